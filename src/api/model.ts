@@ -1,0 +1,160 @@
+/**
+ * Models: the shapes of all objects, compiled from the field tables in `definitions/`.
+ *
+ * A table is data (`api/definitions/*.fields.json`); a Model is the same data linked up for fast use: fields
+ * by name, in wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all read it,
+ * so a shape is written down once. Models are compiled on first use, because a bare start needs few of them.
+ */
+import core from './definitions/core-v1.fields.json' with { type: 'json' };
+import extensions from './definitions/extensions-v1beta1.fields.json' with { type: 'json' };
+
+/** One field as the tables write it. The `legend` in each table explains every key. */
+export interface FieldDefinition {
+  type?: 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array' | 'map' | 'quantity' | 'int-or-string';
+  format?: string;
+  ref?: string;
+  items?: FieldDefinition;
+  values?: FieldDefinition;
+  ptr?: boolean;
+  empty?: 'null' | 'zero';
+  raw?: boolean;
+  micro?: boolean;
+  off?: boolean;
+  only11?: boolean;
+  since11?: boolean;
+  enum?: string[];
+  known?: string[];
+  gate?: string;
+  default?: unknown;
+  listType?: 'atomic' | 'set' | 'map';
+  listKeys?: string[];
+  mapType?: 'atomic' | 'granular';
+  patchStrategy?: string;
+  patchMergeKey?: string;
+  pb?: (number | string)[];
+}
+
+export interface ModelDefinition {
+  gvk?: string;
+  required?: string[];
+  order: string[];
+  mapType?: 'atomic';
+  fields: Record<string, FieldDefinition>;
+}
+
+export interface DefinitionFile {
+  apiVersion: string;
+  models: Record<string, ModelDefinition>;
+}
+
+export type FieldType =
+  | 'string'
+  | 'time'
+  | 'microtime'
+  | 'bytes'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'quantity'
+  | 'int-or-string'
+  | 'raw'
+  | 'array'
+  | 'map'
+  | 'model';
+
+/** One field, ready to use. `items` (arrays) and `values` (maps) are fields without a name. */
+export class Field {
+  readonly type: FieldType;
+  readonly items: Field | undefined;
+  readonly values: Field | undefined;
+  /** Unset and zero are different things for this field. */
+  readonly ptr: boolean;
+  /** What is written when the field is unset; undefined means it is left out. */
+  readonly empty: 'null' | 'zero' | undefined;
+  /** Dropped silently on write: its feature gate is off. */
+  readonly off: boolean;
+  readonly int32: boolean;
+  /** Strategic merge: the list is merged rather than replaced, by this key when it holds objects. */
+  readonly mergeList: boolean;
+  readonly mergeKey: string | undefined;
+  readonly retainKeys: boolean;
+  /** Protobuf field number; two numbers when the field sits in an embedded message. */
+  readonly pb: readonly number[];
+  #model: Model | undefined;
+
+  constructor(
+    readonly name: string,
+    readonly definition: FieldDefinition,
+    private readonly file: string,
+  ) {
+    this.type = fieldType(definition);
+    this.items = definition.items && new Field('', definition.items, file);
+    this.values = definition.values && new Field('', definition.values, file);
+    this.ptr = definition.ptr === true;
+    this.empty = definition.empty;
+    this.off = definition.off === true;
+    this.int32 = definition.format === 'int32';
+    const strategy = definition.patchStrategy?.split(',') ?? [];
+    this.mergeList = strategy.includes('merge');
+    this.retainKeys = strategy.includes('retainKeys');
+    this.mergeKey = definition.patchMergeKey;
+    this.pb = (definition.pb ?? []).filter((part): part is number => typeof part === 'number');
+  }
+
+  /** The model of an object field; only for `type === 'model'`. */
+  get model(): Model {
+    this.#model ??= modelOf(this.definition.ref!, this.file);
+    return this.#model;
+  }
+}
+
+export class Model {
+  readonly fields: ReadonlyMap<string, Field>;
+  /** Fields in the order they are written; fields missing from the table's order come last. */
+  readonly order: readonly Field[];
+
+  constructor(
+    readonly name: string,
+    readonly file: string,
+    readonly definition: ModelDefinition,
+  ) {
+    const fields = new Map<string, Field>();
+    for (const name of Object.keys(definition.fields))
+      fields.set(name, new Field(name, definition.fields[name]!, file));
+    this.fields = fields;
+    const ordered = definition.order.map((name) => fields.get(name)!);
+    this.order = [...ordered, ...[...fields.values()].filter((field) => !definition.order.includes(field.name))];
+  }
+}
+
+const FILES: Record<string, DefinitionFile> = {
+  'core-v1': core,
+  'extensions-v1beta1': extensions,
+};
+const compiled = new Map<string, Model>();
+
+/** Finds a model by name, as `Name` within `file` or as `file:Name`. */
+export function modelOf(ref: string, file = 'core-v1'): Model {
+  const colon = ref.indexOf(':');
+  const where = colon < 0 ? file : ref.slice(0, colon);
+  const name = colon < 0 ? ref : ref.slice(colon + 1);
+  const id = `${where}:${name}`;
+  let model = compiled.get(id);
+  if (!model) {
+    const definition = FILES[where]?.models[name];
+    if (!definition) throw new Error(`there is no model ${id} in the field tables`);
+    model = new Model(name, where, definition);
+    compiled.set(id, model);
+  }
+  return model;
+}
+
+function fieldType(definition: FieldDefinition): FieldType {
+  if (definition.ref) return 'model';
+  if (definition.raw || definition.type === 'object') return 'raw';
+  if (definition.type === 'string') {
+    if (definition.format === 'date-time') return definition.micro ? 'microtime' : 'time';
+    if (definition.format === 'byte') return 'bytes';
+  }
+  return definition.type as FieldType;
+}

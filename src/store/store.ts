@@ -1,0 +1,117 @@
+/**
+ * The store contract: a revisioned key-value store with compare-and-swap, ordered reads and a watchable history.
+ *
+ * Every successful write takes the next revision of one counter for the whole store. Values are opaque bytes.
+ * Keys are text in segments joined by SEPARATOR, which sorts before every character a segment may hold, so
+ * keys sort segment by segment (`a` before `a-b`, whatever follows). All engines pass `contract.case.ts`.
+ */
+
+/** Joins the segments of a key. */
+export const SEPARATOR = '\u0000';
+
+export interface Stored {
+  readonly key: string;
+  readonly value: Buffer;
+  /** Revision of the write that put this value here. */
+  readonly revision: number;
+}
+
+/** One write, as history tells it. */
+export interface Change {
+  readonly key: string;
+  readonly revision: number;
+  /** Wall-clock time of the commit, in milliseconds. */
+  readonly timeMs: number;
+  /** The new value; null when the key was deleted. */
+  readonly value: Buffer | null;
+  /** What the key held before; undefined when it did not exist. */
+  readonly previous: Stored | undefined;
+}
+
+export interface Write {
+  readonly key: string;
+  /** The new value; null deletes the key. */
+  readonly value: Buffer | null;
+  /** The write happens only if the key's current revision is this; 0 means the key must not exist. */
+  readonly expected: number;
+}
+
+/** A write either took a revision, or lost against `current` (undefined: the key does not exist). */
+export type WriteResult =
+  | { readonly ok: true; readonly revision: number }
+  | { readonly ok: false; readonly current: Stored | undefined };
+
+export interface RangeQuery {
+  /** First key wanted (inclusive). */
+  readonly start: string;
+  /** First key no longer wanted (exclusive); undefined reads to the end of the store. */
+  readonly end?: string;
+  /** At most this many; undefined is no limit. */
+  readonly limit?: number;
+  /** State at this revision; undefined is now. */
+  readonly revision?: number;
+}
+
+export interface RangePage {
+  readonly items: readonly Stored[];
+  /** The revision the page shows. */
+  readonly revision: number;
+  /** There are more keys in the range after the last item. */
+  readonly more: boolean;
+}
+
+export interface Subscription {
+  /** Stops the feed; no call to the listener follows. Safe to call twice. */
+  close(): void;
+  /** Resolves after close(); rejects when the feed broke (then no more changes come). */
+  readonly ended: Promise<void>;
+}
+
+export interface Store {
+  /** The newest revision that has been acknowledged; with several writers, of any of them. */
+  revision(): Promise<number>;
+  /** Changes up to and including this revision are forgotten; state can be read from here on. */
+  readonly compacted: number;
+  get(key: string): Promise<Stored | undefined>;
+  /** Keys in order. Rejects with CompactedError or FutureRevisionError for a revision that cannot be read. */
+  range(query: RangeQuery): Promise<RangePage>;
+  /** Resolves when the outcome is durable. Writes that arrive together share one commit. */
+  write(write: Write): Promise<WriteResult>;
+  /**
+   * Calls the listener with every change after a revision, in order, first from history and then live: none
+   * missed, none twice. Changes committed together arrive in one call. `ended` rejects with CompactedError
+   * when the revision is older than history.
+   */
+  watch(after: number, listener: (changes: readonly Change[]) => void): Subscription;
+  /** Forgets history up to and including a revision, in slices that do not hold up other calls. */
+  compact(revision: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export class CompactedError extends Error {
+  constructor(
+    readonly wanted: number,
+    readonly compacted: number,
+  ) {
+    super(`revision ${wanted} is older than history, which begins after ${compacted}`);
+    this.name = 'CompactedError';
+  }
+}
+
+export class FutureRevisionError extends Error {
+  constructor(
+    readonly wanted: number,
+    readonly current: number,
+  ) {
+    super(`revision ${wanted} has not happened yet, the store is at ${current}`);
+    this.name = 'FutureRevisionError';
+  }
+}
+
+/** The store cannot be opened or has stopped working; the message is a sentence for the operator. */
+export class StoreUnavailableError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StoreUnavailableError';
+  }
+}
