@@ -5,12 +5,22 @@
  * by name, in wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all read it,
  * so a shape is written down once. Models are compiled on first use, because a bare start needs few of them.
  */
+import autoscaling from './definitions/autoscaling-v1.fields.json' with { type: 'json' };
 import core from './definitions/core-v1.fields.json' with { type: 'json' };
 import extensions from './definitions/extensions-v1beta1.fields.json' with { type: 'json' };
 
 /** One field as the tables write it. The `legend` in each table explains every key. */
 export interface FieldDefinition {
-  type?: 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array' | 'map' | 'quantity' | 'int-or-string';
+  type?:
+    | 'string'
+    | 'integer'
+    | 'number'
+    | 'boolean'
+    | 'object'
+    | 'array'
+    | 'map'
+    | 'quantity'
+    | 'int-or-string';
   format?: string;
   ref?: string;
   items?: FieldDefinition;
@@ -123,11 +133,15 @@ export class Model {
       fields.set(name, new Field(name, definition.fields[name]!, file));
     this.fields = fields;
     const ordered = definition.order.map((name) => fields.get(name)!);
-    this.order = [...ordered, ...[...fields.values()].filter((field) => !definition.order.includes(field.name))];
+    this.order = [
+      ...ordered,
+      ...[...fields.values()].filter((field) => !definition.order.includes(field.name)),
+    ];
   }
 }
 
 const FILES: Record<string, DefinitionFile> = {
+  'autoscaling-v1': autoscaling,
   'core-v1': core,
   'extensions-v1beta1': extensions,
 };

@@ -68,8 +68,11 @@ export interface Subscription {
 }
 
 export interface Store {
-  /** The newest revision that has been acknowledged; with several writers, of any of them. */
-  revision(): Promise<number>;
+  /**
+   * The newest revision that has been acknowledged; with several writers, of any of them. An engine that is the
+   * only writer knows it at once.
+   */
+  revision(): number | Promise<number>;
   /** Changes up to and including this revision are forgotten; state can be read from here on. */
   readonly compacted: number;
   get(key: string): Promise<Stored | undefined>;

@@ -1,0 +1,39 @@
+/**
+ * The layers, each of which may import only those before it:
+ *
+ *   api ← store ← registry ← server ← cluster ← cli
+ *
+ * `streams`, `client`, `controllers` and `node` stand beside the server; ARCHITECTURE.md says what each must not know.
+ */
+const may = {
+  api: ['api'],
+  store: ['store'],
+  registry: ['registry', 'store', 'api'],
+  client: ['client', 'api'],
+  streams: ['streams', 'api'],
+  server: ['server', 'streams', 'registry', 'store/store', 'api'],
+  controllers: ['controllers', 'client', 'registry', 'api'],
+  node: ['node', 'client', 'streams', 'api'],
+  cluster: ['cluster', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api'],
+  cli: ['cli', 'cluster', 'store/store'],
+};
+
+module.exports = {
+  forbidden: [
+    ...Object.entries(may).map(([layer, allowed]) => ({
+      name: `${layer}-looks-only-down`,
+      severity: 'error',
+      from: { path: `^src/${layer}/`, pathNot: '\\.(test|case)\\.ts$' },
+      to: { path: '^src/', pathNot: allowed.map((name) => `^src/${name}(/|\\.ts$)`) },
+    })),
+    { name: 'no-cycles', severity: 'error', from: { pathNot: '\\.(test|case)\\.ts$' }, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    { name: 'api-is-pure', severity: 'error', from: { path: '^src/api/', pathNot: '\\.test\\.ts$' }, to: { dependencyTypes: ['core'], pathNot: '^(buffer|node:buffer|module|node:module)$' } },
+    { name: 'no-http-below-the-server', severity: 'error', from: { path: '^src/(api|store|registry|controllers)/', pathNot: '\\.(test|case)\\.ts$' }, to: { path: '^(node:)?https?$' } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.mjs', '.json'] },
+  },
+};

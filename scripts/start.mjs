@@ -1,0 +1,19 @@
+/** `npm start`: installs and builds when needed, then runs `wherry up` with the arguments given, in this process. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { installPackages, run } from './install.mjs';
+
+process.chdir(path.dirname(import.meta.dirname));
+installPackages();
+if (isStale()) run(process.execPath, ['scripts/build.mjs'], 'the build failed');
+process.argv = [process.argv[0], 'wherry', 'up', ...process.argv.slice(2)];
+await import('../dist/cli.js');
+
+/** Whether a source is newer than the build. */
+function isStale() {
+  if (!existsSync('dist/cli.js')) return true;
+  const built = statSync('dist/cli.js').mtimeMs;
+  return readdirSync('src', { recursive: true, withFileTypes: true }).some(
+    (file) => file.isFile() && statSync(path.join(file.parentPath, file.name)).mtimeMs > built,
+  );
+}

@@ -1,0 +1,234 @@
+/**
+ * Decoding: from any JSON value to the working form of a model. Types are checked with Go's words, because
+ * clients show them; unknown fields are dropped and reported; values with a canonical form (quantities, times)
+ * get it; nulls and empty values that mean "unset" disappear, so the code above asks only for undefined.
+ * Struct values that are always written (`metadata`, `spec`, `status`…) always exist afterwards.
+ */
+import type { Field, Model } from './model.ts';
+import { isJsonObject, type JsonObject, setKey } from './object.ts';
+import { canonicalQuantity } from './quantity.ts';
+import { parseMicroTime, parseTime } from './time.ts';
+
+/** Findings beyond this many are not reported; they are dropped all the same. */
+const findingsMax = 100;
+
+export class DecodeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'DecodeError';
+  }
+}
+
+/** Decodes a whole object. Paths of unknown fields are added to `unknown`, in document order. */
+export function decodeObject(model: Model, value: unknown, unknown: string[] = []): JsonObject {
+  if (!isJsonObject(value))
+    throw new DecodeError(
+      `json: cannot unmarshal ${jsonType(value)} into Go value of type ${goModel(model)}`,
+    );
+  return decodeModel(model, value, '', unknown);
+}
+
+function decodeModel(model: Model, value: JsonObject, path: string, unknown: string[]): JsonObject {
+  const out: JsonObject = {};
+  for (const name of Object.keys(value)) {
+    const field = model.fields.get(name);
+    const fieldPath = path ? `${path}.${name}` : name;
+    if (!field) {
+      if (unknown.length < findingsMax) unknown.push(fieldPath);
+      continue;
+    }
+    const decoded = decodeField(field, value[name], fieldPath, model, unknown);
+    if (decoded !== undefined && !field.off) out[name] = decoded;
+  }
+  for (const field of structFields(model))
+    if (out[field.name] === undefined) out[field.name] = decodeModel(field.model, {}, '', unknown);
+  return out;
+}
+
+const structsOf = new WeakMap<Model, readonly Field[]>();
+
+/** The struct fields that are written even when unset. */
+function structFields(model: Model): readonly Field[] {
+  let fields = structsOf.get(model);
+  if (!fields) {
+    fields = model.order.filter((field) => field.type === 'model' && field.empty === 'zero');
+    structsOf.set(model, fields);
+  }
+  return fields;
+}
+
+/** A field's value, or undefined when it is unset. */
+function decodeField(field: Field, value: unknown, path: string, owner: Model, unknown: string[]): unknown {
+  if (value === null || value === undefined) return undefined;
+  const decoded = decodeValue(field, value, path, owner, unknown);
+  if (field.ptr) return decoded;
+  if (decoded === '' || decoded === 0 || decoded === false) return undefined;
+  if (Array.isArray(decoded)) return decoded.length ? decoded : undefined;
+  if (field.type === 'map') return Object.keys(decoded as JsonObject).length ? decoded : undefined;
+  return decoded;
+}
+
+function decodeValue(field: Field, value: unknown, path: string, owner: Model, unknown: string[]): unknown {
+  switch (field.type) {
+    case 'string':
+      if (typeof value === 'string') return value;
+      break;
+    case 'boolean':
+      if (typeof value === 'boolean') return value;
+      break;
+    case 'integer':
+      if (typeof value === 'number') return checkInteger(field, value, path, owner);
+      break;
+    case 'number':
+      if (typeof value === 'number') return value;
+      break;
+    case 'model':
+      if (isJsonObject(value)) return decodeModel(field.model, value, path, unknown);
+      break;
+    case 'array':
+      if (Array.isArray(value))
+        return value.map((item, i) => decodeItem(field.items!, item, `${path}[${i}]`, owner, unknown));
+      break;
+    case 'map':
+      if (isJsonObject(value)) return decodeMap(field.values!, value, path, owner, unknown);
+      break;
+    case 'time':
+      if (typeof value === 'string') return value === '' ? '' : rethrown(() => parseTime(value));
+      break;
+    case 'microtime':
+      if (typeof value === 'string') return value === '' ? '' : rethrown(() => parseMicroTime(value));
+      break;
+    case 'quantity':
+      return decodeQuantity(value);
+    case 'int-or-string':
+      return decodeIntOrString(value);
+    case 'bytes':
+      if (typeof value === 'string') return checkBase64(value);
+      break;
+    case 'raw':
+      return value;
+  }
+  throw mismatch(field, value, path, owner);
+}
+
+/** An element of a list or map: null stands for the zero value there. */
+function decodeItem(field: Field, value: unknown, path: string, owner: Model, unknown: string[]): unknown {
+  if (value !== null) return decodeValue(field, value, path, owner, unknown);
+  if (field.type === 'model') return decodeModel(field.model, {}, path, unknown);
+  return zeroValue(field);
+}
+
+function decodeMap(
+  values: Field,
+  value: JsonObject,
+  path: string,
+  owner: Model,
+  unknown: string[],
+): JsonObject {
+  const out: JsonObject = {};
+  for (const name of Object.keys(value))
+    setKey(out, name, decodeItem(values, value[name], `${path}.${name}`, owner, unknown));
+  return out;
+}
+
+function decodeQuantity(value: unknown): string {
+  if (typeof value === 'string' || typeof value === 'number') return rethrown(() => canonicalQuantity(value));
+  throw new DecodeError(
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+  );
+}
+
+function decodeIntOrString(value: unknown): number | string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' && isInt32(value)) return value;
+  const shown = typeof value === 'number' ? `number ${value}` : jsonType(value);
+  throw new DecodeError(`json: cannot unmarshal ${shown} into Go value of type int32`);
+}
+
+const isInt32 = (value: number): boolean => (value | 0) === value;
+
+function checkInteger(field: Field, value: number, path: string, owner: Model): number {
+  const fits = field.int32 ? isInt32(value) : Number.isSafeInteger(value);
+  if (fits) return value === 0 ? 0 : value;
+  throw new DecodeError(
+    `json: cannot unmarshal number ${value} into Go struct field ${owner.name}.${path} of type ${goType(field)}`,
+  );
+}
+
+/** Standard base64 with padding; line breaks are allowed, as Go's decoder skips them. */
+function checkBase64(value: string): string {
+  const text = /[\r\n]/.test(value) ? value.replace(/[\r\n]/g, '') : value;
+  if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
+  const bad = value.search(/[^A-Za-z0-9+/\r\n]/);
+  throw new DecodeError(
+    `illegal base64 data at input byte ${bad < 0 ? Math.max(0, value.length - (value.length % 4)) : bad}`,
+  );
+}
+
+function zeroValue(field: Field): unknown {
+  switch (field.type) {
+    case 'array':
+      return [];
+    case 'map':
+      return {};
+    case 'integer':
+    case 'number':
+    case 'int-or-string':
+      return 0;
+    case 'boolean':
+      return false;
+    case 'quantity':
+      return '0';
+    case 'raw':
+      return null;
+    default:
+      return '';
+  }
+}
+
+function rethrown<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new DecodeError((error as Error).message);
+  }
+}
+
+function mismatch(field: Field, value: unknown, path: string, owner: Model): DecodeError {
+  return new DecodeError(
+    `json: cannot unmarshal ${jsonType(value)} into Go struct field ${owner.name}.${path} of type ${goType(field)}`,
+  );
+}
+
+export function jsonType(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  if (value === null) return 'null';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}
+
+const goModel = (model: Model): string =>
+  `${model.file.slice(model.file.lastIndexOf('-') + 1)}.${model.name}`;
+
+/** The name Go gives a field's type, as its error messages show it. */
+function goType(field: Field): string {
+  switch (field.type) {
+    case 'array':
+      return `[]${goType(field.items!)}`;
+    case 'map':
+      return `map[string]${goType(field.values!)}`;
+    case 'model':
+      return goModel(field.model);
+    case 'boolean':
+      return 'bool';
+    case 'integer':
+      return field.int32 ? 'int32' : 'int64';
+    case 'number':
+      return 'float64';
+    case 'bytes':
+      return '[]uint8';
+    case 'quantity':
+      return 'resource.Quantity';
+    default:
+      return 'string';
+  }
+}

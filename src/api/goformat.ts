@@ -1,0 +1,77 @@
+/**
+ * Go's words for JSON values, as they appear in error messages that clients show and sometimes match:
+ * `map[image:q name:<nil>]`, `[a b]`, `map[string]interface {}`.
+ */
+import { jsonType } from './decode.ts';
+import { isJsonObject } from './object.ts';
+
+/** Characters of one formatted value. Kubernetes has no such limit, but an error need not repeat the body. */
+export const formatCharsMax = 4096;
+
+/** Formats like Go's `%v`. Longer text ends in `...`. */
+export function goFormat(value: unknown, charsMax = formatCharsMax): string {
+  const parts: string[] = [];
+  let left = charsMax;
+  const put = (text: string): boolean => {
+    parts.push(text.length > left ? text.slice(0, left) : text);
+    left -= text.length;
+    return left >= 0;
+  };
+  const members = (open: string, count: number, member: (index: number) => boolean): boolean => {
+    if (!put(open)) return false;
+    for (let index = 0; index < count; index += 1) {
+      if ((index > 0 && !put(' ')) || !member(index)) return false;
+    }
+    return put(']');
+  };
+  // Stops at the first part that does not fit, so a huge value costs no more than a long one.
+  const write = (inner: unknown): boolean => {
+    if (Array.isArray(inner)) return members('[', inner.length, (index) => write(inner[index]));
+    if (!isJsonObject(inner)) return put(inner === null || inner === undefined ? '<nil>' : String(inner));
+    const keys = Object.keys(inner).sort();
+    return members('map[', keys.length, (index) => put(`${keys[index]}:`) && write(inner[keys[index]!]));
+  };
+  return write(value) ? parts.join('') : `${parts.join('')}...`;
+}
+
+/** Formats like `%s`, which complains about everything that is no text. */
+export function goFormatText(value: unknown): string {
+  if (value === null) return '%!s(<nil>)';
+  if (typeof value === 'number' || typeof value === 'boolean') return `%!s(${goType(value)}=${value})`;
+  return goFormat(value);
+}
+
+/** The Go type that JSON is read into, as `%T` and reflect.Type show it. */
+export function goType(value: unknown): string {
+  switch (goKind(value)) {
+    case 'slice':
+      return '[]interface {}';
+    case 'map':
+      return 'map[string]interface {}';
+    case 'invalid':
+      return '%!s(<nil>)';
+    default:
+      return goKind(value);
+  }
+}
+
+/** The reflect.Kind of that type. */
+export function goKind(value: unknown): string {
+  if (value === null || value === undefined) return 'invalid';
+  if (Array.isArray(value)) return 'slice';
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool';
+    case 'number':
+      return Number.isInteger(value) ? 'int64' : 'float64';
+    case 'string':
+      return 'string';
+    default:
+      return 'map';
+  }
+}
+
+/** The message of encoding/json for a value that does not fit its target. */
+export function cannotUnmarshal(value: unknown, target: string): string {
+  return `json: cannot unmarshal ${jsonType(value)} into Go ${target}`;
+}

@@ -1,0 +1,352 @@
+/**
+ * JSON text from outside, read safely and fast.
+ *
+ * The good case is one linear scan (keys and depth) and the native JSON.parse. The two slow scanners of this
+ * module run only when something is wrong: `findDuplicates` when the value has fewer keys than the text, and
+ * `syntaxError` when JSON.parse has refused and clients want to read the reason in Go's words.
+ */
+import { isUtf8 } from 'node:buffer';
+
+/** Nested objects and arrays; recursion over an accepted value is safe. */
+export const depthMax = 1000;
+/** Duplicate keys reported for one text; Kubernetes stops at the same number. */
+export const duplicatesMax = 100;
+/** Characters and levels of all paths built while looking for duplicates; the search ends when they are used up. */
+export const pathCharsMax = 65_536;
+
+export class JsonError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'JsonError';
+  }
+}
+
+export interface JsonDocument {
+  readonly value: unknown;
+  /** Keys in the text. The value has fewer when a key was given twice: JSON.parse keeps the last. */
+  readonly keyCount: number;
+  readonly text: string;
+}
+
+export function readJson(bytes: Buffer): JsonDocument {
+  if (!isUtf8(bytes)) throw new JsonError('invalid UTF-8');
+  return readJsonText(bytes.toString('utf8'));
+}
+
+export function readJsonText(source: string): JsonDocument {
+  const keyCount = scanKeys(source);
+  const text = source.includes('\\u') ? replaceLoneSurrogates(source) : source;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new JsonError(syntaxError(text));
+  }
+  return { value, keyCount, text };
+}
+
+/** Keys of all objects in a value, at every depth. */
+export function countKeys(value: unknown): number {
+  let count = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    if (Array.isArray(next)) {
+      for (const item of next) if (typeof item === 'object') open.push(item);
+      continue;
+    }
+    for (const key of Object.keys(next)) {
+      count += 1;
+      const inner = (next as Record<string, unknown>)[key];
+      if (typeof inner === 'object') open.push(inner);
+    }
+  }
+  return count;
+}
+
+/** Counts the colons outside strings. Broken text may be counted wrongly; JSON.parse refuses it afterwards. */
+function scanKeys(text: string): number {
+  let keyCount = 0;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case 0x22:
+        at = stringEnd(text, at);
+        if (at < 0) return keyCount;
+        break;
+      case 0x3a:
+        keyCount += 1;
+        break;
+      case 0x7b:
+      case 0x5b:
+        depth += 1;
+        if (depth > depthMax) throw new JsonError('exceeded max depth');
+        break;
+      case 0x7d:
+      case 0x5d:
+        depth -= 1;
+        break;
+    }
+  }
+  return keyCount;
+}
+
+/** Position of the quote that closes the string opened at `open`; -1 when there is none. */
+function stringEnd(text: string, open: number): number {
+  let end = text.indexOf('"', open + 1);
+  while (end > 0 && text.charCodeAt(end - 1) === 0x5c) {
+    // The quote is escaped when an odd number of backslashes stands before it.
+    let slash = end - 2;
+    while (text.charCodeAt(slash) === 0x5c) slash -= 1;
+    if ((end - slash) % 2 !== 0) break;
+    end = text.indexOf('"', end + 1);
+  }
+  return end;
+}
+
+/** Half a surrogate pair is no character. Go reads it as U+FFFD, and so does everyone who reads our answers. */
+function replaceLoneSurrogates(text: string): string {
+  return text.replace(
+    /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|[\s\S])/g,
+    (found) => (found.length === 6 ? '\\ufffd' : found),
+  );
+}
+
+interface Frame {
+  /** Keys seen so far; undefined in an array. */
+  readonly keys: Set<string> | undefined;
+  key: string;
+  index: number;
+}
+
+/**
+ * Paths of keys given more than once, such as `data.a` or `spec.containers[0].name`, in the order in which
+ * the repetitions stand in the text, each path once. For text that JSON.parse has accepted.
+ */
+export function findDuplicates(text: string): string[] {
+  const found = new Set<string>();
+  let pathChars = 0;
+  const frames: Frame[] = [];
+  let frame: Frame | undefined;
+  let keyNext = false;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: {
+        const end = stringEnd(text, at);
+        if (end < 0) return [...found];
+        if (keyNext && frame?.keys) {
+          frame.key = unquote(text.slice(at, end + 1));
+          if (frame.keys.has(frame.key)) {
+            const path = pathOf(frames);
+            found.add(path);
+            pathChars += path.length + frames.length;
+            if (found.size >= duplicatesMax || pathChars > pathCharsMax) return [...found];
+          }
+          frame.keys.add(frame.key);
+          keyNext = false;
+        }
+        at = end;
+        break;
+      }
+      case 0x7b:
+        frame = { keys: new Set(), key: '', index: 0 };
+        frames.push(frame);
+        keyNext = true;
+        break;
+      case 0x5b:
+        frame = { keys: undefined, key: '', index: 0 };
+        frames.push(frame);
+        keyNext = false;
+        break;
+      case 0x7d:
+      case 0x5d:
+        frames.pop();
+        frame = frames.at(-1);
+        keyNext = false;
+        break;
+      case 0x2c:
+        if (frame) frame.index += 1;
+        keyNext = frame?.keys !== undefined;
+        break;
+    }
+  }
+  return [...found];
+}
+
+function unquote(quoted: string): string {
+  return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+}
+
+function pathOf(frames: readonly Frame[]): string {
+  let path = '';
+  for (const { keys, key, index } of frames) {
+    if (!keys) path += `[${index}]`;
+    else path += path ? `.${key}` : key;
+  }
+  return path;
+}
+
+/** Says what is wrong with text that JSON.parse has refused, as Go's encoding/json says it. */
+export function syntaxError(text: string): string {
+  return new SyntaxScanner(text).run();
+}
+
+/** Thrown inside SyntaxScanner only; carries the text. */
+class Finding extends Error {}
+
+class SyntaxScanner {
+  #at = 0;
+
+  constructor(private readonly text: string) {}
+
+  run(): string {
+    try {
+      this.#document();
+    } catch (error) {
+      if (error instanceof Finding) return error.message;
+      throw error;
+    }
+    // JSON.parse and this scanner disagree; still an answer rather than a crash.
+    return 'invalid JSON';
+  }
+
+  /** Open brackets are kept in a list instead of on the stack, so depth costs nothing. */
+  #document(): void {
+    const open: string[] = [];
+    let state: 'value' | 'first' | 'key' | 'after' = 'value';
+    while (true) {
+      this.#space();
+      const closer = open.at(-1) === '{' ? '}' : ']';
+      if (state === 'after') {
+        if (open.length === 0) {
+          if (this.#at < this.text.length) this.#fail('after top-level value');
+          return;
+        }
+        const char = this.#take();
+        if (char === closer) open.pop();
+        else if (char === ',') state = closer === '}' ? 'key' : 'value';
+        else this.#fail(closer === '}' ? 'after object key:value pair' : 'after array element', 1);
+        continue;
+      }
+      if (state === 'first' && this.text[this.#at] === closer) {
+        this.#at += 1;
+        open.pop();
+        state = 'after';
+        continue;
+      }
+      if (state === 'key' || (state === 'first' && closer === '}')) {
+        if (this.#take() !== '"') this.#fail('looking for beginning of object key string', 1);
+        this.#string();
+        this.#space();
+        if (this.#take() !== ':') this.#fail('after object key', 1);
+        state = 'value';
+        continue;
+      }
+      const char = this.#take();
+      if (char === '{' || char === '[') {
+        open.push(char);
+        state = 'first';
+        continue;
+      }
+      this.#scalar(char);
+      state = 'after';
+    }
+  }
+
+  #scalar(char: string): void {
+    if (char === '"') this.#string();
+    else if (char === 't') this.#literal('true');
+    else if (char === 'f') this.#literal('false');
+    else if (char === 'n') this.#literal('null');
+    else if (char === '-' || (char >= '0' && char <= '9')) this.#number(char);
+    else this.#fail('looking for beginning of value', 1);
+  }
+
+  #string(): void {
+    while (true) {
+      const char = this.#take();
+      if (char === '"') return;
+      if (char < ' ') this.#fail('in string literal', 1);
+      if (char !== '\\') continue;
+      const escaped = this.#take();
+      if (escaped === 'u') {
+        for (let digit = 0; digit < 4; digit += 1) {
+          if (!/[0-9a-fA-F]/.test(this.#take())) this.#fail('in \\u hexadecimal character escape', 1);
+        }
+      } else if (!'"\\/bfnrt'.includes(escaped)) this.#fail('in string escape code', 1);
+    }
+  }
+
+  #literal(word: string): void {
+    for (const expected of word.slice(1)) {
+      if (this.#take() !== expected) this.#fail(`in literal ${word} (expecting '${expected}')`, 1);
+    }
+  }
+
+  #number(first: string): void {
+    let digit = first;
+    if (first === '-') {
+      digit = this.#take();
+      if (!isDigit(digit)) this.#fail('in numeric literal', 1);
+    }
+    if (digit !== '0') this.#digits();
+    if (this.text[this.#at] === '.') {
+      this.#at += 1;
+      if (!isDigit(this.#take())) this.#fail('after decimal point in numeric literal', 1);
+      this.#digits();
+    }
+    if (this.text[this.#at] === 'e' || this.text[this.#at] === 'E') {
+      this.#at += 1;
+      let exponent = this.#take();
+      if (exponent === '+' || exponent === '-') exponent = this.#take();
+      if (!isDigit(exponent)) this.#fail('in exponent of numeric literal', 1);
+      this.#digits();
+    }
+  }
+
+  #digits(): void {
+    while (isDigit(this.text[this.#at] ?? '')) this.#at += 1;
+  }
+
+  #space(): void {
+    while (' \t\r\n'.includes(this.text[this.#at] ?? '?')) this.#at += 1;
+  }
+
+  #take(): string {
+    const char = this.text[this.#at];
+    if (char === undefined) throw new Finding('unexpected end of JSON input');
+    this.#at += 1;
+    return char;
+  }
+
+  #fail(context: string, back = 0): never {
+    const at = this.#at - back;
+    // Go looks at bytes: of a longer character it names the first byte, read as Latin-1.
+    const byte = Buffer.from(String.fromCodePoint(this.text.codePointAt(at) ?? 0))[0] ?? 0;
+    throw new Finding(`invalid character ${quoteByte(byte)} ${context}`);
+  }
+}
+
+const isDigit = (char: string): boolean => char >= '0' && char <= '9';
+
+const SHORT_ESCAPES: Record<number, string> = {
+  7: '\\a',
+  8: '\\b',
+  9: '\\t',
+  10: '\\n',
+  11: '\\v',
+  12: '\\f',
+  13: '\\r',
+  39: "\\'",
+  92: '\\\\',
+};
+
+/** A byte in single quotes as Go prints it. */
+function quoteByte(byte: number): string {
+  const hex = byte.toString(16);
+  if (SHORT_ESCAPES[byte]) return `'${SHORT_ESCAPES[byte]}'`;
+  if (byte < 0x20 || byte === 0x7f) return `'\\x${hex.padStart(2, '0')}'`;
+  if ((byte >= 0x80 && byte <= 0xa0) || byte === 0xad) return `'\\u${hex.padStart(4, '0')}'`;
+  return `'${String.fromCharCode(byte)}'`;
+}

@@ -1,0 +1,70 @@
+/** The list of kinds. Adding one: its file in `kinds/`, and a line here. */
+import type { Kind } from './kind.ts';
+import { configMap } from './kinds/configmap.ts';
+import { endpoints } from './kinds/endpoints.ts';
+import { event } from './kinds/event.ts';
+import { horizontalPodAutoscaler } from './kinds/horizontalpodautoscaler.ts';
+import { ingress } from './kinds/ingress.ts';
+import { job } from './kinds/job.ts';
+import { limitRange } from './kinds/limitrange.ts';
+import { namespace } from './kinds/namespace.ts';
+import { node } from './kinds/node.ts';
+import { persistentVolume } from './kinds/persistentvolume.ts';
+import { persistentVolumeClaim } from './kinds/persistentvolumeclaim.ts';
+import { pod } from './kinds/pod.ts';
+import { podTemplate } from './kinds/podtemplate.ts';
+import { replicationController } from './kinds/replicationcontroller.ts';
+import { resourceQuota } from './kinds/resourcequota.ts';
+import { secret } from './kinds/secret.ts';
+import { service } from './kinds/service.ts';
+import { serviceAccount } from './kinds/serviceaccount.ts';
+
+export const builtinKinds: readonly Kind[] = [
+  configMap,
+  endpoints,
+  event,
+  limitRange,
+  namespace,
+  node,
+  persistentVolume,
+  persistentVolumeClaim,
+  pod,
+  podTemplate,
+  replicationController,
+  resourceQuota,
+  secret,
+  service,
+  serviceAccount,
+  horizontalPodAutoscaler,
+  ingress,
+  job,
+];
+
+/** The kinds a server knows. It can grow while the server runs. */
+export class KindTable {
+  readonly #byResource = new Map<string, Kind>();
+  readonly #byKind = new Map<string, Kind>();
+
+  constructor(kinds: readonly Kind[] = builtinKinds) {
+    for (const kind of kinds) this.add(kind);
+  }
+
+  add(kind: Kind): void {
+    this.#byResource.set(`${kind.apiVersion}/${kind.resource}`, kind);
+    this.#byKind.set(`${kind.apiVersion}/${kind.kind}`, kind);
+  }
+
+  /** By `v1` and `pods`. */
+  resource(apiVersion: string, resource: string): Kind | undefined {
+    return this.#byResource.get(`${apiVersion}/${resource}`);
+  }
+
+  /** By `v1` and `Pod`. */
+  kind(apiVersion: string, kind: string): Kind | undefined {
+    return this.#byKind.get(`${apiVersion}/${kind}`);
+  }
+
+  [Symbol.iterator](): IterableIterator<Kind> {
+    return this.#byResource.values();
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * JSON merge patch (RFC 7386): objects are merged, null deletes, everything else (lists too) is replaced.
+ * The result shares nothing with document and patch, so it may be changed and the patch applied again.
+ */
+import { cannotUnmarshal } from './goformat.ts';
+import { isJsonObject, type JsonObject, setKey } from './object.ts';
+import { undecodable } from './patcherror.ts';
+
+/** The RFC lets any JSON value be a patch. Kubernetes takes only an object, for everything it stores is one. */
+export function applyMergePatch(document: unknown, patch: unknown): JsonObject {
+  if (patch === null) throw undecodable('Invalid JSON Patch');
+  if (!isJsonObject(patch))
+    throw undecodable(
+      `error decoding patch: ${cannotUnmarshal(patch, 'value of type map[string]interface {}')}`,
+    );
+  return merge(document, patch);
+}
+
+function merge(target: unknown, patch: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  const before = isJsonObject(target) ? target : {};
+  for (const key of Object.keys(before)) {
+    if (!Object.hasOwn(patch, key)) setKey(result, key, cloneJson(before[key]));
+    else if (patch[key] !== null) setKey(result, key, merged(before[key], patch[key]));
+  }
+  for (const key of Object.keys(patch)) {
+    if (patch[key] !== null && !Object.hasOwn(before, key))
+      setKey(result, key, merged(undefined, patch[key]));
+  }
+  return result;
+}
+
+const merged = (before: unknown, patch: unknown): unknown =>
+  isJsonObject(patch) ? merge(before, patch) : cloneJson(patch);
+
+/** A deep copy. Keys stay own keys, whatever they are called. */
+export function cloneJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneJson);
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) setKey(copy, key, cloneJson(value[key]));
+  return copy;
+}

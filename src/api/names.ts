@@ -1,0 +1,349 @@
+/**
+ * Names, keys and addresses: the small grammars that field values must follow.
+ *
+ * Each check answers with Kubernetes' texts for what is wrong; an empty list means the value is fine. Lengths
+ * are counted in bytes of UTF-8, as Kubernetes counts them although its texts say characters. Values may be
+ * as large as a request body, so a check looks for characters that do not belong, which never backtracks,
+ * instead of matching the grammar as a whole.
+ */
+import { type FieldError, invalid, tooLong } from './fielderror.ts';
+
+const labelBytesMax = 63;
+const subdomainBytesMax = 253;
+const portNameBytesMax = 15;
+const configKeyBytesMax = 253;
+/** All keys and values of an object's annotations together. */
+const annotationsBytesMax = 262_144;
+const idMax = 2 ** 31 - 1;
+const fileModeMax = 0o777;
+const portMax = 65_535;
+/** Longest IP address or CIDR looked at, in characters; far above the 49 of the longest honest one. */
+const addressCharsMax = 128;
+
+/** Checks an object's name; with `prefix` it is a generateName, to which characters will be added. */
+export type NameRule = (name: string, prefix: boolean) => string[];
+
+export interface Address {
+  readonly family: 4 | 6;
+  readonly value: bigint;
+}
+
+export interface AddressRange extends Address {
+  readonly prefixLength: number;
+  /** Lowest and highest address of the range; `value` is the address as it was written. */
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+const label1123 = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const subdomain1123 = `${label1123}(\\.${label1123})*`;
+const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const qualified = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+
+const label1123Text = regexText(
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  label1123,
+  ['my-name', '123-abc'],
+);
+const subdomain1123Text = regexText(
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  subdomain1123,
+  ['example.com'],
+);
+const label1035Text = regexText(
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  label1035,
+  ['my-name', 'abc-123'],
+);
+const wildcardText = regexText(
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  `\\*\\.${subdomain1123}`,
+  ['*.example.com'],
+);
+const qualifiedText = regexText(
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  qualified,
+  ['MyName', 'my.name', '123-abc'],
+);
+const labelKeyText = `a valid label key ${qualifiedText} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`;
+const labelValueText = regexText(
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  `(${qualified})?`,
+  ['MyValue', 'my_value', '12345'],
+);
+const configKeyText = regexText(
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  '[-._a-zA-Z0-9]+',
+  ['key.name', 'KEY_NAME', 'key-name'],
+);
+const headerText = regexText(
+  "a valid HTTP header must consist of alphanumeric characters or '-'",
+  '[-A-Za-z0-9]+',
+  ['X-Header-Name'],
+);
+
+export function isLabel1123(value: string): string[] {
+  const problems = lengthProblems(value, labelBytesMax);
+  if (!label1123Fits(value)) problems.push(subdomainFits(value) ? 'must not contain dots' : label1123Text);
+  return problems;
+}
+
+export function isSubdomain1123(value: string): string[] {
+  const problems = lengthProblems(value, subdomainBytesMax);
+  if (!subdomainFits(value)) problems.push(subdomain1123Text);
+  return problems;
+}
+
+export function isLabel1035(value: string): string[] {
+  const problems = lengthProblems(value, labelBytesMax);
+  if (!label1123Fits(value) || !/^[a-z]/.test(value)) problems.push(label1035Text);
+  return problems;
+}
+
+export function isWildcardSubdomain(value: string): string[] {
+  const problems = lengthProblems(value, subdomainBytesMax);
+  if (!value.startsWith('*.') || !subdomainFits(value.slice(2))) problems.push(wildcardText);
+  return problems;
+}
+
+/** A name that can stand alone between two slashes of a URL. */
+export function isPathSegment(value: string): string[] {
+  if (value === '.' || value === '..') return [`may not be '${value}'`];
+  return ['/', '%'].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`);
+}
+
+/** A label or annotation key, a finalizer, a resource name: `[prefix/]name`. */
+export function isQualifiedName(value: string): string[] {
+  const slash = value.indexOf('/');
+  if (slash >= 0 && value.includes('/', slash + 1)) return [labelKeyText];
+  const name = value.slice(slash + 1);
+  const problems: string[] = [];
+  if (slash === 0) problems.push('prefix part must be non-empty');
+  else if (slash > 0)
+    problems.push(...isSubdomain1123(value.slice(0, slash)).map((problem) => `prefix part ${problem}`));
+  if (name === '') problems.push('name part must be non-empty');
+  else problems.push(...lengthProblems(name, labelBytesMax).map((problem) => `name part ${problem}`));
+  if (!qualifiedFits(name)) problems.push(`name part ${qualifiedText}`);
+  return problems;
+}
+
+export function isLabelValue(value: string): string[] {
+  const problems = lengthProblems(value, labelBytesMax);
+  if (value !== '' && !qualifiedFits(value)) problems.push(labelValueText);
+  return problems;
+}
+
+export function isPortName(value: string): string[] {
+  const problems = lengthProblems(value, portNameBytesMax);
+  if (value === '' || /[^-a-z0-9]/.test(value))
+    problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/[a-z]/.test(value)) problems.push('must contain at least one letter (a-z)');
+  if (value.includes('--')) problems.push('must not contain consecutive hyphens');
+  if (value.startsWith('-') || value.endsWith('-')) problems.push('must not begin or end with a hyphen');
+  return problems;
+}
+
+export function isEnvName(value: string): string[] {
+  if (value === '') return ['environment variable name must be non-empty'];
+  if (!/[^ -~]|=/.test(value)) return [];
+  return ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+}
+
+/** A key of a Secret or ConfigMap, which becomes a file name: it may not climb out of its folder. */
+export function isConfigKey(value: string): string[] {
+  const problems = lengthProblems(value, configKeyBytesMax);
+  if (value === '' || /[^-._a-zA-Z0-9]/.test(value)) problems.push(configKeyText);
+  if (value === '.' || value === '..') problems.push(`must not be '${value}'`);
+  else if (value.startsWith('..')) problems.push("must not start with '..'");
+  return problems;
+}
+
+export function isHttpHeaderName(value: string): string[] {
+  return value === '' || /[^-A-Za-z0-9]/.test(value) ? [headerText] : [];
+}
+
+/** A path inside a volume. Where the node keeps its own `..data` files, `reserved` also refuses such names. */
+export function isRelativePath(value: string, reserved = false): string[] {
+  const problems: string[] = [];
+  if (value.startsWith('/')) problems.push('must be a relative path');
+  if (/(?:^|\/)\.\.(?:\/|$)/.test(value)) problems.push("must not contain '..'");
+  else if (reserved && value.startsWith('..')) problems.push("must not start with '..'");
+  return problems;
+}
+
+export function isIP(value: string): string[] {
+  const address = readAddress(value);
+  if (!address) return ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
+  if (address.leadingZeros) return ['must not have leading 0s'];
+  return isMapped(address) ? ['must not be an IPv4-mapped IPv6 address'] : [];
+}
+
+export function isCIDR(value: string): string[] {
+  const range = readRange(value);
+  if (!range) return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
+  const problems: string[] = [];
+  if (range.leadingZeros) problems.push('must not have leading 0s in IP or prefix length');
+  else if (isMapped(range)) problems.push('must not have an IPv4-mapped IPv6 address');
+  if (range.value & range.hostMask) problems.push('must not have bits set beyond the prefix length');
+  return problems;
+}
+
+/**
+ * Reads an address as generously as stored objects need: leading zeros are decimal, and an IPv4-mapped
+ * address counts as the IPv4 address it carries. What new values may look like is for `isIP` to say.
+ */
+export function parseIP(text: string): Address | undefined {
+  const address = readAddress(text);
+  if (!address) return undefined;
+  return isMapped(address) ? { family: 4, value: address.value & 0xffff_ffffn } : pick(address);
+}
+
+export function parseCIDR(text: string): AddressRange | undefined {
+  const range = readRange(text);
+  if (!range) return undefined;
+  const first = range.value & ~range.hostMask;
+  return { ...pick(range), prefixLength: range.prefixLength, first, last: first | range.hostMask };
+}
+
+export function isUserId(value: number): string[] {
+  return between(value, 0, idMax) ? [] : [`must be between 0 and ${idMax}, inclusive`];
+}
+
+export function isFileMode(value: number): string[] {
+  return between(value, 0, fileModeMax)
+    ? []
+    : ['must be a number between 0 and 0777 (octal), both inclusive'];
+}
+
+export function isPortNumber(value: number): string[] {
+  return between(value, 1, portMax) ? [] : [`must be between 1 and ${portMax}, inclusive`];
+}
+
+export const subdomainName: NameRule = (name, prefix) => isSubdomain1123(prefix ? maskDash(name) : name);
+export const labelName: NameRule = (name, prefix) => isLabel1123(prefix ? maskDash(name) : name);
+export const pathSegmentName: NameRule = (name, prefix) =>
+  // More characters will follow, so a prefix of dots is harmless.
+  prefix && (name === '.' || name === '..') ? [] : isPathSegment(name);
+
+export function validateLabels(
+  labels: Record<string, string> | null | undefined,
+  path: string,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    for (const problem of isQualifiedName(key)) errors.push(invalid(path, key, problem));
+    for (const problem of isLabelValue(value)) errors.push(invalid(path, value, problem));
+  }
+  return errors;
+}
+
+export function validateAnnotations(
+  annotations: Record<string, string> | null | undefined,
+  path: string,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    for (const problem of isQualifiedName(key.toLowerCase())) errors.push(invalid(path, key, problem));
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (bytes > annotationsBytesMax) errors.push(tooLong(path, annotationsBytesMax));
+  return errors;
+}
+
+/** Kubernetes lists examples with two blanks before each `or`; clients compare these texts. */
+function regexText(rule: string, regex: string, examples: readonly string[]): string {
+  const shown = examples.map((example) => `'${example}', `).join(' or ');
+  return `${rule} (e.g. ${shown}regex used for validation is '${regex}')`;
+}
+
+function lengthProblems(value: string, bytesMax: number): string[] {
+  const over = value.length > bytesMax || Buffer.byteLength(value) > bytesMax;
+  return over ? [`must be no more than ${bytesMax} characters`] : [];
+}
+
+function label1123Fits(value: string): boolean {
+  return value !== '' && !/[^-a-z0-9]/.test(value) && !value.startsWith('-') && !value.endsWith('-');
+}
+
+/** Labels joined by dots: each dot has a letter or digit on both sides, and so have the two ends. */
+function subdomainFits(value: string): boolean {
+  return value !== '' && !/[^-.a-z0-9]|^[-.]|[-.]$|-\.|\.[-.]/.test(value);
+}
+
+function qualifiedFits(value: string): boolean {
+  return value !== '' && !/[^-._A-Za-z0-9]|^[-._]|[-._]$/.test(value);
+}
+
+function between(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && value >= min && value <= max;
+}
+
+/** A generateName may end in a dash because a suffix follows; stand in a letter for the rest of the name. */
+function maskDash(name: string): string {
+  return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -1)}a` : name;
+}
+
+interface ReadAddress extends Address {
+  /** Zeros that other readers take for octal, or refuse. */
+  readonly leadingZeros: boolean;
+}
+
+function readAddress(text: string): ReadAddress | undefined {
+  if (text.length > addressCharsMax) return undefined;
+  return text.includes(':') ? readIPv6(text) : readIPv4(text);
+}
+
+function readIPv4(text: string): ReadAddress | undefined {
+  const parts = text.split('.');
+  if (parts.length !== 4 || !parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255))
+    return undefined;
+  const value = parts.reduce((sum, part) => (sum << 8n) | BigInt(Number(part)), 0n);
+  return { family: 4, value, leadingZeros: parts.some((part) => part.length > 1 && part.startsWith('0')) };
+}
+
+function readIPv6(text: string): ReadAddress | undefined {
+  const halves = text.split('::');
+  if (halves.length > 2) return undefined;
+  let leadingZeros = false;
+  const groups = halves.map((half): bigint[] | undefined => {
+    const out: bigint[] = [];
+    for (const part of half === '' ? [] : half.split(':')) {
+      // An IPv4 address may stand for the last two groups.
+      const tail = part.includes('.') && text.endsWith(`:${part}`) ? readIPv4(part) : undefined;
+      if (tail) out.push(tail.value >> 16n, tail.value & 0xffffn);
+      else if (/^[0-9a-fA-F]+$/.test(part) && Number.parseInt(part, 16) <= 0xffff)
+        out.push(BigInt(`0x${part}`));
+      else return undefined;
+      leadingZeros ||= tail ? tail.leadingZeros : part.length > 4;
+    }
+    return out;
+  });
+  const [head, rest] = groups;
+  if (!head || groups.includes(undefined)) return undefined;
+  const missing = 8 - head.length - (rest?.length ?? 0);
+  // `::` stands for at least one group.
+  if (rest ? missing < 1 : missing !== 0) return undefined;
+  const all = [...head, ...Array<bigint>(missing).fill(0n), ...(rest ?? [])];
+  return { family: 6, value: all.reduce((sum, group) => (sum << 16n) | group, 0n), leadingZeros };
+}
+
+function readRange(text: string): (ReadAddress & { prefixLength: number; hostMask: bigint }) | undefined {
+  const slash = text.length > addressCharsMax ? -1 : text.indexOf('/');
+  const address = slash < 0 ? undefined : readAddress(text.slice(0, slash));
+  const lengthText = text.slice(slash + 1);
+  if (!address || !/^\d+$/.test(lengthText)) return undefined;
+  const bits = address.family === 4 ? 32 : 128;
+  const prefixLength = Number(lengthText);
+  if (prefixLength > bits) return undefined;
+  const leadingZeros = address.leadingZeros || (lengthText.length > 1 && lengthText.startsWith('0'));
+  return { ...address, leadingZeros, prefixLength, hostMask: (1n << BigInt(bits - prefixLength)) - 1n };
+}
+
+function isMapped(address: Address): boolean {
+  return address.family === 6 && address.value >> 32n === 0xffffn;
+}
+
+function pick({ family, value }: Address): Address {
+  return { family, value };
+}

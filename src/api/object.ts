@@ -1,0 +1,50 @@
+/**
+ * Objects: the working form of everything the API stores. Plain values with own keys only; the metadata that
+ * all kinds share is typed, the rest is read through the generated types of each kind.
+ */
+import type { ObjectMeta } from './generated/types.ts';
+
+export interface ApiObject {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: unknown;
+  status?: unknown;
+}
+
+export type JsonObject = Record<string, unknown>;
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Sets an own key, also when it is called `__proto__`. */
+export function setKey(object: JsonObject, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  else object[key] = value;
+}
+
+/**
+ * Equality as Kubernetes' controllers see it: an absent value, null, '', [] and {} are alike; key order does
+ * not matter.
+ */
+export function semanticEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (isEmpty(a) && isEmpty(b)) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, i) => semanticEqual(item, b[i]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  for (const name of Object.keys(a)) if (!semanticEqual(a[name], ownValue(b, name))) return false;
+  for (const name of Object.keys(b)) if (!Object.hasOwn(a, name) && !isEmpty(b[name])) return false;
+  return true;
+}
+
+const ownValue = (object: JsonObject, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  if (Array.isArray(value)) return value.length === 0;
+  if (!isJsonObject(value)) return false;
+  return Object.keys(value).every((name) => isEmpty(value[name]));
+}

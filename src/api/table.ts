@@ -1,0 +1,60 @@
+/** Tables: what `kubectl get` prints, made from objects by the columns of their kind. */
+import type { Column, Kind, TableRowCondition } from './kind.ts';
+import type { ApiObject } from './object.ts';
+
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+export interface ColumnDefinition {
+  name: string;
+  type: string;
+  format: string;
+  description: string;
+  priority: number;
+}
+
+export interface Row {
+  cells: unknown[];
+  conditions?: TableRowCondition[];
+  object: unknown;
+}
+
+/** Kinds without columns of their own show these. */
+const defaultColumns: readonly Column[] = [
+  { name: 'Name', format: 'name', description: 'Name of the object, unique within its namespace.' },
+  { name: 'Created At', type: 'date', description: 'When the object was created.' },
+];
+
+export const columnDefinitions = (kind: Kind): ColumnDefinition[] =>
+  (kind.columns ?? defaultColumns).map((column) => ({
+    name: column.name,
+    type: column.type ?? 'string',
+    format: column.format ?? '',
+    description: column.description,
+    priority: column.wide ? 1 : 0,
+  }));
+
+export function tableRow(
+  kind: Kind,
+  object: ApiObject,
+  include: IncludeObject,
+  version: string,
+  nowMs: number,
+): Row {
+  const cells = kind.cells?.(object, nowMs) ?? [
+    object.metadata.name,
+    object.metadata.creationTimestamp ?? '<unknown>',
+  ];
+  const conditions = kind.rowConditions?.(object);
+  return {
+    cells,
+    ...(conditions ? { conditions } : {}),
+    object: include === 'None' ? null : include === 'Object' ? object : partialObject(object, version),
+  };
+}
+
+/** An object reduced to its metadata. */
+export const partialObject = (object: ApiObject, version: string) => ({
+  kind: 'PartialObjectMetadata',
+  apiVersion: version,
+  metadata: object.metadata,
+});

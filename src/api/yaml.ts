@@ -1,0 +1,365 @@
+/**
+ * YAML, read as Kubernetes reads it: sigs.k8s.io/yaml turns a document into JSON before anything looks at it.
+ *
+ * The `yaml` package does the syntax; what plain scalars mean is decided here (`resolvePlain`), because its
+ * YAML 1.1 schema reads `12:30:45` as a number and dates as times, which Go's reader leaves as text. The
+ * package is loaded on first use: most servers never see YAML.
+ */
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
+import { countKeys, duplicatesMax, findDuplicates, JsonError, pathCharsMax, readJsonText } from './json.ts';
+import { type JsonObject, setKey } from './object.ts';
+
+/**
+ * Nested maps and lists. Fewer than JSON's, because the package composes recursively: it runs out of stack at
+ * about 650 levels, and a regular expression compiled that close to the end of the stack aborts the process.
+ */
+const yamlDepthMax = 200;
+/** What aliases may add to a document: one per value, plus the characters of its scalars. */
+const aliasCharsMax = 1_048_576;
+/** Pieces of syntax, spaces and line ends included; about 200 KB of ordinary YAML (long texts count little). */
+const lexemesMax = 50_000;
+/** Levels written with indentation; what is deeper is written as JSON, or indentation would outgrow the text. */
+const indentedDepthMax = 50;
+/** Longest key written before its colon; readers allow 1024. */
+const keyCharsMax = 500;
+
+const require = createRequire(import.meta.url);
+let loaded: typeof Yaml | undefined;
+const yaml = (): typeof Yaml => (loaded ??= require('yaml') as typeof Yaml);
+
+export class YamlError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'YamlError';
+  }
+}
+
+export interface YamlDocument {
+  /** A JSON value: no undefined, no dates, no infinite numbers, all keys strings. */
+  readonly value: unknown;
+  /** Paths of keys given more than once, as `findDuplicates` gives them; the last value wins. */
+  readonly duplicates: readonly string[];
+}
+
+/** Reads a text that holds one document. The caller bounds its size. */
+export function readYaml(text: string): YamlDocument {
+  return jsonDocument(text) ?? yamlDocument(text);
+}
+
+/** kubectl sends JSON under YAML's media type (server-side apply); JSON is YAML and much faster to read. */
+function jsonDocument(text: string): YamlDocument | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    const json = readJsonText(text);
+    const duplicates = countKeys(json.value) < json.keyCount ? findDuplicates(json.text) : [];
+    return { value: json.value, duplicates };
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}
+
+function yamlDocument(text: string): YamlDocument {
+  const document = parse(text);
+  const reader = new Reader(text);
+  const value = reader.value(document.contents, 0);
+  return { value, duplicates: [...reader.duplicates] };
+}
+
+/**
+ * The package's lexer, parser and composer run hand in hand, so that nesting is stopped where it happens and
+ * not after a tree of millions of nodes. Its own check for unique keys is off: it takes quadratic time.
+ */
+function parse(text: string): Yaml.Document.Parsed {
+  const { Composer, Lexer, Parser } = yaml();
+  const parser = new Parser();
+  let lexemes = 0;
+  function* tokens() {
+    for (const lexeme of new Lexer().lex(text)) {
+      yield* parser.next(lexeme);
+      lexemes += 1;
+      if (lexemes > lexemesMax) throw new YamlError('the YAML document has too many parts');
+      // On the stack are the document, its open collections and the scalar at hand.
+      if (parser.stack.length > yamlDepthMax + 2) throw new YamlError('exceeded max depth');
+    }
+    yield* parser.end();
+  }
+  const composer = new Composer({ schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' });
+  let first: Yaml.Document.Parsed | undefined;
+  for (const document of composer.compose(tokens(), true, text.length)) {
+    const [error] = document.errors;
+    if (error) throw syntaxError(text, error.pos[0], error.message);
+    if (!first) first = document;
+    else if (!isEmpty(document)) throw new YamlError('expected one YAML document, found more');
+  }
+  if (!first || isEmpty(first)) throw new YamlError('expected one YAML document, found none');
+  return first;
+}
+
+function isEmpty(document: Yaml.Document.Parsed): boolean {
+  const { contents } = document;
+  return (
+    contents === null || (yaml().isScalar(contents) && contents.type === 'PLAIN' && contents.source === '')
+  );
+}
+
+function syntaxError(text: string, offset: number, message: string): YamlError {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
+  return new YamlError(`error converting YAML to JSON: yaml: line ${line}: ${message}`);
+}
+
+/** Turns the nodes of one document into JSON values. */
+class Reader {
+  readonly duplicates = new Set<string>();
+  /** The latest node of each name, in document order: an alias means the last anchor before it. */
+  readonly #anchors = new Map<string, Yaml.Node>();
+  /** Anchored nodes that are being read right now; an alias to one of them has no end. */
+  readonly #open = new Set<Yaml.Node>();
+  readonly #path: (string | number)[] = [];
+  /** How many aliases are being followed at the moment. */
+  #aliases = 0;
+  #aliasChars = 0;
+  #pathChars = 0;
+
+  constructor(private readonly text: string) {}
+
+  value(node: Yaml.Node | null | undefined, depth: number): unknown {
+    const { isAlias, isMap, isScalar, isSeq } = yaml();
+    if (!node) return null;
+    if (depth > yamlDepthMax) throw new YamlError('exceeded max depth');
+    if (isAlias(node)) return this.#alias(node, depth);
+    const { anchor } = node as Yaml.Scalar | Yaml.YAMLMap | Yaml.YAMLSeq;
+    if (anchor && this.#aliases === 0) this.#anchors.set(anchor, node);
+    if (this.#aliases > 0) this.#spend(1, node);
+    if (isScalar(node)) return this.#scalar(node);
+    this.#open.add(node);
+    let value: unknown;
+    if (isMap(node)) value = this.#map(node, depth);
+    else if (isSeq(node)) value = this.#list(node, depth);
+    else throw this.#error(node, 'unknown node');
+    this.#open.delete(node);
+    return value;
+  }
+
+  /** The value is read once more rather than shared, so that nobody changes two places at once. */
+  #alias(alias: Yaml.Alias, depth: number): unknown {
+    const node = this.#target(alias);
+    this.#aliases += 1;
+    const value = this.value(node, depth);
+    this.#aliases -= 1;
+    return value;
+  }
+
+  #target(alias: Yaml.Alias): Yaml.Node {
+    const node = this.#anchors.get(alias.source);
+    if (!node) throw this.#error(alias, `unknown anchor '${alias.source}' referenced`);
+    if (this.#open.has(node)) throw this.#error(alias, `anchor '${alias.source}' value contains itself`);
+    return node;
+  }
+
+  #spend(chars: number, node: Yaml.Node): void {
+    this.#aliasChars += chars;
+    if (this.#aliasChars > aliasCharsMax) throw this.#error(node, 'document contains excessive aliasing');
+  }
+
+  #scalar(node: Yaml.Scalar): unknown {
+    const source = node.source ?? '';
+    if (this.#aliases > 0) this.#spend(source.length, node);
+    try {
+      return resolveScalar(source, node.type === 'PLAIN', node.tag);
+    } catch (error) {
+      throw error instanceof YamlError ? this.#error(node, error.message) : error;
+    }
+  }
+
+  #list(node: Yaml.YAMLSeq, depth: number): unknown[] {
+    const list: unknown[] = [];
+    this.#path.push(0);
+    for (const [index, item] of node.items.entries()) {
+      this.#path[this.#path.length - 1] = index;
+      list.push(yaml().isPair(item) ? this.#pair(item, depth + 1) : this.value(item as Yaml.Node, depth + 1));
+    }
+    this.#path.pop();
+    return list;
+  }
+
+  /** `[a: 1]` is a list that holds a map of one. */
+  #pair(pair: Yaml.Pair, depth: number): unknown {
+    const map = new (yaml().YAMLMap)();
+    map.items.push(pair);
+    return this.value(map, depth);
+  }
+
+  #map(node: Yaml.YAMLMap, depth: number): JsonObject {
+    const map: JsonObject = {};
+    const keys = new Set<string>();
+    for (const { key, value } of node.items as Yaml.Pair<Yaml.Node | null, Yaml.Node | null>[]) {
+      if (isMergeKey(key)) {
+        this.#merge(map, value ?? node, this.value(value, depth + 1));
+        continue;
+      }
+      const name = this.#key(key, node, depth);
+      this.#path.push(name);
+      if (keys.has(name)) this.#duplicate();
+      keys.add(name);
+      setKey(map, name, this.value(value, depth + 1));
+      this.#path.pop();
+    }
+    return map;
+  }
+
+  /** Keys of the map itself win over merged ones, and earlier merged maps over later ones. */
+  #merge(map: JsonObject, node: Yaml.Node, source: unknown): void {
+    for (const part of Array.isArray(source) ? source : [source]) {
+      if (typeof part !== 'object' || part === null || Array.isArray(part)) {
+        throw this.#error(node, 'map merge requires map or sequence of maps as the value');
+      }
+      for (const name of Object.keys(part)) if (!Object.hasOwn(map, name)) setKey(map, name, part[name]);
+    }
+  }
+
+  #key(node: Yaml.Node | null, map: Yaml.Node, depth: number): string {
+    const key = this.value(node, depth + 1);
+    if (typeof key === 'string') return key;
+    if (typeof key === 'number' || typeof key === 'boolean') return String(key);
+    throw this.#error(node ?? map, `unsupported map key of type ${key === null ? 'null' : 'map or list'}`);
+  }
+
+  #duplicate(): void {
+    if (this.duplicates.size >= duplicatesMax || this.#pathChars > pathCharsMax || this.#aliases > 0) return;
+    let path = '';
+    for (const part of this.#path) {
+      if (typeof part === 'number') path += `[${part}]`;
+      else path += path ? `.${part}` : part;
+    }
+    this.#pathChars += path.length + this.#path.length;
+    this.duplicates.add(path);
+  }
+
+  #error(node: Yaml.Node, message: string): YamlError {
+    return syntaxError(this.text, node.range?.[0] ?? 0, message);
+  }
+}
+
+function isMergeKey(node: Yaml.Node | null): boolean {
+  if (!yaml().isScalar(node) || node.source !== '<<') return false;
+  return node.tag === undefined ? node.type === 'PLAIN' : node.tag === 'tag:yaml.org,2002:merge';
+}
+
+function resolveScalar(source: string, plain: boolean, tag: string | undefined): unknown {
+  if (tag === undefined) return plain ? resolvePlain(source) : source;
+  switch (tag) {
+    case 'tag:yaml.org,2002:null':
+    case 'tag:yaml.org,2002:bool':
+    case 'tag:yaml.org,2002:int':
+    case 'tag:yaml.org,2002:float': {
+      const value = resolvePlain(source);
+      const name = tag.slice('tag:yaml.org,2002:'.length);
+      if (typesOf(value).includes(name)) return value;
+      throw new YamlError(`cannot decode ${JSON.stringify(source)} as a !!${name}`);
+    }
+    case 'tag:yaml.org,2002:binary':
+      return Buffer.from(source, 'base64').toString('utf8');
+    default:
+      return source;
+  }
+}
+
+function typesOf(value: unknown): string[] {
+  if (value === null) return ['null'];
+  if (typeof value === 'boolean') return ['bool'];
+  if (typeof value === 'number') return Number.isInteger(value) ? ['int', 'float'] : ['float'];
+  return [];
+}
+
+const WORDS = new Map<string, unknown>([
+  ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, null] as const),
+  ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map(
+    (word) => [word, true] as const,
+  ),
+  ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map(
+    (word) => [word, false] as const,
+  ),
+]);
+const INFINITE = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+const INTEGER = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/;
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+
+/**
+ * What a scalar without quotes means to Go's YAML 1.1 reader: words for booleans and null, integers in four
+ * bases (`010` is eight), floats; no sexagesimal numbers and no times.
+ */
+function resolvePlain(source: string): unknown {
+  if (WORDS.has(source)) return WORDS.get(source);
+  if (INFINITE.test(source)) throw new YamlError(`unsupported value: ${source}`);
+  if (!/^[-+.0-9]/.test(source)) return source;
+  const digits = source.startsWith('.') ? source : source.replaceAll('_', '');
+  let number = Number.NaN;
+  if (INTEGER.test(digits)) number = integer(digits);
+  else if (FLOAT.test(digits)) number = Number(digits);
+  // Too large to be a number is a text to Go, too. Adding zero turns -0 into 0.
+  return Number.isFinite(number) ? number + 0 : source;
+}
+
+function integer(digits: string): number {
+  const size = digits.replace(/^[-+]/, '').replace(/^0(?=[0-7])/, '0o');
+  return digits.startsWith('-') ? -Number(size) : Number(size);
+}
+
+/** A JSON value as a YAML document that readers of YAML 1.1 and 1.2 understand alike; keys are sorted. */
+export function writeYaml(value: unknown): string {
+  return `${writeNode(value, 0).trimStart()}\n`;
+}
+
+/** The text to put after `key:` or `-`, with the space or line end that belongs between. */
+function writeNode(value: unknown, depth: number): string {
+  if (typeof value === 'string') return ` ${writeText(value, depth)}`;
+  if (typeof value !== 'object' || value === null || depth > indentedDepthMax) return ` ${quote(value)}`;
+  const indent = '  '.repeat(depth);
+  if (Array.isArray(value)) {
+    if (value.length === 0) return ' []';
+    return value.map((item) => `\n${indent}-${inline(writeNode(item, depth + 1))}`).join('');
+  }
+  const map = value as JsonObject;
+  const keys = Object.keys(map).filter((key) => map[key] !== undefined);
+  if (keys.length === 0) return ' {}';
+  return keys
+    .sort()
+    .map((key) => `\n${indent}${writeKey(key, indent)}:${writeNode(map[key], depth + 1)}`)
+    .join('');
+}
+
+/** A collection inside a list begins on the line of its dash, two characters wide like the indentation. */
+const inline = (text: string): string => (text.startsWith('\n') ? ` ${text.trimStart()}` : text);
+
+function writeKey(key: string, indent: string): string {
+  const text = isPlain(key) ? key : quote(key);
+  // Readers look for the colon of a short key on its line only; a long one has to be announced.
+  return text.length > keyCharsMax ? `? ${text}\n${indent}` : text;
+}
+
+function writeText(text: string, depth: number): string {
+  if (isPlain(text)) return text;
+  if (!text.includes('\n') || NOT_LITERAL.test(text)) return quote(text);
+  const chomp = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-';
+  const lines = (chomp === '-' ? text : text.slice(0, -1)).split('\n');
+  const indent = '  '.repeat(Math.max(depth, 1));
+  return `|${chomp}${lines.map((line) => (line ? `\n${indent}${line}` : '\n')).join('')}`;
+}
+
+/** Begins with a letter, so it is neither number nor time; holds nothing that has a meaning in YAML. */
+const PLAIN = /^[A-Za-z_/](?:[\w./@+=~-]|[: ](?=[\w/]))*$/;
+/** What would change if it were written line by line: space around lines, and all but common characters. */
+const NOT_LITERAL = /^[ \t\n]|[ \t](?:\n|$)|[^\t\n\x20-\x7e\u00a0-\u2027\u2030-\ud7ff]/;
+
+const isPlain = (text: string): boolean => text.length <= keyCharsMax && PLAIN.test(text) && !WORDS.has(text);
+
+/** JSON is YAML, but for some characters that YAML wants escaped. */
+function quote(value: unknown): string {
+  return (JSON.stringify(value) ?? 'null').replace(
+    /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,0 +1,130 @@
+/**
+ * Starting a cluster: store, view, registry and server put together. This is the embedding API: no globals, no
+ * signal handlers, nothing printed; dozens fit in one process.
+ */
+import { randomInt, randomUUID } from 'node:crypto';
+import { KindTable } from '../api/kinds.ts';
+import { bootstrap } from '../registry/bootstrap.ts';
+import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
+import { type Chance, Registry } from '../registry/registry.ts';
+import { View } from '../registry/view.ts';
+import type { WatchDefault } from '../registry/watch.ts';
+import { type BodyLimits, defaultBodyLimits } from '../server/body.ts';
+import { isLoopback } from '../server/localdoor.ts';
+import { ApiServer } from '../server/server.ts';
+import { openMemoryStore } from '../store/memory.ts';
+import type { Store } from '../store/store.ts';
+import { kubeconfigFor } from './kubeconfig.ts';
+
+export interface StartOptions {
+  /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
+  readonly store?: 'memory' | 'lmdb';
+  readonly dataDir?: string;
+  /** Address to listen on; loopback only. Default `127.0.0.1`. */
+  readonly host?: string;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** How long and how many changes are kept for watches. */
+  readonly history?: Partial<HistoryBounds>;
+  /** HTTP code of a create: 200 as the contract says, or Kubernetes' 201. Default 200. */
+  readonly createStatus?: 200 | 201;
+  /** What a watch without a version begins with. Default `history`. */
+  readonly watchStart?: WatchDefault;
+  /** Bounds on request bodies. */
+  readonly limits?: Partial<BodyLimits>;
+  /** Told of failures that are the server's own; default: they are dropped. */
+  readonly onError?: (error: Error) => void;
+  /** Clock, uids and name suffixes, for tests that decide them. */
+  readonly chance?: Partial<Chance>;
+}
+
+export interface Cluster {
+  readonly url: string;
+  /** A kubeconfig for this cluster, as YAML text. */
+  readonly kubeconfig: string;
+  /** Stops serving, and resolves when everything is closed. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** What is asked for cannot be; the message is a sentence for the person who asked. */
+export class StartError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StartError';
+  }
+}
+
+const systemChance: Chance = {
+  nowMs: () => Date.now(),
+  uid: () => randomUUID(),
+  randomBelow: (bound) => randomInt(bound),
+};
+
+export async function start(options: StartOptions = {}): Promise<Cluster> {
+  const host = options.host ?? '127.0.0.1';
+  if (!isLoopback(host))
+    throw new StartError(
+      `${host} is not an address of this machine alone, and plain HTTP is served on loopback only`,
+    );
+  const chance: Chance = { ...systemChance, ...options.chance };
+  const report = options.onError ?? (() => undefined);
+  const kinds = new KindTable();
+  const store = await openStore(options, chance);
+  let view: View | undefined;
+  let history: History | undefined;
+  let server: ApiServer | undefined;
+  const close = async (): Promise<void> => {
+    await server?.close();
+    await history?.close();
+    view?.close();
+    await store.close();
+  };
+  try {
+    view = await View.open(store, kinds);
+    const registry = new Registry(store, view, kinds, chance);
+    await bootstrap(registry);
+    history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
+    server = new ApiServer(registry, {
+      host,
+      port: options.port ?? 0,
+      createStatus: options.createStatus ?? 200,
+      watchDefault: options.watchStart ?? 'history',
+      limits: { ...defaultBodyLimits, ...options.limits },
+      components: [{ name: 'etcd-0', failure: () => view!.failure?.message }],
+      report,
+    });
+    await server.listen();
+  } catch (error) {
+    await close();
+    throw asStartError(error, options);
+  }
+  let closed: Promise<void> | undefined;
+  return {
+    url: server.url,
+    kubeconfig: kubeconfigFor(server.url),
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+async function openStore(options: StartOptions, chance: Chance): Promise<Store> {
+  const kind = options.store ?? (options.dataDir === undefined ? 'memory' : 'lmdb');
+  if (kind === 'memory') return openMemoryStore({ now: chance.nowMs });
+  if (options.dataDir === undefined) throw new StartError('the lmdb store needs a data folder');
+  const { openLmdbStore } = await import('../store/lmdb.ts');
+  return openLmdbStore({ dataDir: options.dataDir, now: chance.nowMs });
+}
+
+function asStartError(error: unknown, options: StartOptions): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  const host = options.host ?? '127.0.0.1';
+  if (code === 'EADDRINUSE')
+    return new StartError(`port ${options.port} on ${host} is taken by another process`, { cause: error });
+  if (code === 'EACCES')
+    return new StartError(`port ${options.port} on ${host} may not be used by this user`, { cause: error });
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new StartError(`${host} is not an address of this machine`, { cause: error });
+  return error;
+}

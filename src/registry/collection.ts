@@ -1,0 +1,174 @@
+/**
+ * Collections: all objects of one resource in key order, the recent changes to them, and who is watching.
+ *
+ * The changes are a window over history, numbered from the first change ever seen here. A watcher is a position
+ * in that window, so watchers need no queues of their own: one that is slow falls behind in the window, and one
+ * that falls out of it is told that its version has expired.
+ */
+import { compareKeys, SortedMap } from '../store/sortedmap.ts';
+import type { Entry } from './entry.ts';
+import type { Filter } from './filter.ts';
+import { memberKey, memberRange } from './key.ts';
+import type { Watcher } from './watcher.ts';
+import type { WatchEvent } from './watchevent.ts';
+
+export interface Page {
+  readonly entries: Entry[];
+  /** Key of the first entry that did not fit. */
+  readonly next: string | undefined;
+  /** How many did not fit; undefined when that would need looking into them. */
+  readonly remaining: number | undefined;
+}
+
+export class Collection {
+  readonly #entries = new SortedMap<Entry>();
+  /** Number of the first event in the window. */
+  #firstNumber = 0;
+  #events: WatchEvent[] = [];
+  readonly #watchers = new Set<Watcher>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(namespace: string, name: string): Entry | undefined {
+    return this.#entries.get(memberKey(namespace, name));
+  }
+
+  /** Takes an object as part of the state that history begins with. */
+  load(entry: Entry): void {
+    this.#entries.set(memberKey(entry.namespace, entry.name), entry);
+  }
+
+  apply(event: WatchEvent): void {
+    const key = memberKey(event.namespace, event.name);
+    if (event.entry) this.#entries.set(key, event.entry);
+    else this.#entries.delete(key);
+    this.#events.push(event);
+  }
+
+  /** Objects a filter chooses, as they are now or were at a revision that history still knows. */
+  select(filter: Filter, page: { start?: string; limit?: number; revision?: number } = {}): Page {
+    const range = memberRange(filter.namespace);
+    const start = page.start !== undefined && page.start > range.start ? page.start : range.start;
+    const source =
+      page.revision === undefined
+        ? this.#now(filter, start, range.end)
+        : this.#fromAt(start, range.end, page.revision);
+    const entries: Entry[] = [];
+    const limit = page.limit ?? Number.POSITIVE_INFINITY;
+    for (const entry of source) {
+      if (!filter.covers(entry.namespace, entry.name) || !filter.selects(entry)) continue;
+      if (entries.length < limit) {
+        entries.push(entry);
+        continue;
+      }
+      const next = memberKey(entry.namespace, entry.name);
+      return {
+        entries,
+        next,
+        remaining:
+          filter.selective || filter.name !== undefined
+            ? undefined
+            : this.#count(next, range.end, page.revision),
+      };
+    }
+    return { entries, next: undefined, remaining: undefined };
+  }
+
+  /** A filter for one name in one namespace needs no walk. */
+  #now(filter: Filter, start: string, end: string | undefined): Iterable<Entry> {
+    if (filter.name === undefined || filter.namespace === undefined) return this.#from(start, end);
+    const key = memberKey(filter.namespace, filter.name);
+    const entry = compareKeys(key, start) >= 0 ? this.#entries.get(key) : undefined;
+    return entry ? [entry] : [];
+  }
+
+  *#from(start: string, end: string | undefined): Iterable<Entry> {
+    for (const { key, value: entry } of this.#entries.from(start)) {
+      if (end !== undefined && key >= end) return;
+      yield entry;
+    }
+  }
+
+  /** State at an older revision: today's, with every later change undone. */
+  *#fromAt(start: string, end: string | undefined, revision: number): Iterable<Entry> {
+    const undone = new Map<string, Entry | undefined>();
+    for (let i = this.#events.length - 1; i >= 0 && this.#events[i]!.revision > revision; i--) {
+      const event = this.#events[i]!;
+      undone.set(memberKey(event.namespace, event.name), event.previous);
+    }
+    const restored = [...undone]
+      .filter(([key, entry]) => entry && key >= start && (end === undefined || key < end))
+      .sort(([a], [b]) => compareKeys(a, b));
+    let i = 0;
+    for (const { key, value: entry } of this.#entries.from(start)) {
+      if (end !== undefined && key >= end) break;
+      if (undone.has(key)) continue;
+      for (; i < restored.length && compareKeys(restored[i]![0], key) < 0; i++) yield restored[i]![1]!;
+      yield entry;
+    }
+    for (; i < restored.length; i++) yield restored[i]![1]!;
+  }
+
+  #count(start: string, end: string | undefined, revision: number | undefined): number {
+    if (revision === undefined) return this.#entries.count(start, end);
+    let count = 0;
+    for (const _ of this.#fromAt(start, end, revision)) count++;
+    return count;
+  }
+
+  // Watching
+
+  /** Number of the event after the newest. */
+  get endNumber(): number {
+    return this.#firstNumber + this.#events.length;
+  }
+
+  get startNumber(): number {
+    return this.#firstNumber;
+  }
+
+  /** Number of the first event after a revision. */
+  numberAfter(revision: number): number {
+    let low = 0;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#events[middle]!.revision > revision) high = middle;
+      else low = middle + 1;
+    }
+    return this.#firstNumber + low;
+  }
+
+  /** The event of a number; undefined when it is out of the window. */
+  event(number: number): WatchEvent | undefined {
+    return this.#events[number - this.#firstNumber];
+  }
+
+  add(watcher: Watcher): void {
+    this.#watchers.add(watcher);
+  }
+
+  remove(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+  }
+
+  get watcherCount(): number {
+    return this.#watchers.size;
+  }
+
+  /** Lets watchers know of events from this number on, then drops what only the telling needed. */
+  notify(fromNumber: number): void {
+    for (const watcher of this.#watchers) watcher.pump();
+    for (let number = fromNumber; number < this.endNumber; number++) this.event(number)?.forgetLines();
+  }
+
+  /** Drops the events up to and including a revision from the window. */
+  forget(revision: number): void {
+    const keepFrom = this.numberAfter(revision) - this.#firstNumber;
+    if (keepFrom === 0) return;
+    this.#events = this.#events.slice(keepFrom);
+    this.#firstNumber += keepFrom;
+  }
+}

@@ -1,0 +1,86 @@
+/** Create: from a decoded object to a stored one. */
+import { alreadyExists, badRequest, generateNameExhausted, invalid, plain } from '../api/errors.ts';
+import type { Kind } from '../api/kind.ts';
+import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
+import type { ApiObject } from '../api/object.ts';
+import { mutate, validate } from './admission.ts';
+import { Entry } from './entry.ts';
+import type { Registry, WriteOptions } from './registry.ts';
+
+/** A generated name that is taken is tried anew this often. */
+const nameTriesMax = 8;
+
+/** Takes the namespace from the path, and refuses an object that claims another. */
+export function settleNamespace(kind: Kind, object: ApiObject, namespace: string): void {
+  if (!kind.namespaced) {
+    delete object.metadata.namespace;
+    return;
+  }
+  if (object.metadata.namespace && object.metadata.namespace !== namespace)
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  object.metadata.namespace = namespace;
+}
+
+export async function create(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  object: ApiObject,
+  options: WriteOptions,
+): Promise<Entry> {
+  kind.defaults?.(object);
+  settleNamespace(kind, object, namespace);
+  const meta = object.metadata;
+  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
+  delete meta.deletionTimestamp;
+  delete meta.deletionGracePeriodSeconds;
+  const generate = !meta.name && meta.generateName;
+  const request = {
+    operation: 'create' as const,
+    kind,
+    namespace,
+    get name() {
+      return meta.name ?? '';
+    },
+    subresource: undefined,
+    object,
+    old: undefined,
+    dryRun: options.dryRun,
+  };
+  await mutate(registry, request);
+
+  meta.creationTimestamp = registry.now();
+  meta.uid = registry.chance.uid();
+  if (generate) meta.name = generatedName(meta.generateName!, suffix(registry));
+  prepare(kind, object, registry.now());
+  const errors = [...validateMeta(kind, meta), ...(kind.validate?.(object) ?? [])];
+  if (errors.length) throw invalid(kind, meta.name ?? '', errors);
+  if (kind.warnings) options.warnings.push(...kind.warnings(object, undefined));
+  await validate(registry, request);
+
+  for (let tries = 1; ; tries++) {
+    const name = meta.name!;
+    const value = registry.encode(kind, object);
+    const taken = registry.view.collection(kind.resource).get(namespace, name);
+    if (!taken && options.dryRun) return Entry.of(kind, namespace, name, value, 0);
+    if (!taken) {
+      const revision = await registry.commit(kind, namespace, name, value, 0);
+      if (revision !== undefined) return registry.entryOf(kind, namespace, name, value, revision);
+    }
+    if (!generate) throw alreadyExists(kind, name, isDeleting(registry, kind, namespace, name));
+    if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);
+    meta.name = generatedName(meta.generateName!, suffix(registry));
+  }
+}
+
+const suffix = (registry: Registry): string => nameSuffix((bound) => registry.chance.randomBelow(bound));
+
+function prepare(kind: Kind, object: ApiObject, now: string): void {
+  if (kind.hasStatus && !kind.keepStatusOnCreate) object.status = undefined;
+  if (kind.generationOf) object.metadata.generation = 1;
+  kind.prepareForCreate?.(object, { now });
+}
+
+const isDeleting = (registry: Registry, kind: Kind, namespace: string, name: string): boolean =>
+  registry.view.collection(kind.resource).get(namespace, name)?.object().metadata.deletionTimestamp !==
+  undefined;

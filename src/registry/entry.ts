@@ -1,0 +1,127 @@
+/**
+ * Entries: stored objects as the view holds them. The document is the JSON that a read answers and a watcher
+ * receives; it is made once per write. The store keeps it without the resourceVersion, because only the
+ * store knows the revision and only after the write: it is stamped in behind the uid when the change arrives.
+ */
+import type { Kind } from '../api/kind.ts';
+import type { ApiObject } from '../api/object.ts';
+
+const uidMarker = Buffer.from('"uid":"');
+const quote = 0x22;
+const lineFeed = 0x0a;
+
+/** What selectors read, kept so that an object is parsed for them once. */
+interface Facets {
+  readonly labels: Record<string, string> | undefined;
+  readonly fields: Record<string, string>;
+}
+
+export class Entry {
+  #facets: Facets | undefined;
+
+  private constructor(
+    readonly kind: Kind,
+    readonly namespace: string,
+    readonly name: string,
+    /** Revision of the write that made this state; 0 when it was never stored (dry run). */
+    readonly revision: number,
+    /** The JSON text and a line feed, as a read answers it. */
+    readonly document: Buffer,
+    /** Where the stamp begins and ends in the document. */
+    private readonly stampStart: number,
+    private readonly stampEnd: number,
+  ) {}
+
+  /** From a stored value; revision 0 leaves the resourceVersion out. */
+  static of(kind: Kind, namespace: string, name: string, value: Buffer, revision: number): Entry {
+    const at = value.indexOf(quote, value.indexOf(uidMarker) + uidMarker.length) + 1;
+    return Entry.#stamped(kind, namespace, name, value, value.length, at, at, revision);
+  }
+
+  /** Copies the first `length` bytes of a text with the part from `cutStart` to `cutEnd` replaced by a stamp. */
+  static #stamped(
+    kind: Kind,
+    namespace: string,
+    name: string,
+    source: Buffer,
+    length: number,
+    cutStart: number,
+    cutEnd: number,
+    revision: number,
+  ): Entry {
+    const stamp = revision > 0 ? `,"resourceVersion":"${revision}"` : '';
+    const stampEnd = cutStart + stamp.length;
+    const document = Buffer.allocUnsafe(length - (cutEnd - cutStart) + stamp.length + 1);
+    source.copy(document, 0, 0, cutStart);
+    document.write(stamp, cutStart, 'latin1');
+    source.copy(document, stampEnd, cutEnd, length);
+    document[document.length - 1] = lineFeed;
+    return new Entry(kind, namespace, name, revision, document, cutStart, stampEnd);
+  }
+
+  /** Length of the JSON text. */
+  get length(): number {
+    return this.document.length - 1;
+  }
+
+  /** The same state under another revision, as the last word on a deleted object. */
+  restamped(revision: number): Entry {
+    const { kind, namespace, name, document, length, stampStart, stampEnd } = this;
+    return Entry.#stamped(kind, namespace, name, document, length, stampStart, stampEnd, revision);
+  }
+
+  /** Whether a value about to be stored is what is here already. */
+  holds(value: Buffer): boolean {
+    const { document, length, stampStart, stampEnd } = this;
+    return (
+      value.length === length - (stampEnd - stampStart) &&
+      value.compare(document, 0, stampStart, 0, stampStart) === 0 &&
+      value.compare(document, stampEnd, length, stampStart) === 0
+    );
+  }
+
+  /** A fresh copy of the object; the caller may change it. */
+  object(): ApiObject {
+    return JSON.parse(this.document.toString('utf8')) as ApiObject;
+  }
+
+  /** Where the text after `{"kind":…,"apiVersion":…,` begins: objects inside a list go without those two. */
+  get itemStart(): number {
+    return itemOffset(this.kind);
+  }
+
+  get labels(): Record<string, string> | undefined {
+    return this.#read().labels;
+  }
+
+  /** The value of a selectable field; '' when it is unset. */
+  field(path: string): string {
+    if (path === 'metadata.name') return this.name;
+    if (path === 'metadata.namespace') return this.namespace;
+    return this.#read().fields[path] ?? '';
+  }
+
+  #read(): Facets {
+    if (!this.#facets) {
+      const object = this.object();
+      const fields: Record<string, string> = {};
+      for (const [path, read] of Object.entries(this.kind.selectableFields)) fields[path] = read(object);
+      this.#facets = { labels: object.metadata.labels, fields };
+    }
+    return this.#facets;
+  }
+}
+
+const offsets = new WeakMap<Kind, number>();
+
+/** Length of `{"kind":"Pod","apiVersion":"v1",`, which every stored object begins with. */
+function itemOffset(kind: Kind): number {
+  let offset = offsets.get(kind);
+  if (offset === undefined) {
+    offset = Buffer.byteLength(
+      `{"kind":${JSON.stringify(kind.kind)},"apiVersion":${JSON.stringify(kind.apiVersion)},`,
+    );
+    offsets.set(kind, offset);
+  }
+  return offset;
+}

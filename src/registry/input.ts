@@ -1,0 +1,111 @@
+/**
+ * Input: what a client sent, read as an object of a kind. Unknown and duplicate fields are refused, warned about
+ * or dropped, as the request's `fieldValidation` says.
+ */
+import { DecodeError, decodeObject } from '../api/decode.ts';
+import { badRequest, invalidPatch } from '../api/errors.ts';
+import type { KindTable } from '../api/kinds.ts';
+import type { Model } from '../api/model.ts';
+import { type ApiObject, isJsonObject } from '../api/object.ts';
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+/** A parsed body. */
+export interface Input {
+  readonly value: unknown;
+  /** Paths of keys that stood there more than once. */
+  readonly duplicates: readonly string[];
+}
+
+export interface ReadOptions {
+  readonly fieldValidation: FieldValidation;
+  /** Texts for Warning headers are added here. */
+  readonly warnings: string[];
+}
+
+/** Kind and version a body must have; a Scale, say, is none of the stored kinds. */
+export interface Expected {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly model: Model;
+}
+
+/** Reads the body of a create or replace. Kind and apiVersion default to those of the path. */
+export function readObject(
+  kinds: KindTable,
+  expected: Expected,
+  input: Input,
+  options: ReadOptions,
+): ApiObject {
+  const value = input.value;
+  if (!isJsonObject(value))
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value} into Go value of type struct { APIVersion string; Kind string }`,
+    );
+  checkKind(kinds, expected, value.kind, value.apiVersion);
+  const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
+  const handled = `${expected.kind} in version "${version}" cannot be handled as a ${expected.kind}`;
+  try {
+    return decodeStrictly(expected, input, options);
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(`${handled}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Reads the object that a patch led to. */
+export function readPatched(
+  expected: Expected,
+  patched: unknown,
+  duplicates: readonly string[],
+  options: ReadOptions,
+): ApiObject {
+  try {
+    return decodeStrictly(expected, { value: patched, duplicates }, options);
+  } catch (error) {
+    if (error instanceof DecodeError) throw invalidPatch(JSON.stringify(patched), error.message);
+    throw error;
+  }
+}
+
+function decodeStrictly(expected: Expected, input: Input, options: ReadOptions): ApiObject {
+  const unknown: string[] = [];
+  const object = decodeObject(expected.model, input.value, unknown) as unknown as ApiObject;
+  object.kind = expected.kind;
+  object.apiVersion = expected.apiVersion;
+  if (options.fieldValidation !== 'Ignore' && (unknown.length || input.duplicates.length)) {
+    const findings = [
+      ...input.duplicates
+        .filter((path) => !unknown.includes(path))
+        .map((path) => `duplicate field "${path}"`),
+      ...unknown.map((path) => `unknown field "${path}"`),
+    ];
+    if (options.fieldValidation === 'Strict')
+      throw new DecodeError(`strict decoding error: ${findings.join(', ')}`);
+    options.warnings.push(...findings);
+  }
+  return object;
+}
+
+function checkKind(kinds: KindTable, expected: Expected, kind: unknown, apiVersion: unknown): void {
+  for (const [name, value] of [
+    ['kind', kind],
+    ['apiVersion', apiVersion],
+  ] as const)
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      throw badRequest(
+        `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go struct field .${name} of type string`,
+      );
+  const sentKind = (kind as string) || expected.kind;
+  const sentVersion = (apiVersion as string) || expected.apiVersion;
+  if (sentKind === expected.kind && sentVersion === expected.apiVersion) return;
+  const version = sentVersion.slice(sentVersion.indexOf('/') + 1);
+  const known = kinds.kind(sentVersion, sentKind);
+  const why = known
+    ? `converting (${version}.${sentKind}) to (${groupText(expected.apiVersion)}.${expected.kind}): unknown conversion`
+    : `no kind "${sentKind}" is registered for version "${sentVersion}" in scheme "wherry"`;
+  throw badRequest(`${sentKind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
+}
+
+const groupText = (apiVersion: string): string =>
+  apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : 'core';

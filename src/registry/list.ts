@@ -1,0 +1,117 @@
+/** Lists and single reads: consistent, at a version, or page by page. */
+import { badRequest, continueExpired, listExpired } from '../api/errors.ts';
+import type { Kind } from '../api/kind.ts';
+import type { Entry } from './entry.ts';
+import type { Filter } from './filter.ts';
+import type { Registry } from './registry.ts';
+import { filterOf, type Selection } from './selection.ts';
+import { awaitVersion, parseMatch, parseVersion } from './version.ts';
+
+export interface ListQuery extends Selection {
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: string;
+}
+
+export interface ListResult {
+  readonly entries: readonly Entry[];
+  readonly revision: number;
+  readonly continue: string | undefined;
+  readonly remaining: number | undefined;
+}
+
+export async function read(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  resourceVersion: string | undefined,
+): Promise<Entry> {
+  const version = parseVersion(resourceVersion, 'get');
+  if (version) await awaitVersion(registry.view, version);
+  else if (version === undefined) await registry.view.caughtUp();
+  return registry.find(kind, namespace, name);
+}
+
+export async function list(registry: Registry, kind: Kind, query: ListQuery): Promise<ListResult> {
+  const filter = filterOf(kind, query);
+  const version = parseVersion(query.resourceVersion, 'list');
+  const match = parseMatch(query.resourceVersionMatch, query.resourceVersion, Boolean(query.continue));
+  const limit = query.limit && query.limit > 0 ? query.limit : undefined;
+  if (query.continue) return continued(registry, kind, filter, query.continue, version, limit);
+  if (version === undefined) await registry.view.caughtUp();
+  else await awaitVersion(registry.view, version);
+  const exact = match === 'Exact' || (match === undefined && version && limit) ? version! : undefined;
+  if (exact !== undefined && exact < registry.view.compacted) throw listExpired();
+  return page(registry, kind, filter, { limit: version === 0 ? undefined : limit, revision: exact });
+}
+
+interface PageQuery {
+  readonly limit: number | undefined;
+  /** undefined: as it is now. */
+  readonly revision: number | undefined;
+  readonly start?: string;
+}
+
+function page(registry: Registry, kind: Kind, filter: Filter, query: PageQuery): ListResult {
+  const { view } = registry;
+  const shown = query.revision ?? view.revision;
+  const found = view.collection(kind.resource).select(filter, {
+    start: query.start,
+    limit: query.limit,
+    revision: shown < view.revision ? shown : undefined,
+  });
+  return {
+    entries: found.entries,
+    revision: shown,
+    continue: found.next === undefined ? undefined : writeToken(shown, found.next),
+    remaining: found.remaining,
+  };
+}
+
+function continued(
+  registry: Registry,
+  kind: Kind,
+  filter: Filter,
+  text: string,
+  version: number | undefined,
+  limit: number | undefined,
+): ListResult {
+  if (version) throw badRequest('specifying resource version is not allowed when using continue');
+  const token = readToken(text);
+  // A token without a snapshot goes on with what is there now.
+  if (token.rv === -1)
+    return page(registry, kind, filter, { limit, revision: undefined, start: token.start });
+  if (token.rv < registry.view.compacted) throw continueExpired(writeToken(-1, token.start));
+  if (token.rv > registry.view.revision)
+    throw badRequest(`invalid continue token: resource version ${token.rv} has not happened yet`);
+  return page(registry, kind, filter, { limit, revision: token.rv, start: token.start });
+}
+
+// Tokens say which snapshot is being read and with which key the next page begins.
+
+interface Token {
+  readonly rv: number;
+  readonly start: string;
+}
+
+const writeToken = (rv: number, start: string): string =>
+  Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv, start })).toString('base64url');
+
+function readToken(text: string): Token {
+  let token: unknown;
+  try {
+    token = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  } catch (error) {
+    throw badRequest(`continue key is not valid: ${(error as Error).message}`);
+  }
+  const { v, rv, start } = (token ?? {}) as { v?: unknown; rv?: unknown; start?: unknown };
+  if (v !== 'meta.k8s.io/v1')
+    throw badRequest('continue key is not valid: server does not recognize this encoded version');
+  if (!Number.isSafeInteger(rv) || (rv as number) < -1 || rv === 0)
+    throw badRequest('continue key is not valid: incorrect encoded start resourceVersion');
+  if (typeof start !== 'string')
+    throw badRequest('continue key is not valid: encoded start key empty or invalid');
+  return { rv: rv as number, start };
+}

@@ -1,0 +1,170 @@
+/**
+ * Modify: the read-change-write cycle behind every change of a stored object. The change is worked out against
+ * the current state and stored only if that state is still current; when another writer was faster it is worked
+ * out again on the new state, so a change without a precondition never fails on account of others.
+ */
+import { normalized } from '../api/encode.ts';
+import { conflict, invalid, modified, plain } from '../api/errors.ts';
+import type { FieldError } from '../api/fielderror.ts';
+import type { Kind } from '../api/kind.ts';
+import { validateMetaUpdate } from '../api/meta.ts';
+import type { ApiObject, JsonObject } from '../api/object.ts';
+import { validate } from './admission.ts';
+import { settleNamespace } from './create.ts';
+import { Entry } from './entry.ts';
+import type { Registry, WriteOptions } from './registry.ts';
+
+/** Rounds lost to other writers before giving up; each lost round means that somebody else got on. */
+const roundsMax = 1000;
+
+/**
+ * The part of an object that a request may change. `whole` is for changes the server itself works out, such as
+ * binding a pod: they are taken as they are, without the kind's rules for clients.
+ */
+export type Part = 'main' | 'status' | 'finalize' | 'whole';
+
+/** Works out the new object from the stored one. It may throw, and may run several times. */
+export type Change = (current: Entry) => ApiObject;
+
+export async function modify(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  part: Part,
+  options: WriteOptions,
+  change: Change,
+): Promise<Entry> {
+  await registry.view.caughtUp();
+  for (let round = 1; round <= roundsMax; round++) {
+    const current = registry.find(kind, namespace, name);
+    const warnings: string[] = [];
+    const object = change(current);
+    const old = current.object();
+    prepareUpdate(registry, kind, part, object, old, current);
+    const errors = updateErrors(kind, part, object, old);
+    if (errors.length) throw invalid(kind, name, errors);
+    if (part === 'main' && kind.warnings) warnings.push(...kind.warnings(object, old));
+    await validate(registry, {
+      operation: 'update',
+      kind,
+      namespace,
+      name,
+      subresource: part === 'main' || part === 'whole' ? undefined : part,
+      object,
+      old,
+      dryRun: options.dryRun,
+    });
+    const stored = await put(registry, kind, namespace, name, object, current, options);
+    if (stored) {
+      options.warnings.push(...warnings);
+      return stored;
+    }
+  }
+  throw modified(kind, name);
+}
+
+/** Stores the new state, or removes the object when nothing holds it any longer. Undefined: the round is lost. */
+async function put(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  object: ApiObject,
+  current: Entry,
+  options: WriteOptions,
+): Promise<Entry | undefined> {
+  const value = registry.encode(kind, object);
+  const released = isReleased(object);
+  if (options.dryRun || (!released && current.holds(value)))
+    return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
+  const revision = await registry.commit(kind, namespace, name, released ? null : value, current.revision);
+  if (revision === undefined) return undefined;
+  return released
+    ? Entry.of(kind, namespace, name, value, revision)
+    : registry.entryOf(kind, namespace, name, value, revision);
+}
+
+/** A marked object disappears with its last finalizer, unless a grace period is still running. */
+export function isReleased(object: ApiObject): boolean {
+  const meta = object.metadata;
+  if (!meta.deletionTimestamp || meta.finalizers?.length || meta.deletionGracePeriodSeconds) return false;
+  const spec =
+    object.kind === 'Namespace' ? (object.spec as { finalizers?: string[] } | undefined) : undefined;
+  return !spec?.finalizers?.length;
+}
+
+/** Refuses a change that was made on another version or another object. */
+export function checkPreconditions(
+  kind: Kind,
+  name: string,
+  meta: ApiObject['metadata'],
+  current: Entry,
+  old: ApiObject,
+): void {
+  const version = meta.resourceVersion;
+  if (version && version !== '0') {
+    if (!/^\d+$/.test(version))
+      throw plain(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+    if (Number(version) !== current.revision) throw modified(kind, name);
+  }
+  if (meta.uid && meta.uid !== old.metadata.uid)
+    throw conflict(
+      kind,
+      name,
+      `StorageError: invalid object, Code: 4, Key: /registry/${kind.resource}/${current.namespace ? `${current.namespace}/` : ''}${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`,
+    );
+}
+
+function prepareUpdate(
+  registry: Registry,
+  kind: Kind,
+  part: Part,
+  object: ApiObject,
+  old: ApiObject,
+  current: Entry,
+): void {
+  checkPreconditions(kind, current.name, object.metadata, current, old);
+  settleNamespace(kind, object, current.namespace);
+  const meta = object.metadata;
+  meta.uid = old.metadata.uid;
+  meta.creationTimestamp = old.metadata.creationTimestamp;
+  meta.deletionTimestamp = old.metadata.deletionTimestamp;
+  meta.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
+  meta.generation = old.metadata.generation;
+  if (part === 'whole') return;
+  // A copy of its own: hooks may change what is taken over, but never `old`.
+  const kept = current.object();
+  const context = { now: registry.now() };
+  if (part === 'main') {
+    if (kind.hasStatus) object.status = kept.status;
+    kind.prepareForUpdate?.(object, old, context);
+  } else {
+    takeRest(object, kept, part === 'status' ? 'status' : 'spec');
+    if (part === 'status') kind.prepareStatusUpdate?.(object, old, context);
+  }
+  if (kind.generationOf && differs(kind, kind.generationOf, object, old))
+    meta.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+/** Takes everything but the metadata and one part from the stored object. */
+function takeRest(object: ApiObject, kept: ApiObject, part: 'status' | 'spec'): void {
+  const target = object as unknown as JsonObject;
+  const source = kept as unknown as JsonObject;
+  for (const name of new Set([...Object.keys(target), ...Object.keys(source)]))
+    if (name !== 'metadata' && name !== part) target[name] = source[name];
+}
+
+function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: ApiObject): boolean {
+  const model = kind.model.fields.get(part)!.model;
+  const text = (value: unknown): string => JSON.stringify(normalized(model, (value ?? {}) as JsonObject));
+  return text((object as unknown as JsonObject)[part]) !== text((old as unknown as JsonObject)[part]);
+}
+
+function updateErrors(kind: Kind, part: Part, object: ApiObject, old: ApiObject): FieldError[] {
+  const errors = validateMetaUpdate(kind, object.metadata, old.metadata);
+  if (part === 'main')
+    errors.push(...(kind.validate?.(object) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
+  else if (part === 'status') errors.push(...(kind.validateStatusUpdate?.(object, old) ?? []));
+  return errors;
+}

@@ -1,0 +1,24 @@
+/** NamespaceLifecycle: nothing is created in a namespace that does not exist or is going away. */
+import { forbidden, namespaceNotFound, namespaceTerminating } from '../api/errors.ts';
+import type { Namespace } from '../api/generated/types.ts';
+import type { AdmissionPlugin } from './admission.ts';
+
+/** Namespaces the cluster cannot do without. */
+const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);
+
+export const namespaceLifecycle: AdmissionPlugin = {
+  name: 'NamespaceLifecycle',
+
+  mutate(registry, { operation, kind, namespace, name }) {
+    if (operation !== 'create' || !kind.namespaced) return;
+    const entry = registry.view.collection('namespaces').get('', namespace);
+    if (!entry) throw namespaceNotFound(namespace);
+    const found = entry.object() as Namespace;
+    if (found.metadata.deletionTimestamp) throw namespaceTerminating(kind, name, namespace);
+  },
+
+  validate(_registry, { operation, kind, name }) {
+    if (operation === 'delete' && kind.kind === 'Namespace' && protectedNamespaces.has(name))
+      throw forbidden(kind, name, 'this namespace may not be deleted');
+  },
+};

@@ -1,0 +1,120 @@
+/** Patch: changes to an object in one of three languages, worked out on its current state. */
+import { badRequest, invalid, invalidPatch, modified, StatusError } from '../api/errors.ts';
+import { invalid as invalidField } from '../api/fielderror.ts';
+import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../api/jsonpatch.ts';
+import type { Kind } from '../api/kind.ts';
+import { applyMergePatch } from '../api/mergepatch.ts';
+import type { Model } from '../api/model.ts';
+import type { ApiObject } from '../api/object.ts';
+import { PatchError } from '../api/patcherror.ts';
+import { applyStrategicMerge } from '../api/strategicmerge.ts';
+import { settleNamespace } from './create.ts';
+import type { Entry } from './entry.ts';
+import { type Expected, readPatched } from './input.ts';
+import { modify, type Part } from './modify.ts';
+import type { Registry, WriteOptions } from './registry.ts';
+import { checkName } from './update.ts';
+
+export type PatchType = 'json' | 'merge' | 'strategic';
+
+/** A patch ready to be applied, as often as it takes. */
+export interface Patch {
+  readonly type: PatchType;
+  readonly body: unknown;
+  /** Paths of keys that stood in the patch more than once. */
+  readonly duplicates: readonly string[];
+  readonly operations: JsonPatch | undefined;
+}
+
+export function readPatch(type: PatchType, body: unknown, duplicates: readonly string[]): Patch {
+  const operations = type === 'json' ? asStatus(() => parseJsonPatch(body)) : undefined;
+  if (type !== 'json' && (body === null || typeof body !== 'object' || Array.isArray(body)))
+    throw badRequest(
+      body === null
+        ? 'Invalid JSON Patch'
+        : 'error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}',
+    );
+  return { type, body, duplicates, operations };
+}
+
+/** The document a patch leads to. */
+export function applyPatch(patch: Patch, model: Model, document: unknown): unknown {
+  return asStatus(() => {
+    if (patch.type === 'json') return applyJsonPatch(document, patch.operations!);
+    if (patch.type === 'merge') return applyMergePatch(document, patch.body);
+    return applyStrategicMerge(
+      model,
+      document as Record<string, unknown>,
+      patch.body as Record<string, unknown>,
+    );
+  });
+}
+
+/** Applies a patch and reads the result as an object of the kind. */
+export function patched(
+  patch: Patch,
+  expected: Expected,
+  document: unknown,
+  options: WriteOptions,
+): ApiObject {
+  const result = applyPatch(patch, expected.model, document);
+  const warnings: string[] = [];
+  if (patch.operations && options.fieldValidation !== 'Ignore') {
+    const findings = extraKeys(patch.operations).map((path) => `json patch unknown field "${path}"`);
+    if (findings.length && options.fieldValidation === 'Strict')
+      throw invalidPatch(JSON.stringify(patch.body), `strict decoding error: ${findings.join(', ')}`);
+    warnings.push(...findings);
+  }
+  const object = readPatched(expected, result, patch.duplicates, { ...options, warnings });
+  // A patch may be applied several times; what it has to say, it says once.
+  for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
+  return object;
+}
+
+export function patch(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  part: Part,
+  change: Patch,
+  options: WriteOptions,
+): Promise<Entry> {
+  return modify(registry, kind, namespace, name, part, options, (current) => {
+    const document = current.object();
+    const { uid, resourceVersion } = document.metadata;
+    const object = patched(change, kind, document, options);
+    kind.defaults?.(object);
+    checkName(object, name);
+    settleNamespace(kind, object, namespace);
+    if (object.metadata.uid && object.metadata.uid !== uid)
+      throw invalid(kind, name, [invalidField('metadata.uid', object.metadata.uid, 'field is immutable')]);
+    if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
+      throw modified(kind, name);
+    return object;
+  });
+}
+
+const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;
+
+/** Patches fail in their own words; clients get a Status. */
+function asStatus<T>(apply: () => T): T {
+  try {
+    return apply();
+  } catch (error) {
+    if (!(error instanceof PatchError)) throw error;
+    const details =
+      error.kind === 'operation'
+        ? {}
+        : error.causes.length
+          ? {
+              causes: error.causes.map((cause) => ({
+                reason: cause.reason,
+                message: cause.message,
+                field: cause.field,
+              })),
+            }
+          : undefined;
+    throw new StatusError(error.code, reasons[error.code], error.message, details);
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The registry: what every verb needs. The verbs themselves are one file each (`create.ts`, `update.ts`,
+ * `patch.ts`, `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
+ */
+import { encodeObject } from '../api/encode.ts';
+import { notFound } from '../api/errors.ts';
+import type { Kind } from '../api/kind.ts';
+import type { KindTable } from '../api/kinds.ts';
+import { selfLink } from '../api/meta.ts';
+import type { ApiObject, JsonObject } from '../api/object.ts';
+import { formatTime } from '../api/time.ts';
+import type { Store } from '../store/store.ts';
+import { Entry } from './entry.ts';
+import type { FieldValidation } from './input.ts';
+import { storeKey } from './key.ts';
+import type { View } from './view.ts';
+
+/** Time and chance, handed in so that a test can decide them. */
+export interface Chance {
+  nowMs(): number;
+  uid(): string;
+  randomBelow(bound: number): number;
+}
+
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldValidation: FieldValidation;
+  /** Texts for Warning headers are added here. */
+  readonly warnings: string[];
+}
+
+/** Options of writes the server makes on its own behalf. */
+export const internalWrite = (): WriteOptions => ({ dryRun: false, fieldValidation: 'Ignore', warnings: [] });
+
+export class Registry {
+  constructor(
+    readonly store: Store,
+    readonly view: View,
+    readonly kinds: KindTable,
+    readonly chance: Chance,
+  ) {}
+
+  /** Now, as objects show it. */
+  now(): string {
+    return formatTime(this.chance.nowMs());
+  }
+
+  /** The current state of an object, or a 404. */
+  find(kind: Kind, namespace: string, name: string): Entry {
+    const entry = this.view.collection(kind.resource).get(namespace, name);
+    if (!entry) throw notFound(kind, name);
+    return entry;
+  }
+
+  /** The bytes to store for an object. The resourceVersion is left to the store. */
+  encode(kind: Kind, object: ApiObject): Buffer {
+    const { resourceVersion, managedFields, ...meta } = object.metadata;
+    meta.selfLink = selfLink(kind, meta.namespace ?? '', meta.name ?? '');
+    const whole: ApiObject = { ...object, kind: kind.kind, apiVersion: kind.apiVersion, metadata: meta };
+    return Buffer.from(encodeObject(kind.model, whole as unknown as JsonObject), 'utf8');
+  }
+
+  /**
+   * Writes a value if the object is still at `expected` (0: does not exist), and answers when the view shows it.
+   * Undefined: another writer was faster, and the view shows that too.
+   */
+  async commit(
+    kind: Kind,
+    namespace: string,
+    name: string,
+    value: Buffer | null,
+    expected: number,
+  ): Promise<number | undefined> {
+    const result = await this.store.write({ key: storeKey(kind.resource, namespace, name), value, expected });
+    if (result.ok) {
+      if (result.revision > this.view.revision) await this.view.reached(result.revision);
+      return result.revision;
+    }
+    await this.view.caughtUp();
+    return undefined;
+  }
+
+  /** The entry of a value just written: the view's own, if nothing newer is there already. */
+  entryOf(kind: Kind, namespace: string, name: string, value: Buffer, revision: number): Entry {
+    const seen = this.view.collection(kind.resource).get(namespace, name);
+    return seen?.revision === revision ? seen : Entry.of(kind, namespace, name, value, revision);
+  }
+}

@@ -1,0 +1,89 @@
+/** Scale: the number of replicas of a controller, seen as an object of its own. */
+import { badRequest, invalid as invalidObject } from '../api/errors.ts';
+import { invalid } from '../api/fielderror.ts';
+import type { ReplicationController } from '../api/generated/types.ts';
+import type { Kind } from '../api/kind.ts';
+import { formatMapSelector } from '../api/labelselector.ts';
+import { modelOf } from '../api/model.ts';
+import type { ApiObject } from '../api/object.ts';
+import type { Entry } from './entry.ts';
+import type { Expected } from './input.ts';
+import { checkPreconditions, modify } from './modify.ts';
+import type { Registry, WriteOptions } from './registry.ts';
+import { checkName } from './update.ts';
+
+export interface Scale extends ApiObject {
+  spec: { replicas?: number };
+  status: { replicas: number; selector?: unknown };
+}
+
+/** The form of a Scale: today's, or the one the extensions group had. */
+export interface ScaleForm extends Expected {
+  readonly group: string;
+  readonly selectorIsMap: boolean;
+}
+
+export const scaleForms: Record<string, ScaleForm> = {
+  v1: {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    group: 'autoscaling',
+    model: modelOf('Scale', 'autoscaling-v1'),
+    selectorIsMap: false,
+  },
+  'extensions/v1beta1': {
+    kind: 'Scale',
+    apiVersion: 'extensions/v1beta1',
+    group: 'extensions',
+    model: modelOf('Scale', 'extensions-v1beta1'),
+    selectorIsMap: true,
+  },
+};
+
+export function scaleOf(entry: Entry, form: ScaleForm): Scale {
+  const controller = entry.object() as ReplicationController;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = controller.metadata;
+  const selector = controller.spec?.selector ?? {};
+  const shown = form.selectorIsMap ? selector : formatMapSelector(selector);
+  const replicas = controller.spec?.replicas ?? 0;
+  return {
+    kind: form.kind,
+    apiVersion: form.apiVersion,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: replicas ? { replicas } : {},
+    status: {
+      replicas: controller.status?.replicas ?? 0,
+      ...(Object.keys(selector).length ? { selector: shown } : {}),
+    },
+  };
+}
+
+/** Sets the number of replicas to what the new Scale says; nothing else of it counts. */
+export async function rescale(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  form: ScaleForm,
+  read: (current: Scale) => ApiObject,
+  options: WriteOptions,
+): Promise<Scale> {
+  const entry = await modify(registry, kind, namespace, name, 'main', options, (current) => {
+    const wanted = read(scaleOf(current, form)) as Scale;
+    checkName(wanted, name);
+    if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
+      throw badRequest(
+        'the namespace of the provided object does not match the namespace sent on the request',
+      );
+    const controller = current.object() as ReplicationController;
+    checkPreconditions(kind, name, wanted.metadata, current, controller);
+    const replicas = wanted.spec?.replicas ?? 0;
+    if (replicas < 0)
+      throw invalidObject(form, name, [
+        invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+      ]);
+    controller.spec = { ...controller.spec, replicas };
+    return controller;
+  });
+  return scaleOf(entry, form);
+}

@@ -1,0 +1,51 @@
+/** Resource versions in requests: decimal numbers of the store's one counter. */
+import { badRequest, invalidOptions, plain, versionTooLarge } from '../api/errors.ts';
+import { forbidden, notSupported } from '../api/fielderror.ts';
+import type { View } from './view.ts';
+
+/** How long a request waits for a version that has not happened yet. */
+const futureWaitMs = 3_000;
+
+export type VersionMatch = 'Exact' | 'NotOlderThan' | undefined;
+
+const syntax = (text: string): string =>
+  `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
+
+/** undefined when the request names no version. Versions beyond 2^53 have not happened. */
+export function parseVersion(text: string | undefined, verb: 'get' | 'list' | 'watch'): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (/^\d{1,20}$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+  throw verb === 'list' ? badRequest(`invalid resource version: ${syntax(text)}`) : plain(syntax(text));
+}
+
+export function parseMatch(
+  match: string | undefined,
+  version: string | undefined,
+  continued: boolean,
+): VersionMatch {
+  if (!match) return undefined;
+  const refuse = (detail: string) =>
+    invalidOptions('ListOptions', [forbidden('resourceVersionMatch', detail)]);
+  if (continued) throw refuse('resourceVersionMatch is forbidden when continue is provided');
+  if (!version) throw refuse('resourceVersionMatch is forbidden unless resourceVersion is provided');
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    throw invalidOptions('ListOptions', [
+      notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']),
+    ]);
+  if (match === 'Exact' && version === '0')
+    throw refuse('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+  return match;
+}
+
+/** Waits a little for a version from the future; gives up with a 504. */
+export async function awaitVersion(view: View, version: number): Promise<void> {
+  if (version <= view.revision) return;
+  const giveUp = new AbortController();
+  const timer = setTimeout(() => giveUp.abort(), futureWaitMs);
+  try {
+    await view.reached(version, giveUp.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+  if (version > view.revision) throw versionTooLarge(version, view.revision);
+}

@@ -1,0 +1,191 @@
+/**
+ * The view: every object in memory, fed by the store's change feed and by nothing else. Reads, lists and watches
+ * are served from here. A write is visible when its change has come through the feed, whoever wrote it.
+ */
+import type { KindTable } from '../api/kinds.ts';
+import { type Change, CompactedError, type Store, type Subscription } from '../store/store.ts';
+import { Collection } from './collection.ts';
+import { Entry } from './entry.ts';
+import { parseStoreKey } from './key.ts';
+import { WatchEvent } from './watchevent.ts';
+
+const loadPageSize = 1000;
+
+interface Waiter {
+  readonly revision: number;
+  readonly done: () => void;
+}
+
+export class View {
+  readonly #collections = new Map<string, Collection>();
+  readonly #kindOf = new Map<string, ReturnType<KindTable['resource']>>();
+  #revision = 0;
+  #compacted = 0;
+  /** Revision and time of every change in the window, oldest first. */
+  #log: { revision: number; timeMs: number }[] = [];
+  #waiters: Waiter[] = [];
+  #subscription: Subscription | undefined;
+  #failure: Error | undefined;
+
+  private constructor(
+    private readonly store: Store,
+    kinds: KindTable,
+  ) {
+    for (const kind of kinds) {
+      this.#collections.set(kind.resource, new Collection());
+      this.#kindOf.set(kind.resource, kind);
+    }
+  }
+
+  /** Loads the state that history begins with, follows the feed, and is ready when it has caught up. */
+  static async open(store: Store, kinds: KindTable): Promise<View> {
+    for (;;) {
+      const view = new View(store, kinds);
+      try {
+        await view.#load();
+        return view;
+      } catch (error) {
+        // Another server compacted the history while it was being read.
+        if (!(error instanceof CompactedError)) throw error;
+        view.close();
+      }
+    }
+  }
+
+  async #load(): Promise<void> {
+    this.#compacted = this.store.compacted;
+    this.#revision = this.#compacted;
+    let start = '';
+    for (let more = true; more; ) {
+      const page = await this.store.range({ start, limit: loadPageSize, revision: this.#compacted });
+      for (const item of page.items) {
+        const entry = this.#entryOf(item.key, item.value, item.revision);
+        if (entry) this.#collections.get(entry.kind.resource)!.load(entry);
+      }
+      more = page.more;
+      const last = page.items.at(-1);
+      if (last) start = `${last.key}\u0000`;
+    }
+    this.#subscription = this.store.watch(this.#compacted, (changes) => this.#take(changes));
+    const broken = this.#subscription.ended.then(
+      () => undefined,
+      (error: Error) => {
+        this.#failure = error;
+        for (const waiter of this.#waiters.splice(0)) waiter.done();
+      },
+    );
+    const revision = await this.store.revision();
+    await Promise.race([this.reached(revision), broken]);
+    if (this.#failure) throw this.#failure;
+  }
+
+  #entryOf(key: string, value: Buffer, revision: number): Entry | undefined {
+    const parts = parseStoreKey(key);
+    const kind = this.#kindOf.get(parts.resource);
+    return kind && Entry.of(kind, parts.namespace, parts.name, value, revision);
+  }
+
+  #take(changes: readonly Change[]): void {
+    const touched = new Map<Collection, number>();
+    for (const change of changes) {
+      const parts = parseStoreKey(change.key);
+      const collection = this.#collections.get(parts.resource);
+      if (collection) {
+        if (!touched.has(collection)) touched.set(collection, collection.endNumber);
+        const previous = collection.get(parts.namespace, parts.name);
+        const entry =
+          change.value === null ? undefined : this.#entryOf(change.key, change.value, change.revision);
+        if (entry || previous)
+          collection.apply(new WatchEvent(change.revision, change.timeMs, entry, previous));
+      }
+      this.#log.push({ revision: change.revision, timeMs: change.timeMs });
+      this.#revision = change.revision;
+    }
+    for (const [collection, fromNumber] of touched) collection.notify(fromNumber);
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#waiters.length === 0) return;
+    const waiting: Waiter[] = [];
+    for (const waiter of this.#waiters)
+      if (waiter.revision <= this.#revision) waiter.done();
+      else waiting.push(waiter);
+    this.#waiters = waiting;
+  }
+
+  /** The newest revision seen here. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Events after this revision are still known. */
+  get compacted(): number {
+    return this.#compacted;
+  }
+
+  get changeCount(): number {
+    return this.#log.length;
+  }
+
+  /** Why the feed broke, if it did; the view is stale then. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  collection(resource: string): Collection {
+    const collection = this.#collections.get(resource);
+    if (!collection) throw new Error(`there is no collection ${resource}`);
+    return collection;
+  }
+
+  /** Resolves when a revision has arrived, or at once when it is here; rejects when the feed is broken. */
+  reached(revision: number, signal?: AbortSignal): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (revision <= this.#revision) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        revision,
+        done: () => (this.#failure ? reject(this.#failure) : resolve()),
+      };
+      this.#waiters.push(waiter);
+      signal?.addEventListener(
+        'abort',
+        () => {
+          this.#waiters = this.#waiters.filter((other) => other !== waiter);
+          resolve();
+        },
+        { once: true },
+      );
+    });
+  }
+
+  /** Resolves when all that was written before this call, by anybody, is here; undefined when it is already. */
+  caughtUp(): Promise<void> | undefined {
+    if (this.#failure) return Promise.reject(this.#failure);
+    const revision = this.store.revision();
+    if (typeof revision === 'number') return revision <= this.#revision ? undefined : this.reached(revision);
+    return revision.then((known) => this.reached(known));
+  }
+
+  /** The newest revision that is too old to keep, given how old and how many changes may be kept. */
+  revisionToForget(olderThanMs: number, countMax: number): number {
+    const surplus = this.#log.length - countMax;
+    let index = Math.max(surplus, 0);
+    while (index < this.#log.length && this.#log[index]!.timeMs < olderThanMs) index++;
+    return index > 0 ? this.#log[index - 1]!.revision : this.#compacted;
+  }
+
+  /** Drops events up to and including a revision. */
+  forget(revision: number): void {
+    if (revision <= this.#compacted) return;
+    this.#compacted = revision;
+    const keepFrom = this.#log.findIndex((change) => change.revision > revision);
+    this.#log = keepFrom < 0 ? [] : this.#log.slice(keepFrom);
+    for (const collection of this.#collections.values()) collection.forget(revision);
+  }
+
+  close(): void {
+    this.#subscription?.close();
+  }
+}

@@ -1,0 +1,77 @@
+/** Watch: where a stream of changes begins, and what it begins with. */
+import { invalidOptions, watchExpired } from '../api/errors.ts';
+import { forbidden } from '../api/fielderror.ts';
+import type { Kind } from '../api/kind.ts';
+import type { Registry } from './registry.ts';
+import { filterOf, type Selection } from './selection.ts';
+import { parseVersion } from './version.ts';
+import { Watcher, type WatchSink, type WatchStart } from './watcher.ts';
+
+export interface WatchQuery extends Selection {
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: string;
+  readonly sendInitialEvents?: boolean;
+}
+
+/** What a watch without a version begins with: all that history keeps, or the current state. */
+export type WatchDefault = 'history' | 'state';
+
+export interface OpenWatch {
+  /** Begins to call the sink. */
+  start(sink: WatchSink): Watcher;
+  /** The version that the state handed over first shows. */
+  readonly stateRevision: number;
+}
+
+export async function watch(
+  registry: Registry,
+  kind: Kind,
+  query: WatchQuery,
+  byDefault: WatchDefault,
+): Promise<OpenWatch> {
+  checkOptions(query);
+  const filter = filterOf(kind, query);
+  const version = parseVersion(query.resourceVersion, 'watch');
+  const { view } = registry;
+  const collection = view.collection(kind.resource);
+  if (query.sendInitialEvents && version) await view.reached(version);
+  else if (!version) await view.caughtUp();
+  const stateRevision = view.revision;
+  const now = (): WatchStart => ({
+    state: collection.select(filter).entries,
+    position: collection.endNumber,
+  });
+
+  let begin: WatchStart;
+  if (query.sendInitialEvents === true) begin = now();
+  else if (query.sendInitialEvents === false)
+    begin = { state: undefined, position: version ? collection.numberAfter(version) : collection.endNumber };
+  else if (version === 0 || (version === undefined && byDefault === 'state')) begin = now();
+  else if (version === undefined)
+    begin = {
+      state: collection.select(filter, { revision: view.compacted }).entries,
+      position: collection.startNumber,
+    };
+  else begin = { state: undefined, position: collection.numberAfter(version) };
+  if (version && begin.state === undefined && version < view.compacted)
+    throw watchExpired(version, view.compacted);
+
+  return {
+    stateRevision,
+    start: (sink) => {
+      const watcher = new Watcher(collection, filter, begin, sink);
+      watcher.pump();
+      return watcher;
+    },
+  };
+}
+
+function checkOptions(query: WatchQuery): void {
+  const refuse = (detail: string) =>
+    invalidOptions('ListOptions', [forbidden('resourceVersionMatch', detail)]);
+  if (query.sendInitialEvents === undefined) {
+    if (query.resourceVersionMatch)
+      throw refuse('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  } else if (query.resourceVersionMatch !== 'NotOlderThan')
+    throw refuse('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+}

@@ -1,0 +1,127 @@
+/**
+ * Watchers: one reader of a collection's changes.
+ *
+ *   state ──► events ──► (waiting for the next change) ──► closed
+ *     │          │
+ *     └──────────┴── paused: the sink is full; resume() goes on where it stopped
+ *
+ * First the objects of the state it begins with, if any, then every event from a position on. The position stays
+ * in the collection's window; when history has moved past it, the watcher ends as expired.
+ */
+import type { Collection } from './collection.ts';
+import type { Entry } from './entry.ts';
+import type { Filter } from './filter.ts';
+import type { Notice } from './watchevent.ts';
+
+/** Notices handed over in one go before other work gets a turn. */
+const sliceMax = 500;
+
+export interface WatchSink {
+  /** Takes notices; false means: no more until resume(). */
+  send(notices: readonly Notice[]): boolean;
+  /** The state the watch began with has been handed over. */
+  stateSent(): void;
+  /** History has moved past this watcher; it is closed. */
+  expired(): void;
+}
+
+export interface WatchStart {
+  /** Objects to tell of as ADDED before any event. */
+  readonly state: readonly Entry[] | undefined;
+  /** Number of the first event to tell of. */
+  readonly position: number;
+}
+
+export class Watcher {
+  #state: readonly Entry[] | undefined;
+  #stateIndex = 0;
+  #position: number;
+  #paused = false;
+  #closed = false;
+  #pumping = false;
+  #scheduled = false;
+  readonly #sink: WatchSink;
+
+  constructor(
+    private readonly collection: Collection,
+    private readonly filter: Filter,
+    start: WatchStart,
+    sink: WatchSink,
+  ) {
+    this.#state = start.state;
+    this.#position = start.position;
+    this.#sink = sink;
+    collection.add(this);
+  }
+
+  /** Whether everything that has happened has been handed over. */
+  get caughtUp(): boolean {
+    return this.#state === undefined && this.#position >= this.collection.endNumber;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.pump();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.collection.remove(this);
+  }
+
+  /** Hands over what there is, as far as the sink takes it. */
+  pump(): void {
+    if (this.#pumping || this.#paused || this.#closed || this.#scheduled) return;
+    this.#pumping = true;
+    try {
+      if (this.#state) this.#pumpState();
+      if (!this.#state) this.#pumpEvents();
+    } finally {
+      this.#pumping = false;
+    }
+  }
+
+  #pumpState(): void {
+    while (!this.#paused && !this.#closed && !this.#scheduled) {
+      const part = this.#state!.slice(this.#stateIndex, this.#stateIndex + sliceMax);
+      this.#stateIndex += part.length;
+      if (part.length) this.#send(part.map((entry) => ({ type: 'ADDED', entry, event: undefined })));
+      if (this.#stateIndex >= this.#state!.length) {
+        this.#state = undefined;
+        if (!this.#closed) this.#sink.stateSent();
+        return;
+      }
+      this.#goOnLater();
+    }
+  }
+
+  #pumpEvents(): void {
+    while (!this.#paused && !this.#closed && !this.#scheduled && this.#position < this.collection.endNumber) {
+      if (this.#position < this.collection.startNumber) {
+        this.close();
+        this.#sink.expired();
+        return;
+      }
+      const end = Math.min(this.collection.endNumber, this.#position + sliceMax);
+      const notices: Notice[] = [];
+      for (; this.#position < end; this.#position++) {
+        const notice = this.collection.event(this.#position)!.seenThrough(this.filter);
+        if (notice) notices.push(notice);
+      }
+      if (notices.length) this.#send(notices);
+      if (this.#position < this.collection.endNumber) this.#goOnLater();
+    }
+  }
+
+  #send(notices: Notice[]): void {
+    if (!this.#sink.send(notices)) this.#paused = true;
+  }
+
+  #goOnLater(): void {
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.pump();
+    });
+  }
+}

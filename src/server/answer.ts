@@ -1,0 +1,152 @@
+/** Answers: headers, Status errors, and bytes on their way out. */
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { constants, gzip } from 'node:zlib';
+import { internal, StatusError } from '../api/errors.ts';
+import type { RequestContext } from './context.ts';
+import type { Negotiated } from './negotiation.ts';
+
+/** Bodies from here on are compressed for clients that take it. */
+const gzipBytesMin = 128 * 1024;
+/** Warnings together may be this long; beyond it each is cut. */
+const warningsTextMax = 4096;
+const warningCutAt = 256;
+
+export type Headers = Record<string, string | string[]>;
+
+/** Headers every API answer carries. */
+export function apiHeaders(context: RequestContext, contentType = 'application/json'): Headers {
+  const audit = context.request.headers['audit-id'];
+  const headers: Headers = {
+    'Audit-Id': typeof audit === 'string' && /^[\w-]{1,64}$/.test(audit) ? audit : randomUUID(),
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': contentType,
+  };
+  if (context.warnings.length) headers.Warning = warningHeaders(context.warnings);
+  return headers;
+}
+
+function warningHeaders(warnings: readonly string[]): string[] {
+  let texts = [...new Set(warnings)];
+  if (texts.reduce((sum, text) => sum + text.length, 0) > warningsTextMax)
+    texts = texts
+      .map((text) => [...text].slice(0, warningCutAt).join(''))
+      .slice(0, warningsTextMax / warningCutAt);
+  return texts.map((text) => {
+    const quoted = text.replace(/[\u0000-\u001f\u007f]/g, ' ').replace(/[\\"]/g, '\\$&');
+    // Header bytes are UTF-8, as Go writes them; Node takes them as Latin-1 characters.
+    return `299 - "${Buffer.from(quoted, 'utf8').toString('latin1')}"`;
+  });
+}
+
+/** Answers with JSON text that is ready, a line feed included. */
+export function answerDocument(context: RequestContext, code: number, document: Buffer): void {
+  context.response.writeHead(code, { ...apiHeaders(context), 'Content-Length': String(document.length) });
+  context.response.end(document);
+}
+
+/** Answers with a value in the form the client asked for. */
+export async function answerValue(
+  context: RequestContext,
+  code: number,
+  value: unknown,
+  negotiated: Negotiated,
+): Promise<void> {
+  if (negotiated.format === 'yaml') {
+    const { writeYaml } = await import('../api/yaml.ts');
+    const text = Buffer.from(writeYaml(value));
+    context.response.writeHead(code, {
+      ...apiHeaders(context, 'application/yaml'),
+      'Content-Length': String(text.length),
+    });
+    context.response.end(text);
+    return;
+  }
+  const text = context.pretty(negotiated) ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`;
+  await answerBytes(context, code, [Buffer.from(text)]);
+}
+
+/** Answers with text in parts, compressed when it is long and the client agrees, at the pace the client reads. */
+export async function answerBytes(
+  context: RequestContext,
+  code: number,
+  parts: readonly Buffer[],
+): Promise<void> {
+  const { response } = context;
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  const headers = apiHeaders(context);
+  if (size >= gzipBytesMin && context.info.method === 'GET' && acceptsGzip(context)) {
+    const compressed = await new Promise<Buffer>((resolve, reject) =>
+      gzip(
+        parts.length === 1 ? parts[0]! : Buffer.concat(parts, size),
+        { level: constants.Z_BEST_SPEED },
+        (error, bytes) => (error ? reject(error) : resolve(bytes)),
+      ),
+    );
+    headers['Content-Encoding'] = 'gzip';
+    headers.Vary = 'Accept-Encoding';
+    response.writeHead(code, { ...headers, 'Content-Length': String(compressed.length) });
+    response.end(compressed);
+    return;
+  }
+  response.writeHead(code, { ...headers, 'Content-Length': String(size) });
+  for (let i = 0; i < parts.length - 1 && !response.destroyed; i++)
+    if (!response.write(parts[i]!)) await drained(response);
+  response.end(parts.at(-1));
+}
+
+const acceptsGzip = (context: RequestContext): boolean =>
+  /(^|[\s,])gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/.test(
+    String(context.request.headers['accept-encoding'] ?? ''),
+  );
+
+export function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
+}
+
+/** Answers with the Status of an error. Errors are never turned into tables, and always are JSON. */
+export function answerError(context: RequestContext, error: unknown, report: (error: Error) => void): void {
+  const { response } = context;
+  if (response.headersSent) {
+    // The answer had begun; all that is left is to break it off.
+    report(error as Error);
+    response.destroy();
+    return;
+  }
+  let status: StatusError;
+  if (error instanceof StatusError) status = error;
+  else {
+    report(error as Error);
+    status = internal('the server met a condition it was not made for');
+  }
+  const pretty = context.pretty({
+    format: 'json',
+    transform: undefined,
+    transformVersion: '',
+    pretty: false,
+  });
+  const text = pretty ? JSON.stringify(status.status, null, 2) : `${JSON.stringify(status.status)}\n`;
+  const headers = apiHeaders(context);
+  const retryAfter = status.status.details?.retryAfterSeconds;
+  if (retryAfter) headers['Retry-After'] = String(retryAfter);
+  // A body that was not read to its end would be taken for the next request.
+  if (!context.request.complete) headers.Connection = 'close';
+  response.writeHead(status.code, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) });
+  response.end(context.info.method === 'HEAD' ? undefined : text);
+}
+
+export function answerText(context: RequestContext, code: number, text: string): void {
+  context.response.writeHead(code, {
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': 'text/plain; charset=utf-8',
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Length': String(Buffer.byteLength(text)),
+  });
+  context.response.end(context.info.method === 'HEAD' ? undefined : text);
+}

@@ -1,0 +1,135 @@
+/** Discovery: which groups, versions and resources there are, made from the table of kinds. */
+import type { Kind, Verb } from '../api/kind.ts';
+import type { KindTable } from '../api/kinds.ts';
+
+interface Resource {
+  name: string;
+  singularName: string;
+  namespaced: boolean;
+  group?: string;
+  version?: string;
+  kind: string;
+  verbs: readonly string[];
+  shortNames?: readonly string[];
+  categories?: readonly string[];
+}
+
+/** Resources that no stored kind stands for. */
+const coreExtras: readonly Resource[] = [
+  { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
+  {
+    name: 'componentstatuses',
+    singularName: 'componentstatus',
+    namespaced: false,
+    kind: 'ComponentStatus',
+    verbs: ['get', 'list'],
+    shortNames: ['cs'],
+  },
+];
+
+/** The scale of a controller was served by the extensions group first, and still is. */
+const extensionsExtras: readonly Resource[] = [
+  {
+    name: 'replicationcontrollers/scale',
+    singularName: '',
+    namespaced: true,
+    kind: 'Scale',
+    verbs: ['get', 'patch', 'update'],
+  },
+];
+
+const sorted = (verbs: readonly Verb[]): readonly string[] => [...verbs].sort();
+
+function resourcesOf(kind: Kind): Resource[] {
+  return [
+    {
+      name: kind.resource,
+      singularName: kind.singular,
+      namespaced: kind.namespaced,
+      kind: kind.kind,
+      verbs: sorted(kind.verbs),
+      ...(kind.shortNames.length ? { shortNames: kind.shortNames } : {}),
+      ...(kind.categories.length ? { categories: kind.categories } : {}),
+    },
+    ...kind.subresources.map((sub) => ({
+      name: `${kind.resource}/${sub.name}`,
+      singularName: '',
+      namespaced: kind.namespaced,
+      ...(sub.group === undefined ? {} : { group: sub.group, version: sub.version }),
+      kind: sub.kind ?? kind.kind,
+      verbs: sorted(sub.verbs),
+    })),
+  ];
+}
+
+export class Discovery {
+  constructor(private readonly kinds: KindTable) {}
+
+  apiVersions(serverAddress: string) {
+    return {
+      kind: 'APIVersions',
+      versions: ['v1'],
+      serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+    };
+  }
+
+  /** `extensions` → `['v1beta1']`, for every group but the core. */
+  #groups(): Map<string, string[]> {
+    const groups = new Map<string, string[]>();
+    for (const kind of this.kinds) {
+      if (!kind.group) continue;
+      const versions = groups.get(kind.group) ?? [];
+      if (!versions.includes(kind.version)) versions.push(kind.version);
+      groups.set(kind.group, versions);
+    }
+    return groups;
+  }
+
+  #group(name: string, versions: readonly string[]) {
+    const described = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }));
+    return { name, versions: described, preferredVersion: described[0] };
+  }
+
+  groupList() {
+    const groups = [...this.#groups()].map(([name, versions]) => this.#group(name, versions));
+    return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+  }
+
+  group(name: string) {
+    const versions = this.#groups().get(name);
+    return versions && { kind: 'APIGroup', apiVersion: 'v1', ...this.#group(name, versions) };
+  }
+
+  /** undefined when no such version is served. */
+  resourceList(apiVersion: string) {
+    const resources = [...this.kinds].filter((kind) => kind.apiVersion === apiVersion).flatMap(resourcesOf);
+    if (resources.length === 0) return undefined;
+    if (apiVersion === 'v1') resources.push(...coreExtras);
+    if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);
+    resources.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return {
+      kind: 'APIResourceList',
+      ...(apiVersion === 'v1' ? {} : { apiVersion: 'v1' }),
+      groupVersion: apiVersion,
+      resources,
+    };
+  }
+
+  paths(): string[] {
+    const groups = [...this.#groups()].flatMap(([name, versions]) => [
+      `/apis/${name}`,
+      ...versions.map((version) => `/apis/${name}/${version}`),
+    ]);
+    return [
+      '/api',
+      '/api/v1',
+      '/apis',
+      ...groups,
+      '/healthz',
+      '/livez',
+      '/openapi/v2',
+      '/readyz',
+      '/version',
+    ];
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * The local door: plain HTTP without authentication, for this machine only. A browser can be talked into sending
+ * requests to localhost on behalf of any page (DNS rebinding, cross-site requests), so every request must name a
+ * local host, and an origin, if it has one, must be local too.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { StatusError } from '../api/errors.ts';
+
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1' || name === '0:0:0:0:0:0:0:1')
+    return true;
+  return isIP(name) === 4 && name.startsWith('127.');
+}
+
+/** Host without the port; `[::1]:8080` → `[::1]`. */
+const withoutPort = (host: string): string => host.replace(/:\d*$/, '');
+
+export function checkLocal(request: IncomingMessage): void {
+  const host = request.headers.host;
+  if (host === undefined || !isLoopback(withoutPort(host)))
+    throw new StatusError(
+      403,
+      'Forbidden',
+      `forbidden: this address serves local clients only, not host ${JSON.stringify(host ?? '')}`,
+      {},
+    );
+  const origin = request.headers.origin;
+  if (origin !== undefined && !isLocalOrigin(origin))
+    throw new StatusError(
+      403,
+      'Forbidden',
+      `forbidden: this address serves local pages only, not origin ${JSON.stringify(origin)}`,
+      {},
+    );
+}
+
+function isLocalOrigin(origin: string): boolean {
+  try {
+    return isLoopback(new URL(origin).hostname);
+  } catch {
+    return false;
+  }
+}

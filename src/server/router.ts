@@ -1,0 +1,276 @@
+/** The router: from what a request asks for to the handler that answers it. */
+import { methodNotAllowed, resourceNotFound, success } from '../api/errors.ts';
+import type { Binding } from '../api/generated/types.ts';
+import type { Kind } from '../api/kind.ts';
+import { modelOf } from '../api/model.ts';
+import { bind } from '../registry/binding.ts';
+import { readObject } from '../registry/input.ts';
+import { read } from '../registry/list.ts';
+import { patched } from '../registry/patch.ts';
+import { rescale, type ScaleForm, scaleForms, scaleOf } from '../registry/scale.ts';
+import { answerText, answerValue } from './answer.ts';
+import { type Component, componentStatus, componentStatusList } from './componentstatus.ts';
+import type { RequestContext } from './context.ts';
+import { Discovery } from './discovery.ts';
+import { answerHealth } from './health.ts';
+import {
+  checkPathName,
+  createObject,
+  deleteCollection,
+  deleteObject,
+  getObject,
+  listObjects,
+  objectBody,
+  patchBody,
+  patchObject,
+  replaceObject,
+  type Serving,
+  writeOptions,
+} from './objects.ts';
+import { answerOpenApi } from './openapi.ts';
+import type { ResourceInfo } from './requestinfo.ts';
+import { versionInfo } from './version.ts';
+import { type Watching, watchOverHttp } from './watching.ts';
+
+export class Router {
+  readonly #discovery: Discovery;
+
+  constructor(
+    private readonly serving: Serving,
+    private readonly watching: Watching,
+    private readonly components: readonly Component[],
+  ) {
+    this.#discovery = new Discovery(serving.registry.kinds);
+  }
+
+  async route(context: RequestContext): Promise<void> {
+    const { resource } = context.info;
+    if (resource) return this.#resource(context, resource);
+    if (!(await this.#other(context))) answerText(context, 404, '404 page not found\n');
+  }
+
+  /** The kind and namespace a watch path addresses; undefined when the request is no watch. */
+  watchTarget(context: RequestContext): { kind: Kind; info: ResourceInfo } | undefined {
+    const info = context.info.resource;
+    if (!info || context.info.method !== 'GET') return undefined;
+    const kind = this.#kindOf(info);
+    if (!kind) return undefined;
+    if (info.watchPrefix)
+      return info.subresource === undefined && fitsScope(kind, info) ? { kind, info } : undefined;
+    const asked =
+      info.name === undefined && context.info.queryText.includes('watch') && context.query.flag('watch');
+    return asked && fitsScope(kind, info, true) ? { kind, info } : undefined;
+  }
+
+  #kindOf(info: ResourceInfo): Kind | undefined {
+    return this.serving.registry.kinds.resource(info.apiVersion, info.resource);
+  }
+
+  // Paths that are not about resources
+
+  async #other(context: RequestContext): Promise<boolean> {
+    const { path, method } = context.info;
+    if (method === 'GET' || method === 'HEAD') if (answerHealth(context, this.components)) return true;
+    const value = this.#document(context, path);
+    if (value === undefined) return answerOpenApi(context);
+    if (method !== 'GET') throw methodNotAllowed();
+    const negotiated = context.negotiate();
+    const pretty = path === '/version' || path === '/';
+    await answerValue(context, 200, value, {
+      ...negotiated,
+      transform: undefined,
+      pretty: pretty || negotiated.pretty,
+    });
+    return true;
+  }
+
+  #document(context: RequestContext, path: string): unknown {
+    if (path === '/' || path === '') return { paths: this.#discovery.paths() };
+    if (path === '/version') return versionInfo;
+    if (path === '/api') return this.#discovery.apiVersions(context.request.headers.host ?? '');
+    if (path === '/apis') return this.#discovery.groupList();
+    const [, root, group, version, ...rest] = path.split('/');
+    if (rest.length) return undefined;
+    if (root === 'api' && version === undefined) return this.#known(this.#discovery.resourceList(group!));
+    if (root !== 'apis') return undefined;
+    const described = this.#discovery.group(group!);
+    if (!described || version === undefined) return described;
+    return this.#known(this.#discovery.resourceList(`${group}/${version}`));
+  }
+
+  /** A version that is not served is an API error, not an unknown page. */
+  #known<T>(document: T | undefined): T {
+    if (document === undefined) throw resourceNotFound();
+    return document;
+  }
+
+  // Resources
+
+  async #resource(context: RequestContext, info: ResourceInfo): Promise<void> {
+    if (info.apiVersion !== 'v1' && !this.#discovery.group(info.apiVersion.split('/')[0]!)) {
+      // A group nobody knows is no part of the API.
+      if (context.info.path.startsWith('/apis/')) return answerText(context, 404, '404 page not found\n');
+      throw resourceNotFound();
+    }
+    const kind = this.#kindOf(info);
+    const target = this.watchTarget(context);
+    if (target) return watchOverHttp(this.watching, context, target.kind, target.info);
+    if (info.watchPrefix) {
+      if (kind && context.info.method !== 'GET') throw methodNotAllowed();
+      throw resourceNotFound();
+    }
+    if (info.apiVersion === 'v1' && info.resource === 'componentstatuses')
+      return this.#componentStatus(context, info);
+    if (info.apiVersion === 'v1' && info.resource === 'bindings') return this.#bindings(context, info);
+    if (isScale(info)) return this.#scale(context, info, scaleForms[info.apiVersion]!);
+    if (!kind) throw resourceNotFound();
+    if (info.name === undefined) return this.#collection(context, kind, info);
+    if (!fitsScope(kind, info)) throw resourceNotFound();
+    if (info.subresource === undefined) return this.#object(context, kind, info);
+    return this.#subresource(context, kind, info);
+  }
+
+  #collection(context: RequestContext, kind: Kind, info: ResourceInfo): Promise<void> {
+    if (!fitsScope(kind, info, true)) throw resourceNotFound();
+    switch (context.info.method) {
+      case 'GET':
+        return listObjects(this.serving, context, kind, info);
+      case 'POST':
+        return createObject(this.serving, context, kind, info);
+      case 'DELETE':
+        return deleteCollection(this.serving, context, kind, info);
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  #object(context: RequestContext, kind: Kind, info: ResourceInfo): Promise<void> {
+    const namespace = info.namespace ?? '';
+    switch (context.info.method) {
+      case 'GET':
+        return getObject(this.serving, context, kind, namespace, info.name!);
+      case 'PUT':
+        return replaceObject(this.serving, context, kind, namespace, info.name!, 'main');
+      case 'PATCH':
+        return patchObject(this.serving, context, kind, namespace, info.name!, 'main');
+      case 'DELETE':
+        return deleteObject(this.serving, context, kind, namespace, info.name!);
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  #subresource(context: RequestContext, kind: Kind, info: ResourceInfo): Promise<void> {
+    const namespace = info.namespace ?? '';
+    const name = info.name!;
+    const part = info.subresource;
+    const { method } = context.info;
+    const known = kind.subresources.find((sub) => sub.name === part);
+    if (!known || info.tail.length) throw resourceNotFound();
+    if (part === 'binding' && method === 'POST') return this.#bind(context, namespace, name);
+    if (part === 'status' || part === 'finalize') {
+      if (method === 'PUT') return replaceObject(this.serving, context, kind, namespace, name, part);
+      if (part === 'status' && method === 'GET')
+        return getObject(this.serving, context, kind, namespace, name);
+      if (part === 'status' && method === 'PATCH')
+        return patchObject(this.serving, context, kind, namespace, name, part);
+    }
+    throw methodNotAllowed();
+  }
+
+  async #scale(context: RequestContext, info: ResourceInfo, form: ScaleForm): Promise<void> {
+    const { registry } = this.serving;
+    const kind = registry.kinds.resource('v1', 'replicationcontrollers')!;
+    const namespace = info.namespace!;
+    const name = info.name!;
+    checkPathName(name);
+    const negotiated = { ...context.negotiate(), transform: undefined };
+    switch (context.info.method) {
+      case 'GET': {
+        const entry = await read(registry, kind, namespace, name, context.query.get('resourceVersion'));
+        return answerValue(context, 200, scaleOf(entry, form), negotiated);
+      }
+      case 'PUT': {
+        const options = writeOptions(context, 'UpdateOptions');
+        const input = await objectBody(this.serving, context, 'Scale');
+        const wanted = () => readObject(registry.kinds, form, input, options);
+        return answerValue(
+          context,
+          200,
+          await rescale(registry, kind, namespace, name, form, wanted, options),
+          negotiated,
+        );
+      }
+      case 'PATCH': {
+        const options = writeOptions(context, 'PatchOptions');
+        const change = await patchBody(this.serving, context);
+        const wanted = (current: object) => patched(change, form, current, options);
+        return answerValue(
+          context,
+          200,
+          await rescale(registry, kind, namespace, name, form, wanted, options),
+          negotiated,
+        );
+      }
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  #bindings(context: RequestContext, info: ResourceInfo): Promise<void> {
+    if (info.name !== undefined) throw resourceNotFound();
+    if (context.info.method !== 'POST') throw methodNotAllowed();
+    return this.#bind(context, info.namespace, undefined);
+  }
+
+  async #bind(
+    context: RequestContext,
+    namespace: string | undefined,
+    name: string | undefined,
+  ): Promise<void> {
+    const { registry, createStatus } = this.serving;
+    const options = writeOptions(context, 'CreateOptions');
+    const input = await objectBody(this.serving, context, 'Binding');
+    const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
+    const binding = readObject(registry.kinds, expected, input, options) as Binding;
+    const pods = registry.kinds.resource('v1', 'pods')!;
+    await bind(
+      registry,
+      pods,
+      namespace ?? (binding.metadata.namespace || 'default'),
+      name,
+      binding,
+      options,
+    );
+    await answerValue(context, createStatus, success(createStatus), {
+      ...context.negotiate(),
+      transform: undefined,
+    });
+  }
+
+  /** The contract lists them under a namespace as well, and knows no watch: `watch` is ignored. */
+  async #componentStatus(context: RequestContext, info: ResourceInfo): Promise<void> {
+    if (context.info.method !== 'GET') throw methodNotAllowed();
+    if (info.subresource !== undefined) throw resourceNotFound();
+    const negotiated = { ...context.negotiate(), transform: undefined };
+    context.warnings.push('v1 ComponentStatus is deprecated in v1.19+');
+    const value =
+      info.name === undefined
+        ? componentStatusList(context, this.components)
+        : componentStatus(this.components, info.name);
+    await answerValue(context, 200, value, negotiated);
+  }
+}
+
+const isScale = (info: ResourceInfo): boolean =>
+  info.resource === 'replicationcontrollers' &&
+  info.subresource === 'scale' &&
+  info.namespace !== undefined &&
+  info.tail.length === 0 &&
+  Object.hasOwn(scaleForms, info.apiVersion);
+
+/** Namespaced objects live in a namespace, others do not; a namespaced collection may span all namespaces. */
+function fitsScope(kind: Kind, info: ResourceInfo, collection = info.name === undefined): boolean {
+  if (!kind.namespaced) return info.namespace === undefined;
+  return info.namespace !== undefined || collection;
+}

@@ -1,0 +1,213 @@
+/**
+ * The HTTP server. Every request goes the same way, in `#handle`, top to bottom:
+ * local door → request info → (authentication, authorization: the secure door) → routing → handler → answer.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { badRequest, requestTimeout, StatusError, unavailable } from '../api/errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { WatchDefault } from '../registry/watch.ts';
+import { StoreUnavailableError } from '../store/store.ts';
+import { answerError } from './answer.ts';
+import type { BodyLimits } from './body.ts';
+import type { Component } from './componentstatus.ts';
+import { RequestContext, type User } from './context.ts';
+import { checkLocal } from './localdoor.ts';
+import { parseDurationMs } from './query.ts';
+import { parseRequest, type RequestInfo } from './requestinfo.ts';
+import { Router } from './router.ts';
+import { type Watching, watchOverWebSocket } from './watching.ts';
+
+/** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
+const keepAliveMs = 120_000;
+/** Selectors and tokens can be long. */
+const headerBytesMax = 1024 * 1024;
+const headersTimeoutMs = 30_000;
+/** Any request but a watch is answered within this time. */
+const requestMaxMs = 60_000;
+/** When closing, requests under way get this long. */
+const drainMaxMs = 10_000;
+
+/** Whoever comes through the local door. */
+const localUser: User = { name: 'system:unsecured', groups: ['system:masters', 'system:authenticated'] };
+
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly createStatus: 200 | 201;
+  readonly watchDefault: WatchDefault;
+  readonly limits: BodyLimits;
+  readonly components: readonly Component[];
+  /** Told of failures that are the server's own. */
+  readonly report: (error: Error) => void;
+}
+
+export class ApiServer {
+  readonly #server: Server;
+  readonly #router: Router;
+  readonly #watching: Watching;
+  readonly #underWay = new Set<Promise<void>>();
+  #closing = false;
+
+  constructor(
+    registry: Registry,
+    private readonly options: ServerOptions,
+  ) {
+    this.#watching = { registry, watchDefault: options.watchDefault, streams: new Set() };
+    this.#router = new Router(
+      { registry, limits: options.limits, createStatus: options.createStatus },
+      this.#watching,
+      options.components,
+    );
+    this.#server = createServer(
+      {
+        maxHeaderSize: headerBytesMax,
+        keepAliveTimeout: keepAliveMs,
+        headersTimeout: headersTimeoutMs,
+        requestTimeout: 0,
+        noDelay: true,
+      },
+      (request, response) => this.#track(this.#handle(request, response)),
+    );
+    this.#server.on('upgrade', (request, socket, head) =>
+      this.#track(this.#upgrade(request, socket as Socket, head)),
+    );
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+      refuseConnection(error, socket as Socket),
+    );
+  }
+
+  async listen(): Promise<void> {
+    const { host, port } = this.options;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  get url(): string {
+    const { address, family, port } = this.#server.address() as AddressInfo;
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /** Takes no more requests, ends watches, lets the rest be answered. Safe to call twice. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const stream of this.#watching.streams) stream.end();
+    const deadline = new Promise<void>((resolve) => setTimeout(resolve, drainMaxMs).unref());
+    await Promise.race([Promise.allSettled(this.#underWay), deadline]);
+    this.#server.closeIdleConnections();
+    const forced = setTimeout(() => this.#server.closeAllConnections(), 100);
+    await closed;
+    clearTimeout(forced);
+  }
+
+  #track(work: Promise<void>): void {
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let context: RequestContext | undefined;
+    try {
+      const info = this.#requestInfo(request);
+      context = new RequestContext(request, response, info, localUser);
+      checkLocal(request);
+      if (this.#closing) throw unavailable('the server is shutting down');
+      await this.#withinTime(context);
+    } catch (error) {
+      context ??= new RequestContext(
+        request,
+        response,
+        { method: request.method!, path: '', queryText: '', resource: undefined },
+        localUser,
+      );
+      answerError(context, asStatus(error), this.options.report);
+    }
+  }
+
+  #requestInfo(request: IncomingMessage): RequestInfo {
+    return parseRequest(request.method!, request.url!);
+  }
+
+  /** Runs the handler; whatever is not a watch must be done in time. */
+  async #withinTime(context: RequestContext): Promise<void> {
+    const { method, queryText } = context.info;
+    const limitMs = queryText.includes('timeout') ? this.#timeLimitMs(context) : requestMaxMs;
+    // Reads are answered from memory; only those that may wait need a clock.
+    const mayWait = method !== 'GET' || queryText !== '';
+    if (!mayWait || this.#router.watchTarget(context)) return this.#router.route(context);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(requestTimeout()), limitMs);
+    });
+    try {
+      await Promise.race([this.#router.route(context), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #timeLimitMs(context: RequestContext): number {
+    const text = context.query.get('timeout');
+    if (!text) return requestMaxMs;
+    const wishMs = parseDurationMs(text);
+    if (wishMs === undefined)
+      throw badRequest(
+        `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`,
+      );
+    return wishMs > 0 ? Math.min(wishMs, requestMaxMs) : requestMaxMs;
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    try {
+      const context = new RequestContext(request, undefined as never, this.#requestInfo(request), localUser);
+      checkLocal(request);
+      if (this.#closing) throw unavailable('the server is shutting down');
+      const target = this.#router.watchTarget(context);
+      if (request.headers.upgrade?.toLowerCase() !== 'websocket' || !target)
+        throw badRequest('this path does not take an upgrade of the connection');
+      await watchOverWebSocket(this.#watching, context, target.kind, target.info, socket, head);
+    } catch (error) {
+      const known = asStatus(error);
+      if (!(known instanceof StatusError)) this.options.report(known as Error);
+      refuse(
+        socket,
+        known instanceof StatusError ? known : unavailable('the connection could not be upgraded'),
+      );
+    }
+  }
+}
+
+/** A store that has stopped working is not the client's fault. */
+const asStatus = (error: unknown): unknown =>
+  error instanceof StoreUnavailableError ? unavailable(error.message) : error;
+
+/** What is not even HTTP, or is too much of it, gets a Status all the same. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (error.code === 'HPE_HEADER_OVERFLOW')
+    return refuse(
+      socket,
+      new StatusError(431, undefined, `request header is larger than ${headerBytesMax} bytes`),
+    );
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return refuse(socket, new StatusError(408, 'Timeout', 'the request took too long to arrive'));
+  refuse(socket, badRequest('the request is not valid HTTP'));
+}
+
+function refuse(socket: Socket, { status }: StatusError): void {
+  const body = `${JSON.stringify(status)}\n`;
+  socket.end(
+    `HTTP/1.1 ${status.code} ${status.reason ?? 'Error'}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

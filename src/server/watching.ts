@@ -1,0 +1,152 @@
+/** Watching: the watch verb over HTTP and over WebSockets. */
+import type { Socket } from 'node:net';
+import { StatusError } from '../api/errors.ts';
+import type { Kind } from '../api/kind.ts';
+import type { Registry } from '../registry/registry.ts';
+import { type OpenWatch, type WatchDefault, watch } from '../registry/watch.ts';
+import { apiHeaders } from './answer.ts';
+import type { RequestContext } from './context.ts';
+import { includeObject } from './presentation.ts';
+import type { ResourceInfo } from './requestinfo.ts';
+import { type Outlet, WatchStream } from './watchstream.ts';
+
+/** A watch that names no time ends after half an hour to an hour, so that not all end at once. */
+const timeoutMinMs = 1_800_000;
+/** Longer wishes are cut to what a timer can hold. */
+const timeoutMaxMs = 2 ** 31 - 1;
+
+export interface Watching {
+  readonly registry: Registry;
+  readonly watchDefault: WatchDefault;
+  /** Streams that are open, to be ended when the server closes. */
+  readonly streams: Set<WatchStream>;
+}
+
+/** Checks the request and opens the watch; errors from here are ordinary answers. */
+async function prepare(
+  watching: Watching,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+  outlet: Outlet,
+) {
+  const { query } = context;
+  const negotiated = context.negotiate(true);
+  const sendInitialEvents = query.optionalFlag('sendInitialEvents');
+  const timeoutSeconds = query.integer('timeoutSeconds');
+  const wishMs =
+    timeoutSeconds && timeoutSeconds > 0
+      ? timeoutSeconds * 1000
+      : timeoutMinMs * (1 + watching.registry.chance.randomBelow(1000) / 1000);
+  const stream = new WatchStream(watching.registry.view, outlet, {
+    kind,
+    negotiated,
+    include: negotiated.transform === 'Table' ? includeObject(context) : 'Metadata',
+    bookmarks: query.flag('allowWatchBookmarks'),
+    markInitialState: sendInitialEvents === true && query.flag('allowWatchBookmarks'),
+    timeoutMs: Math.min(wishMs, timeoutMaxMs),
+    nowMs: watching.registry.chance.nowMs,
+  });
+  let open: OpenWatch | StatusError;
+  try {
+    open = await watch(
+      watching.registry,
+      kind,
+      {
+        namespace: info.namespace,
+        name: info.name,
+        labelSelector: query.get('labelSelector'),
+        fieldSelector: query.get('fieldSelector'),
+        resourceVersion: query.get('resourceVersion'),
+        resourceVersionMatch: query.get('resourceVersionMatch'),
+        sendInitialEvents,
+      },
+      watching.watchDefault,
+    );
+  } catch (error) {
+    // A version that is too old is told inside the stream; clients relist on it.
+    if (!(error instanceof StatusError && error.code === 410)) throw error;
+    open = error;
+  }
+  return {
+    stream,
+    run: () => {
+      watching.streams.add(stream);
+      void stream.ended.then(() => watching.streams.delete(stream));
+      if (open instanceof StatusError) stream.fail(open.status);
+      else stream.run(open);
+    },
+  };
+}
+
+export async function watchOverHttp(
+  watching: Watching,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+): Promise<void> {
+  const { response } = context;
+  const outlet: Outlet = {
+    write: (lines) => {
+      response.cork();
+      let flowing = true;
+      for (const line of lines) flowing = response.write(line);
+      response.uncork();
+      return flowing;
+    },
+    end: () => response.end(),
+  };
+  const { stream, run } = await prepare(watching, context, kind, info, outlet);
+  if (response.destroyed) return;
+  response.on('close', () => stream.end());
+  response.on('drain', () => stream.onDrain());
+  response.writeHead(200, apiHeaders(context));
+  // Clients wait for the header before they do anything else.
+  response.flushHeaders();
+  run();
+  await stream.ended;
+}
+
+/** Text a WebSocket may hold back before its watcher waits. */
+const socketBufferMax = 1024 * 1024;
+const drainCheckMs = 50;
+const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
+
+export async function watchOverWebSocket(
+  watching: Watching,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+  socket: Socket,
+  head: Buffer,
+): Promise<void> {
+  const { WebSocketServer } = await import('ws');
+  let send: Outlet = { write: () => true, end: () => undefined };
+  const outlet: Outlet = { write: (lines) => send.write(lines), end: () => send.end() };
+  const { stream, run } = await prepare(watching, context, kind, info, outlet);
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: 64 * 1024,
+    handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith(bearerProtocol)) ?? false,
+  });
+  server.handleUpgrade(context.request, socket, head, (webSocket) => {
+    send = {
+      write: (lines) => {
+        for (const line of lines) webSocket.send(line, { binary: false });
+        if (webSocket.bufferedAmount < socketBufferMax) return true;
+        const timer = setInterval(() => {
+          if (webSocket.bufferedAmount >= socketBufferMax && webSocket.readyState === webSocket.OPEN) return;
+          clearInterval(timer);
+          stream.onDrain();
+        }, drainCheckMs);
+        return false;
+      },
+      end: () => webSocket.close(1000),
+    };
+    // What the client says is of no interest; that it has gone is.
+    webSocket.on('error', () => stream.end());
+    webSocket.on('close', () => stream.end());
+    run();
+  });
+}

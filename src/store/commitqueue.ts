@@ -1,0 +1,233 @@
+/**
+ * Group commit: the one place that knows the order of steps of a write, for every engine.
+ *
+ * Writes queue. When the commit before has finished, the queue is taken as one batch:
+ *   1. Preconditions are checked in order of arrival, against what is committed plus what this batch has won so
+ *      far, so a later write sees an earlier one.
+ *   2. A write that lost against something committed is answered.
+ *   3. The winners take consecutive revisions and go to the engine in one commit.
+ *   4. When that is durable: the revision moves, the feed gets all changes in one call, and then the winners,
+ *      and those that lost against a winner of the same batch, are answered.
+ * If the commit fails, every write that waited for it is rejected, and nothing of it was ever visible.
+ */
+import { asStored, checkKey, type Engine, VALUE_BYTES_MAX, type Version } from './engine.ts';
+import { type Change, type Stored, StoreUnavailableError, type Write, type WriteResult } from './store.ts';
+
+/** Most writes in one commit. More would make the first of them wait for the last. */
+export const BATCH_WRITES_MAX = 1000;
+
+/** Most bytes of values in one commit; a single larger value goes alone. */
+export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+
+interface Pending {
+  readonly write: Write;
+  readonly resolve: (result: WriteResult) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Task {
+  readonly run: () => void | Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A batch after its preconditions were checked. */
+interface Checked {
+  readonly versions: Version[];
+  readonly changes: Change[];
+  readonly winners: Pending[];
+  /** Writes that lost against a winner of this batch; they learn of it when it is durable. */
+  readonly losers: { readonly pending: Pending; readonly current: Stored | undefined }[];
+}
+
+export interface CommitQueueOptions {
+  readonly engine: Engine;
+  readonly now: () => number;
+  /** Called when changes are durable, before their writes are answered. Must not throw. */
+  readonly publish: (changes: readonly Change[]) => void;
+}
+
+export class CommitQueue {
+  readonly #engine: Engine;
+  readonly #now: () => number;
+  readonly #publish: (changes: readonly Change[]) => void;
+  #revision: number;
+  #writes: Pending[] = [];
+  #tasks: Task[] = [];
+  #running = false;
+  #closed = false;
+  #idle: (() => void)[] = [];
+
+  constructor({ engine, now, publish }: CommitQueueOptions) {
+    this.#engine = engine;
+    this.#now = now;
+    this.#publish = publish;
+    this.#revision = engine.opened.revision;
+  }
+
+  /** The newest durable and published revision. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  write(write: Write): Promise<WriteResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new StoreUnavailableError('the store is closed');
+      checkWrite(write);
+      this.#writes.push({ write, resolve, reject });
+      this.#start();
+    });
+  }
+
+  /** Runs a change to the engine that is not a write, between two commits. */
+  between(run: () => void | Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new StoreUnavailableError('the store is closed');
+      this.#tasks.push({ run, resolve, reject });
+      this.#start();
+    });
+  }
+
+  /** Takes no more writes, and resolves when those taken are answered. */
+  close(): Promise<void> {
+    this.#closed = true;
+    return new Promise((resolve) => {
+      if (this.#running) this.#idle.push(resolve);
+      else resolve();
+    });
+  }
+
+  #start(): void {
+    if (this.#running) return;
+    this.#running = true;
+    this.#engine.gather(this.#step);
+  }
+
+  /** One task and one batch; the next step waits for their commits. Never throws. */
+  readonly #step = (): void => {
+    const done = this.#runTask();
+    if (done) void done.then(this.#commitBatch);
+    else this.#commitBatch();
+  };
+
+  #next(): void {
+    if (this.#writes.length > 0 || this.#tasks.length > 0) {
+      this.#engine.gather(this.#step);
+      return;
+    }
+    this.#running = false;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #runTask(): Promise<void> | undefined {
+    const task = this.#tasks.shift();
+    if (!task) return undefined;
+    try {
+      const done = task.run();
+      if (done) return done.then(task.resolve, task.reject);
+      task.resolve();
+    } catch (error) {
+      task.reject(error);
+    }
+    return undefined;
+  }
+
+  readonly #commitBatch = (): void => {
+    const batch = this.#take();
+    let checked: Checked | undefined;
+    try {
+      checked = this.#check(batch);
+      const done = checked.versions.length > 0 ? this.#engine.commit(checked.versions) : undefined;
+      if (done) void done.then(this.#finish.bind(this, checked), this.#fail.bind(this, batchOf(checked)));
+      else this.#finish(checked);
+    } catch (error) {
+      this.#fail(checked ? batchOf(checked) : batch, error);
+    }
+  };
+
+  #take(): Pending[] {
+    let count = 0;
+    let bytes = 0;
+    for (const { write } of this.#writes) {
+      bytes += write.value?.length ?? 0;
+      if (count > 0 && (count === BATCH_WRITES_MAX || bytes > BATCH_BYTES_MAX)) break;
+      count++;
+    }
+    if (count === this.#writes.length) {
+      const all = this.#writes;
+      this.#writes = [];
+      return all;
+    }
+    return this.#writes.splice(0, count);
+  }
+
+  /** Decides who wins. Answers only writes that lost against what was already committed. */
+  #check(batch: Pending[]): Checked {
+    const checked: Checked = { versions: [], changes: [], winners: [], losers: [] };
+    const { versions, changes, winners, losers } = checked;
+    const timeMs = this.#now();
+    const overlay = new Map<string, Version>();
+    let revision = this.#revision;
+    const lost: { pending: Pending; current: Stored | undefined }[] = [];
+    for (const pending of batch) {
+      const { key, value, expected } = pending.write;
+      const won = overlay.get(key);
+      const head = won ?? this.#committed(key);
+      const current = head && asStored(head);
+      if ((current?.revision ?? 0) !== expected) {
+        (won ? losers : lost).push({ pending, current });
+        continue;
+      }
+      const previous = head?.revision ?? 0;
+      const version = { key, revision: ++revision, previous, timeMs, value, endsCommit: false };
+      overlay.set(key, version);
+      versions.push(version);
+      winners.push(pending);
+      changes.push({ key, revision, timeMs, value, previous: current });
+    }
+    const last = versions.at(-1);
+    if (last) versions[versions.length - 1] = { ...last, endsCommit: true };
+    for (const { pending, current } of lost) pending.resolve({ ok: false, current });
+    return checked;
+  }
+
+  #committed(key: string): Version | undefined {
+    const head = this.#engine.head(key);
+    return head === 0 ? undefined : this.#engine.version(head);
+  }
+
+  #finish({ changes, winners, losers }: Checked): void {
+    if (changes.length > 0) {
+      this.#revision = changes.at(-1)!.revision;
+      this.#publish(changes);
+    }
+    for (let i = 0; i < winners.length; i++)
+      winners[i]!.resolve({ ok: true, revision: changes[i]!.revision });
+    for (const { pending, current } of losers) pending.resolve({ ok: false, current });
+    this.#next();
+  }
+
+  #fail(batch: readonly Pending[], cause: unknown): void {
+    const error =
+      cause instanceof StoreUnavailableError
+        ? cause
+        : new StoreUnavailableError('the store could not write', { cause });
+    for (const { reject } of batch) reject(error);
+    this.#next();
+  }
+}
+
+const batchOf = ({ winners, losers }: Checked): Pending[] => [
+  ...winners,
+  ...losers.map(({ pending }) => pending),
+];
+
+function checkWrite({ key, value, expected }: Write): void {
+  if (key === '') throw new RangeError('a key must not be empty');
+  checkKey(key);
+  if (value === null && expected === 0) throw new RangeError('a deletion must name the revision it deletes');
+  const bytes = value?.length ?? 0;
+  if (bytes > VALUE_BYTES_MAX) {
+    throw new RangeError(`a value may have ${VALUE_BYTES_MAX} bytes, this one has ${bytes}`);
+  }
+}

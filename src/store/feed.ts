@@ -1,0 +1,159 @@
+/**
+ * The change feed: brings every subscription from where it starts in history to the present, and keeps it there.
+ *
+ * A subscription is in one of three states:
+ *   catching up  it reads history in slices, giving way to other work in between   → live, ended
+ *   live         `publish` calls its listener in the same turn a commit is known   → ended
+ *   ended        closed, broken, or its listener threw; nothing is called any more
+ * It turns live in the turn in which history has nothing left for it. `publish` runs in one turn with the
+ * revision moving on, so no change can fall between the two, and none can be seen twice.
+ */
+import { asStored, type Engine, SLICE_MS, type Version } from './engine.ts';
+import { type Change, CompactedError, StoreUnavailableError, type Subscription } from './store.ts';
+
+type Listener = (changes: readonly Change[]) => void;
+
+/** Most changes read from history before a listener is called with them; a commit is never cut in two. */
+const SLICE_CHANGES = 500;
+
+export interface FeedOptions {
+  readonly engine: Engine;
+  /** The newest published revision. */
+  readonly revision: () => number;
+  readonly compacted: () => number;
+}
+
+export class Feed {
+  readonly #engine: Engine;
+  readonly #revision: () => number;
+  readonly #compacted: () => number;
+  readonly #live = new Set<Watcher>();
+  readonly #catchingUp = new Set<Watcher>();
+  #closed = false;
+
+  constructor({ engine, revision, compacted }: FeedOptions) {
+    this.#engine = engine;
+    this.#revision = revision;
+    this.#compacted = compacted;
+  }
+
+  watch(after: number, listener: Listener): Subscription {
+    const watcher = new Watcher(after, listener, this.#leave);
+    if (this.#closed) watcher.end(new StoreUnavailableError('the store is closed'));
+    else if (after < this.#compacted()) watcher.end(new CompactedError(after, this.#compacted()));
+    else if (after >= this.#revision()) this.#live.add(watcher);
+    else {
+      this.#catchingUp.add(watcher);
+      setImmediate(this.#catchUp, watcher);
+    }
+    return watcher;
+  }
+
+  publish(changes: readonly Change[]): void {
+    for (const watcher of this.#live) watcher.call(changes);
+  }
+
+  /** Some subscription still has to read history at or before this revision. */
+  needs(revision: number): boolean {
+    for (const { position } of this.#catchingUp) if (position < revision) return true;
+    return false;
+  }
+
+  close(): void {
+    this.#closed = true;
+    const error = new StoreUnavailableError('the store is closed');
+    for (const watcher of [...this.#live, ...this.#catchingUp]) watcher.end(error);
+  }
+
+  readonly #leave = (watcher: Watcher): void => {
+    this.#live.delete(watcher);
+    this.#catchingUp.delete(watcher);
+  };
+
+  readonly #catchUp = (watcher: Watcher): void => {
+    const deadlineMs = performance.now() + SLICE_MS;
+    try {
+      while (!watcher.isOver && watcher.position < this.#revision()) {
+        if (performance.now() > deadlineMs) {
+          setImmediate(this.#catchUp, watcher);
+          return;
+        }
+        watcher.call(this.#history(watcher.position));
+      }
+    } catch (error) {
+      watcher.end(error);
+    }
+    if (watcher.isOver) return;
+    this.#catchingUp.delete(watcher);
+    this.#live.add(watcher);
+  };
+
+  /** The changes after a revision: whole commits, until there are enough of them. */
+  #history(after: number): Change[] {
+    const changes: Change[] = [];
+    const newest = this.#revision();
+    for (let revision = after + 1; revision <= newest; revision++) {
+      const version = this.#engine.version(revision);
+      if (!version) throw new StoreUnavailableError(`the store has lost revision ${revision}`);
+      changes.push(this.#change(version));
+      if (version.endsCommit && changes.length >= SLICE_CHANGES) break;
+    }
+    return changes;
+  }
+
+  #change({ key, revision, timeMs, value, previous }: Version): Change {
+    const before = previous === 0 ? undefined : this.#engine.version(previous);
+    return { key, revision, timeMs, value, previous: before && asStored(before) };
+  }
+}
+
+class Watcher implements Subscription {
+  /** The revision this subscription has seen everything up to. */
+  position: number;
+  isOver = false;
+  readonly ended: Promise<void>;
+  readonly #listener: Listener;
+  readonly #leave: (watcher: Watcher) => void;
+  #resolve!: () => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(after: number, listener: Listener, leave: (watcher: Watcher) => void) {
+    this.position = after;
+    this.#listener = listener;
+    this.#leave = leave;
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Whoever does not look at `ended` must not lose the process over it.
+    this.ended.catch(() => {});
+  }
+
+  call(changes: readonly Change[]): void {
+    const last = changes.at(-1)!.revision;
+    if (this.isOver || last <= this.position) return;
+    // Watching from a revision that is still to come, a commit may hold changes from both sides of it.
+    const wanted =
+      changes[0]!.revision > this.position
+        ? changes
+        : changes.filter(({ revision }) => revision > this.position);
+    this.position = last;
+    try {
+      this.#listener(wanted);
+    } catch (error) {
+      this.end(error);
+    }
+  }
+
+  close(): void {
+    this.end();
+  }
+
+  end(error?: unknown): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#leave(this);
+    if (error === undefined) this.#resolve();
+    else this.#reject(error);
+  }
+}

@@ -1,0 +1,342 @@
+/**
+ * The embedded engine: LMDB, a memory-mapped B-tree in one file.
+ *
+ * Three databases: `versions` (revision → record), `index` (key → revision of its newest version) and `meta`
+ * (format, revision, compacted, swept, owner). A value is written once and never moved.
+ *
+ * A commit is durable when its promise resolves: without overlapping sync, LMDB writes the pages, syncs the
+ * file, and then writes the new root through a descriptor that syncs by itself. Only then can anyone read it.
+ */
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Database, Key, RootDatabase } from 'lmdb';
+import { checkDataFile } from './datafile.ts';
+import type { Engine, EngineState, Removal, Version } from './engine.ts';
+import {
+  claimFolder,
+  currentOwner,
+  formatOwner,
+  inUse,
+  isAlive,
+  parseOwner,
+  releaseFolder,
+} from './owner.ts';
+import { decodeRecord, encodeRecords, readUint48, writeUint48 } from './record.ts';
+import { compareKeys } from './sortedmap.ts';
+import { type Store, StoreUnavailableError } from './store.ts';
+import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
+
+export interface LmdbStoreOptions extends VersionedStoreOptions {
+  /** The folder for the data file; it is created when it does not exist. */
+  readonly dataDir: string;
+}
+
+/** Layout of the databases. A store of another format is refused. */
+const FORMAT = 1;
+
+/**
+ * Address space set aside for the file, in bytes; it costs no memory and no disk. LMDB maps anew when the file
+ * outgrows it, which is safe but leaves the old map in place until the store is closed.
+ */
+const MAP_BYTES = 16 * 2 ** 30;
+
+type Lmdb = typeof import('lmdb');
+
+export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
+  const lmdb = await import('lmdb');
+  return new VersionedStore(openEngine(lmdb, options.dataDir), options);
+}
+
+function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
+  let folder: string | undefined;
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    const path = realpathSync(dataDir);
+    claimFolder(path);
+    folder = path;
+    return new LmdbEngine(lmdb, path);
+  } catch (error) {
+    if (folder !== undefined) releaseFolder(folder);
+    throw unavailable(dataDir, error);
+  }
+}
+
+class LmdbEngine implements Engine {
+  readonly opened: EngineState;
+  readonly #folder: string;
+  readonly #root: RootDatabase<Buffer, string>;
+  readonly #versions: Database<Buffer, number>;
+  readonly #index: Database<number, string>;
+  readonly #meta: Database<Buffer, string>;
+  /** The newest revision LMDB is known to hold. */
+  #revision: number;
+  /** Why nothing can be written any more. */
+  #broken: StoreUnavailableError | undefined;
+
+  constructor(lmdb: Lmdb, folder: string) {
+    this.#folder = folder;
+    const file = join(folder, 'data.mdb');
+    const isNew = !existsSync(file);
+    const { endMissing } = checkDataFile(file);
+    this.#root = lmdb.open<Buffer, string>({
+      path: folder,
+      noSubdir: false,
+      maxDbs: 3,
+      mapSize: MAP_BYTES,
+      overlappingSync: false,
+      encoding: 'binary',
+    });
+    try {
+      for (const name of this.#root.getKeys()) {
+        if (!['versions', 'index', 'meta'].includes(name)) throw notOurs(folder);
+      }
+      this.#versions = openDatabase(this.#root, 'versions', { encoding: 'binary', keyEncoder: revisionKey });
+      this.#index = openDatabase(this.#root, 'index', { encoder: revisionValue, keyEncoder: textKey });
+      this.#meta = openDatabase(this.#root, 'meta', { encoding: 'binary', keyEncoder: textKey });
+      this.#checkFormat();
+      this.opened = this.#root.transactionSync(() => this.#claim());
+      this.#revision = this.opened.revision;
+      this.#checkState(endMissing);
+      if (isNew) for (const path of [folder, dirname(folder)]) syncFolder(path);
+    } catch (error) {
+      void this.#root.close();
+      throw error;
+    }
+  }
+
+  head(key: string): number {
+    // LMDB has no empty key, and says so by throwing.
+    return key === '' ? 0 : (this.#read(() => this.#index.get(key)) ?? 0);
+  }
+
+  *heads(start: string, end: string | undefined): Generator<{ key: string; value: number }, void, undefined> {
+    if (end !== undefined && compareKeys(start, end) >= 0) return;
+    try {
+      yield* this.#index.getRange(end === undefined ? { start } : { start, end });
+    } catch (error) {
+      throw unavailable(this.#folder, error);
+    }
+  }
+
+  version(revision: number): Version | undefined {
+    const record = this.#read(() => this.#versions.getBinaryFast(revision));
+    if (!record) return undefined;
+    const version = decodeRecord(record, revision);
+    if (!version) throw damaged(this.#folder, `revision ${revision} does not match its checksum`);
+    return version;
+  }
+
+  commit(versions: readonly Version[]): Promise<void> {
+    const { revision } = versions.at(-1)!;
+    const records = encodeRecords(versions);
+    return this.#transact(() => {
+      for (let i = 0; i < versions.length; i++) {
+        const version = versions[i]!;
+        void this.#versions.put(version.revision, records[i]!);
+        void this.#index.put(version.key, version.revision);
+      }
+      return this.#meta.put('revision', encodeRevision(revision));
+    }, revision);
+  }
+
+  remove({ versions, keys, compacted, swept }: Removal): Promise<void> {
+    return this.#transact(() => {
+      for (const revision of versions) void this.#versions.remove(revision);
+      for (const key of keys) void this.#index.remove(key);
+      void this.#meta.put('compacted', encodeRevision(compacted));
+      return this.#meta.put('swept', encodeRevision(swept));
+    }, this.#revision);
+  }
+
+  gather(callback: () => void): void {
+    setImmediate(callback);
+  }
+
+  async close(): Promise<void> {
+    try {
+      if (!this.#broken) await this.#meta.remove('owner');
+    } finally {
+      await this.#root.close();
+      releaseFolder(this.#folder);
+    }
+  }
+
+  /** What is put in one turn, LMDB commits in one transaction. */
+  async #transact(put: () => Promise<boolean>, revision: number): Promise<void> {
+    if (this.#broken) throw this.#broken;
+    let commit: Promise<boolean>;
+    try {
+      commit = put();
+    } catch (error) {
+      // A part may be on its way into the file already.
+      this.#broken = unavailable(this.#folder, error);
+      throw this.#broken;
+    }
+    try {
+      await commit;
+      this.#revision = revision;
+    } catch (error) {
+      throw await this.#failed(error);
+    }
+  }
+
+  /** A failed commit left nothing behind, or the store takes no more writes. */
+  async #failed(error: unknown): Promise<StoreUnavailableError> {
+    const { commitError } = error as { commitError?: Promise<never> };
+    const cause = await commitError?.catch((reason: unknown) => reason);
+    const failure = unavailable(this.#folder, cause ?? error);
+    try {
+      this.#root.resetReadTxn();
+      if (this.#metaRevision('revision') !== this.#revision) this.#broken = failure;
+    } catch {
+      // After an error in writing its root LMDB answers nothing, and would not answer a write at all.
+      this.#broken = failure;
+    }
+    return failure;
+  }
+
+  #read<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw unavailable(this.#folder, error);
+    }
+  }
+
+  #metaRevision(name: string): number {
+    const value = this.#meta.getBinary(name);
+    if (value?.length !== 6) throw damaged(this.#folder, `its ${name} is missing`);
+    return readUint48(value, 0);
+  }
+
+  #checkFormat(): void {
+    const format = this.#meta.getBinary('format');
+    if (!format) {
+      for (const _ of this.#keys()) throw notOurs(this.#folder);
+    } else if (format.length !== 6 || readUint48(format, 0) !== FORMAT) {
+      const found = format.length === 6 ? readUint48(format, 0) : 'unknown';
+      throw new StoreUnavailableError(
+        `the data folder ${this.#folder} has format ${found}, and this version of Wherry reads format ${FORMAT}`,
+      );
+    }
+  }
+
+  /** Runs in a write transaction: of two processes, the second sees what the first wrote. */
+  #claim(): EngineState {
+    const text = this.#meta.getBinary('owner');
+    const owner = text && parseOwner(text.toString());
+    if (owner && isAlive(owner)) throw inUse(this.#folder, owner);
+    this.#meta.putSync('owner', Buffer.from(formatOwner(currentOwner())));
+    if (!this.#meta.doesExist('format')) {
+      for (const name of ['revision', 'compacted', 'swept']) this.#meta.putSync(name, encodeRevision(0));
+      this.#meta.putSync('format', encodeRevision(FORMAT));
+    }
+    return {
+      revision: this.#metaRevision('revision'),
+      compacted: this.#metaRevision('compacted'),
+      swept: this.#metaRevision('swept'),
+    };
+  }
+
+  #checkState(endMissing: boolean): void {
+    const { revision, compacted, swept } = this.opened;
+    if (swept > compacted || compacted > revision) throw damaged(this.#folder, 'its revisions do not agree');
+    if (revision > compacted && !this.version(revision)) {
+      throw damaged(this.#folder, `its last revision ${revision} is missing`);
+    }
+    if (!endMissing) return;
+    // Visits every page but those of large values, which have their checksum.
+    for (const _ of this.#keys());
+  }
+
+  *#keys(): Generator<Key, void, undefined> {
+    yield* this.#versions.getKeys({ start: 0 });
+    yield* this.#index.getKeys({ start: '' });
+  }
+}
+
+interface Encodings {
+  readonly encoding?: 'binary';
+  readonly encoder?: unknown;
+  readonly keyEncoder: unknown;
+}
+
+function openDatabase<V, K extends Key>(
+  root: RootDatabase,
+  name: string,
+  encodings: Encodings,
+): Database<V, K> {
+  return root.openDB<V, K>({ name, ...encodings } as { name: string });
+}
+
+/** Revisions as keys: eight bytes, so that they sort as numbers do. */
+const revisionKey = {
+  writeKey(revision: number, target: Buffer, position: number): number {
+    target.writeUInt16BE(0, position);
+    writeUint48(target, revision, position + 2);
+    return position + 8;
+  },
+  readKey: (source: Buffer, start: number): number => readUint48(source, start + 2),
+};
+
+/** Text as it is: LMDB sorts the bytes. */
+const textKey = {
+  writeKey: (key: string, target: Buffer, position: number): number => position + target.write(key, position),
+  readKey: (source: Buffer, start: number, end: number): string => source.toString('utf8', start, end),
+};
+
+const revisionValue = {
+  encode: encodeRevision,
+  decode: (bytes: Buffer): number => readUint48(bytes, 0),
+};
+
+function encodeRevision(revision: number): Buffer {
+  const bytes = Buffer.allocUnsafe(6);
+  writeUint48(bytes, revision, 0);
+  return bytes;
+}
+
+/** A new file is there after a power cut only if its folder was synced, too. Not every system can do that. */
+function syncFolder(path: string): void {
+  try {
+    const folder = openSync(path, 'r');
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  } catch {}
+}
+
+const damaged = (folder: string, why: string): StoreUnavailableError =>
+  new StoreUnavailableError(`the data file in ${folder} is damaged: ${why}`);
+
+const notOurs = (folder: string): StoreUnavailableError =>
+  new StoreUnavailableError(`the data file in ${folder} was not written by Wherry`);
+
+/** One sentence for the operator from whatever went wrong. */
+function unavailable(folder: string, error: unknown): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error;
+  const { code, message = String(error) } = error as NodeJS.ErrnoException;
+  const sentence = (): string => {
+    if (code === 'EEXIST' || code === 'ENOTDIR') return `${folder} is not a folder`;
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+      return `the data folder ${folder} cannot be read and written (${code})`;
+    }
+    if (/MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH|PANIC)/.test(message)) {
+      return `the data file in ${folder} is damaged: ${message}`;
+    }
+    return `the data folder ${folder} cannot be used: ${message}`;
+  };
+  return new StoreUnavailableError(sentence(), { cause: error });
+}

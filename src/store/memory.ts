@@ -1,0 +1,58 @@
+/**
+ * The in-memory engine: plain maps behind the store contract, for tests and throw-away clusters.
+ *
+ * A commit takes effect at once, so a write costs little more than a promise. Buffers are kept as they were
+ * handed in: whoever writes one must not change it afterwards.
+ */
+import type { Engine, EngineState, Removal, Version } from './engine.ts';
+import { compareKeys, type Entry, SortedMap } from './sortedmap.ts';
+import type { Store } from './store.ts';
+import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
+
+export type MemoryStoreOptions = VersionedStoreOptions;
+
+export function openMemoryStore(options?: MemoryStoreOptions): Store {
+  return new VersionedStore(new MemoryEngine(), options);
+}
+
+export class MemoryEngine implements Engine {
+  readonly opened: EngineState = { revision: 0, compacted: 0, swept: 0 };
+  readonly #versions = new Map<number, Version>();
+  readonly #heads = new SortedMap<number>();
+
+  head(key: string): number {
+    return this.#heads.get(key) ?? 0;
+  }
+
+  *heads(start: string, end: string | undefined): Generator<Entry<number>, void, undefined> {
+    for (const entry of this.#heads.from(start)) {
+      if (end !== undefined && compareKeys(entry.key, end) >= 0) return;
+      yield entry;
+    }
+  }
+
+  version(revision: number): Version | undefined {
+    return this.#versions.get(revision);
+  }
+
+  commit(versions: readonly Version[]): void | Promise<void> {
+    for (const version of versions) {
+      this.#versions.set(version.revision, version);
+      this.#heads.set(version.key, version.revision);
+    }
+  }
+
+  remove({ versions, keys }: Removal): void {
+    for (const revision of versions) this.#versions.delete(revision);
+    for (const key of keys) this.#heads.delete(key);
+  }
+
+  gather(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+
+  close(): void {
+    this.#versions.clear();
+    this.#heads.clear();
+  }
+}

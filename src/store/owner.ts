@@ -1,0 +1,99 @@
+/**
+ * Who uses a data folder. One process at a time may: each keeps the newest revision in memory, and two would
+ * hand out the same one twice.
+ *
+ * The claim is kept twice. The file `owner` is looked at before LMDB is opened, because opening LMDB beside a
+ * process that is writing can make it lose sight of its last commit. The same words inside LMDB are written in a
+ * transaction, and decide when two processes come upon a dead owner's file at the same moment.
+ */
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StoreUnavailableError } from './store.ts';
+
+/** Two processes that start together may take the file from each other this often before one gives up. */
+const ATTEMPTS_MAX = 10;
+
+export interface Owner {
+  readonly pid: number;
+  /** When the process started, in the words of the system; empty where it does not say. Tells reused pids apart. */
+  readonly started: string;
+}
+
+/** Folders in use by this process. */
+const claimed = new Set<string>();
+
+export function currentOwner(): Owner {
+  return { pid: process.pid, started: startOf(process.pid) ?? '' };
+}
+
+export const formatOwner = ({ pid, started }: Owner): string => `${pid} ${started}`;
+
+export function parseOwner(text: string): Owner | undefined {
+  const [pid, started = ''] = text.trim().split(' ');
+  return /^[1-9]\d*$/.test(pid ?? '') ? { pid: Number(pid), started } : undefined;
+}
+
+export const inUse = (dataDir: string, { pid }: Owner): StoreUnavailableError =>
+  new StoreUnavailableError(`the data folder ${dataDir} is in use by process ${pid}`);
+
+/** The process lives and is the one that was meant, not a later one with its number. */
+export function isAlive({ pid, started }: Owner): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  const now = startOf(pid);
+  if (started === '' || now === undefined) return pid !== process.pid;
+  return now === started;
+}
+
+/** Claims a folder for this process, or throws. */
+export function claimFolder(dataDir: string): void {
+  const self = currentOwner();
+  if (claimed.has(dataDir)) throw inUse(dataDir, self);
+  const path = join(dataDir, 'owner');
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    try {
+      writeFileSync(path, formatOwner(self), { flag: 'wx' });
+      claimed.add(dataDir);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const owner = parseOwner(readText(path));
+    if (owner && isAlive(owner)) throw inUse(dataDir, owner);
+    removeFile(path);
+  }
+  throw new StoreUnavailableError(`the data folder ${dataDir} is being opened by another process`);
+}
+
+export function releaseFolder(dataDir: string): void {
+  if (!claimed.delete(dataDir)) return;
+  removeFile(join(dataDir, 'owner'));
+}
+
+/** Start of a process in clock ticks since the system started; undefined when it is gone or the system is not Linux. */
+function startOf(pid: number): string | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  // The second field is the name in parentheses and may hold anything; state is the third, start the 22nd.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const isGone = fields[0] === 'Z' || fields[0] === 'X';
+  return isGone ? 'gone' : fields[19];
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}

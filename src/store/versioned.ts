@@ -1,0 +1,207 @@
+/**
+ * The store over any engine that keeps versions (`engine.ts`): reads at any revision still kept, writes through
+ * the commit queue, the change feed, and compaction.
+ *
+ * Compaction to C makes everything before C unreadable at once, and then sweeps in slices between commits. For
+ * each version R up to C it removes the version before R, which no state from C on shows, and R itself if R is a
+ * deletion. What remains is exactly the state at C and all that happened since. A reader that began earlier and
+ * is not done holds the sweep up, never the writers.
+ */
+import { CommitQueue } from './commitqueue.ts';
+import { asStored, checkKey, type Engine, SLICE_MS, type Version } from './engine.ts';
+import { Feed } from './feed.ts';
+import {
+  type Change,
+  CompactedError,
+  FutureRevisionError,
+  type RangePage,
+  type RangeQuery,
+  type Store,
+  type Stored,
+  StoreUnavailableError,
+  type Subscription,
+  type Write,
+  type WriteResult,
+} from './store.ts';
+
+/** Reading the clock costs about as much as reading a key; it is read once in this many keys. */
+const KEYS_PER_CLOCK = 64;
+
+/** Versions looked at in one slice of compaction. Writers wait for a slice, so it is short. */
+const SWEEP_VERSIONS = 250;
+
+export interface VersionedStoreOptions {
+  /** Wall clock, in milliseconds; Date.now when absent. */
+  readonly now?: () => number;
+}
+
+export class VersionedStore implements Store {
+  readonly #engine: Engine;
+  readonly #queue: CommitQueue;
+  readonly #feed: Feed;
+  #compacted: number;
+  #swept: number;
+  /** Ranges that gave way and are not done, by the revision they read. */
+  readonly #ranges = new Set<{ readonly revision: number }>();
+  #sweeping: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(engine: Engine, { now = Date.now }: VersionedStoreOptions = {}) {
+    this.#engine = engine;
+    this.#compacted = engine.opened.compacted;
+    this.#swept = engine.opened.swept;
+    this.#queue = new CommitQueue({ engine, now, publish: (changes) => this.#feed.publish(changes) });
+    this.#feed = new Feed({
+      engine,
+      revision: () => this.#queue.revision,
+      compacted: () => this.#compacted,
+    });
+  }
+
+  get compacted(): number {
+    return this.#compacted;
+  }
+
+  async revision(): Promise<number> {
+    this.#assertOpen();
+    return this.#queue.revision;
+  }
+
+  async get(key: string): Promise<Stored | undefined> {
+    this.#assertOpen();
+    checkKey(key);
+    return this.#readAt(this.#engine.head(key), this.#queue.revision);
+  }
+
+  async range(query: RangeQuery): Promise<RangePage> {
+    this.#assertOpen();
+    const { end, limit = Number.POSITIVE_INFINITY, revision = this.#queue.revision } = query;
+    checkKey(query.start);
+    if (end !== undefined) checkKey(end);
+    if (revision > this.#queue.revision) throw new FutureRevisionError(revision, this.#queue.revision);
+    if (revision < this.#compacted) throw new CompactedError(revision, this.#compacted);
+
+    const items: Stored[] = [];
+    let next = this.#readSlice(items, query.start, end, limit, revision);
+    if (typeof next === 'string') {
+      const reader = { revision };
+      this.#ranges.add(reader);
+      try {
+        while (typeof next === 'string') {
+          await giveWay();
+          this.#assertOpen();
+          next = this.#readSlice(items, next, end, limit, revision);
+        }
+      } finally {
+        this.#ranges.delete(reader);
+      }
+    }
+    return { items, revision, more: next };
+  }
+
+  async write(write: Write): Promise<WriteResult> {
+    return this.#queue.write(write);
+  }
+
+  watch(after: number, listener: (changes: readonly Change[]) => void): Subscription {
+    return this.#feed.watch(after, listener);
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#assertOpen();
+    if (revision > this.#queue.revision) throw new FutureRevisionError(revision, this.#queue.revision);
+    if (revision > this.#compacted) this.#compacted = revision;
+    const sweep = this.#sweeping.then(() => this.#sweep(revision));
+    this.#sweeping = sweep.catch(() => {});
+    return sweep;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    // Writes made before are carried out, and whoever watches sees them.
+    await this.#queue.close();
+    this.#feed.close();
+    await this.#sweeping;
+    await this.#engine.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) throw new StoreUnavailableError('the store is closed');
+  }
+
+  /** Reads until the range is done and answers whether there is more, or gives way and answers where to go on. */
+  #readSlice(
+    items: Stored[],
+    start: string,
+    end: string | undefined,
+    limit: number,
+    revision: number,
+  ): boolean | string {
+    const deadlineMs = performance.now() + SLICE_MS;
+    let keys = 0;
+    for (const { key, value: head } of this.#engine.heads(start, end)) {
+      if (++keys % KEYS_PER_CLOCK === 0 && performance.now() > deadlineMs) return key;
+      const stored = this.#readAt(head, revision);
+      if (!stored) continue;
+      if (items.length >= limit) return true;
+      items.push(stored);
+    }
+    return false;
+  }
+
+  /** What a key held at a revision, found from its newest version backwards. */
+  #readAt(head: number, revision: number): Stored | undefined {
+    let at = head;
+    let version: Version | undefined;
+    while (at > revision) {
+      version = this.#engine.version(at);
+      if (!version) throw new StoreUnavailableError(`the store has lost revision ${at}`);
+      at = version.previous;
+    }
+    // A missing version is a deletion that was compacted away.
+    version = at === 0 ? undefined : this.#engine.version(at);
+    return version && asStored(version);
+  }
+
+  async #sweep(target: number): Promise<void> {
+    while (this.#swept < target) {
+      if (this.#closing) throw new StoreUnavailableError('the store was closed during compaction');
+      if (this.#isReadBefore(target)) await giveWay();
+      else {
+        await this.#queue.between(() => this.#sweepSlice(target));
+        await giveWay();
+      }
+    }
+  }
+
+  #isReadBefore(revision: number): boolean {
+    for (const range of this.#ranges) if (range.revision < revision) return true;
+    return this.#feed.needs(revision);
+  }
+
+  /** Never goes beyond the target, whatever `compacted` is by now: only up to there are readers known to be done. */
+  #sweepSlice(target: number): void | Promise<void> {
+    const swept = Math.min(this.#swept + SWEEP_VERSIONS, target);
+    const versions: number[] = [];
+    const keys: string[] = [];
+    for (let revision = this.#swept + 1; revision <= swept; revision++) {
+      const version = this.#engine.version(revision);
+      if (!version) throw new StoreUnavailableError(`the store has lost revision ${revision}`);
+      if (version.previous !== 0) versions.push(version.previous);
+      if (version.value !== null) continue;
+      versions.push(revision);
+      if (this.#engine.head(version.key) === revision) keys.push(version.key);
+    }
+    const done = this.#engine.remove({ versions, keys, compacted: this.#compacted, swept });
+    if (!done) this.#swept = swept;
+    return done?.then(() => {
+      this.#swept = swept;
+    });
+  }
+}
+
+const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
