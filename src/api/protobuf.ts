@@ -14,9 +14,11 @@ import { formatTime } from './time.ts';
 
 /** Nested messages. */
 const messageDepthMax = 100;
+/** List items, map entries and messages in one body. Two bytes can make an item, and an item takes fifty. */
+const itemsMax = 200_000;
 /** Bytes of a varint: ten hold 64 bits. */
 const varintBytesMax = 10;
-/** What formatTime can write with four digits of year: years 1 to 9999, in seconds. */
+/** Times that RFC 3339 can write, in seconds: years 1 to 9999. The first second is Go's unset time. */
 const secondsMin = -62_135_596_800;
 const secondsMax = 253_402_300_799;
 const nanosMax = 999_999_999;
@@ -42,69 +44,26 @@ export function decodeProtobuf(
   bytes: Buffer,
   modelFor: (apiVersion: string, kind: string) => Model | undefined,
 ): ProtobufObject {
-  if (bytes.length < MAGIC.length || MAGIC.compare(bytes, 0, MAGIC.length) !== 0) {
+  if (MAGIC.compare(bytes, 0, Math.min(MAGIC.length, bytes.length)) !== 0) {
     throw new ProtobufError(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
     );
   }
-  const reader = new Reader(bytes);
-  const { apiVersion, kind, start, end } = readEnvelope(reader);
+  const reader = new Reader(bytes, MAGIC.length);
+  const [, typeMeta, raw, contentEncoding, contentType] = readParts(reader, reader.end, UNKNOWN, 0);
+  if (contentEncoding) throw new ProtobufError('the contentEncoding of a protobuf body must be empty');
+  if (contentType) throw new ProtobufError('the contentType of a protobuf body must be empty');
+  const [, apiVersion = '', kind = ''] = (typeMeta ?? []) as string[];
   const model = modelFor(apiVersion, kind);
-  if (!model)
-    throw new ProtobufError(
-      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
-    );
-  reader.at = start;
+  if (!model) {
+    const version = JSON.stringify(apiVersion);
+    throw new ProtobufError(`no kind ${JSON.stringify(kind)} is registered for version ${version}`);
+  }
   const value: JsonObject = {};
-  readMessage(reader, end, tableOf(model), value, 0);
+  const range = raw as Range | undefined;
+  reader.at = range?.start ?? 0;
+  readMessage(reader, range?.end ?? 0, tableOf(model), value, 0);
   return { apiVersion, kind, value };
-}
-
-interface Envelope {
-  apiVersion: string;
-  kind: string;
-  start: number;
-  end: number;
-}
-
-/** The message Unknown: 1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3 contentEncoding, 4 contentType. */
-function readEnvelope(reader: Reader): Envelope {
-  const envelope: Envelope = { apiVersion: '', kind: '', start: 0, end: 0 };
-  reader.at = MAGIC.length;
-  reader.end = reader.bytes.length;
-  while (reader.at < reader.end) {
-    const tag = reader.tag('Unknown');
-    const number = tag >>> 3;
-    if (number < 1 || number > 4) {
-      reader.skip(tag & 7, 'Unknown');
-      continue;
-    }
-    if ((tag & 7) !== BYTES)
-      throw wrongWire(tag, 'Unknown', ['', 'typeMeta', 'raw', 'contentEncoding', 'contentType'][number]!);
-    const end = reader.length();
-    if (number === 1) readTypeMeta(reader, end, envelope);
-    else if (number === 2) {
-      envelope.start = reader.at;
-      envelope.end = end;
-    } else if (end > reader.at) {
-      const name = number === 3 ? 'contentEncoding' : 'contentType';
-      throw new ProtobufError(`the ${name} of a protobuf body must be empty`);
-    }
-    reader.at = end;
-  }
-  return envelope;
-}
-
-function readTypeMeta(reader: Reader, end: number, envelope: Envelope): void {
-  const outer = reader.end;
-  reader.end = end;
-  while (reader.at < end) {
-    const tag = reader.tag('TypeMeta');
-    if (tag === ((1 << 3) | BYTES)) envelope.apiVersion = reader.text();
-    else if (tag === ((2 << 3) | BYTES)) envelope.kind = reader.text();
-    else reader.skip(tag & 7, 'TypeMeta');
-  }
-  reader.end = outer;
 }
 
 // Wire types.
@@ -115,23 +74,30 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
 
-/** The bytes of one body and a place in them. `end` is the end of the innermost message being read. */
+/** The bytes of one body and a place in them. */
 class Reader {
-  at = 0;
-  end = 0;
-  /** Upper half of the last varint; the lower half is what `varint` returns. */
+  at: number;
+  /** End of the innermost message being read. */
+  end: number;
+  /** Upper half of the last varint. */
   high = 0;
+  #items = 0;
 
-  constructor(readonly bytes: Buffer) {}
+  constructor(
+    readonly bytes: Buffer,
+    start: number,
+  ) {
+    this.at = start;
+    this.end = bytes.length;
+  }
 
   /** Reads up to 64 bits: the lower 32 are returned, the upper 32 are in `high`; both unsigned. */
   varint(): number {
-    const { bytes } = this;
     let low = 0;
     let high = 0;
     for (let count = 0; count < varintBytesMax; count += 1) {
       if (this.at >= this.end) throw new ProtobufError('unexpected EOF');
-      const byte = bytes[this.at]!;
+      const byte = this.bytes[this.at]!;
       this.at += 1;
       const bits = byte & 0x7f;
       if (count < 4) low |= bits << (7 * count);
@@ -139,11 +105,11 @@ class Reader {
         low |= bits << 28;
         high = bits >>> 4;
       } else high |= bits << (7 * count - 32);
-      if (byte < 0x80) {
-        if (count === varintBytesMax - 1 && byte > 1) break;
-        this.high = high >>> 0;
-        return low >>> 0;
-      }
+      if (byte >= 0x80) continue;
+      // Of the tenth byte only one bit is left.
+      if (count === varintBytesMax - 1 && byte > 1) break;
+      this.high = high >>> 0;
+      return low >>> 0;
     }
     throw new ProtobufError('proto: integer overflow');
   }
@@ -151,12 +117,13 @@ class Reader {
   /** Field number and wire type. */
   tag(message: string): number {
     const tag = this.varint();
-    if (this.high !== 0 || tag < 8)
+    if (this.high !== 0 || tag < 8) {
       throw new ProtobufError(`proto: ${message}: illegal tag ${tag >>> 3} (wire type ${tag & 7})`);
+    }
     return tag;
   }
 
-  /** Where a value with a length in front ends; stands at its first byte afterwards. */
+  /** Reads a length and says where what follows it ends. */
   length(): number {
     const length = this.varint();
     if (this.high !== 0 || length > this.end - this.at) throw new ProtobufError('unexpected EOF');
@@ -168,7 +135,7 @@ class Reader {
     const start = this.at;
     this.at = end;
     if (start === end) return '';
-    const text = this.bytes.utf8Slice(start, end);
+    const text = this.bytes.toString('utf8', start, end);
     // What is not UTF-8 reads as U+FFFD; only then is it worth a closer look.
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end))) {
       throw new ProtobufError('proto: string field contains invalid UTF-8');
@@ -176,8 +143,14 @@ class Reader {
     return text;
   }
 
+  countItem(): void {
+    this.#items += 1;
+    if (this.#items > itemsMax) throw new ProtobufError('proto: too many items');
+  }
+
   /** Passes over a field nobody knows. Groups, which protobuf gave up long ago, are refused. */
-  skip(wire: number, message: string): void {
+  skip(tag: number, message: string): void {
+    const wire = tag & 7;
     if (wire === VARINT) this.varint();
     else if (wire === BYTES) this.at = this.length();
     else if (wire === FIXED64 || wire === FIXED32) {
@@ -189,34 +162,27 @@ class Reader {
   }
 }
 
-function wrongWire(tag: number, message: string, field: string): ProtobufError {
-  return new ProtobufError(`proto: ${message}: wrong wireType = ${tag & 7} for field ${field}`);
-}
-
-/** Reads one value that is not a message of a model. `wire` is the wire type it is written in. */
-interface Scalar {
+/** How one value is read, be it a field, an item of a list or a value of a map. */
+interface Value {
   readonly wire: number;
-  /** Undefined is an empty value that stands for nothing at all, such as a Time without seconds. */
-  read(reader: Reader, entry: Entry): unknown;
-  /** What a map entry holds when its value was left out. */
-  readonly zero: unknown;
+  /** Undefined means that the value is there but unset, such as a Time without seconds. */
+  read(reader: Reader, depth: number): unknown;
+  /** Stands for an unset value where there has to be one: in lists and maps. */
+  zero(): unknown;
 }
 
-type Shape = 'scalar' | 'list' | 'map' | 'message' | 'messages' | 'embedded';
+/** What stands under one field number of a message, and the wire type it has to come in. */
+type Entry = { readonly name: string; readonly wire: number } & (
+  | { readonly shape: 'single'; readonly value: Value; readonly ptr: boolean }
+  /** Numbers may also come packed: all in one run of bytes. */
+  | { readonly shape: 'list'; readonly value: Value }
+  /** Each entry is a message {1 key, 2 value}. */
+  | { readonly shape: 'map'; readonly value: Value; readonly parts: Parts }
+  /** The fields of an embedded message belong to the object around it. */
+  | { readonly shape: 'message' | 'embedded'; readonly table: () => Table }
+);
 
-/** One field number of a message. */
-interface Entry {
-  readonly shape: Shape;
-  readonly name: string;
-  readonly ptr: boolean;
-  readonly message: string;
-  /** How the value, the list's items or the map's values are read. */
-  readonly scalar: Scalar;
-  /** Fields of a message; looked up late, because models may refer to themselves. */
-  readonly table: () => Table;
-}
-
-/** A message: its fields by their numbers. */
+/** A message of a model: its fields by number. */
 interface Table {
   readonly name: string;
   readonly entries: readonly (Entry | undefined)[];
@@ -229,73 +195,291 @@ function readMessage(reader: Reader, end: number, table: Table, out: JsonObject,
   while (reader.at < end) {
     const tag = reader.tag(table.name);
     const entry = table.entries[tag >>> 3];
-    if (entry) readField(reader, tag, entry, out, depth);
-    else reader.skip(tag & 7, table.name);
+    if (!entry) reader.skip(tag, table.name);
+    else if ((tag & 7) === entry.wire) readField(reader, entry, out, depth);
+    else if (entry.shape === 'list' && (tag & 7) === BYTES)
+      readPacked(reader, entry.value, listIn(out, entry), depth);
+    else throw wrongWire(tag, table.name, entry.name);
   }
   reader.end = outer;
 }
 
-function readField(reader: Reader, tag: number, entry: Entry, out: JsonObject, depth: number): void {
-  const { name, scalar } = entry;
-  const wire = tag & 7;
-  const packed = entry.shape === 'list' && wire === BYTES && scalar.wire === VARINT;
-  if (wire !== scalar.wire && !packed) throw wrongWire(tag, entry.message, name);
+function wrongWire(tag: number, message: string, field: string): ProtobufError {
+  return new ProtobufError(`proto: ${message}: wrong wireType = ${tag & 7} for field ${field}`);
+}
+
+/** Protobuf lets a field come twice: lists grow, messages merge, of anything else the last one counts. */
+function readField(reader: Reader, entry: Entry, out: JsonObject, depth: number): void {
+  const { name } = entry;
   switch (entry.shape) {
-    case 'scalar': {
-      // A field may come twice; then the last one counts, also when it is empty.
-      const value = scalar.read(reader, entry);
-      if (value === undefined || (!entry.ptr && (value === '' || value === 0 || value === false)))
-        delete out[name];
-      else out[name] = value;
+    case 'single': {
+      const read = entry.value.read(reader, depth);
+      const unset = read === undefined || (!entry.ptr && (read === '' || read === 0 || read === false));
+      if (!unset) out[name] = read;
+      else if (out[name] !== undefined) delete out[name];
       return;
     }
-    case 'message': {
-      const inner = (out[name] ??= {}) as JsonObject;
-      readMessage(reader, reader.length(), entry.table(), inner, depth + 1);
+    case 'list':
+      reader.countItem();
+      listIn(out, entry).push(entry.value.read(reader, depth) ?? entry.value.zero());
+      return;
+    case 'map': {
+      reader.countItem();
+      const [, key, read] = readParts(reader, reader.length(), entry.parts, depth);
+      setKey(objectIn(out, entry), (key as string | undefined) ?? '', read ?? entry.value.zero());
       return;
     }
-    case 'messages': {
-      const inner: JsonObject = {};
-      ((out[name] ??= []) as unknown[]).push(inner);
-      readMessage(reader, reader.length(), entry.table(), inner, depth + 1);
+    case 'message':
+      readMessage(reader, reader.length(), entry.table(), objectIn(out, entry), depth + 1);
       return;
-    }
     case 'embedded':
       readMessage(reader, reader.length(), entry.table(), out, depth + 1);
-      return;
-    case 'list': {
-      const list = (out[name] ??= []) as unknown[];
-      if (!packed) list.push(scalar.read(reader, entry) ?? scalar.zero);
-      else readPacked(reader, entry, list);
-      return;
-    }
-    case 'map':
-      readMapEntry(reader, entry, (out[name] ??= {}) as JsonObject);
   }
 }
 
-function readPacked(reader: Reader, entry: Entry, list: unknown[]): void {
+const listIn = (out: JsonObject, { name }: Entry): unknown[] => (out[name] ??= []) as unknown[];
+const objectIn = (out: JsonObject, { name }: Entry): JsonObject => (out[name] ??= {}) as JsonObject;
+
+function readPacked(reader: Reader, value: Value, list: unknown[], depth: number): void {
   const outer = reader.end;
-  const end = reader.length();
-  reader.end = end;
-  while (reader.at < end) list.push(entry.scalar.read(reader, entry));
+  reader.end = reader.length();
+  while (reader.at < reader.end) {
+    reader.countItem();
+    list.push(value.read(reader, depth));
+  }
   reader.end = outer;
 }
 
-/** A map is a list of messages {1 key, 2 value}. */
-function readMapEntry(reader: Reader, entry: Entry, map: JsonObject): void {
+/** A small message that is not in the field tables: its values by field number. */
+interface Parts {
+  readonly name: string;
+  readonly values: readonly (Value | undefined)[];
+}
+
+/** Values by field number; empty when none of them was there. */
+function readParts(reader: Reader, end: number, parts: Parts, depth: number): unknown[] {
+  const found: unknown[] = [];
   const outer = reader.end;
-  const end = reader.length();
   reader.end = end;
-  let key = '';
-  let value: unknown;
   while (reader.at < end) {
-    const tag = reader.tag(entry.message);
-    if (tag === ((1 << 3) | BYTES)) key = reader.text();
-    else if (tag === ((2 << 3) | mapValueWire(entry))) value = entry.scalar.read(reader, entry);
-    else if (tag >>> 3 <= 2) throw wrongWire(tag, entry.message, entry.name);
-    else reader.skip(tag & 7, entry.message);
+    const tag = reader.tag(parts.name);
+    const value = parts.values[tag >>> 3];
+    if (!value) reader.skip(tag, parts.name);
+    else if ((tag & 7) === value.wire) found[tag >>> 3] = value.read(reader, depth);
+    else throw wrongWire(tag, parts.name, String(tag >>> 3));
   }
   reader.end = outer;
-  setKey(map, key, value ?? entry.scalar.zero);
+  return found;
+}
+
+const TEXT: Value = { wire: BYTES, zero: () => '', read: (reader) => reader.text() };
+
+const BOOLEAN: Value = {
+  wire: VARINT,
+  zero: () => false,
+  read: (reader) => reader.varint() !== 0 || reader.high !== 0,
+};
+
+/** Negative numbers are written with 64 bits; the lower half is enough. */
+const INT32: Value = { wire: VARINT, zero: () => 0, read: (reader) => reader.varint() | 0 };
+
+/** Refused when a JSON number could not hold it, rather than silently changed. */
+const INT64: Value = {
+  wire: VARINT,
+  zero: () => 0,
+  read: (reader) => {
+    const low = reader.varint();
+    const number = (reader.high | 0) * 0x1_0000_0000 + low;
+    if (Number.isSafeInteger(number)) return number;
+    const exact = BigInt.asIntN(64, (BigInt(reader.high) << 32n) | BigInt(low));
+    throw new ProtobufError(`proto: ${exact} is beyond the integers that JSON can hold`);
+  },
+};
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Bytes left where they are. */
+const RANGE: Value = {
+  wire: BYTES,
+  zero: () => undefined,
+  read: (reader): Range => {
+    const end = reader.length();
+    const start = reader.at;
+    reader.at = end;
+    return { start, end };
+  },
+};
+
+const BASE64: Value = {
+  wire: BYTES,
+  zero: () => '',
+  read: (reader) => {
+    const end = reader.length();
+    const start = reader.at;
+    reader.at = end;
+    return reader.bytes.toString('base64', start, end);
+  },
+};
+
+/** A value made from the parts of a small message. */
+function small(
+  name: string,
+  values: Parts['values'],
+  zero: unknown,
+  make: (parts: unknown[], reader: Reader) => unknown,
+): Value {
+  const parts: Parts = { name, values };
+  return {
+    wire: BYTES,
+    zero: () => zero,
+    read: (reader, depth) => make(readParts(reader, reader.length(), parts, depth), reader),
+  };
+}
+
+const TIME = small('Time', [undefined, INT64, INT32], null, (parts) => timeText(parts, false));
+const MICRO_TIME = small('MicroTime', [undefined, INT64, INT32], null, (parts) => timeText(parts, true));
+
+function timeText(parts: unknown[], micro: boolean): string | undefined {
+  if (parts.length === 0) return undefined;
+  const [, seconds = 0, nanos = 0] = parts as number[];
+  if (seconds < secondsMin || seconds > secondsMax || nanos < 0 || nanos > nanosMax) {
+    throw new ProtobufError(
+      `proto: ${seconds} seconds and ${nanos} nanoseconds are no time between the years 1 and 9999`,
+    );
+  }
+  if (seconds === secondsMin && nanos === 0) return undefined;
+  const text = formatTime(seconds * 1000);
+  if (!micro) return text;
+  return `${text.slice(0, -1)}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`;
+}
+
+const QUANTITY = small('Quantity', [undefined, TEXT], '0', ([, text]) => text || undefined);
+
+const INT_OR_STRING = small(
+  'IntOrString',
+  [undefined, INT64, INT32, TEXT],
+  0,
+  ([, type = 0, number = 0, text = '']) => {
+    if (type === 0) return number;
+    if (type === 1) return text;
+    throw new ProtobufError(`proto: IntOrString: unknown type ${type}`);
+  },
+);
+
+/** RawExtension and FieldsV1: JSON inside protobuf. */
+const RAW = small('RawExtension', [undefined, RANGE], null, ([, raw], reader) => {
+  const { start, end } = (raw ?? { start: 0, end: 0 }) as Range;
+  if (start === end) return undefined;
+  try {
+    return readJson(reader.bytes.subarray(start, end)).value ?? undefined;
+  } catch (error) {
+    if (error instanceof JsonError) throw new ProtobufError(`proto: RawExtension: ${error.message}`);
+    throw error;
+  }
+});
+
+/** The envelope: 1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3 contentEncoding, 4 contentType. */
+const TYPE_META = small('TypeMeta', [undefined, TEXT, TEXT], undefined, (parts) => parts);
+const UNKNOWN: Parts = { name: 'Unknown', values: [undefined, TYPE_META, RANGE, TEXT, TEXT] };
+
+/** A list in a message of its own, {1 items}: Verbs, ExtraValue. */
+function wrappedList(name: string, items: Value): Value {
+  const entry: Entry = { shape: 'list', name: 'items', wire: items.wire, value: items };
+  const table: Table = { name, entries: [undefined, entry] };
+  const { wire, read } = messageValue(() => table);
+  return { wire, zero: () => [], read: (reader, depth) => (read(reader, depth) as JsonObject)['items'] };
+}
+
+function messageValue(table: () => Table): Value {
+  return {
+    wire: BYTES,
+    zero: () => ({}),
+    read: (reader, depth) => {
+      const out: JsonObject = {};
+      readMessage(reader, reader.length(), table(), out, depth + 1);
+      return out;
+    },
+  };
+}
+
+const tables = new WeakMap<Model, Table>();
+
+function tableOf(model: Model): Table {
+  let table = tables.get(model);
+  if (!table) {
+    const fields = [...model.fields.values()].filter((field) => field.pb.length > 0);
+    table = compile(model.name, fields, 0);
+    tables.set(model, table);
+  }
+  return table;
+}
+
+/** `level` says which of a field's numbers counts: fields of an embedded message share the first one. */
+function compile(name: string, fields: readonly Field[], level: number): Table {
+  const entries: (Entry | undefined)[] = [];
+  const embedded = new Map<number, Field[]>();
+  for (const field of fields) {
+    const number = field.pb[level]!;
+    const group = embedded.get(number);
+    if (field.pb.length === level + 1) entries[number] = entryOf(field);
+    else if (group) group.push(field);
+    else embedded.set(number, [field]);
+  }
+  for (const [number, inner] of embedded) {
+    const table = compile(name, inner, level + 1);
+    entries[number] = { shape: 'embedded', name: String(number), wire: BYTES, table: () => table };
+  }
+  // Array.from fills the holes, which would slow down every lookup.
+  return { name, entries: Array.from(entries) };
+}
+
+function entryOf(field: Field): Entry {
+  const { name, ptr } = field;
+  if (field.type === 'model') {
+    return { shape: 'message', name, wire: BYTES, table: () => tableOf(field.model) };
+  }
+  if (field.type === 'map') {
+    const value = valueFor(field.values!, field.name);
+    return { shape: 'map', name, wire: BYTES, value, parts: { name, values: [undefined, TEXT, value] } };
+  }
+  if (field.type === 'array' && String(field.definition.pb!.at(-1)).startsWith('repeated ')) {
+    const value = valueFor(field.items!, field.name);
+    return { shape: 'list', name, wire: value.wire, value };
+  }
+  const value = valueFor(field, field.name);
+  return { shape: 'single', name, wire: value.wire, value, ptr };
+}
+
+function valueFor(field: Field, name: string): Value {
+  switch (field.type) {
+    case 'string':
+      return TEXT;
+    case 'boolean':
+      return BOOLEAN;
+    case 'integer':
+      return field.int32 ? INT32 : INT64;
+    case 'bytes':
+      return BASE64;
+    case 'time':
+      return TIME;
+    case 'microtime':
+      return MICRO_TIME;
+    case 'quantity':
+      return QUANTITY;
+    case 'int-or-string':
+      return INT_OR_STRING;
+    case 'raw':
+      return RAW;
+    case 'model':
+      return messageValue(() => tableOf(field.model));
+    case 'array':
+      return wrappedList(name, valueFor(field.items!, name));
+    case 'number':
+    case 'map':
+      // Kubernetes' messages have neither floats nor maps of maps.
+      throw new Error(`the field tables give ${name} a type that protobuf has no form for: ${field.type}`);
+  }
 }

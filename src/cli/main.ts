@@ -20,7 +20,11 @@ const packageVersion = (): string =>
 
 async function run({ command, start: options, logLevel }: CommandLine): Promise<void> {
   const log = logger(logLevel);
-  const cluster = await start({ ...options, onError: (error) => log('error', error.stack ?? error.message) });
+  const cluster = await start({
+    ...options,
+    controllers: command === 'up',
+    onError: (error) => log('error', error.stack ?? error.message),
+  });
   closeOnSignal(cluster);
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   if (command === 'up') process.stdout.write(`Try: kubectl -s ${new URL(cluster.url).host} get namespaces\n`);

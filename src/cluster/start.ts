@@ -4,6 +4,8 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { KindTable } from '../api/kinds.ts';
+import type { RunningController } from '../controllers/controller.ts';
+import { startControllers } from '../controllers/controllers.ts';
 import { bootstrap } from '../registry/bootstrap.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
@@ -30,6 +32,8 @@ export interface StartOptions {
   readonly createStatus?: 200 | 201;
   /** What a watch without a version begins with. Default `history`. */
   readonly watchStart?: WatchDefault;
+  /** Run the controllers of the cluster beside the API server. Default true. */
+  readonly controllers?: boolean;
   /** Bounds on request bodies. */
   readonly limits?: Partial<BodyLimits>;
   /** Told of failures that are the server's own; default: they are dropped. */
@@ -72,9 +76,11 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const store = await openStore(options, chance);
   let view: View | undefined;
   let history: History | undefined;
+  let controllers: RunningController | undefined;
   let server: ApiServer | undefined;
   const close = async (): Promise<void> => {
     await server?.close();
+    await controllers?.close();
     await history?.close();
     view?.close();
     await store.close();
@@ -94,6 +100,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       report,
     });
     await server.listen();
+    if (options.controllers !== false) controllers = startControllers({ registry, onError: report });
   } catch (error) {
     await close();
     throw asStartError(error, options);

@@ -10,7 +10,7 @@
  *      and those that lost against a winner of the same batch, are answered.
  * If the commit fails, every write that waited for it is rejected, and nothing of it was ever visible.
  */
-import { asStored, checkKey, type Engine, VALUE_BYTES_MAX, type Version } from './engine.ts';
+import { asStored, checkKey, type Engine, readVersion, VALUE_BYTES_MAX, type Version } from './engine.ts';
 import { type Change, type Stored, StoreUnavailableError, type Write, type WriteResult } from './store.ts';
 
 /** Most writes in one commit. More would make the first of them wait for the last. */
@@ -193,7 +193,7 @@ export class CommitQueue {
 
   #committed(key: string): Version | undefined {
     const head = this.#engine.head(key);
-    return head === 0 ? undefined : this.#engine.version(head);
+    return head === 0 ? undefined : readVersion(this.#engine, head);
   }
 
   #finish({ changes, winners, losers }: Checked): void {

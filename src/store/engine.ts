@@ -10,7 +10,7 @@
  * Reading now takes the head; reading at revision 5 follows the chain from the head to the first version at or
  * before 5. All reads are synchronous, and those made without awaiting in between see one state.
  */
-import type { Stored } from './store.ts';
+import { type Stored, StoreUnavailableError } from './store.ts';
 
 /** Longest key, in bytes of UTF-8; LMDB takes 1978. */
 export const KEY_BYTES_MAX = 1900;
@@ -70,6 +70,13 @@ export interface Engine {
   /** Calls back when writes have had a fair chance to arrive together. */
   gather(callback: () => void): void;
   close(): void | Promise<void>;
+}
+
+/** Reads a version that must be there. */
+export function readVersion(engine: Engine, revision: number): Version {
+  const version = engine.version(revision);
+  if (!version) throw new StoreUnavailableError(`the store is damaged: it has lost revision ${revision}`);
+  return version;
 }
 
 /** What a version left in its key; undefined after a deletion. */

@@ -8,8 +8,14 @@
  * It turns live in the turn in which history has nothing left for it. `publish` runs in one turn with the
  * revision moving on, so no change can fall between the two, and none can be seen twice.
  */
-import { asStored, type Engine, SLICE_MS, type Version } from './engine.ts';
-import { type Change, CompactedError, StoreUnavailableError, type Subscription } from './store.ts';
+import { asStored, type Engine, readVersion, SLICE_MS, type Version } from './engine.ts';
+import {
+  type Change,
+  CompactedError,
+  type Stored,
+  StoreUnavailableError,
+  type Subscription,
+} from './store.ts';
 
 type Listener = (changes: readonly Change[]) => void;
 
@@ -93,17 +99,22 @@ export class Feed {
     const changes: Change[] = [];
     const newest = this.#revision();
     for (let revision = after + 1; revision <= newest; revision++) {
-      const version = this.#engine.version(revision);
-      if (!version) throw new StoreUnavailableError(`the store has lost revision ${revision}`);
+      const version = readVersion(this.#engine, revision);
       changes.push(this.#change(version));
       if (version.endsCommit && changes.length >= SLICE_CHANGES) break;
     }
     return changes;
   }
 
+  #before(revision: number): Stored | undefined {
+    // It may be a deletion that was compacted away.
+    const mayBeGone = revision <= this.#compacted();
+    const version = mayBeGone ? this.#engine.version(revision) : readVersion(this.#engine, revision);
+    return version && asStored(version);
+  }
+
   #change({ key, revision, timeMs, value, previous }: Version): Change {
-    const before = previous === 0 ? undefined : this.#engine.version(previous);
-    return { key, revision, timeMs, value, previous: before && asStored(before) };
+    return { key, revision, timeMs, value, previous: previous === 0 ? undefined : this.#before(previous) };
   }
 }
 

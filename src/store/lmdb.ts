@@ -49,6 +49,12 @@ const FORMAT = 1;
  */
 const MAP_BYTES = 16 * 2 ** 30;
 
+/**
+ * Revisions only rise. Told so, LMDB fills a page before it begins the next; otherwise it would leave half of
+ * each one empty. The price is that it answers a revision that does not rise with false instead of an error.
+ */
+const APPEND = { append: true } as const;
+
 type Lmdb = typeof import('lmdb');
 
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
@@ -75,7 +81,7 @@ class LmdbEngine implements Engine {
   readonly opened: EngineState;
   readonly #folder: string;
   readonly #root: RootDatabase<Buffer, string>;
-  readonly #versions: Database<Buffer, number>;
+  readonly #versions: Versions;
   readonly #index: Database<number, string>;
   readonly #meta: Database<Buffer, string>;
   /** The newest revision LMDB is known to hold. */
@@ -100,7 +106,10 @@ class LmdbEngine implements Engine {
       for (const name of this.#root.getKeys()) {
         if (!['versions', 'index', 'meta'].includes(name)) throw notOurs(folder);
       }
-      this.#versions = openDatabase(this.#root, 'versions', { encoding: 'binary', keyEncoder: revisionKey });
+      this.#versions = openDatabase<Buffer, number>(this.#root, 'versions', {
+        encoding: 'binary',
+        keyEncoder: revisionKey,
+      });
       this.#index = openDatabase(this.#root, 'index', { encoder: revisionValue, keyEncoder: textKey });
       this.#meta = openDatabase(this.#root, 'meta', { encoding: 'binary', keyEncoder: textKey });
       this.#checkFormat();
@@ -139,23 +148,23 @@ class LmdbEngine implements Engine {
   commit(versions: readonly Version[]): Promise<void> {
     const { revision } = versions.at(-1)!;
     const records = encodeRecords(versions);
-    return this.#transact(() => {
-      for (let i = 0; i < versions.length; i++) {
-        const version = versions[i]!;
-        void this.#versions.put(version.revision, records[i]!);
+    return this.#transact(revision, () => {
+      const puts = versions.map((version, i) => {
         void this.#index.put(version.key, version.revision);
-      }
-      return this.#meta.put('revision', encodeRevision(revision));
-    }, revision);
+        return this.#versions.put(version.revision, records[i]!, APPEND);
+      });
+      void this.#meta.put('revision', encodeRevision(revision));
+      return puts;
+    });
   }
 
   remove({ versions, keys, compacted, swept }: Removal): Promise<void> {
-    return this.#transact(() => {
+    return this.#transact(this.#revision, () => {
       for (const revision of versions) void this.#versions.remove(revision);
       for (const key of keys) void this.#index.remove(key);
       void this.#meta.put('compacted', encodeRevision(compacted));
-      return this.#meta.put('swept', encodeRevision(swept));
-    }, this.#revision);
+      return [this.#meta.put('swept', encodeRevision(swept))];
+    });
   }
 
   gather(callback: () => void): void {
@@ -172,29 +181,28 @@ class LmdbEngine implements Engine {
   }
 
   /** What is put in one turn, LMDB commits in one transaction. */
-  async #transact(put: () => Promise<boolean>, revision: number): Promise<void> {
+  async #transact(revision: number, put: () => Promise<boolean>[]): Promise<void> {
     if (this.#broken) throw this.#broken;
-    let commit: Promise<boolean>;
+    let results: boolean[];
     try {
-      commit = put();
-    } catch (error) {
-      // A part may be on its way into the file already.
-      this.#broken = unavailable(this.#folder, error);
-      throw this.#broken;
-    }
-    try {
-      await commit;
-      this.#revision = revision;
+      results = await Promise.all(put());
     } catch (error) {
       throw await this.#failed(error);
+    }
+    this.#revision = revision;
+    if (results.includes(false)) {
+      this.#broken = damaged(this.#folder, `it did not take revision ${revision}`);
+      throw this.#broken;
     }
   }
 
   /** A failed commit left nothing behind, or the store takes no more writes. */
   async #failed(error: unknown): Promise<StoreUnavailableError> {
+    // Only a commit carries `commitError`. Without it a put threw, and those before it may be on their way.
     const { commitError } = error as { commitError?: Promise<never> };
     const cause = await commitError?.catch((reason: unknown) => reason);
     const failure = unavailable(this.#folder, cause ?? error);
+    if (!commitError) this.#broken = failure;
     try {
       this.#root.resetReadTxn();
       if (this.#metaRevision('revision') !== this.#revision) this.#broken = failure;
@@ -264,6 +272,11 @@ class LmdbEngine implements Engine {
     yield* this.#index.getKeys({ start: '' });
   }
 }
+
+/** LMDB's types do not know that `put` takes options. */
+type Versions = Omit<Database<Buffer, number>, 'put'> & {
+  put(revision: number, record: Buffer, options: typeof APPEND): Promise<boolean>;
+};
 
 interface Encodings {
   readonly encoding?: 'binary';

@@ -8,7 +8,7 @@
  * is not done holds the sweep up, never the writers.
  */
 import { CommitQueue } from './commitqueue.ts';
-import { asStored, checkKey, type Engine, SLICE_MS, type Version } from './engine.ts';
+import { asStored, checkKey, type Engine, readVersion, SLICE_MS } from './engine.ts';
 import { Feed } from './feed.ts';
 import {
   type Change,
@@ -28,7 +28,7 @@ import {
 const KEYS_PER_CLOCK = 64;
 
 /** Versions looked at in one slice of compaction. Writers wait for a slice, so it is short. */
-const SWEEP_VERSIONS = 250;
+const SWEEP_VERSIONS = 100;
 
 export interface VersionedStoreOptions {
   /** Wall clock, in milliseconds; Date.now when absent. */
@@ -156,14 +156,11 @@ export class VersionedStore implements Store {
   /** What a key held at a revision, found from its newest version backwards. */
   #readAt(head: number, revision: number): Stored | undefined {
     let at = head;
-    let version: Version | undefined;
-    while (at > revision) {
-      version = this.#engine.version(at);
-      if (!version) throw new StoreUnavailableError(`the store has lost revision ${at}`);
-      at = version.previous;
-    }
-    // A missing version is a deletion that was compacted away.
-    version = at === 0 ? undefined : this.#engine.version(at);
+    while (at > revision) at = readVersion(this.#engine, at).previous;
+    if (at === 0) return undefined;
+    // Only a deletion is ever removed while something newer points to it, and only up to `compacted`.
+    const mayBeGone = at !== head && at <= this.#compacted;
+    const version = mayBeGone ? this.#engine.version(at) : readVersion(this.#engine, at);
     return version && asStored(version);
   }
 
@@ -189,8 +186,7 @@ export class VersionedStore implements Store {
     const versions: number[] = [];
     const keys: string[] = [];
     for (let revision = this.#swept + 1; revision <= swept; revision++) {
-      const version = this.#engine.version(revision);
-      if (!version) throw new StoreUnavailableError(`the store has lost revision ${revision}`);
+      const version = readVersion(this.#engine, revision);
       if (version.previous !== 0) versions.push(version.previous);
       if (version.value !== null) continue;
       versions.push(revision);

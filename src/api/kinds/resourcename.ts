@@ -1,0 +1,106 @@
+/**
+ * Resource names: what a resource list may hold (`cpu`, `hugepages-2Mi`, `example.com/gpu`) and in what amounts.
+ *
+ * Names without a prefix belong to Kubernetes; names with a foreign prefix are extended resources, which come
+ * in whole pieces only.
+ */
+import { type FieldError, invalid, key } from '../fielderror.ts';
+import { isQualifiedName } from '../names.ts';
+import { setKey } from '../object.ts';
+import { isInteger, parseQuantity, roundUpToMilli, sign } from '../quantity.ts';
+
+/** The place of a resource list decides which names without a prefix it takes. */
+export type ResourcePlace = 'any' | 'container' | 'quota';
+
+export type ResourceList = Record<string, string>;
+
+const hugePagesPrefix = 'hugepages-';
+const quotaRequestsPrefix = 'requests.';
+
+const containerNames = new Set(['cpu', 'memory', 'ephemeral-storage']);
+const countedNames = new Set([
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+]);
+const quotaNames = new Set([
+  ...containerNames,
+  ...countedNames,
+  'requests.cpu',
+  'requests.memory',
+  'requests.storage',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+]);
+
+export const isHugePages = (name: string): boolean => name.startsWith(hugePagesPrefix);
+
+const isStandardQuota = (name: string): boolean =>
+  quotaNames.has(name) || isHugePages(name) || name.startsWith(quotaRequestsPrefix + hugePagesPrefix);
+
+const isStandard = (name: string): boolean => name === 'storage' || isStandardQuota(name);
+
+const isStandardForContainers = (name: string): boolean => containerNames.has(name) || isHugePages(name);
+
+export const isNativeResource = (name: string): boolean =>
+  !name.includes('/') || name.includes('kubernetes.io/');
+
+/** A quota counts requests of a resource under a longer name, which must still be a name. */
+export const isExtendedResource = (name: string): boolean =>
+  !isNativeResource(name) &&
+  !name.startsWith(quotaRequestsPrefix) &&
+  isQualifiedName(quotaRequestsPrefix + name).length === 0;
+
+export const isIntegerResource = (name: string): boolean => countedNames.has(name) || isExtendedResource(name);
+
+/** Whether a request may be lower than the limit. */
+export const isOvercommittable = (name: string): boolean => isNativeResource(name) && !isHugePages(name);
+
+export function resourceNameErrors(name: string, path: string, where: ResourcePlace): FieldError[] {
+  const errors = isQualifiedName(name).map((problem) => invalid(path, name, problem));
+  const prefixed = name.includes('/');
+  if (errors.length === 0 && !prefixed && !isStandard(name))
+    errors.push(invalid(path, name, 'must be a standard resource type or fully qualified'));
+  if (where === 'container' && !prefixed && !isStandardForContainers(name))
+    errors.push(invalid(path, name, 'must be a standard resource for containers'));
+  if (where === 'container' && prefixed && !isNativeResource(name) && !isExtendedResource(name))
+    errors.push(invalid(path, name, "doesn't follow extended resource name standard"));
+  if (where === 'quota' && !prefixed && !isStandardQuota(name))
+    errors.push(invalid(path, name, 'must be a standard resource for quota'));
+  return errors;
+}
+
+export function resourceValueErrors(name: string, quantity: string, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const value = parseQuantity(quantity);
+  if (sign(value) < 0) errors.push(invalid(path, quantity, 'must be greater than or equal to 0'));
+  if (isIntegerResource(name) && !isInteger(value)) errors.push(invalid(path, quantity, 'must be an integer'));
+  return errors;
+}
+
+/** Names and values of a whole list; each entry has the path `list[name]`. */
+export function resourceListErrors(
+  list: Readonly<ResourceList> | undefined,
+  path: string,
+  where: ResourcePlace,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [name, quantity] of Object.entries(list ?? {})) {
+    const entry = key(path, name);
+    errors.push(...resourceNameErrors(name, entry, where), ...resourceValueErrors(name, quantity, entry));
+  }
+  return errors;
+}
+
+/** The default every resource list gets: amounts are rounded up to whole milli units. */
+export function roundResources(list: ResourceList | undefined): void {
+  for (const name of Object.keys(list ?? {})) setKey(list!, name, roundUpToMilli(list![name]!));
+}

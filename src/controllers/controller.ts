@@ -1,0 +1,55 @@
+/**
+ * Controllers: each watches some kinds, keeps keys of objects to look at in a work queue, and brings the world in
+ * line with what they say. Reading one should teach how to write the next: `namespaces.ts` is a good first.
+ */
+import type { Entry } from '../registry/entry.ts';
+import { Filter } from '../registry/filter.ts';
+import type { Registry } from '../registry/registry.ts';
+import { Watcher } from '../registry/watcher.ts';
+
+export interface ControllerContext {
+  readonly registry: Registry;
+  /** Told of failures; the controller goes on. */
+  readonly onError: (error: Error) => void;
+}
+
+export interface RunningController {
+  /** Whether it has nothing left to do, as far as it knows. */
+  readonly settled: boolean;
+  close(): Promise<void>;
+}
+
+export interface Controller {
+  readonly name: string;
+  start(context: ControllerContext): RunningController;
+}
+
+/** What happened to an object: `entry` is how it is now, undefined when it is gone; `previous` how it was. */
+export type Observer = (entry: Entry | undefined, previous: Entry | undefined) => void;
+
+/** Calls the observer for every object of a resource that there is, and for every change from then on. */
+export function observe(registry: Registry, resource: string, observer: Observer): { close(): void } {
+  const collection = registry.view.collection(resource);
+  const everything = new Filter(undefined, undefined, undefined, undefined);
+  const start = { state: collection.select(everything).entries, position: collection.endNumber };
+  const open = (from: typeof start): Watcher => {
+    const watcher = new Watcher(collection, everything, from, {
+      send: (notices) => {
+        for (const { entry, event } of notices) {
+          if (event) observer(event.entry, event.previous);
+          else observer(entry, undefined);
+        }
+        return true;
+      },
+      stateSent: () => undefined,
+      // An observer takes everything at once and cannot fall behind; should it, it begins anew.
+      expired: () => {
+        current = open({ state: collection.select(everything).entries, position: collection.endNumber });
+      },
+    });
+    watcher.pump();
+    return watcher;
+  };
+  let current = open(start);
+  return { close: () => current.close() };
+}

@@ -1,0 +1,234 @@
+/**
+ * The garbage collector: objects whose owners are gone go too.
+ *
+ * Two kinds of keys are worked on. A *dependent* is looked at when it appears or changes, and when one of its
+ * owners goes: with no owner left it is deleted, with some left the references to those gone are dropped. An
+ * *owner* is looked at while a finalizer asks for it: `foregroundDeletion` holds it until the dependents that
+ * block it are gone, `orphan` until they have forgotten it.
+ */
+import { StatusError } from '../api/errors.ts';
+import type { OwnerReference } from '../api/generated/types.ts';
+import type { Kind } from '../api/kind.ts';
+import type { ApiObject } from '../api/object.ts';
+import { remove } from '../registry/delete.ts';
+import type { Entry } from '../registry/entry.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
+import { type Controller, type ControllerContext, observe, type RunningController } from './controller.ts';
+import { WorkQueue } from './workqueue.ts';
+
+/** Where an object is: resource, namespace and name, joined by a character no name holds. */
+const SEPARATOR = '\u0000';
+type Place = string;
+const placeOf = (entry: Entry): Place =>
+  [entry.kind.apiVersion, entry.kind.resource, entry.namespace, entry.name].join(SEPARATOR);
+
+type OwnerState = 'present' | 'deleting in foreground' | 'gone' | 'unknown kind';
+
+export const garbageCollector: Controller = {
+  name: 'garbagecollector',
+  start: (context) => new GarbageCollector(context),
+};
+
+class GarbageCollector implements RunningController {
+  readonly #registry: Registry;
+  readonly #queue: WorkQueue;
+  readonly #observers: { close(): void }[];
+  /** Dependents of each owner, by the owner's uid. */
+  readonly #dependents = new Map<string, Set<Place>>();
+
+  constructor({ registry, onError }: ControllerContext) {
+    this.#registry = registry;
+    this.#queue = new WorkQueue({
+      work: (place) => this.#look(place),
+      onError: (_, error) => onError(error),
+    });
+    this.#observers = [...registry.kinds].map((kind) =>
+      observe(registry, kind.resource, (entry, previous) => this.#observed(entry, previous)),
+    );
+  }
+
+  get settled(): boolean {
+    return this.#queue.settled;
+  }
+
+  async close(): Promise<void> {
+    for (const observer of this.#observers) observer.close();
+    await this.#queue.close();
+  }
+
+  /** Objects are read only when their text says that there is something to read. */
+  #observed(entry: Entry | undefined, previous: Entry | undefined): void {
+    if (previous?.document.includes('"ownerReferences"')) {
+      const place = placeOf(previous);
+      for (const { uid } of previous.object().metadata.ownerReferences ?? []) this.#forget(uid, place);
+    }
+    if (!entry) {
+      if (previous) this.#gone(previous);
+      return;
+    }
+    const hasOwners = entry.document.includes('"ownerReferences"');
+    if (!hasOwners && !entry.document.includes('"deletionTimestamp"')) return;
+    const { ownerReferences, deletionTimestamp, finalizers } = entry.object().metadata;
+    const place = placeOf(entry);
+    for (const { uid } of ownerReferences ?? []) this.#remember(uid, place);
+    if (ownerReferences?.length) this.#queue.add(place);
+    if (deletionTimestamp && finalizers?.some(isCollectors)) this.#queue.add(place);
+  }
+
+  #remember(uid: string | undefined, place: Place): void {
+    if (!uid) return;
+    const places = this.#dependents.get(uid);
+    if (places) places.add(place);
+    else this.#dependents.set(uid, new Set([place]));
+  }
+
+  #forget(uid: string | undefined, place: Place): void {
+    const places = uid && this.#dependents.get(uid);
+    if (!places) return;
+    places.delete(place);
+    if (places.size === 0) this.#dependents.delete(uid);
+  }
+
+  /** Those an object owned may have to go; those that owned it may be waiting for that. */
+  #gone(previous: Entry): void {
+    const { uid, ownerReferences } = previous.object().metadata;
+    for (const place of this.#dependents.get(uid ?? '') ?? []) this.#queue.add(place);
+    for (const reference of ownerReferences ?? []) {
+      const owner = this.#owner(reference, previous.namespace);
+      if (owner) this.#queue.add(placeOf(owner));
+    }
+  }
+
+  #find(place: Place): Entry | undefined {
+    const [apiVersion, resource, namespace, name] = place.split(SEPARATOR) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const kind = this.#registry.kinds.resource(apiVersion, resource);
+    return kind && this.#registry.view.collection(kind.resource).get(namespace, name);
+  }
+
+  /** The object a reference means; undefined when it is gone, even if another has taken its name. */
+  #owner(reference: OwnerReference, namespace: string): Entry | undefined {
+    const kind = this.#ownerKind(reference);
+    const entry =
+      kind &&
+      this.#registry.view
+        .collection(kind.resource)
+        .get(kind.namespaced ? namespace : '', reference.name ?? '');
+    return entry?.object().metadata.uid === reference.uid ? entry : undefined;
+  }
+
+  #ownerKind(reference: OwnerReference): Kind | undefined {
+    return this.#registry.kinds.kind(reference.apiVersion ?? '', reference.kind ?? '');
+  }
+
+  #stateOf(reference: OwnerReference, namespace: string): OwnerState {
+    if (!this.#ownerKind(reference)) return 'unknown kind';
+    const owner = this.#owner(reference, namespace);
+    if (!owner) return 'gone';
+    const { deletionTimestamp, finalizers } = owner.object().metadata;
+    return deletionTimestamp && finalizers?.includes('foregroundDeletion')
+      ? 'deleting in foreground'
+      : 'present';
+  }
+
+  async #look(place: Place): Promise<void> {
+    const entry = this.#find(place);
+    if (!entry) return;
+    const object = entry.object();
+    const { deletionTimestamp, finalizers, ownerReferences } = object.metadata;
+    if (deletionTimestamp && finalizers?.includes('orphan')) return this.#orphan(entry, object);
+    if (deletionTimestamp && finalizers?.includes('foregroundDeletion'))
+      return this.#finishForeground(entry, object);
+    if (ownerReferences?.length && !deletionTimestamp) await this.#collect(entry, object);
+  }
+
+  /** Deletes a dependent without owners; drops references to owners that are gone otherwise. */
+  async #collect(entry: Entry, object: ApiObject): Promise<void> {
+    const references = object.metadata.ownerReferences!;
+    const states = references.map((reference) => this.#stateOf(reference, entry.namespace));
+    const kept = references.filter((_, i) => states[i] === 'present' || states[i] === 'unknown kind');
+    if (kept.length === references.length) return;
+    if (kept.length)
+      return this.#dropReferences(entry, (reference) => kept.some((one) => one.uid === reference.uid));
+    const inForeground = states.includes('deleting in foreground') && this.#hasBlockingDependents(object);
+    await this.#delete(entry, object, inForeground ? 'Foreground' : undefined);
+  }
+
+  async #delete(entry: Entry, object: ApiObject, policy: 'Foreground' | undefined): Promise<void> {
+    const { uid, finalizers } = object.metadata;
+    const propagationPolicy = policy ?? (finalizers?.some(isCollectors) ? undefined : 'Background');
+    await gone(
+      remove(this.#registry, entry.kind, entry.namespace, entry.name, {
+        preconditions: { uid },
+        propagationPolicy,
+      }),
+    );
+  }
+
+  #dependentsOf(object: ApiObject): Entry[] {
+    const uid = object.metadata.uid ?? '';
+    return [...(this.#dependents.get(uid) ?? [])]
+      .map((place) => this.#find(place))
+      .filter((entry) => entry !== undefined);
+  }
+
+  #hasBlockingDependents(object: ApiObject): boolean {
+    return this.#dependentsOf(object).some((entry) => blocks(entry, object.metadata.uid));
+  }
+
+  async #finishForeground(entry: Entry, object: ApiObject): Promise<void> {
+    for (const dependent of this.#dependentsOf(object)) this.#queue.add(placeOf(dependent));
+    if (!this.#hasBlockingDependents(object)) await this.#dropFinalizer(entry, 'foregroundDeletion');
+  }
+
+  async #orphan(entry: Entry, object: ApiObject): Promise<void> {
+    const { uid } = object.metadata;
+    for (const dependent of this.#dependentsOf(object))
+      await this.#dropReferences(dependent, (reference) => reference.uid !== uid);
+    await this.#dropFinalizer(entry, 'orphan');
+  }
+
+  async #dropReferences(
+    { kind, namespace, name }: Entry,
+    keep: (reference: OwnerReference) => boolean,
+  ): Promise<void> {
+    await gone(
+      modify(this.#registry, kind, namespace, name, 'whole', internalWrite(), (current) => {
+        const object = current.object();
+        object.metadata.ownerReferences = object.metadata.ownerReferences?.filter(keep);
+        return object;
+      }),
+    );
+  }
+
+  async #dropFinalizer({ kind, namespace, name }: Entry, finalizer: string): Promise<void> {
+    await gone(
+      modify(this.#registry, kind, namespace, name, 'whole', internalWrite(), (current) => {
+        const object = current.object();
+        object.metadata.finalizers = object.metadata.finalizers?.filter((one) => one !== finalizer);
+        return object;
+      }),
+    );
+  }
+}
+
+const isCollectors = (finalizer: string): boolean =>
+  finalizer === 'orphan' || finalizer === 'foregroundDeletion';
+
+const blocks = (entry: Entry, ownerUid: string | undefined): boolean =>
+  entry.object().metadata.ownerReferences?.some((one) => one.uid === ownerUid && one.blockOwnerDeletion) ??
+  false;
+
+/** Waits for a write to an object that somebody else may delete, or replace by another, meanwhile. */
+async function gone(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
+  }
+}

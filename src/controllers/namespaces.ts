@@ -1,0 +1,171 @@
+/**
+ * The namespace controller: empties a namespace that is being deleted, says on its status how far it is, and lets
+ * it go when nothing is left. Pods go first, because others may be needed until they have stopped.
+ */
+import type { Namespace, NamespaceCondition } from '../api/generated/types.ts';
+import type { Kind } from '../api/kind.ts';
+import { semanticEqual } from '../api/object.ts';
+import { removeCollection } from '../registry/delete.ts';
+import { Filter } from '../registry/filter.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
+import { type Controller, observe } from './controller.ts';
+import { WorkQueue } from './workqueue.ts';
+
+/** What still stands in a namespace: how many objects of each resource, and which finalizers hold how many. */
+interface Remains {
+  readonly resources: Map<string, number>;
+  readonly finalizers: Map<string, number>;
+}
+
+export const namespaceController: Controller = {
+  name: 'namespace',
+  start({ registry, onError }) {
+    const queue = new WorkQueue({
+      work: (name) => empty(registry, name),
+      onError: (_, error) => onError(error),
+    });
+    const observers = [...registry.kinds].map((kind) =>
+      observe(registry, kind.resource, (entry, previous) => {
+        if (kind.kind === 'Namespace') {
+          if (entry) queue.add(entry.name);
+        } else if (kind.namespaced && !entry && previous) queue.add(previous.namespace);
+      }),
+    );
+    return {
+      get settled() {
+        return queue.settled;
+      },
+      close: async () => {
+        for (const observer of observers) observer.close();
+        await queue.close();
+      },
+    };
+  },
+};
+
+async function empty(registry: Registry, name: string): Promise<void> {
+  const entry = registry.view.collection('namespaces').get('', name);
+  if (!entry?.document.includes('"deletionTimestamp"')) return;
+  const namespace = entry.object() as Namespace;
+  if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;
+  const kinds = [...registry.kinds].filter((kind) => kind.namespaced);
+  const pods = kinds.filter((kind) => kind.kind === 'Pod');
+  await clear(registry, name, pods);
+  if (remainsOf(registry, name, pods).resources.size === 0)
+    await clear(
+      registry,
+      name,
+      kinds.filter((kind) => kind.kind !== 'Pod'),
+    );
+  const remains = remainsOf(registry, name, kinds);
+  await report(registry, name, remains);
+  if (remains.resources.size === 0) await release(registry, name);
+}
+
+async function clear(registry: Registry, namespace: string, kinds: readonly Kind[]): Promise<void> {
+  const filter = new Filter(namespace, undefined, undefined, undefined);
+  for (const kind of kinds) {
+    const collection = registry.view.collection(kind.resource);
+    if (collection.select(filter, { limit: 1 }).entries.length === 0) continue;
+    await removeCollection(
+      registry,
+      kind,
+      collection,
+      filter,
+      { propagationPolicy: 'Background' },
+      undefined,
+    );
+  }
+}
+
+function remainsOf(registry: Registry, namespace: string, kinds: readonly Kind[]): Remains {
+  const remains: Remains = { resources: new Map(), finalizers: new Map() };
+  const filter = new Filter(namespace, undefined, undefined, undefined);
+  for (const kind of kinds) {
+    const { entries } = registry.view.collection(kind.resource).select(filter);
+    if (entries.length) remains.resources.set(`${kind.resource}.${kind.group}`, entries.length);
+    for (const entry of entries)
+      for (const finalizer of entry.object().metadata.finalizers ?? [])
+        remains.finalizers.set(finalizer, (remains.finalizers.get(finalizer) ?? 0) + 1);
+  }
+  return remains;
+}
+
+const sortedTexts = (counts: Map<string, number>, text: (name: string, count: number) => string): string =>
+  [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, count]) => text(name, count))
+    .join(', ');
+
+function conditionsOf({ resources, finalizers }: Remains): NamespaceCondition[] {
+  const fine = (type: string, reason: string, message: string) => ({
+    type,
+    status: 'False',
+    reason,
+    message,
+  });
+  return [
+    fine('NamespaceDeletionDiscoveryFailure', 'ResourcesDiscovered', 'All resources successfully discovered'),
+    fine(
+      'NamespaceDeletionGroupVersionParsingFailure',
+      'ParsedGroupVersions',
+      'All legacy kube types successfully parsed',
+    ),
+    fine(
+      'NamespaceDeletionContentFailure',
+      'ContentDeleted',
+      'All content successfully deleted, may be waiting on finalization',
+    ),
+    resources.size
+      ? {
+          type: 'NamespaceContentRemaining',
+          status: 'True',
+          reason: 'SomeResourcesRemain',
+          message: `Some resources are remaining: ${sortedTexts(resources, (name, count) => `${name} has ${count} resource instances`)}`,
+        }
+      : fine('NamespaceContentRemaining', 'ContentRemoved', 'All content successfully removed'),
+    finalizers.size
+      ? {
+          type: 'NamespaceFinalizersRemaining',
+          status: 'True',
+          reason: 'SomeFinalizersRemain',
+          message: `Some content in the namespace has finalizers remaining: ${sortedTexts(finalizers, (name, count) => `${name} in ${count} resource instances`)}`,
+        }
+      : fine(
+          'NamespaceFinalizersRemaining',
+          'ContentHasNoFinalizers',
+          'All content-preserving finalizers finished',
+        ),
+  ];
+}
+
+const namespaceKind = (registry: Registry): Kind => registry.kinds.resource('v1', 'namespaces')!;
+
+/** Writes the conditions; the time of one changes only with its status. */
+async function report(registry: Registry, name: string, remains: Remains): Promise<void> {
+  await modify(registry, namespaceKind(registry), '', name, 'status', internalWrite(), (current) => {
+    const namespace = current.object() as Namespace;
+    const before = namespace.status?.conditions ?? [];
+    const conditions = conditionsOf(remains).map((condition) => {
+      const old = before.find((one) => one.type === condition.type);
+      const same = old && semanticEqual({ ...old, lastTransitionTime: undefined }, condition);
+      if (same) return old;
+      return {
+        ...condition,
+        lastTransitionTime: old?.status === condition.status ? old?.lastTransitionTime : registry.now(),
+      };
+    });
+    namespace.status = { ...namespace.status, conditions };
+    return namespace;
+  });
+}
+
+async function release(registry: Registry, name: string): Promise<void> {
+  await modify(registry, namespaceKind(registry), '', name, 'finalize', internalWrite(), (current) => {
+    const namespace = current.object() as Namespace;
+    const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== 'kubernetes');
+    namespace.spec = { ...namespace.spec, finalizers };
+    return namespace;
+  });
+}
