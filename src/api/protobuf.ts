@@ -16,6 +16,8 @@ import { formatTime } from './time.ts';
 const messageDepthMax = 100;
 /** List items, map entries and messages in one body. Two bytes can make an item, and an item takes fifty. */
 const itemsMax = 200_000;
+/** Bodies up to this size become one string, of which texts are slices: a slice is far cheaper than a call. */
+const sliceBytesMax = 16_384;
 /** Bytes of a varint: ten hold 64 bits. */
 const varintBytesMax = 10;
 /** Times that RFC 3339 can write, in seconds: years 1 to 9999. The first second is Go's unset time. */
@@ -82,6 +84,8 @@ class Reader {
   /** Upper half of the last varint. */
   high = 0;
   #items = 0;
+  /** The body as Latin-1. Slices keep it in memory, so it exists for small bodies only. */
+  readonly #latin1: string | undefined;
 
   constructor(
     readonly bytes: Buffer,
@@ -89,6 +93,7 @@ class Reader {
   ) {
     this.at = start;
     this.end = bytes.length;
+    this.#latin1 = bytes.length <= sliceBytesMax ? bytes.toString('latin1') : undefined;
   }
 
   /** Reads up to 64 bits: the lower 32 are returned, the upper 32 are in `high`; both unsigned. */
@@ -135,12 +140,19 @@ class Reader {
     const start = this.at;
     this.at = end;
     if (start === end) return '';
+    if (this.#latin1 !== undefined && this.#isAscii(start, end)) return this.#latin1.slice(start, end);
     const text = this.bytes.toString('utf8', start, end);
     // What is not UTF-8 reads as U+FFFD; only then is it worth a closer look.
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end))) {
       throw new ProtobufError('proto: string field contains invalid UTF-8');
     }
     return text;
+  }
+
+  #isAscii(start: number, end: number): boolean {
+    let bits = 0;
+    for (let at = start; at < end; at += 1) bits |= this.bytes[at]!;
+    return bits < 0x80;
   }
 
   countItem(): void {
@@ -353,7 +365,7 @@ function timeText(parts: unknown[], micro: boolean): string | undefined {
   if (seconds === secondsMin && nanos === 0) return undefined;
   const text = formatTime(seconds * 1000);
   if (!micro) return text;
-  return `${text.slice(0, -1)}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`;
+  return `${text.slice(0, -1)}.${String(nanos).padStart(6, '0')}Z`;
 }
 
 const QUANTITY = small('Quantity', [undefined, TEXT], '0', ([, text]) => text || undefined);

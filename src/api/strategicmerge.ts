@@ -307,18 +307,19 @@ function checkOrder(
   idOf: (element: unknown) => unknown,
 ): void {
   if (patch.length === 0 || order.length === 0) return;
-  let next = 0;
-  for (const element of patch) {
-    if (isJsonObject(element) && Object.hasOwn(element, PATCH)) continue;
-    const id = idOf(element);
-    while (next < order.length && idOf(order[next]) !== id) next += 1;
-    if (next === order.length)
-      throw failed(
-        `The order in patch list:\n${goFormat(patch)}\n doesn't match ${SET_ORDER} list:\n${goFormat(order)}\n`,
-      );
-    next += 1;
+  const wanted = patch.filter((element) => !isJsonObject(element) || element[PATCH] !== 'delete');
+  let found = 0;
+  for (let next = 0; next < order.length && found < wanted.length; next += 1) {
+    while (found < wanted.length && hasPatch(wanted[found])) found += 1;
+    if (found < wanted.length && idOf(wanted[found]) === idOf(order[next])) found += 1;
   }
+  if (found < wanted.length)
+    throw failed(
+      `The order in patch list:\n${goFormat(patch)}\n doesn't match ${SET_ORDER} list:\n${goFormat(order)}\n`,
+    );
 }
+
+const hasPatch = (element: unknown): boolean => isJsonObject(element) && Object.hasOwn(element, PATCH);
 
 /** Tells maps apart by their merge key. Values are compared with their JSON type: 80 is not "80". */
 const idByKey =

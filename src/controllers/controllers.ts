@@ -3,6 +3,7 @@ import type { Controller, ControllerContext, RunningController } from './control
 import { garbageCollector } from './garbagecollector.ts';
 import { namespaceController } from './namespaces.ts';
 import { protectionController } from './protection.ts';
+import { resourceQuotaController } from './resourcequotas.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
 
 export const controllers: readonly Controller[] = [
@@ -10,6 +11,7 @@ export const controllers: readonly Controller[] = [
   garbageCollector,
   serviceAccountController,
   protectionController,
+  resourceQuotaController,
 ];
 
 /** Runs all controllers until they are closed. */

@@ -4,8 +4,14 @@
  */
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
+import { defaultTolerations } from './defaulttolerations.ts';
+import { limitRanger } from './limitranger.ts';
 import { namespaceLifecycle } from './namespacelifecycle.ts';
+import { priority } from './priority.ts';
 import type { Registry } from './registry.ts';
+import { resourceQuota } from './resourcequota.ts';
+import { serviceAccountAdmission } from './serviceaccountadmission.ts';
+import { storageProtection } from './storageprotection.ts';
 
 export interface AdmissionRequest {
   readonly operation: 'create' | 'update' | 'delete';
@@ -19,6 +25,8 @@ export interface AdmissionRequest {
   /** The stored object; undefined for a create. */
   readonly old: ApiObject | undefined;
   readonly dryRun: boolean;
+  /** Called when the write is over, and the view shows it if it succeeded. For what was reserved until then. */
+  readonly afterwards: ((stored: boolean) => void)[];
 }
 
 export interface AdmissionPlugin {
@@ -28,12 +36,36 @@ export interface AdmissionPlugin {
 }
 
 /** In this order. What comes later sees what came earlier; quota is last, because it counts what will be stored. */
-const chain: readonly AdmissionPlugin[] = [namespaceLifecycle];
+const chain: readonly AdmissionPlugin[] = [
+  namespaceLifecycle,
+  limitRanger,
+  serviceAccountAdmission,
+  priority,
+  defaultTolerations,
+  storageProtection,
+  resourceQuota,
+];
 
 export async function mutate(registry: Registry, request: AdmissionRequest): Promise<void> {
   for (const plugin of chain) await plugin.mutate?.(registry, request);
 }
 
-export async function validate(registry: Registry, request: AdmissionRequest): Promise<void> {
-  for (const plugin of chain) await plugin.validate?.(registry, request);
+/**
+ * Validates a write, carries it out, and tells those who reserved something for it how it ended. A write that
+ * answers undefined has lost against another writer.
+ */
+export async function admitted<T>(
+  registry: Registry,
+  request: AdmissionRequest,
+  write: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  let stored = false;
+  try {
+    for (const plugin of chain) await plugin.validate?.(registry, request);
+    const result = await write();
+    stored = result !== undefined && !request.dryRun;
+    return result;
+  } finally {
+    for (const callback of request.afterwards) callback(stored);
+  }
 }

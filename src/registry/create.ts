@@ -3,7 +3,7 @@ import { alreadyExists, badRequest, generateNameExhausted, invalid, plain } from
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
-import { mutate, validate } from './admission.ts';
+import { admitted, mutate } from './admission.ts';
 import { Entry } from './entry.ts';
 import type { Registry, WriteOptions } from './registry.ts';
 
@@ -34,7 +34,7 @@ export async function create(
   if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
   delete meta.deletionTimestamp;
   delete meta.deletionGracePeriodSeconds;
-  const generate = !meta.name && meta.generateName;
+  const generate = !meta.name && Boolean(meta.generateName);
   const request = {
     operation: 'create' as const,
     kind,
@@ -46,6 +46,7 @@ export async function create(
     object,
     old: undefined,
     dryRun: options.dryRun,
+    afterwards: [],
   };
   await mutate(registry, request);
 
@@ -56,13 +57,27 @@ export async function create(
   const errors = [...validateMeta(kind, meta), ...(kind.validate?.(object) ?? [])];
   if (errors.length) throw invalid(kind, meta.name ?? '', errors);
   if (kind.warnings) options.warnings.push(...kind.warnings(object, undefined));
-  await validate(registry, request);
+  const entry = await admitted(registry, request, () =>
+    insert(registry, kind, namespace, object, generate, options.dryRun),
+  );
+  return entry!;
+}
 
+/** Stores a new object; a generated name that is taken is replaced by another. */
+async function insert(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  object: ApiObject,
+  generate: boolean,
+  dryRun: boolean,
+): Promise<Entry> {
+  const meta = object.metadata;
   for (let tries = 1; ; tries++) {
     const name = meta.name!;
     const value = registry.encode(kind, object);
     const taken = registry.view.collection(kind.resource).get(namespace, name);
-    if (!taken && options.dryRun) return Entry.of(kind, namespace, name, value, 0);
+    if (!taken && dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
       const revision = await registry.commit(kind, namespace, name, value, 0);
       if (revision !== undefined) return registry.entryOf(kind, namespace, name, value, revision);

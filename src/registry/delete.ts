@@ -7,7 +7,7 @@ import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { formatTime, timeToMs } from '../api/time.ts';
-import { validate } from './admission.ts';
+import { admitted } from './admission.ts';
 import type { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
@@ -64,30 +64,43 @@ export async function remove(
     const current = registry.find(kind, namespace, name);
     const object = current.object();
     checkDeletePreconditions(kind, name, options, object, current);
-    await validate(registry, {
-      operation: 'delete',
+    const request = {
+      operation: 'delete' as const,
       kind,
       namespace,
       name,
       subresource: undefined,
       object: undefined,
-      old: object,
+      old: current.object(),
       dryRun,
-    });
-    mark(registry, kind, object, options);
-    const value = registry.encode(kind, object);
-    const removed = isReleased(object);
-    if (!removed && current.holds(value)) return { entry: current, removed: false };
-    if (dryRun) return { entry: Entry.of(kind, namespace, name, value, current.revision), removed };
-    const revision = await registry.commit(kind, namespace, name, removed ? null : value, current.revision);
-    if (revision === undefined) continue;
-    if (!removed) return { entry: registry.entryOf(kind, namespace, name, value, revision), removed };
-    return {
-      entry: lastState(kind, object) ? Entry.of(kind, namespace, name, value, revision) : current,
-      removed,
+      afterwards: [],
     };
+    mark(registry, kind, object, options);
+    const deletion = await admitted(registry, request, () => carryOut(registry, current, object, dryRun));
+    if (deletion) return deletion;
   }
   throw modified(kind, name);
+}
+
+/** Removes a released object, stores a marked one. Undefined: another writer was faster. */
+async function carryOut(
+  registry: Registry,
+  current: Entry,
+  object: ApiObject,
+  dryRun: boolean,
+): Promise<Deletion | undefined> {
+  const { kind, namespace, name } = current;
+  const value = registry.encode(kind, object);
+  const removed = isReleased(object);
+  if (!removed && current.holds(value)) return { entry: current, removed: false };
+  if (dryRun) return { entry: Entry.of(kind, namespace, name, value, current.revision), removed };
+  const revision = await registry.commit(kind, namespace, name, removed ? null : value, current.revision);
+  if (revision === undefined) return undefined;
+  if (!removed) return { entry: registry.entryOf(kind, namespace, name, value, revision), removed };
+  return {
+    entry: lastState(kind, object) ? Entry.of(kind, namespace, name, value, revision) : current,
+    removed,
+  };
 }
 
 /** Only pods show, when they are gone, that they were marked before; other kinds answer with the stored state. */

@@ -9,7 +9,7 @@ import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
-import { validate } from './admission.ts';
+import { admitted } from './admission.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import type { Registry, WriteOptions } from './registry.ts';
@@ -45,8 +45,8 @@ export async function modify(
     const errors = updateErrors(kind, part, object, old);
     if (errors.length) throw invalid(kind, name, errors);
     if (part === 'main' && kind.warnings) warnings.push(...kind.warnings(object, old));
-    await validate(registry, {
-      operation: 'update',
+    const request = {
+      operation: 'update' as const,
       kind,
       namespace,
       name,
@@ -54,8 +54,11 @@ export async function modify(
       object,
       old,
       dryRun: options.dryRun,
-    });
-    const stored = await put(registry, kind, namespace, name, object, current, options);
+      afterwards: [],
+    };
+    const stored = await admitted(registry, request, () =>
+      put(registry, kind, namespace, name, object, current, options),
+    );
     if (stored) {
       options.warnings.push(...warnings);
       return stored;

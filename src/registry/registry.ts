@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts';
 import { Entry } from './entry.ts';
 import type { FieldValidation } from './input.ts';
 import { storeKey } from './key.ts';
+import { QuotaAccounts } from './quotaaccounts.ts';
 import type { View } from './view.ts';
 
 /** Time and chance, handed in so that a test can decide them. */
@@ -33,6 +34,8 @@ export interface WriteOptions {
 export const internalWrite = (): WriteOptions => ({ dryRun: false, fieldValidation: 'Ignore', warnings: [] });
 
 export class Registry {
+  readonly quotas = new QuotaAccounts(this);
+
   constructor(
     readonly store: Store,
     readonly view: View,

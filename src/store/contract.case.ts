@@ -718,7 +718,7 @@ export function storeContract(name: string, open: OpenForTest): void {
         await closing;
         expect(history.revisions()).toEqual(numbers(1, 20));
         await expect(history.subscription.ended).rejects.toThrow(StoreUnavailableError);
-        await expect(store.revision()).rejects.toThrow(StoreUnavailableError);
+        await expect((async () => store.revision())()).rejects.toThrow(StoreUnavailableError);
         await expect(store.get('k1')).rejects.toThrow(StoreUnavailableError);
         await expect(store.range({ start: '' })).rejects.toThrow(StoreUnavailableError);
         await expect(store.compact(1)).rejects.toThrow(StoreUnavailableError);

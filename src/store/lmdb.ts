@@ -100,6 +100,8 @@ class LmdbEngine implements Engine {
       maxDbs: 3,
       mapSize: MAP_BYTES,
       overlappingSync: false,
+      // LMDB's own batches drop a promise that would end the process when a commit fails.
+      eventTurnBatching: false,
       encoding: 'binary',
     });
     try {
@@ -148,14 +150,12 @@ class LmdbEngine implements Engine {
   commit(versions: readonly Version[]): Promise<void> {
     const { revision } = versions.at(-1)!;
     const records = encodeRecords(versions);
-    return this.#transact(revision, () => {
-      const puts = versions.map((version, i) => {
+    return this.#transact(revision, () =>
+      versions.map((version, i) => {
         void this.#index.put(version.key, version.revision);
         return this.#versions.put(version.revision, records[i]!, APPEND);
-      });
-      void this.#meta.put('revision', encodeRevision(revision));
-      return puts;
-    });
+      }),
+    );
   }
 
   remove({ versions, keys, compacted, swept }: Removal): Promise<void> {
@@ -163,7 +163,8 @@ class LmdbEngine implements Engine {
       for (const revision of versions) void this.#versions.remove(revision);
       for (const key of keys) void this.#index.remove(key);
       void this.#meta.put('compacted', encodeRevision(compacted));
-      return [this.#meta.put('swept', encodeRevision(swept))];
+      void this.#meta.put('swept', encodeRevision(swept));
+      return [];
     });
   }
 
@@ -174,18 +175,25 @@ class LmdbEngine implements Engine {
   async close(): Promise<void> {
     try {
       if (!this.#broken) await this.#meta.remove('owner');
+    } catch {
+      // All that was acknowledged is safe, and the owner's mark is worth nothing when this process has ended.
     } finally {
       await this.#root.close();
       releaseFolder(this.#folder);
     }
   }
 
-  /** What is put in one turn, LMDB commits in one transaction. */
+  /** One transaction; `put` answers the promises that LMDB does not fold into the one of the whole. */
   async #transact(revision: number, put: () => Promise<boolean>[]): Promise<void> {
     if (this.#broken) throw this.#broken;
+    let puts: Promise<boolean>[] = [];
     let results: boolean[];
     try {
-      results = await Promise.all(put());
+      const commit = this.#root.batch(() => {
+        puts = put();
+        void this.#meta.put('revision', encodeRevision(revision));
+      });
+      results = await Promise.all([commit, ...puts]);
     } catch (error) {
       throw await this.#failed(error);
     }

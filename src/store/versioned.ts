@@ -62,7 +62,7 @@ export class VersionedStore implements Store {
     return this.#compacted;
   }
 
-  async revision(): Promise<number> {
+  revision(): number {
     this.#assertOpen();
     return this.#queue.revision;
   }

@@ -130,7 +130,12 @@ export const samples: Readonly<Record<string, Sample>> = {
       value: {
         phase: 'Active',
         conditions: [
-          { type: 'NamespaceContentRemaining', status: 'False', reason: 'Contract', lastTransitionTime: time },
+          {
+            type: 'NamespaceContentRemaining',
+            status: 'False',
+            reason: 'Contract',
+            lastTransitionTime: time,
+          },
         ],
       },
       pointer: '/conditions/0/reason',
@@ -180,7 +185,10 @@ export const samples: Readonly<Record<string, Sample>> = {
       spec: { backend: { serviceName: 'web', servicePort: 80 } },
     }),
     edit: { pointer: '/spec/backend/servicePort', value: 8080 },
-    status: { value: { loadBalancer: { ingress: [{ ip: '192.0.2.8' }] } }, pointer: '/loadBalancer/ingress/0/ip' },
+    status: {
+      value: { loadBalancer: { ingress: [{ ip: '192.0.2.8' }] } },
+      pointer: '/loadBalancer/ingress/0/ip',
+    },
   },
   Job: {
     manifest: (namespace, name) => ({

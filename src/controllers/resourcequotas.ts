@@ -1,0 +1,51 @@
+/** The resource quota controller: copies `spec.hard` to the status and keeps `status.used` right. */
+import { type Controller, observe } from './controller.ts';
+import { WorkQueue } from './workqueue.ts';
+
+/** Counting anew walks a namespace; changes that come close together share one count. */
+const gatherMs = 20;
+/** Everything is counted anew this often, whatever happens. */
+const recountMs = 5 * 60_000;
+
+export const resourceQuotaController: Controller = {
+  name: 'resourcequota',
+  start({ registry, onError }) {
+    const queue = new WorkQueue({
+      work: (namespace) => registry.quotas.recount(namespace),
+      onError: (_, error) => onError(error),
+    });
+    const hasQuota = (namespace: string): boolean => quotaCount.has(namespace);
+    const quotaCount = new Map<string, number>();
+    const observers = [...registry.kinds]
+      .filter((kind) => kind.namespaced)
+      .map((kind) =>
+        observe(registry, kind.resource, (entry, previous) => {
+          const { namespace } = (entry ?? previous)!;
+          if (kind.kind === 'ResourceQuota') {
+            const count = (quotaCount.get(namespace) ?? 0) + (entry ? 1 : 0) - (previous ? 1 : 0);
+            if (count > 0) quotaCount.set(namespace, count);
+            else quotaCount.delete(namespace);
+            queue.add(namespace);
+          } else if (previous && hasQuota(namespace)) {
+            // What is created was counted when it was admitted; what changes or goes was not.
+            queue.addAfter(namespace, gatherMs);
+          }
+        }),
+      );
+    registry.quotas.onDoubt = (namespace) => queue.addAfter(namespace, gatherMs);
+    const timer = setInterval(() => {
+      for (const namespace of quotaCount.keys()) queue.add(namespace);
+    }, recountMs);
+    timer.unref();
+    return {
+      get settled() {
+        return queue.settled;
+      },
+      close: async () => {
+        clearInterval(timer);
+        for (const observer of observers) observer.close();
+        await queue.close();
+      },
+    };
+  },
+};

@@ -1,0 +1,173 @@
+/**
+ * The contract: every operation of the Cluster Resource API, on every kind it exists for, over HTTP. The rows
+ * below are the rows of the document, with its paths; pod connections, logs and proxies are tested elsewhere.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Attempt } from './contract/attempt.ts';
+import {
+  awayOf,
+  type ContractKind,
+  clusterKinds,
+  extensionsKinds,
+  homeOf,
+  kindOf,
+  namespacedKinds,
+} from './contract/kinds.ts';
+import * as objects from './contract/objects.ts';
+import * as others from './contract/others.ts';
+import * as scales from './contract/scales.ts';
+import * as watches from './contract/watches.ts';
+import { useCluster } from './http.ts';
+
+const client = useCluster();
+let checks = 0;
+
+/** One row of the document, on one kind: a test for the operation and one for it with `pretty`. */
+function row(method: string, template: string, kind: ContractKind, what: string, run: objects.Operation) {
+  const path = template.replace('<C>', kind.segment);
+  for (const pretty of [false, true]) {
+    checks++;
+    it(`${method} ${path}: ${what}${pretty ? ', pretty' : ''}`, () =>
+      run(new Attempt(client, kind, path, pretty)));
+  }
+}
+
+const listRow = (path: string, kind: ContractKind): void => {
+  row('GET', path, kind, 'list', objects.list);
+  row('GET', path, kind, 'list by labelSelector', objects.listByLabel);
+  row('GET', path, kind, 'list by fieldSelector', objects.listByField);
+  watchRow(path, kind);
+};
+
+const watchRow = (path: string, kind: ContractKind): void => {
+  row('GET', path, kind, 'watch from a resourceVersion', watches.watchChanges);
+  row('GET', path, kind, 'watch from the beginning', watches.watchHistory);
+  row('GET', path, kind, 'watch by labelSelector', watches.watchByLabel);
+  row('GET', path, kind, 'watch by fieldSelector', watches.watchByField);
+};
+
+const objectRows = (path: string, kind: ContractKind): void => {
+  row('GET', path, kind, 'read', objects.read);
+  row('PUT', path, kind, 'replace', objects.replace);
+  row('DELETE', path, kind, 'delete', objects.remove);
+  row('PATCH', path, kind, 'JSON patch', objects.patchJson);
+  row('PATCH', path, kind, 'merge patch', objects.patchMerge);
+  row('PATCH', path, kind, 'strategic merge patch', objects.patchStrategic);
+};
+
+const scaleRows = (path: string): void => {
+  const kind = kindOf('ReplicationController');
+  row('GET', path, kind, 'read scale', scales.readScale);
+  row('PUT', path, kind, 'replace scale', scales.replaceScale);
+  row('PATCH', path, kind, 'JSON patch of scale', scales.patchScaleJson);
+  row('PATCH', path, kind, 'merge patch of scale', scales.patchScaleMerge);
+  row('PATCH', path, kind, 'strategic merge patch of scale', scales.patchScaleStrategic);
+};
+
+beforeAll(async () => {
+  const names = [...namespacedKinds, ...extensionsKinds].flatMap((kind) => [homeOf(kind), awayOf(kind)]);
+  for (const name of names) await client.post('/api/v1/namespaces', { metadata: { name } });
+});
+
+describe('discovery', () => {
+  for (const path of ['/api/v1', '/apis/extensions/v1beta1']) {
+    checks++;
+    it(`GET ${path}`, () => others.discover(new Attempt(client, kindOf('Pod'), path)));
+  }
+});
+
+describe('core group: namespaced kinds', () => {
+  for (const kind of namespacedKinds) {
+    listRow('/api/v1/namespaces/{namespace}/<C>', kind);
+    row('POST', '/api/v1/namespaces/{namespace}/<C>', kind, 'create', objects.create);
+    objectRows('/api/v1/namespaces/{namespace}/<C>/{name}', kind);
+    if (kind.hasStatus)
+      row(
+        'PUT',
+        '/api/v1/namespaces/{namespace}/<C>/{name}/status',
+        kind,
+        'replace status',
+        objects.replaceStatus,
+      );
+  }
+});
+
+describe('core group: cluster-scoped kinds', () => {
+  for (const kind of clusterKinds) {
+    listRow('/api/v1/<C>', kind);
+    row('POST', '/api/v1/<C>', kind, 'create', objects.create);
+    objectRows('/api/v1/<C>/{name}', kind);
+    row('PUT', '/api/v1/<C>/{name}/status', kind, 'replace status', objects.replaceStatus);
+  }
+  row(
+    'PUT',
+    '/api/v1/namespaces/{name}/finalize',
+    kindOf('Namespace'),
+    'replace finalize',
+    objects.replaceFinalize,
+  );
+});
+
+describe('core group: across all namespaces', () => {
+  for (const kind of namespacedKinds) {
+    listRow('/api/v1/<C>', kind);
+    row('POST', '/api/v1/<C>', kind, 'create', objects.create);
+    row('POST', '/api/v1/<C>', kind, 'create in the default namespace', objects.createByDefault);
+  }
+});
+
+describe('core group: component statuses', () => {
+  const kind = { ...kindOf('Node'), segment: 'componentstatuses' };
+  for (const path of ['/api/v1/<C>', '/api/v1/namespaces/{namespace}/<C>']) {
+    row('GET', path, kind, 'list', others.listComponents);
+    row('GET', path, kind, 'list by labelSelector', others.listComponentsByLabel);
+    row('GET', path, kind, 'list by fieldSelector', others.listComponentsByField);
+    row('GET', path, kind, 'watch', others.watchComponents);
+  }
+  row('GET', '/api/v1/namespaces/{namespace}/<C>/{name}', kind, 'read', others.readComponent);
+  row('GET', '/api/v1/<C>/{name}', kind, 'read', others.readComponent);
+});
+
+describe('core group: bindings', () => {
+  const pods = kindOf('Pod');
+  row('POST', '/api/v1/bindings', pods, 'bind', others.bind);
+  row('POST', '/api/v1/namespaces/{namespace}/bindings', pods, 'bind', others.bind);
+  row('POST', '/api/v1/namespaces/{namespace}/pods/{name}/binding', pods, 'bind', others.bind);
+});
+
+describe('core group: watch', () => {
+  for (const kind of [...namespacedKinds, ...clusterKinds]) watchRow('/api/v1/watch/<C>', kind);
+  for (const kind of namespacedKinds) {
+    watchRow('/api/v1/watch/namespaces/{namespace}/<C>', kind);
+    watchRow('/api/v1/watch/namespaces/{namespace}/<C>/{name}', kind);
+  }
+  for (const kind of clusterKinds) watchRow('/api/v1/watch/<C>/{name}', kind);
+});
+
+describe('extensions group', () => {
+  const prefix = '/apis/extensions/v1beta1';
+  for (const kind of extensionsKinds) {
+    listRow(`${prefix}/<C>`, kind);
+    listRow(`${prefix}/namespaces/{namespace}/<C>`, kind);
+    row('POST', `${prefix}/namespaces/{namespace}/<C>`, kind, 'create', objects.create);
+    objectRows(`${prefix}/namespaces/{namespace}/<C>/{name}`, kind);
+    row(
+      'PUT',
+      `${prefix}/namespaces/{namespace}/<C>/{name}/status`,
+      kind,
+      'replace status',
+      objects.replaceStatus,
+    );
+    watchRow(`${prefix}/watch/<C>`, kind);
+    watchRow(`${prefix}/watch/namespaces/{namespace}/<C>`, kind);
+    watchRow(`${prefix}/watch/namespaces/{namespace}/<C>/{name}`, kind);
+  }
+  scaleRows(`${prefix}/namespaces/{namespace}/replicationcontrollers/{name}/scale`);
+});
+
+describe('scale where it is today', () => {
+  scaleRows('/api/v1/namespaces/{namespace}/replicationcontrollers/{name}/scale');
+});
+
+/** A row lost from the tables above would otherwise go unseen. */
+it('leaves no operation out', () => expect(checks).toBe(0));

@@ -1,0 +1,54 @@
+/** Scale of a replication controller: where the extensions group had it, and where it is today. */
+import { expect } from 'vitest';
+import { type Json, jsonPatch, mergePatch, strategicPatch } from '../http.ts';
+import type { Attempt } from './attempt.ts';
+import type { Operation } from './objects.ts';
+
+/** The group's Scale, as the path's prefix decides it. */
+const apiVersionOf = (attempt: Attempt): string =>
+  attempt.template.startsWith('/apis/extensions') ? 'extensions/v1beta1' : 'autoscaling/v1';
+
+function expectScale(attempt: Attempt, scale: Json, replicas: number): void {
+  const old = apiVersionOf(attempt) === 'extensions/v1beta1';
+  expect(scale).toMatchObject({
+    kind: 'Scale',
+    apiVersion: apiVersionOf(attempt),
+    metadata: { name: attempt.name, namespace: attempt.namespace },
+    spec: { replicas },
+    status: { selector: old ? { app: attempt.name } : `app=${attempt.name}` },
+  });
+  expect(scale.status.replicas).toBeTypeOf('number');
+}
+
+export const readScale: Operation = async (attempt) => {
+  await attempt.create();
+  expectScale(attempt, await attempt.send('GET'), 1);
+  await attempt.remove();
+};
+
+const changed =
+  (method: string, body: (attempt: Attempt) => Json, type?: string): Operation =>
+  async (attempt) => {
+    await attempt.create();
+    expectScale(attempt, await attempt.send(method, body(attempt), {}, type), 3);
+    const controller = await attempt.read();
+    expect(controller.kind).toBe('ReplicationController');
+    expect(controller.spec.replicas).toBe(3);
+    await attempt.remove();
+  };
+
+export const replaceScale = changed('PUT', (attempt) => ({
+  kind: 'Scale',
+  apiVersion: apiVersionOf(attempt),
+  metadata: { name: attempt.name, namespace: attempt.namespace },
+  spec: { replicas: 3 },
+}));
+
+const replicas = { spec: { replicas: 3 } };
+export const patchScaleJson = changed(
+  'PATCH',
+  () => [{ op: 'replace', path: '/spec/replicas', value: 3 }],
+  jsonPatch,
+);
+export const patchScaleMerge = changed('PATCH', () => replicas, mergePatch);
+export const patchScaleStrategic = changed('PATCH', () => replicas, strategicPatch);
