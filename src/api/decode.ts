@@ -108,7 +108,7 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
     case 'raw':
       return value;
   }
-  throw mismatch(field, value, path, owner);
+  throw mismatch(field, jsonType(value), path, owner);
 }
 
 /** An element of a list or map: null stands for the zero value there. */
@@ -150,9 +150,7 @@ const isInt32 = (value: number): boolean => (value | 0) === value;
 function checkInteger(field: Field, value: number, path: string, owner: Model): number {
   const fits = field.int32 ? isInt32(value) : Number.isSafeInteger(value);
   if (fits) return value === 0 ? 0 : value;
-  throw new DecodeError(
-    `json: cannot unmarshal number ${value} into Go struct field ${owner.name}.${path} of type ${goType(field)}`,
-  );
+  throw mismatch(field, `number ${value}`, path, owner);
 }
 
 /** Standard base64 with padding; line breaks are allowed, as Go's decoder skips them. */
@@ -194,9 +192,11 @@ function rethrown<T>(parse: () => T): T {
   }
 }
 
-function mismatch(field: Field, value: unknown, path: string, owner: Model): DecodeError {
+function mismatch(field: Field, shown: string, path: string, owner: Model): DecodeError {
+  // Go names the fields on the way, and not the positions in lists.
+  const fields = path.replace(/\[\d+\]/g, '');
   return new DecodeError(
-    `json: cannot unmarshal ${jsonType(value)} into Go struct field ${owner.name}.${path} of type ${goType(field)}`,
+    `json: cannot unmarshal ${shown} into Go struct field ${owner.name}.${fields} of type ${goType(field)}`,
   );
 }
 

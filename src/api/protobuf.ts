@@ -365,7 +365,7 @@ function timeText(parts: unknown[], micro: boolean): string | undefined {
   if (seconds === secondsMin && nanos === 0) return undefined;
   const text = formatTime(seconds * 1000);
   if (!micro) return text;
-  return `${text.slice(0, -1)}.${String(nanos).padStart(6, '0')}Z`;
+  return `${text.slice(0, -1)}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`;
 }
 
 const QUANTITY = small('Quantity', [undefined, TEXT], '0', ([, text]) => text || undefined);

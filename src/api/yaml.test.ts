@@ -302,6 +302,13 @@ describe('writeYaml', () => {
     );
   });
 
+  test.each(['x\n\n', 'x\n', 'x\n\ny', 'x\n\n\n', 'x \ny', '\nx', 'x\n y\n'])(
+    'keeps the lines of %j',
+    (lines) => {
+      expect(read(writeYaml({ a: lines, b: [lines, lines] }))).toEqual({ a: lines, b: [lines, lines] });
+    },
+  );
+
   test('does not grow with depth', () => {
     let value: unknown = Array(1000).fill('a');
     for (let level = 0; level < 900; level += 1) value = [value];

@@ -28,6 +28,7 @@ import {
   writeOptions,
 } from './objects.ts';
 import { answerOpenApi } from './openapi.ts';
+import { connect, isConnection } from './podconnections.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 import { versionInfo } from './version.ts';
 import { type Watching, watchOverHttp } from './watching.ts';
@@ -127,6 +128,7 @@ export class Router {
     if (info.name === undefined) return this.#collection(context, kind, info);
     if (!fitsScope(kind, info)) throw resourceNotFound();
     if (info.subresource === undefined) return this.#object(context, kind, info);
+    if (isConnection(info)) return connect(this.serving, context, kind, info);
     return this.#subresource(context, kind, info);
   }
 

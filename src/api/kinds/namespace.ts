@@ -1,7 +1,37 @@
 /** Namespace: a scope for names. Deleting one deletes all that is in it. */
+import { type FieldError, invalid } from '../fielderror.ts';
 import type { Namespace } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
-import { labelName } from '../names.ts';
+import { isLabel1123, isQualifiedName, labelName } from '../names.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
+
+const nameLabel = 'kubernetes.io/metadata.name';
+const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+/** Selectors of namespaces rely on this label, so nobody can change it. A bad name is refused later. */
+function labelWithName({ metadata }: Namespace): void {
+  if (!metadata.name || isLabel1123(metadata.name).length) return;
+  metadata.labels ??= {};
+  metadata.labels[nameLabel] = metadata.name;
+}
+
+/** All on one path, without an index. */
+function finalizerErrors(finalizers: readonly string[] | undefined): FieldError[] {
+  const path = 'spec.finalizers';
+  const errors: FieldError[] = [];
+  for (const finalizer of finalizers ?? []) {
+    for (const problem of isQualifiedName(finalizer)) errors.push(invalid(path, finalizer, problem));
+    if (!finalizer.includes('/') && !standardFinalizers.has(finalizer))
+      errors.push(
+        invalid(
+          path,
+          finalizer,
+          'name is neither a standard finalizer name nor is it fully qualified',
+        ),
+      );
+  }
+  return errors;
+}
 
 export const namespace = defineKind<Namespace>({
   kind: 'Namespace',
@@ -14,7 +44,15 @@ export const namespace = defineKind<Namespace>({
   subresources: [{ name: 'finalize', verbs: ['update'] }, statusSubresource],
   deleteReturnsObject: true,
 
+  // Runs on every write, also of the status and the finalizers.
+  defaults(namespace) {
+    labelWithName(namespace);
+    namespace.status = { ...namespace.status, phase: namespace.status?.phase || 'Active' };
+  },
+
   prepareForCreate(namespace) {
+    // Only now is a generated name known.
+    labelWithName(namespace);
     namespace.status = { phase: 'Active' };
     const finalizers = namespace.spec?.finalizers ?? [];
     namespace.spec = {
@@ -26,5 +64,26 @@ export const namespace = defineKind<Namespace>({
     namespace.spec = { ...namespace.spec, finalizers: old.spec?.finalizers };
   },
 
+  validate: (namespace) => finalizerErrors(namespace.spec?.finalizers),
+
+  validateStatusUpdate({ metadata, status }) {
+    const phase = status?.phase ?? '';
+    if (!metadata.deletionTimestamp && phase !== 'Active')
+      return [invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty")];
+    if (metadata.deletionTimestamp && phase !== 'Terminating')
+      return [invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")];
+    return [];
+  },
+
   selectableFields: { 'status.phase': (namespace) => namespace.status?.phase ?? '' },
+  columns: [
+    nameColumn,
+    { name: 'Status', description: 'Active, or Terminating while the contents are deleted.' },
+    ageColumn,
+  ],
+  cells: (namespace, nowMs) => [
+    namespace.metadata.name,
+    namespace.status?.phase ?? '',
+    ageCell(namespace, nowMs),
+  ],
 });

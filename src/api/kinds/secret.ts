@@ -1,7 +1,59 @@
 /** Secret: small pieces of data that should not be seen. */
+import { type FieldError, invalid, key, required, tooLong } from '../fielderror.ts';
 import type { Secret } from '../generated/types.ts';
+import { cannotUnmarshal } from '../goformat.ts';
+import { JsonError, readJsonText } from '../json.ts';
 import { defineKind } from '../kind.ts';
-import { setKey } from '../object.ts';
+import { isJsonObject, setKey } from '../object.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { base64Bytes, dataBytes, dataBytesMax, dataKeyErrors, immutableErrors } from './configdata.ts';
+import { tlsPairProblem } from './tlspem.ts';
+
+const accountAnnotation = 'kubernetes.io/service-account.name';
+
+/** What a type asks of its secrets. Types that are not listed are free text and ask nothing. */
+const typeRules: Readonly<Record<string, (secret: Secret) => FieldError[]>> = {
+  'kubernetes.io/service-account-token': (secret) =>
+    secret.metadata.annotations?.[accountAnnotation]
+      ? []
+      : [required(key('metadata.annotations', accountAnnotation))],
+  'kubernetes.io/dockercfg': (secret) => jsonErrors(secret, '.dockercfg'),
+  'kubernetes.io/dockerconfigjson': (secret) => jsonErrors(secret, '.dockerconfigjson'),
+  'kubernetes.io/basic-auth': (secret) => {
+    const missing = missingErrors(secret, 'username', 'password');
+    return missing.length === 2 ? missing : [];
+  },
+  'kubernetes.io/ssh-auth': (secret) =>
+    dataOf(secret, 'ssh-privatekey') ? [] : [required(key('data', 'ssh-privatekey'))],
+  'kubernetes.io/tls': (secret) => missingErrors(secret, 'tls.crt', 'tls.key'),
+};
+
+const dataOf = (secret: Secret, name: string): string | undefined =>
+  secret.data && Object.hasOwn(secret.data, name) ? secret.data[name] : undefined;
+
+const textOf = (secret: Secret, name: string): string =>
+  Buffer.from(dataOf(secret, name) ?? '', 'base64').toString('utf8');
+
+const missingErrors = (secret: Secret, ...names: string[]): FieldError[] =>
+  names.filter((name) => dataOf(secret, name) === undefined).map((name) => required(key('data', name)));
+
+/** A registry configuration is a JSON object. What is wrong is said without repeating the secret. */
+function jsonErrors(secret: Secret, name: string): FieldError[] {
+  if (dataOf(secret, name) === undefined) return [required(key('data', name))];
+  const problem = jsonProblem(textOf(secret, name));
+  return problem ? [invalid(key('data', name), '<secret contents redacted>', problem)] : [];
+}
+
+function jsonProblem(text: string): string | undefined {
+  try {
+    const { value } = readJsonText(text);
+    if (isJsonObject(value) || value === null) return undefined;
+    return cannotUnmarshal(value, 'value of type map[string]interface {}');
+  } catch (error) {
+    if (error instanceof JsonError) return error.message;
+    throw error;
+  }
+}
 
 export const secret = defineKind<Secret>({
   kind: 'Secret',
@@ -11,13 +63,48 @@ export const secret = defineKind<Secret>({
 
   // stringData is a way to write data without base64; it is never stored.
   defaults(secret) {
-    secret.type ||= 'Opaque';
-    for (const [key, text] of Object.entries(secret.stringData ?? {})) {
+    for (const [name, text] of Object.entries(secret.stringData ?? {})) {
       secret.data ??= {};
-      setKey(secret.data, key, Buffer.from(text, 'utf8').toString('base64'));
+      setKey(secret.data, name, Buffer.from(text, 'utf8').toString('base64'));
     }
     delete secret.stringData;
   },
+  prepareForCreate(secret) {
+    secret.type ||= 'Opaque';
+  },
+  prepareForUpdate(secret, old) {
+    secret.type ||= old.type;
+  },
+
+  validate(secret) {
+    const errors = dataKeyErrors(secret.data, 'data');
+    if (dataBytes(secret.data, base64Bytes) > dataBytesMax) errors.push(tooLong('data', dataBytesMax));
+    const type = secret.type ?? '';
+    if (Object.hasOwn(typeRules, type)) errors.push(...typeRules[type]!(secret));
+    return errors;
+  },
+  validateUpdate(secret, old) {
+    const errors = immutableErrors(secret, old, ['data']);
+    if (secret.type !== old.type) errors.unshift(invalid('type', secret.type ?? '', 'field is immutable'));
+    return errors;
+  },
+  warnings(secret) {
+    if (secret.type !== 'kubernetes.io/tls') return [];
+    const problem = tlsPairProblem(textOf(secret, 'tls.crt'), textOf(secret, 'tls.key'));
+    return problem ? [problem] : [];
+  },
 
   selectableFields: { type: (secret) => secret.type ?? '' },
+  columns: [
+    nameColumn,
+    { name: 'Type', description: 'What the secret is for.' },
+    { name: 'Data', description: 'Number of keys.' },
+    ageColumn,
+  ],
+  cells: (secret, nowMs) => [
+    secret.metadata.name,
+    secret.type ?? '',
+    Object.keys(secret.data ?? {}).length,
+    ageCell(secret, nowMs),
+  ],
 });

@@ -1,6 +1,12 @@
-/** ServiceAccount: who the processes in a pod are. */
+/** ServiceAccount: who a pod is when it talks to the API. */
 import type { ServiceAccount } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
+
+/** Secrets of an account are in its namespace, so a name says it all; whatever else was sent is dropped. */
+function cutSecrets(account: ServiceAccount): void {
+  account.secrets = account.secrets?.map(({ name }) => ({ name }));
+}
 
 export const serviceAccount = defineKind<ServiceAccount>({
   kind: 'ServiceAccount',
@@ -9,4 +15,10 @@ export const serviceAccount = defineKind<ServiceAccount>({
   shortNames: ['sa'],
   namespaced: true,
   deleteReturnsObject: true,
+
+  prepareForCreate: cutSecrets,
+  prepareForUpdate: cutSecrets,
+
+  columns: [nameColumn, ageColumn],
+  cells: (account, nowMs) => [account.metadata.name, ageCell(account, nowMs)],
 });
