@@ -4,7 +4,7 @@ import { forbidden } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import type { Registry } from './registry.ts';
 import { filterOf, type Selection } from './selection.ts';
-import { parseVersion } from './version.ts';
+import { awaitVersion, parseVersion } from './version.ts';
 import { Watcher, type WatchSink, type WatchStart } from './watcher.ts';
 
 export interface WatchQuery extends Selection {
@@ -34,25 +34,29 @@ export async function watch(
   const version = parseVersion(query.resourceVersion, 'watch');
   const { view } = registry;
   const collection = view.collection(kind.resource);
-  if (query.sendInitialEvents && version) await view.reached(version);
+  if (query.sendInitialEvents && version) await awaitVersion(view, version);
   else if (!version) await view.caughtUp();
   const stateRevision = view.revision;
   const now = (): WatchStart => ({
     state: collection.select(filter).entries,
     position: collection.endNumber,
   });
+  const following = (revision: number): WatchStart => ({
+    state: undefined,
+    position: collection.numberAfter(revision),
+    after: revision,
+  });
 
   let begin: WatchStart;
   if (query.sendInitialEvents === true) begin = now();
-  else if (query.sendInitialEvents === false)
-    begin = { state: undefined, position: version ? collection.numberAfter(version) : collection.endNumber };
+  else if (query.sendInitialEvents === false) begin = following(version || stateRevision);
   else if (version === 0 || (version === undefined && byDefault === 'state')) begin = now();
   else if (version === undefined)
     begin = {
       state: collection.select(filter, { revision: view.compacted }).entries,
       position: collection.startNumber,
     };
-  else begin = { state: undefined, position: collection.numberAfter(version) };
+  else begin = following(version);
   if (version && begin.state === undefined && version < view.compacted)
     throw watchExpired(version, view.compacted);
 

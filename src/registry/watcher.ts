@@ -15,6 +15,8 @@ import type { Notice } from './watchevent.ts';
 
 /** Notices handed over in one go before other work gets a turn. */
 const sliceMax = 500;
+/** Bytes of documents handed over in one go; a watcher that does not read holds no more than this and one object. */
+const sliceBytesMax = 1024 * 1024;
 
 export interface WatchSink {
   /** Takes notices; false means: no more until resume(). */
@@ -23,6 +25,8 @@ export interface WatchSink {
   stateSent(): void;
   /** History has moved past this watcher; it is closed. */
   expired(): void;
+  /** A notice could not be made or taken; the watcher is closed. Without this the failure is its collection's. */
+  failed?(error: unknown): void;
 }
 
 export interface WatchStart {
@@ -30,12 +34,15 @@ export interface WatchStart {
   readonly state: readonly Entry[] | undefined;
   /** Number of the first event to tell of. */
   readonly position: number;
+  /** Events up to this revision are not told of: a watch may begin at a version that is still to come. */
+  readonly after?: number;
 }
 
 export class Watcher {
   #state: readonly Entry[] | undefined;
   #stateIndex = 0;
   #position: number;
+  readonly #after: number;
   #paused = false;
   #closed = false;
   #pumping = false;
@@ -50,6 +57,7 @@ export class Watcher {
   ) {
     this.#state = start.state;
     this.#position = start.position;
+    this.#after = start.after ?? 0;
     this.#sink = sink;
     collection.add(this);
   }
@@ -76,6 +84,10 @@ export class Watcher {
     try {
       if (this.#state) this.#pumpState();
       if (!this.#state) this.#pumpEvents();
+    } catch (error) {
+      this.close();
+      if (!this.#sink.failed) throw error;
+      this.#sink.failed(error);
     } finally {
       this.#pumping = false;
     }
@@ -83,10 +95,16 @@ export class Watcher {
 
   #pumpState(): void {
     while (!this.#paused && !this.#closed && !this.#scheduled) {
-      const part = this.#state!.slice(this.#stateIndex, this.#stateIndex + sliceMax);
-      this.#stateIndex += part.length;
-      if (part.length) this.#send(part.map((entry) => ({ type: 'ADDED', entry, event: undefined })));
-      if (this.#stateIndex >= this.#state!.length) {
+      const state = this.#state!;
+      const end = Math.min(state.length, this.#stateIndex + sliceMax);
+      const notices: Notice[] = [];
+      for (let bytes = 0; this.#stateIndex < end && bytes < sliceBytesMax; this.#stateIndex++) {
+        const entry = state[this.#stateIndex]!;
+        notices.push({ type: 'ADDED', entry, event: undefined });
+        bytes += entry.length;
+      }
+      if (notices.length) this.#send(notices);
+      if (this.#stateIndex >= state.length) {
         this.#state = undefined;
         if (!this.#closed) this.#sink.stateSent();
         return;
@@ -104,9 +122,12 @@ export class Watcher {
       }
       const end = Math.min(this.collection.endNumber, this.#position + sliceMax);
       const notices: Notice[] = [];
-      for (; this.#position < end; this.#position++) {
-        const notice = this.collection.event(this.#position)!.seenThrough(this.filter);
-        if (notice) notices.push(notice);
+      for (let bytes = 0; this.#position < end && bytes < sliceBytesMax; this.#position++) {
+        const event = this.collection.event(this.#position)!;
+        const notice = event.revision > this.#after ? event.seenThrough(this.filter) : undefined;
+        if (!notice) continue;
+        notices.push(notice);
+        bytes += notice.entry.length;
       }
       if (notices.length) this.#send(notices);
       if (this.#position < this.collection.endNumber) this.#goOnLater();

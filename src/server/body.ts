@@ -47,10 +47,12 @@ export type BodyFormat = 'json' | 'yaml' | 'protobuf';
 const protobufType = 'application/vnd.kubernetes.protobuf';
 const yamlTypes = new Set(['application/yaml', 'text/yaml', 'application/x-yaml']);
 
+/** The type of a Content-Type header, without its parameters. */
+export const mediaType = (header = ''): string => header.replace(/;.*$/s, '').trim().toLowerCase();
+
 /** The contract takes any media type: what is neither YAML nor protobuf is read as JSON. */
 export function bodyFormat(contentType: string | undefined): BodyFormat {
-  const type = contentType?.split(';', 1)[0]!.trim().toLowerCase();
-  if (!type) return 'json';
+  const type = mediaType(contentType);
   if (type === protobufType) return 'protobuf';
   return yamlTypes.has(type) ? 'yaml' : 'json';
 }

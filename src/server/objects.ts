@@ -21,7 +21,7 @@ import type { Registry, WriteOptions } from '../registry/registry.ts';
 import { filterOf } from '../registry/selection.ts';
 import { update } from '../registry/update.ts';
 import { answerValue } from './answer.ts';
-import { type BodyLimits, bodyFormat, parseBody, readBody, readJsonInput } from './body.ts';
+import { type BodyLimits, bodyFormat, mediaType, parseBody, readBody, readJsonInput } from './body.ts';
 import type { RequestContext } from './context.ts';
 import { answerEntry, answerList } from './presentation.ts';
 import type { ResourceInfo } from './requestinfo.ts';
@@ -106,8 +106,8 @@ const patchTypes: Record<string, PatchType> = {
 };
 
 export async function patchBody(serving: Serving, context: RequestContext): Promise<Patch> {
-  const mediaType = context.request.headers['content-type']?.split(';', 1)[0]!.trim().toLowerCase() ?? '';
-  const type = Object.hasOwn(patchTypes, mediaType) ? patchTypes[mediaType]! : undefined;
+  const sent = mediaType(context.request.headers['content-type']);
+  const type = Object.hasOwn(patchTypes, sent) ? patchTypes[sent]! : undefined;
   if (!type) throw unsupportedMediaType();
   const bytes = await readBody(context.request, serving.limits);
   try {

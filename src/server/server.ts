@@ -2,9 +2,9 @@
  * The HTTP server. Every request goes the same way, in `#handle`, top to bottom:
  * local door → request info → (authentication, authorization: the secure door) → routing → handler → answer.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { badRequest, requestTimeout, StatusError, unavailable } from '../api/errors.ts';
+import { badRequest, methodNotAllowed, requestTimeout, StatusError, unavailable } from '../api/errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { StoreUnavailableError } from '../store/store.ts';
@@ -27,6 +27,10 @@ const headersTimeoutMs = 30_000;
 const requestMaxMs = 60_000;
 /** When closing, requests under way get this long. */
 const drainMaxMs = 10_000;
+/** When closing, clients get this long to take their last answer and let go of the connection. */
+const partingMs = 100;
+/** A client that was refused gets this long to read why; it may still be sending. */
+const lingerMs = 1_000;
 
 /** Whoever comes through the local door. */
 const localUser: User = { name: 'system:unsecured', groups: ['system:masters', 'system:authenticated'] };
@@ -47,13 +51,22 @@ export class ApiServer {
   readonly #router: Router;
   readonly #watching: Watching;
   readonly #underWay = new Set<Promise<void>>();
+  /** Connections that are no longer HTTP's: nobody else would close them. */
+  readonly #detached = new Set<Socket>();
+  /** The newest request of each connection, to be answered before what follows it is refused. */
+  readonly #newest = new WeakMap<Socket, ServerResponse>();
   #closing = false;
 
   constructor(
     registry: Registry,
     private readonly options: ServerOptions,
   ) {
-    this.#watching = { registry, watchDefault: options.watchDefault, streams: new Set() };
+    this.#watching = {
+      registry,
+      watchDefault: options.watchDefault,
+      streams: new Set(),
+      report: options.report,
+    };
     this.#router = new Router(
       { registry, limits: options.limits, createStatus: options.createStatus },
       this.#watching,
@@ -65,15 +78,29 @@ export class ApiServer {
         keepAliveTimeout: keepAliveMs,
         headersTimeout: headersTimeoutMs,
         requestTimeout: 0,
+        // A request without one is refused like every other that is not local: with a Status.
+        requireHostHeader: false,
         noDelay: true,
       },
       (request, response) => this.#track(this.#handle(request, response)),
     );
-    this.#server.on('upgrade', (request, socket, head) =>
-      this.#track(this.#upgrade(request, socket as Socket, head)),
+    this.#server.on('checkExpectation', (request, response) =>
+      answerError(
+        noContext(request, response),
+        new StatusError(417, undefined, 'the server cannot meet the expectation of the request'),
+        options.report,
+      ),
     );
+    this.#server.on('upgrade', (request, socket, head) => {
+      this.#detach(socket as Socket);
+      this.#track(this.#upgrade(request, socket as Socket, head));
+    });
+    this.#server.on('connect', (_request, socket) => {
+      this.#detach(socket as Socket);
+      refuse(socket as Socket, methodNotAllowed());
+    });
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-      refuseConnection(error, socket as Socket),
+      this.#refuseConnection(error, socket as Socket),
     );
   }
 
@@ -102,7 +129,10 @@ export class ApiServer {
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, drainMaxMs).unref());
     await Promise.race([Promise.allSettled(this.#underWay), deadline]);
     this.#server.closeIdleConnections();
-    const forced = setTimeout(() => this.#server.closeAllConnections(), 100);
+    const forced = setTimeout(() => {
+      this.#server.closeAllConnections();
+      for (const socket of this.#detached) socket.destroy();
+    }, partingMs);
     await closed;
     clearTimeout(forced);
   }
@@ -112,8 +142,15 @@ export class ApiServer {
     void work.finally(() => this.#underWay.delete(work));
   }
 
+  #detach(socket: Socket): void {
+    this.#detached.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#detached.delete(socket));
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let context: RequestContext | undefined;
+    this.#newest.set(request.socket, response);
     try {
       const info = this.#requestInfo(request);
       context = new RequestContext(request, response, info, localUser);
@@ -121,13 +158,7 @@ export class ApiServer {
       if (this.#closing) throw unavailable('the server is shutting down');
       await this.#withinTime(context);
     } catch (error) {
-      context ??= new RequestContext(
-        request,
-        response,
-        { method: request.method!, path: '', queryText: '', resource: undefined },
-        localUser,
-      );
-      answerError(context, asStatus(error), this.options.report);
+      answerError(context ?? noContext(request, response), asStatus(error), this.options.report);
     }
   }
 
@@ -165,7 +196,6 @@ export class ApiServer {
   }
 
   async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    socket.on('error', () => socket.destroy());
     try {
       const context = new RequestContext(request, undefined as never, this.#requestInfo(request), localUser);
       checkLocal(request);
@@ -173,7 +203,9 @@ export class ApiServer {
       const target = this.#router.watchTarget(context);
       if (request.headers.upgrade?.toLowerCase() !== 'websocket' || !target)
         throw badRequest('this path does not take an upgrade of the connection');
-      await watchOverWebSocket(this.#watching, context, target.kind, target.info, socket, head);
+      await watchOverWebSocket(this.#watching, context, target.kind, target.info, socket, head, (error) =>
+        refuse(socket, error),
+      );
     } catch (error) {
       const known = asStatus(error);
       if (!(known instanceof StatusError)) this.options.report(known as Error);
@@ -183,13 +215,29 @@ export class ApiServer {
       );
     }
   }
+
+  /** What is not even HTTP, or is too much of it, gets a Status all the same, once those before it have theirs. */
+  #refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+    const newest = this.#newest.get(socket);
+    if (newest?.req.complete && !newest.writableFinished && !newest.destroyed)
+      newest.once('close', () => refuseConnection(error, socket));
+    else refuseConnection(error, socket);
+  }
 }
+
+/** For answers to what could not be understood. */
+const noContext = (request: IncomingMessage, response: ServerResponse): RequestContext =>
+  new RequestContext(
+    request,
+    response,
+    { method: request.method!, path: '', queryText: '', resource: undefined },
+    localUser,
+  );
 
 /** A store that has stopped working is not the client's fault. */
 const asStatus = (error: unknown): unknown =>
   error instanceof StoreUnavailableError ? unavailable(error.message) : error;
 
-/** What is not even HTTP, or is too much of it, gets a Status all the same. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -202,12 +250,16 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     );
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return refuse(socket, new StatusError(408, 'Timeout', 'the request took too long to arrive'));
+  if (error.code === 'HPE_INVALID_EOF_STATE')
+    return refuse(socket, badRequest('the request ended before its body did'));
   refuse(socket, badRequest('the request is not valid HTTP'));
 }
 
 function refuse(socket: Socket, { status }: StatusError): void {
   const body = `${JSON.stringify(status)}\n`;
   socket.end(
-    `HTTP/1.1 ${status.code} ${status.reason ?? 'Error'}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  socket.resume();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }

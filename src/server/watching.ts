@@ -1,6 +1,6 @@
 /** Watching: the watch verb over HTTP and over WebSockets. */
 import type { Socket } from 'node:net';
-import { StatusError } from '../api/errors.ts';
+import { badRequest, StatusError } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../registry/watch.ts';
@@ -20,6 +20,8 @@ export interface Watching {
   readonly watchDefault: WatchDefault;
   /** Streams that are open, to be ended when the server closes. */
   readonly streams: Set<WatchStream>;
+  /** Told of failures that are the server's own. */
+  readonly report: (error: Error) => void;
 }
 
 /** Checks the request and opens the watch; errors from here are ordinary answers. */
@@ -46,6 +48,7 @@ async function prepare(
     markInitialState: sendInitialEvents === true && query.flag('allowWatchBookmarks'),
     timeoutMs: Math.min(wishMs, timeoutMaxMs),
     nowMs: watching.registry.chance.nowMs,
+    report: watching.report,
   });
   let open: OpenWatch | StatusError;
   try {
@@ -119,6 +122,7 @@ export async function watchOverWebSocket(
   info: ResourceInfo,
   socket: Socket,
   head: Buffer,
+  refuse: (error: StatusError) => void,
 ): Promise<void> {
   const { WebSocketServer } = await import('ws');
   let send: Outlet = { write: () => true, end: () => undefined };
@@ -130,6 +134,7 @@ export async function watchOverWebSocket(
     maxPayload: 64 * 1024,
     handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith(bearerProtocol)) ?? false,
   });
+  server.on('wsClientError', (error) => refuse(badRequest(error.message)));
   server.handleUpgrade(context.request, socket, head, (webSocket) => {
     send = {
       write: (lines) => {

@@ -2,7 +2,7 @@
  * Watch streams: a watcher's notices as lines of JSON, over HTTP or a WebSocket. One line per event, sent as soon
  * as it is known; bookmarks for clients that want them; an end after the time the client or the server chose.
  */
-import { type Status, watchExpired } from '../api/errors.ts';
+import { internal, type Status, watchExpired } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import {
   type ColumnDefinition,
@@ -37,6 +37,8 @@ export interface StreamOptions {
   readonly markInitialState: boolean;
   readonly timeoutMs: number;
   readonly nowMs: () => number;
+  /** Told of failures that are the server's own. */
+  readonly report: (error: Error) => void;
 }
 
 export class WatchStream {
@@ -71,6 +73,10 @@ export class WatchStream {
         if (markInitialState) this.outlet.write([this.#bookmarkLine(open.stateRevision, true)]);
       },
       expired: () => this.#fail(watchExpired(this.view.compacted, this.view.compacted).status),
+      failed: (error) => {
+        this.options.report(error as Error);
+        this.#fail(internal('the server could not tell of a change').status);
+      },
     });
     if (this.#ended) this.#watcher.close();
   }

@@ -354,7 +354,7 @@ function unavailable(folder: string, error: unknown): StoreUnavailableError {
     if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
       return `the data folder ${folder} cannot be read and written (${code})`;
     }
-    if (/MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH|PANIC)/.test(message)) {
+    if (/MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH|PANIC|BAD_TXN)/.test(message)) {
       return `the data file in ${folder} is damaged: ${message}`;
     }
     return `the data folder ${folder} cannot be used: ${message}`;

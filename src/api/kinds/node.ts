@@ -1,6 +1,96 @@
 /** Node: a machine that runs pods. */
-import type { Node } from '../generated/types.ts';
+import { badRequest } from '../errors.ts';
+import { child, duplicate, type FieldError, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
+import type { Node, NodeAddress, NodeStatus, Taint } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
+import { isCIDR, isLabelValue, isQualifiedName, parseCIDR } from '../names.ts';
+import { ageCell, ageColumn, nameColumn, orNone } from './columns.ts';
+import { resourceValueErrors, roundResources } from './resourcename.ts';
+
+const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+const notReadyTaint: Readonly<Taint> = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+const rolePrefix = 'node-role.kubernetes.io/';
+const roleLabel = 'kubernetes.io/role';
+
+/** What makes two taints the same. Effects have no line breaks in them, so the two parts cannot blur. */
+const taintId = ({ key = '', effect = '' }: Taint): string => `${effect}\n${key}`;
+
+/** Kubernetes checks taints below the metadata, where they once were. */
+function taintErrors(taints: readonly Taint[] = []): FieldError[] {
+  const errors: FieldError[] = [];
+  const seen = new Set<string>();
+  for (const [i, taint] of taints.entries()) {
+    const path = index('metadata.taints', i);
+    const { key = '', value = '', effect = '', timeAdded = null } = taint;
+    for (const problem of isQualifiedName(key)) errors.push(invalid(child(path, 'key'), key, problem));
+    const valueProblems = isLabelValue(value);
+    if (valueProblems.length) errors.push(invalid(child(path, 'value'), value, valueProblems.join(';')));
+    if (!effect) errors.push(required(child(path, 'effect')));
+    else if (!effects.includes(effect)) errors.push(notSupported(child(path, 'effect'), effect, effects));
+    if (seen.has(taintId(taint))) {
+      const found = duplicate(path, { Key: key, Value: value, Effect: effect, TimeAdded: timeAdded });
+      errors.push({ ...found, message: `${found.message}: taints must be unique by key and effect pair` });
+    }
+    seen.add(taintId(taint));
+  }
+  return errors;
+}
+
+function podRangeErrors(ranges: readonly string[] = []): FieldError[] {
+  const path = 'spec.podCIDRs';
+  const errors = ranges.flatMap((range, i) =>
+    isCIDR(range).map((problem) => invalid(index(path, i), range, problem)),
+  );
+  const families = ranges.map((range) => parseCIDR(range)?.family);
+  if (new Set(families).size < families.length || ranges.length > 2)
+    errors.push(invalid(path, ranges, 'may specify no more than one CIDR for each IP family'));
+  return errors;
+}
+
+/** The path goes on with a dot, although it names a key. */
+function resourceErrors(status: NodeStatus = {}): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const list of ['capacity', 'allocatable'] as const)
+    for (const [name, quantity] of Object.entries(status[list] ?? {}))
+      errors.push(...resourceValueErrors(name, quantity, `status.${list}.${name}`));
+  return errors;
+}
+
+function addressErrors(addresses: readonly NodeAddress[] = []): FieldError[] {
+  const errors: FieldError[] = [];
+  const seen = new Set<string>();
+  for (const [i, { type = '', address = '' }] of addresses.entries()) {
+    const shown = { Type: type, Address: address };
+    const id = JSON.stringify(shown);
+    if (seen.has(id)) errors.push(duplicate(index('status.addresses', i), shown));
+    seen.add(id);
+  }
+  return errors;
+}
+
+const sameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((item, i) => item === b[i]);
+
+function statusText({ status, spec }: Node): string {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const text = ready ? (ready.status === 'True' ? 'Ready' : 'NotReady') : 'Unknown';
+  return spec?.unschedulable ? `${text},SchedulingDisabled` : text;
+}
+
+function rolesText({ metadata }: Node): string {
+  const roles = new Set<string>();
+  for (const [name, value] of Object.entries(metadata.labels ?? {})) {
+    if (name.startsWith(rolePrefix)) roles.add(name.slice(rolePrefix.length));
+    else if (name === roleLabel) roles.add(value);
+  }
+  roles.delete('');
+  return orNone([...roles].sort().join(','));
+}
+
+const addressText = ({ status }: Node, wanted: string): string =>
+  orNone(status?.addresses?.find(({ type }) => type === wanted)?.address);
+
+const orUnknown = (text: string | undefined): string => text || '<unknown>';
 
 export const node = defineKind<Node>({
   kind: 'Node',
@@ -11,5 +101,79 @@ export const node = defineKind<Node>({
   subresources: [statusSubresource],
   keepStatusOnCreate: true,
 
+  defaults({ spec, status }) {
+    if (spec?.podCIDR && spec.podCIDRs?.length && spec.podCIDR !== spec.podCIDRs[0])
+      throw badRequest(
+        'Node in version "v1" cannot be handled as a Node: conversion Error: v1.PodCIDR and v1.CIDRs[0] do not match',
+      );
+    if (spec?.podCIDR) spec.podCIDRs ??= [spec.podCIDR];
+    if (spec?.podCIDRs?.length) spec.podCIDR = spec.podCIDRs[0];
+    if (status) {
+      roundResources(status.capacity);
+      status.allocatable ??= status.capacity && { ...status.capacity };
+      roundResources(status.allocatable);
+    }
+  },
+
+  prepareForCreate(node) {
+    // A new node takes no pods until it is known to be ready.
+    const taints = node.spec?.taints ?? [];
+    if (!taints.some((taint) => taintId(taint) === taintId(notReadyTaint)))
+      node.spec = { ...node.spec, taints: [...taints, { ...notReadyTaint }] };
+  },
+
+  validate: ({ spec, status }) => [
+    ...taintErrors(spec?.taints),
+    ...resourceErrors(status),
+    ...podRangeErrors(spec?.podCIDRs),
+  ],
+  validateUpdate(node, old) {
+    const errors: FieldError[] = [];
+    const oldRanges = old.spec?.podCIDRs ?? [];
+    if (oldRanges.length && !sameList(node.spec?.podCIDRs ?? [], oldRanges))
+      errors.push(
+        forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'),
+      );
+    if (old.spec?.providerID && node.spec?.providerID !== old.spec.providerID)
+      errors.push(
+        forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'),
+      );
+    if ((node.spec?.externalID ?? '') !== (old.spec?.externalID ?? ''))
+      errors.push(forbidden('spec.externalID', 'may not be updated'));
+    return errors;
+  },
+  validateStatusUpdate: ({ status }) => [...resourceErrors(status), ...addressErrors(status?.addresses)],
+
+  warnings: ({ spec }) =>
+    spec?.externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : [],
+
   selectableFields: { 'spec.unschedulable': (node) => String(node.spec?.unschedulable ?? false) },
+  columns: [
+    nameColumn,
+    { name: 'Status', description: 'Whether the node is ready, and takes new pods.' },
+    { name: 'Roles', description: 'What the node is for.' },
+    ageColumn,
+    { name: 'Version', description: 'Version of the node agent.' },
+    { name: 'Internal-IP', description: 'First address inside the cluster.', wide: true },
+    { name: 'External-IP', description: 'First address outside the cluster.', wide: true },
+    { name: 'OS-Image', description: 'Operating system.', wide: true },
+    { name: 'Kernel-Version', description: 'Kernel of the operating system.', wide: true },
+    { name: 'Container-Runtime', description: 'What runs the containers.', wide: true },
+  ],
+  cells(node, nowMs) {
+    const info = node.status?.nodeInfo;
+    const architecture = info?.architecture ? ` (${info.architecture})` : '';
+    return [
+      node.metadata.name,
+      statusText(node),
+      rolesText(node),
+      ageCell(node, nowMs),
+      info?.kubeletVersion ?? '',
+      addressText(node, 'InternalIP'),
+      addressText(node, 'ExternalIP'),
+      orUnknown(info?.osImage),
+      orUnknown(info?.kernelVersion) + architecture,
+      orUnknown(info?.containerRuntimeVersion),
+    ];
+  },
 });

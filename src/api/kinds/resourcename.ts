@@ -43,7 +43,7 @@ const quotaNames = new Set([
 
 export const isHugePages = (name: string): boolean => name.startsWith(hugePagesPrefix);
 
-const isStandardQuota = (name: string): boolean =>
+export const isStandardQuota = (name: string): boolean =>
   quotaNames.has(name) || isHugePages(name) || name.startsWith(quotaRequestsPrefix + hugePagesPrefix);
 
 const isStandard = (name: string): boolean => name === 'storage' || isStandardQuota(name);

@@ -1,6 +1,28 @@
 /** ResourceQuota: limits what one namespace may use in all. */
-import type { ResourceQuota } from '../generated/types.ts';
+import { invalid } from '../fielderror.ts';
+import type { ResourceQuota, ResourceQuotaStatus } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
+import { compareQuantities, parseQuantity } from '../quantity.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { scopeErrors, scopeSelectorErrors } from './quotascope.ts';
+import { resourceListErrors, roundResources } from './resourcename.ts';
+
+const limitsPrefix = 'limits.';
+/** Resources that can be counted both as requested and as limited. */
+const requestable = ['cpu', 'memory', 'ephemeral-storage'];
+
+const sameSet = (a: readonly string[] = [], b: readonly string[] = []): boolean => {
+  const [left, right] = [new Set(a), new Set(b)];
+  return left.size === right.size && [...left].every((item) => right.has(item));
+};
+
+/** `name: used/hard` of the resources that a column is for. */
+function usageText({ hard = {}, used = {} }: ResourceQuotaStatus, shown: (name: string) => boolean): string {
+  const names = Object.keys(hard).filter(shown).sort();
+  return names
+    .map((name) => `${name}: ${Object.hasOwn(used, name) ? used[name] : '0'}/${hard[name]}`)
+    .join(', ');
+}
 
 export const resourceQuota = defineKind<ResourceQuota>({
   kind: 'ResourceQuota',
@@ -10,4 +32,48 @@ export const resourceQuota = defineKind<ResourceQuota>({
   namespaced: true,
   subresources: [statusSubresource],
   deleteReturnsObject: true,
+
+  defaults({ spec, status }) {
+    roundResources(spec?.hard);
+    roundResources(status?.hard);
+    roundResources(status?.used);
+  },
+
+  validate: ({ spec = {} }) => [
+    ...resourceListErrors(spec.hard, 'spec.hard', 'quota'),
+    ...scopeErrors(spec, 'spec.scopes'),
+    ...scopeSelectorErrors(spec, 'spec.scopeSelector'),
+  ],
+  validateUpdate: ({ spec }, old) =>
+    sameSet(spec?.scopes, old.spec?.scopes)
+      ? []
+      : [invalid('spec.scopes', spec?.scopes ?? null, 'field is immutable')],
+  validateStatusUpdate: ({ status }) => [
+    ...resourceListErrors(status?.hard, 'status.hard', 'quota'),
+    ...resourceListErrors(status?.used, 'status.used', 'quota'),
+  ],
+
+  warnings({ spec }) {
+    const hard = spec?.hard ?? {};
+    return requestable.flatMap((name) => {
+      const request = hard[`requests.${name}`];
+      const limit = hard[`limits.${name}`];
+      if (request === undefined || limit === undefined) return [];
+      if (compareQuantities(parseQuantity(request), parseQuantity(limit)) <= 0) return [];
+      return [`ResourceQuota requests.${name} (${request}) should be less than limits.${name} (${limit})`];
+    });
+  },
+
+  columns: [
+    nameColumn,
+    { name: 'Request', description: 'Used and allowed objects and requests.' },
+    { name: 'Limit', description: 'Used and allowed limits.' },
+    ageColumn,
+  ],
+  cells: (quota, nowMs) => [
+    quota.metadata.name,
+    usageText(quota.status ?? {}, (name) => !name.startsWith(limitsPrefix)),
+    usageText(quota.status ?? {}, (name) => name.startsWith(limitsPrefix)),
+    ageCell(quota, nowMs),
+  ],
 });

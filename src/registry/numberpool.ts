@@ -1,0 +1,78 @@
+/**
+ * Number pools: a range of whole numbers that are handed out one at a time. Addresses and ports are both such
+ * numbers. A number may have several holders (a service that is stored and the write that is just storing it, say);
+ * it is free when the last of them lets go.
+ */
+export class NumberPool {
+  readonly #holders = new Map<number, number>();
+  /** Where the part begins that is given out first; the numbers below are for those who ask for one by name. */
+  readonly #preferred: number;
+  /** How many numbers are held below `#preferred`. */
+  #heldBelow = 0;
+
+  /** `spared` of the lowest numbers are picked only when all others are held. */
+  constructor(
+    readonly first: number,
+    readonly last: number,
+    spared: number,
+  ) {
+    this.#preferred = first + Math.min(spared, last - first + 1);
+  }
+
+  has(number: number): boolean {
+    return number >= this.first && number <= this.last;
+  }
+
+  isFree(number: number): boolean {
+    return this.has(number) && !this.#holders.has(number);
+  }
+
+  /** Numbers outside the range are nobody's business here: objects may be older than the range. */
+  hold(number: number): void {
+    if (!this.has(number)) return;
+    const holders = this.#holders.get(number) ?? 0;
+    this.#holders.set(number, holders + 1);
+    if (holders === 0 && number < this.#preferred) this.#heldBelow++;
+  }
+
+  release(number: number): void {
+    const holders = this.#holders.get(number);
+    if (holders === undefined) return;
+    if (holders > 1) {
+      this.#holders.set(number, holders - 1);
+      return;
+    }
+    this.#holders.delete(number);
+    if (number < this.#preferred) this.#heldBelow--;
+  }
+
+  get heldCount(): number {
+    return this.#holders.size;
+  }
+
+  /** Any free number; undefined when there is none. */
+  pick(randomBelow: (bound: number) => number): number | undefined {
+    const heldAbove = this.#holders.size - this.#heldBelow;
+    return (
+      this.#pickBetween(this.#preferred, this.last, heldAbove, randomBelow) ??
+      this.#pickBetween(this.first, this.#preferred - 1, this.#heldBelow, randomBelow)
+    );
+  }
+
+  /** The first free number from a random place on, around the end and back. */
+  #pickBetween(
+    first: number,
+    last: number,
+    held: number,
+    randomBelow: (bound: number) => number,
+  ): number | undefined {
+    const size = last - first + 1;
+    if (held >= size) return undefined;
+    const start = randomBelow(size);
+    for (let i = 0; i < size; i++) {
+      const number = first + ((start + i) % size);
+      if (!this.#holders.has(number)) return number;
+    }
+    return undefined;
+  }
+}
