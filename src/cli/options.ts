@@ -77,7 +77,8 @@ function parse(args: readonly string[]) {
       },
     });
   } catch (error) {
-    throw new UsageError((error as Error).message.split('. ')[0]!);
+    // What follows the first sentence is advice, over several lines.
+    throw new UsageError((error as Error).message.split(/\.\s/)[0]!);
   }
 }
 

@@ -1,11 +1,13 @@
 /** Create: from a decoded object to a stored one. */
-import { alreadyExists, badRequest, generateNameExhausted, invalid, plain } from '../api/errors.ts';
+import { alreadyExists, badRequest, generateNameExhausted, plain } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
 import { admitted, mutate } from './admission.ts';
+import { allocated } from './allocation.ts';
 import { Entry } from './entry.ts';
 import type { Registry, WriteOptions } from './registry.ts';
+import { check, nameErrors } from './validation.ts';
 
 /** A generated name that is taken is tried anew this often. */
 const nameTriesMax = 8;
@@ -48,14 +50,22 @@ export async function create(
     dryRun: options.dryRun,
     afterwards: [],
   };
+  // Whether its namespace exists, and its name is free, may just have changed through another server.
+  await registry.view.caughtUp();
   await mutate(registry, request);
 
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
   if (generate) meta.name = generatedName(meta.generateName!, suffix(registry));
   prepare(kind, object, registry.now());
-  const errors = [...validateMeta(kind, meta), ...(kind.validate?.(object) ?? [])];
-  if (errors.length) throw invalid(kind, meta.name ?? '', errors);
+  const name = meta.name ?? '';
+  allocated(registry, request, () =>
+    check(kind, name, () => [
+      ...validateMeta(kind, meta),
+      ...nameErrors(kind, namespace, name),
+      ...(kind.validate?.(object) ?? []),
+    ]),
+  );
   if (kind.warnings) options.warnings.push(...kind.warnings(object, undefined));
   const entry = await admitted(registry, request, () =>
     insert(registry, kind, namespace, object, generate, options.dryRun),

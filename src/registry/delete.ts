@@ -33,6 +33,8 @@ export interface Deletion {
 const policies: readonly string[] = ['Foreground', 'Background', 'Orphan'];
 const collectorFinalizers: readonly string[] = ['orphan', 'foregroundDeletion'];
 const roundsMax = 1000;
+/** Longer grace periods are cut to a hundred years, before their end is later than a time can say. */
+const graceMaxSeconds = 100 * 365 * 24 * 3600;
 /** Deletes of a collection that are under way at once. */
 const collectionWidth = 64;
 
@@ -142,7 +144,7 @@ function mark(registry: Registry, kind: Kind, object: ApiObject, options: Delete
   }
   setCollectorFinalizers(kind, object, options);
   const grace = kind.gracePeriodSeconds?.(object, requestedGrace(options));
-  if (grace) markGraceful(object, grace, options, nowMs);
+  if (grace) markGraceful(object, Math.min(grace, graceMaxSeconds), options, nowMs);
   else if (grace === 0 || first || !meta.finalizers?.length) {
     meta.deletionTimestamp ??= formatTime(nowMs);
     meta.deletionGracePeriodSeconds = 0;

@@ -1,4 +1,7 @@
-/** IP allocation: the addresses of an IPv4 range, without the two that name the network and everybody in it. */
+/**
+ * IP allocation: the addresses of an IPv4 range, without the two that name the network and everybody in it. The
+ * first address is for one owner alone, the service that stands for the API server, whether that exists or not.
+ */
 import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../api/names.ts';
 import { NumberPool } from './numberpool.ts';
 
@@ -29,6 +32,7 @@ export class IPAllocator {
       Number(range.last) - 1,
       size <= sparedMin ? 0 : share,
     );
+    this.pool.hold(this.pool.first);
   }
 
   get first(): string {
@@ -42,11 +46,12 @@ export class IPAllocator {
   }
 
   /** Why an address cannot be had; undefined when it can. */
-  problemWith(ip: string): string | undefined {
+  problemWith(ip: string, owner = false): string | undefined {
     const number = this.numberOf(ip);
     if (number === undefined || !this.pool.has(number))
       return 'the provided network does not match the current range';
-    return this.pool.isFree(number) ? undefined : 'provided IP is already allocated';
+    const standing = owner && number === this.pool.first ? 1 : 0;
+    return this.pool.holdersOf(number) > standing ? 'provided IP is already allocated' : undefined;
   }
 }
 

@@ -4,15 +4,17 @@
  * out again on the new state, so a change without a precondition never fails on account of others.
  */
 import { normalized } from '../api/encode.ts';
-import { conflict, invalid, modified, plain } from '../api/errors.ts';
+import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { admitted } from './admission.ts';
+import { allocated } from './allocation.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import type { Registry, WriteOptions } from './registry.ts';
+import { check } from './validation.ts';
 
 /** Rounds lost to other writers before giving up; each lost round means that somebody else got on. */
 const roundsMax = 1000;
@@ -42,9 +44,6 @@ export async function modify(
     const object = change(current);
     const old = current.object();
     prepareUpdate(registry, kind, part, object, old, current);
-    const errors = updateErrors(kind, part, object, old);
-    if (errors.length) throw invalid(kind, name, errors);
-    if (part === 'main' && kind.warnings) warnings.push(...kind.warnings(object, old));
     const request = {
       operation: 'update' as const,
       kind,
@@ -56,6 +55,8 @@ export async function modify(
       dryRun: options.dryRun,
       afterwards: [],
     };
+    allocated(registry, request, () => check(kind, name, () => updateErrors(kind, part, object, old)));
+    if (part === 'main' && kind.warnings) warnings.push(...kind.warnings(object, old));
     const stored = await admitted(registry, request, () =>
       put(registry, kind, namespace, name, object, current, options),
     );

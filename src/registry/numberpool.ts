@@ -23,27 +23,22 @@ export class NumberPool {
     return number >= this.first && number <= this.last;
   }
 
-  isFree(number: number): boolean {
-    return this.has(number) && !this.#holders.has(number);
+  holdersOf(number: number): number {
+    return this.#holders.get(number) ?? 0;
   }
 
   /** Numbers outside the range are nobody's business here: objects may be older than the range. */
   hold(number: number): void {
     if (!this.has(number)) return;
-    const holders = this.#holders.get(number) ?? 0;
+    const holders = this.holdersOf(number);
     this.#holders.set(number, holders + 1);
     if (holders === 0 && number < this.#preferred) this.#heldBelow++;
   }
 
   release(number: number): void {
-    const holders = this.#holders.get(number);
-    if (holders === undefined) return;
-    if (holders > 1) {
-      this.#holders.set(number, holders - 1);
-      return;
-    }
-    this.#holders.delete(number);
-    if (number < this.#preferred) this.#heldBelow--;
+    const holders = this.holdersOf(number);
+    if (holders > 1) this.#holders.set(number, holders - 1);
+    else if (this.#holders.delete(number) && number < this.#preferred) this.#heldBelow--;
   }
 
   get heldCount(): number {

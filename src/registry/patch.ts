@@ -1,6 +1,7 @@
 /** Patch: changes to an object in one of three languages, worked out on its current state. */
 import { badRequest, invalid, invalidPatch, modified, StatusError } from '../api/errors.ts';
 import { invalid as invalidField } from '../api/fielderror.ts';
+import { cannotUnmarshal } from '../api/goformat.ts';
 import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../api/jsonpatch.ts';
 import type { Kind } from '../api/kind.ts';
 import { applyMergePatch } from '../api/mergepatch.ts';
@@ -32,7 +33,7 @@ export function readPatch(type: PatchType, body: unknown, duplicates: readonly s
     throw badRequest(
       body === null
         ? 'Invalid JSON Patch'
-        : 'error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}',
+        : `error decoding patch: ${cannotUnmarshal(body, 'value of type map[string]interface {}')}`,
     );
   return { type, body, duplicates, operations };
 }

@@ -34,6 +34,6 @@ export class PortAllocator {
     const { pool } = this;
     if (!pool.has(port))
       return `provided port is not in the valid range. The range of valid ports is ${pool.first}-${pool.last}`;
-    return pool.isFree(port) ? undefined : 'provided port is already allocated';
+    return pool.holdersOf(port) ? 'provided port is already allocated' : undefined;
   }
 }

@@ -3,13 +3,15 @@
  * `patch.ts`, `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
  */
 import { encodeObject } from '../api/encode.ts';
-import { notFound } from '../api/errors.ts';
+import { notFound, tooLarge } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
+import { VALUE_BYTES_MAX } from '../store/engine.ts';
 import type { Store } from '../store/store.ts';
+import type { Allocator } from './allocation.ts';
 import { Entry } from './entry.ts';
 import type { FieldValidation } from './input.ts';
 import { storeKey } from './key.ts';
@@ -35,13 +37,18 @@ export const internalWrite = (): WriteOptions => ({ dryRun: false, fieldValidati
 
 export class Registry {
   readonly quotas = new QuotaAccounts(this);
+  /** By resource. */
+  readonly allocators: ReadonlyMap<string, Allocator>;
 
   constructor(
     readonly store: Store,
     readonly view: View,
     readonly kinds: KindTable,
     readonly chance: Chance,
-  ) {}
+    allocators: readonly Allocator[] = [],
+  ) {
+    this.allocators = new Map(allocators.map((allocator) => [allocator.resource, allocator]));
+  }
 
   /** Now, as objects show it. */
   now(): string {
@@ -74,9 +81,13 @@ export class Registry {
     value: Buffer | null,
     expected: number,
   ): Promise<number | undefined> {
+    // Text can grow: what is escaped in JSON may be shorter in a YAML or protobuf body, and patches add up.
+    if (value && value.length > VALUE_BYTES_MAX)
+      throw tooLarge(`the object would have ${value.length} bytes, the limit is ${VALUE_BYTES_MAX}`);
     const result = await this.store.write({ key: storeKey(kind.resource, namespace, name), value, expected });
     if (result.ok) {
       if (result.revision > this.view.revision) await this.view.reached(result.revision);
+      if (value === null) await this.allocators.get(kind.resource)?.removed?.(this, namespace, name);
       return result.revision;
     }
     await this.view.caughtUp();

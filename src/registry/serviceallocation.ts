@@ -24,6 +24,7 @@ import type { AddressRange } from '../api/names.ts';
 import type { AdmissionRequest } from './admission.ts';
 import type { Allocator } from './allocation.ts';
 import { remove } from './delete.ts';
+import type { Entry } from './entry.ts';
 import { Follower } from './follower.ts';
 import { formatIPv4, IPAllocator } from './ipallocator.ts';
 import type { NumberPool } from './numberpool.ts';
@@ -117,14 +118,17 @@ export class ServiceAllocator implements Allocator {
     draft: Draft,
   ): void {
     if (isHeadless(spec) || (before && hasClusterIP(before) && before.clusterIP)) return;
+    const { namespace, name } = request;
+    const owner = namespace === kubernetesService.namespace && name === kubernetesService.name;
     const { pool } = this.#ips;
+    // The owner of the first address need not ask for it.
+    if (!spec.clusterIP && owner && !this.#ips.problemWith(this.firstIP, owner)) {
+      spec.clusterIP = this.firstIP;
+      spec.clusterIPs = [this.firstIP];
+    }
     const wanted = spec.clusterIP;
-    const owner = isKubernetesService(request);
     if (wanted) {
-      const problem =
-        wanted === this.firstIP && !owner
-          ? 'provided IP is already allocated'
-          : this.#ips.problemWith(wanted);
+      const problem = this.#ips.problemWith(wanted, owner);
       if (problem)
         refuse(request, [
           invalid('spec.clusterIPs', spec.clusterIPs, `failed to allocate IP ${wanted}: ${problem}`),
@@ -132,12 +136,9 @@ export class ServiceAllocator implements Allocator {
       draft.take(pool, this.#ips.numberOf(wanted)!);
       return;
     }
-    const number = owner && pool.isFree(pool.first) ? pool.first : draft.pick(pool, owner ? [] : [pool.first]);
+    const number = draft.takeAny(pool);
     if (number === undefined)
-      throw internal(
-        `failed to allocate a serviceIP for Service ${JSON.stringify(request.name)}: range is full`,
-      );
-    draft.take(pool, number);
+      throw internal(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`);
     spec.clusterIP = formatIPv4(number);
     spec.clusterIPs = [spec.clusterIP];
   }
@@ -151,7 +152,7 @@ export class ServiceAllocator implements Allocator {
   ): void {
     if (!hasNodePorts(spec)) return;
     const ports = spec.ports ?? [];
-    const own = before ? nodePortsOf(before) : new Set<number>();
+    const own = new Set(before && hasNodePorts(before) ? before.ports?.map((port) => port.nodePort) : []);
     const shared = new Map<number, number>();
     ports.forEach(({ port = 0, nodePort }, i) => {
       if (!nodePort) return;
@@ -169,23 +170,23 @@ export class ServiceAllocator implements Allocator {
   #fillNodePort(port: ServicePort, shared: Map<number, number>, draft: Draft): void {
     if (port.nodePort) return;
     const number = port.port ?? 0;
-    port.nodePort = shared.get(number) ?? draft.pick(this.#ports.pool);
+    port.nodePort = shared.get(number) ?? draft.takeAny(this.#ports.pool);
     if (port.nodePort === undefined) throw internal('failed to allocate a nodePort: range is full');
-    if (!shared.has(number)) draft.take(this.#ports.pool, port.nodePort);
     shared.set(number, port.nodePort);
   }
 
   #allocateHealthCheckPort(spec: ServiceSpec, before: ServiceSpec | undefined, draft: Draft): void {
     if (!hasHealthCheckPort(spec) || (before && hasHealthCheckPort(before))) return;
-    const { pool } = this.#ports;
     const wanted = spec.healthCheckNodePort;
-    const problem = wanted ? this.#ports.problemWith(wanted) : undefined;
-    if (problem)
-      throw internal(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
-    const number = wanted || draft.pick(pool);
-    if (number === undefined) throw internal('failed to allocate a HealthCheck NodePort: range is full');
-    draft.take(pool, number);
-    spec.healthCheckNodePort = number;
+    if (wanted) {
+      const problem = this.#ports.problemWith(wanted);
+      if (problem) throw internal(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
+      draft.take(this.#ports.pool, wanted);
+      return;
+    }
+    spec.healthCheckNodePort = draft.takeAny(this.#ports.pool);
+    if (spec.healthCheckNodePort === undefined)
+      throw internal('failed to allocate a HealthCheck NodePort: range is full');
   }
 
   /**
@@ -194,6 +195,44 @@ export class ServiceAllocator implements Allocator {
    */
   removed(registry: Registry, namespace: string, name: string): Promise<void> | undefined {
     const entry = registry.view.collection('endpoints').get(namespace, name);
-    return entry && removeEntry(registry, entry);
+    return entry && removeEndpoints(registry, entry);
+  }
+}
+
+/** What one write has taken and not stored yet. */
+class Draft {
+  #taken: { pool: NumberPool; number: number }[] = [];
+
+  constructor(private readonly randomBelow: (bound: number) => number) {}
+
+  take(pool: NumberPool, number: number): void {
+    pool.hold(number);
+    this.#taken.push({ pool, number });
+  }
+
+  /** Takes any free number; undefined when there is none. */
+  takeAny(pool: NumberPool): number | undefined {
+    const number = pool.pick(this.randomBelow);
+    if (number !== undefined) this.take(pool, number);
+    return number;
+  }
+
+  /** Safe to call twice. */
+  release(): void {
+    for (const { pool, number } of this.#taken.splice(0)) pool.release(number);
+  }
+}
+
+function refuse({ kind, name }: AdmissionRequest, errors: readonly FieldError[]): void {
+  if (errors.length) throw invalidObject(kind, name, errors);
+}
+
+async function removeEndpoints(registry: Registry, entry: Entry): Promise<void> {
+  const { kind, namespace, name } = entry;
+  const { uid } = entry.object().metadata;
+  try {
+    await remove(registry, kind, namespace, name, { preconditions: { uid } });
+  } catch {
+    // The service is gone and its deletion is answered, whatever becomes of these; most likely they were gone too.
   }
 }

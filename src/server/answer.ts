@@ -8,6 +8,8 @@ import type { Negotiated } from './negotiation.ts';
 
 /** Bodies from here on are compressed for clients that take it. */
 const gzipBytesMin = 128 * 1024;
+/** A client whose request was answered before it was all sent gets this long to finish, and so to read why. */
+const lingerMs = 500;
 /** Warnings together may be this long; beyond it each is cut. */
 const warningsTextMax = 4096;
 const warningCutAt = 256;
@@ -135,10 +137,24 @@ export function answerError(context: RequestContext, error: unknown, report: (er
   const headers = apiHeaders(context);
   const retryAfter = status.status.details?.retryAfterSeconds;
   if (retryAfter) headers['Retry-After'] = String(retryAfter);
+  const { complete } = context.request;
   // A body that was not read to its end would be taken for the next request.
-  if (!context.request.complete) headers.Connection = 'close';
+  if (!complete) headers.Connection = 'close';
   response.writeHead(status.code, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) });
-  response.end(context.info.method === 'HEAD' ? undefined : text);
+  if (context.info.method === 'HEAD') response.end();
+  else if (complete) response.end(text);
+  else endLater(context, text);
+}
+
+/** Closing while the client is still sending would reset the connection, and the answer would be lost with it. */
+function endLater({ request, response }: RequestContext, text: string): void {
+  response.write(text);
+  const end = (): void => {
+    clearTimeout(timer);
+    if (!response.writableEnded) response.end();
+  };
+  const timer = setTimeout(end, lingerMs);
+  request.on('end', end).on('close', end).resume();
 }
 
 export function answerText(context: RequestContext, code: number, text: string): void {

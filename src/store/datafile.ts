@@ -19,16 +19,16 @@ const damaged = (path: string, why: string) =>
   new StoreUnavailableError(`the data file ${path} is damaged: ${why}`);
 
 /**
- * Throws when the file at the path cannot be a healthy data file. Answers whether its end is missing, which is
- * harmless if the last pages were free, and must be looked into if they were not.
+ * Throws when the file at the path cannot be a healthy data file. When its end is missing it is filled up with
+ * zeros, and the answer says from where: harmless if the last pages were free, to be looked into if they were not.
  */
-export function checkDataFile(path: string): { readonly endMissing: boolean } {
-  if (endianness() !== 'LE' || process.arch.endsWith('32')) return { endMissing: false };
+export function checkDataFile(path: string): { readonly missingFrom?: number } {
+  if (endianness() !== 'LE' || process.arch.endsWith('32')) return {};
   let file: number;
   try {
     file = openSync(path, 'r+');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { endMissing: false };
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw error;
   }
   try {
@@ -47,11 +47,11 @@ export function checkDataFile(path: string): { readonly endMissing: boolean } {
       if (root !== NO_PAGE && root > lastPage) throw damaged(path, 'its root lies beyond its last page');
       bytes = Math.max(bytes, (Number(lastPage) + 1) * pageSize);
     }
-    if (bytes <= size) return { endMissing: false };
+    if (bytes <= size) return {};
     if (bytes > 2 * size + 2 ** 26) throw damaged(path, `it has ${size} bytes of ${bytes}`);
     // Pages of zeros are answered with an error where missing ones would end the process.
     ftruncateSync(file, bytes);
-    return { endMissing: true };
+    return { missingFrom: size };
   } finally {
     closeSync(file);
   }

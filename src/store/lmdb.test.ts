@@ -293,9 +293,12 @@ describe('the data file', () => {
       mkdirSync(dataDir);
       copyFileSync(join(healthy, 'data.mdb'), join(dataDir, 'data.mdb'));
       doDamage(join(dataDir, 'data.mdb'));
+      const damaged = readFileSync(join(dataDir, 'data.mdb'));
       for (let attempt = 0; attempt < 2; attempt++) {
         expect(await refusal(dataDir), what).toMatch(/^the data file .* is damaged: /);
       }
+      // Whoever wants to rescue something finds it as it was.
+      expect(Buffer.compare(readFileSync(join(dataDir, 'data.mdb')), damaged), what).toBe(0);
     }
   });
 

@@ -16,6 +16,7 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
+  truncateSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
@@ -93,34 +94,39 @@ class LmdbEngine implements Engine {
     this.#folder = folder;
     const file = join(folder, 'data.mdb');
     const isNew = !existsSync(file);
-    const { endMissing } = checkDataFile(file);
-    this.#root = lmdb.open<Buffer, string>({
-      path: folder,
-      noSubdir: false,
-      maxDbs: 3,
-      mapSize: MAP_BYTES,
-      overlappingSync: false,
-      // LMDB's own batches drop a promise that would end the process when a commit fails.
-      eventTurnBatching: false,
-      encoding: 'binary',
-    });
+    const { missingFrom } = checkDataFile(file);
+    let root: RootDatabase<Buffer, string> | undefined;
     try {
-      for (const name of this.#root.getKeys()) {
+      root = lmdb.open<Buffer, string>({
+        path: folder,
+        noSubdir: false,
+        maxDbs: 3,
+        mapSize: MAP_BYTES,
+        overlappingSync: false,
+        // LMDB's own batches drop a promise that would end the process when a commit fails.
+        eventTurnBatching: false,
+        encoding: 'binary',
+      });
+      this.#root = root;
+      for (const name of root.getKeys()) {
         if (!['versions', 'index', 'meta'].includes(name)) throw notOurs(folder);
       }
-      this.#versions = openDatabase<Buffer, number>(this.#root, 'versions', {
+      this.#versions = openDatabase<Buffer, number>(root, 'versions', {
         encoding: 'binary',
         keyEncoder: revisionKey,
       });
-      this.#index = openDatabase(this.#root, 'index', { encoder: revisionValue, keyEncoder: textKey });
-      this.#meta = openDatabase(this.#root, 'meta', { encoding: 'binary', keyEncoder: textKey });
+      this.#index = openDatabase(root, 'index', { encoder: revisionValue, keyEncoder: textKey });
+      this.#meta = openDatabase(root, 'meta', { encoding: 'binary', keyEncoder: textKey });
       this.#checkFormat();
-      this.opened = this.#root.transactionSync(() => this.#claim());
+      // Visits every page but those of large values, which have their checksum.
+      if (missingFrom !== undefined) for (const _ of this.#keys());
+      this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
-      this.#checkState(endMissing);
       if (isNew) for (const path of [folder, dirname(folder)]) syncFolder(path);
     } catch (error) {
-      void this.#root.close();
+      void root?.close();
+      // The next attempt must find it as this one did.
+      if (missingFrom !== undefined) truncateSync(file, missingFrom);
       throw error;
     }
   }
@@ -252,27 +258,24 @@ class LmdbEngine implements Engine {
     const text = this.#meta.getBinary('owner');
     const owner = text && parseOwner(text.toString());
     if (owner && isAlive(owner)) throw inUse(this.#folder, owner);
-    this.#meta.putSync('owner', Buffer.from(formatOwner(currentOwner())));
     if (!this.#meta.doesExist('format')) {
       for (const name of ['revision', 'compacted', 'swept']) this.#meta.putSync(name, encodeRevision(0));
       this.#meta.putSync('format', encodeRevision(FORMAT));
     }
-    return {
-      revision: this.#metaRevision('revision'),
-      compacted: this.#metaRevision('compacted'),
-      swept: this.#metaRevision('swept'),
-    };
+    const state = this.#readState();
+    this.#meta.putSync('owner', Buffer.from(formatOwner(currentOwner())));
+    return state;
   }
 
-  #checkState(endMissing: boolean): void {
-    const { revision, compacted, swept } = this.opened;
+  #readState(): EngineState {
+    const [revision, compacted, swept] = ['revision', 'compacted', 'swept'].map((name) =>
+      this.#metaRevision(name),
+    ) as [number, number, number];
     if (swept > compacted || compacted > revision) throw damaged(this.#folder, 'its revisions do not agree');
     if (revision > compacted && !this.version(revision)) {
       throw damaged(this.#folder, `its last revision ${revision} is missing`);
     }
-    if (!endMissing) return;
-    // Visits every page but those of large values, which have their checksum.
-    for (const _ of this.#keys());
+    return { revision, compacted, swept };
   }
 
   *#keys(): Generator<Key, void, undefined> {

@@ -97,9 +97,9 @@ export const samples: Readonly<Record<string, Sample>> = {
     edit: { pointer: '/spec/replicas', value: 2 },
   },
   ResourceQuota: {
-    manifest: (namespace, name) => ({ metadata: meta(namespace, name), spec: { hard: { pods: '1000' } } }),
-    edit: { pointer: '/spec/hard/pods', value: '2000' },
-    status: { value: { hard: { pods: '1000' }, used: { pods: '7' } }, pointer: '/used/pods' },
+    manifest: (namespace, name) => ({ metadata: meta(namespace, name), spec: { hard: { pods: '100' } } }),
+    edit: { pointer: '/spec/hard/pods', value: '200' },
+    status: { value: { hard: { pods: '100' }, used: { pods: '7' } }, pointer: '/used/pods' },
   },
   Secret: {
     manifest: (namespace, name) => ({ metadata: meta(namespace, name), type: 'Opaque', data: { a: 'MQ==' } }),

@@ -12,8 +12,8 @@ const notReadyTaint: Readonly<Taint> = { key: 'node.kubernetes.io/not-ready', ef
 const rolePrefix = 'node-role.kubernetes.io/';
 const roleLabel = 'kubernetes.io/role';
 
-/** What makes two taints the same. Effects have no line breaks in them, so the two parts cannot blur. */
-const taintId = ({ key = '', effect = '' }: Taint): string => `${effect}\n${key}`;
+/** What makes two taints the same. */
+const taintId = ({ key = '', effect = '' }: Taint): string => JSON.stringify([key, effect]);
 
 /** Kubernetes checks taints below the metadata, where they once were. */
 function taintErrors(taints: readonly Taint[] = []): FieldError[] {

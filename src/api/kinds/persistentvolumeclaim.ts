@@ -1,6 +1,99 @@
 /** PersistentVolumeClaim: a request for storage. */
-import type { PersistentVolumeClaim } from '../generated/types.ts';
+import { child, type FieldError, forbidden, invalid, key, required } from '../fielderror.ts';
+import type {
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
+  TypedLocalObjectReference,
+  TypedObjectReference,
+} from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
+import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
+import { isSubdomain1123 } from '../names.ts';
+import { semanticEqual } from '../object.ts';
+import { compareQuantities, parseQuantity, type Quantity, sign, toNumber } from '../quantity.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { roundResources } from './resourcename.ts';
+import { accessModeErrors, accessModesCell, classCell, classErrors, orUnset, phaseCell } from './volumeaccess.ts';
+
+const specFields = [
+  'accessModes',
+  'selector',
+  'resources',
+  'volumeName',
+  'storageClassName',
+  'volumeMode',
+  'dataSource',
+  'dataSourceRef',
+  'volumeAttributesClassName',
+] as const;
+
+/** Pods may carry the spec of a claim, too. */
+export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
+  spec.volumeMode ??= 'Filesystem';
+  roundResources(spec.resources?.limits);
+  roundResources(spec.resources?.requests);
+}
+
+export function claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const modesPath = child(path, 'accessModes');
+  if (!spec.accessModes?.length) errors.push(required(modesPath, 'at least 1 access mode is required'));
+  errors.push(
+    ...validateLabelSelectorObject(spec.selector as LabelSelectorObject, child(path, 'selector')),
+    ...accessModeErrors(spec.accessModes, modesPath),
+    // The path leaves `requests` out.
+    ...storageErrors(spec.resources?.requests?.['storage'], key(child(path, 'resources'), 'storage')),
+    ...classErrors(spec, path),
+  );
+  if (spec.dataSource) errors.push(...dataSourceErrors(spec.dataSource, child(path, 'dataSource')));
+  if (spec.dataSourceRef) errors.push(...dataSourceErrors(spec.dataSourceRef, child(path, 'dataSourceRef')));
+  return errors;
+}
+
+function storageErrors(storage: string | undefined, path: string): FieldError[] {
+  if (storage === undefined) return [required(path)];
+  return sign(parseQuantity(storage)) > 0 ? [] : [invalid(path, storage, 'must be greater than zero')];
+}
+
+function dataSourceErrors(
+  source: TypedLocalObjectReference | TypedObjectReference,
+  path: string,
+): FieldError[] {
+  const { apiGroup, kind = '', name } = source;
+  const errors: FieldError[] = [];
+  if (!name) errors.push(required(child(path, 'name')));
+  if (!kind) errors.push(required(child(path, 'kind')));
+  if (!apiGroup && kind !== 'PersistentVolumeClaim')
+    errors.push(
+      invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"),
+    );
+  if (apiGroup)
+    for (const problem of isSubdomain1123(apiGroup))
+      errors.push(invalid(child(path, 'apiGroup'), apiGroup, problem));
+  return errors;
+}
+
+/** The new spec with those parts put back that may change; whatever still differs may not. */
+function withoutAllowedChanges(
+  spec: PersistentVolumeClaimSpec,
+  old: PersistentVolumeClaimSpec,
+  bound: boolean,
+): PersistentVolumeClaimSpec {
+  const rest = { ...spec };
+  if (!old.volumeName) rest.volumeName = old.volumeName;
+  if (old.storageClassName === undefined && spec.storageClassName) rest.storageClassName = undefined;
+  if (bound) {
+    if (spec.volumeAttributesClassName !== undefined)
+      rest.volumeAttributesClassName = old.volumeAttributesClassName;
+    const storage = old.resources?.requests?.['storage'];
+    if (spec.resources?.requests && storage !== undefined)
+      rest.resources = { ...spec.resources, requests: { ...spec.resources.requests, storage } };
+  }
+  return rest;
+}
+
+const storageOf = (list: Readonly<Record<string, string>> | undefined): Quantity =>
+  parseQuantity(list?.['storage'] ?? '0');
 
 export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   kind: 'PersistentVolumeClaim',
@@ -11,7 +104,76 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   subresources: [statusSubresource],
   deleteReturnsObject: true,
 
+  defaults(claim) {
+    defaultClaimSpec((claim.spec ??= {}));
+    roundResources(claim.status?.capacity);
+    claim.status = { ...claim.status, phase: claim.status?.phase || 'Pending' };
+  },
   prepareForCreate(claim) {
     claim.status = { phase: 'Pending' };
+  },
+
+  validate: ({ spec = {} }) => claimSpecErrors(spec, 'spec'),
+  validateUpdate({ spec = {} }, { spec: oldSpec = {}, status: oldStatus }) {
+    const errors: FieldError[] = [];
+    const rest = withoutAllowedChanges(spec, oldSpec, oldStatus?.phase === 'Bound');
+    const changed = specFields.filter((field) => !semanticEqual(rest[field], oldSpec[field]));
+    if (changed.length)
+      errors.push(
+        forbidden(
+          'spec',
+          `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\nchanged: ${changed.join(', ')}`,
+        ),
+      );
+    const storage = storageOf(spec.resources?.requests);
+    const lowered = compareQuantities(storage, storageOf(oldSpec.resources?.requests)) < 0;
+    if (lowered && compareQuantities(storage, storageOf(oldStatus?.capacity)) <= 0)
+      errors.push(
+        forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'),
+      );
+    return errors;
+  },
+  validateStatusUpdate({ status }) {
+    const errors: FieldError[] = [];
+    for (const [name, quantity] of Object.entries(status?.capacity ?? {})) {
+      const value = parseQuantity(quantity);
+      if (sign(value) < 0)
+        errors.push(
+          invalid(
+            key('status.capacity', name),
+            // Kubernetes shows the plain number here, rounded away from zero.
+            Math.floor(toNumber(value)),
+            'must be a valid resource quantity',
+          ),
+        );
+    }
+    return errors;
+  },
+
+  columns: [
+    nameColumn,
+    { name: 'Status', description: 'Whether the claim has a volume.' },
+    { name: 'Volume', description: 'The volume the claim is bound to.' },
+    { name: 'Capacity', description: 'How much the volume holds.' },
+    { name: 'Access Modes', description: 'How the volume can be mounted.' },
+    { name: 'StorageClass', description: 'The class the volume must belong to.' },
+    { name: 'VolumeAttributesClass', description: 'The class of attributes the volume should have.' },
+    ageColumn,
+    { name: 'VolumeMode', description: 'File system or raw block device.', wide: true },
+  ],
+  cells(claim, nowMs) {
+    const { spec, status } = claim;
+    const bound = Boolean(spec?.volumeName);
+    return [
+      claim.metadata.name,
+      phaseCell(claim, status?.phase),
+      spec?.volumeName ?? '',
+      bound ? (status?.capacity?.['storage'] ?? '0') : '',
+      bound ? accessModesCell(status?.accessModes) : '',
+      classCell(claim, spec),
+      orUnset(spec?.volumeAttributesClassName),
+      ageCell(claim, nowMs),
+      orUnset(spec?.volumeMode),
+    ];
   },
 });

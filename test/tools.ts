@@ -1,0 +1,8 @@
+/** Tools the tests talk to. `npm test` installs them; those it could not install are named in the environment. */
+import { describe } from 'vitest';
+
+const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
+
+/** A suite that needs a command of the system: skipped, visibly, where `npm test` said that it is missing. */
+export const describeWith = (tool: string): typeof describe | typeof describe.skip =>
+  missing.includes(tool) ? (describe.skip as typeof describe) : describe;
