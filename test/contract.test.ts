@@ -174,4 +174,4 @@ describe('scale where it is today', () => {
 });
 
 /** A row lost from the tables above would otherwise go unseen. */
-it('leaves no operation out', () => expect(checks).toBe(0));
+it('leaves no operation out', () => expect(checks).toBe(852));

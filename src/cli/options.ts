@@ -28,6 +28,10 @@ Options
   --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
   --watch-start WHERE   where a watch without a version begins: history or state (default history)
   --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
+  --service-cluster-ip-range RANGE
+                        addresses that services get (default 10.0.0.0/24)
+  --service-node-port-range FIRST-LAST
+                        ports that services get on every node (default 30000-32767)
   --log-level LEVEL     silent, error, warn, info or debug (default warn)
   --version             print the version
   --help                print this text
@@ -44,6 +48,8 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     history: historyOf(values.history),
     watchStart: oneOf('--watch-start', values['watch-start'], ['history', 'state']),
     createStatus: Number(oneOf('--create-status', values['create-status'], ['200', '201'])) as 200 | 201,
+    serviceClusterIPRange: values['service-cluster-ip-range'],
+    serviceNodePortRange: values['service-node-port-range'],
   };
   if (values['in-memory'] && values['data-dir'] !== undefined)
     throw new UsageError('--in-memory and --data-dir exclude each other');
@@ -71,6 +77,8 @@ function parse(args: readonly string[]) {
         history: { type: 'string', default: '10m,50000' },
         'watch-start': { type: 'string', default: 'history' },
         'create-status': { type: 'string', default: '200' },
+        'service-cluster-ip-range': { type: 'string' },
+        'service-node-port-range': { type: 'string' },
         'log-level': { type: 'string', default: 'warn' },
         version: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },

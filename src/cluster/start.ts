@@ -8,7 +8,11 @@ import type { RunningController } from '../controllers/controller.ts';
 import { startControllers } from '../controllers/controllers.ts';
 import { bootstrap } from '../registry/bootstrap.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
+import { parseIPRange } from '../registry/ipallocator.ts';
+import { KubernetesService } from '../registry/kubernetesservice.ts';
+import { parsePortRange } from '../registry/portallocator.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
+import { ServiceAllocator, type ServiceRanges } from '../registry/serviceallocation.ts';
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { type BodyLimits, defaultBodyLimits } from '../server/body.ts';
@@ -32,6 +36,10 @@ export interface StartOptions {
   readonly createStatus?: 200 | 201;
   /** What a watch without a version begins with. Default `history`. */
   readonly watchStart?: WatchDefault;
+  /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */
+  readonly serviceClusterIPRange?: string;
+  /** Ports that services get on every node. Default `30000-32767`. */
+  readonly serviceNodePortRange?: string;
   /** Run the controllers of the cluster beside the API server. Default true. */
   readonly controllers?: boolean;
   /** Bounds on request bodies. */
@@ -72,22 +80,26 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     );
   const chance: Chance = { ...systemChance, ...options.chance };
   const report = options.onError ?? (() => undefined);
+  const ranges = serviceRanges(options);
   const kinds = new KindTable();
   const store = await openStore(options, chance);
   let view: View | undefined;
   let history: History | undefined;
   let controllers: RunningController | undefined;
   let server: ApiServer | undefined;
+  let kubernetes: KubernetesService | undefined;
   const close = async (): Promise<void> => {
     await server?.close();
     await controllers?.close();
+    await kubernetes?.close();
     await history?.close();
     view?.close();
     await store.close();
   };
   try {
     view = await View.open(store, kinds);
-    const registry = new Registry(store, view, kinds, chance);
+    const services = new ServiceAllocator(view, ranges);
+    const registry = new Registry(store, view, kinds, chance, [services]);
     await bootstrap(registry);
     history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     server = new ApiServer(registry, {
@@ -100,6 +112,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       report,
     });
     await server.listen();
+    const { hostname, port } = new URL(server.url);
+    kubernetes = new KubernetesService(
+      registry,
+      { clusterIP: services.firstIP, ip: hostname.replace(/^\[|\]$/g, ''), port: Number(port) },
+      report,
+    );
+    await kubernetes.start();
     if (options.controllers !== false) controllers = startControllers({ registry, onError: report });
   } catch (error) {
     await close();
@@ -114,6 +133,22 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       return closed;
     },
   };
+}
+
+function serviceRanges(options: StartOptions): ServiceRanges {
+  const addressText = options.serviceClusterIPRange ?? '10.0.0.0/24';
+  const addresses = parseIPRange(addressText);
+  if (!addresses)
+    throw new StartError(
+      `the service cluster IP range must be an IPv4 range from /8 to /30 such as 10.0.0.0/24, not ${JSON.stringify(addressText)}`,
+    );
+  const portText = options.serviceNodePortRange ?? '30000-32767';
+  const nodePorts = parsePortRange(portText);
+  if (!nodePorts)
+    throw new StartError(
+      `the service node port range must be two ports such as 30000-32767, not ${JSON.stringify(portText)}`,
+    );
+  return { addresses, nodePorts };
 }
 
 async function openStore(options: StartOptions, chance: Chance): Promise<Store> {

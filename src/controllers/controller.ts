@@ -2,6 +2,7 @@
  * Controllers: each watches some kinds, keeps keys of objects to look at in a work queue, and brings the world in
  * line with what they say. Reading one should teach how to write the next: `namespaces.ts` is a good first.
  */
+import { StatusError } from '../api/errors.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -52,4 +53,13 @@ export function observe(registry: Registry, resource: string, observer: Observer
   };
   let current = open(start);
   return { close: () => current.close() };
+}
+
+/** Waits for a write to an object that somebody else may delete, or replace by another, meanwhile. */
+export async function tolerant(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
+  }
 }

@@ -5,11 +5,13 @@ import { namespaceController } from './namespaces.ts';
 import { protectionController } from './protection.ts';
 import { resourceQuotaController } from './resourcequotas.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
+import { tokenController } from './tokens.ts';
 
 export const controllers: readonly Controller[] = [
   namespaceController,
   garbageCollector,
   serviceAccountController,
+  tokenController,
   protectionController,
   resourceQuotaController,
 ];

@@ -6,7 +6,6 @@
  * *owner* is looked at while a finalizer asks for it: `foregroundDeletion` holds it until the dependents that
  * block it are gone, `orphan` until they have forgotten it.
  */
-import { StatusError } from '../api/errors.ts';
 import type { OwnerReference } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -14,7 +13,13 @@ import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, type ControllerContext, observe, type RunningController } from './controller.ts';
+import {
+  type Controller,
+  type ControllerContext,
+  observe,
+  type RunningController,
+  tolerant,
+} from './controller.ts';
 import { WorkQueue } from './workqueue.ts';
 
 /** Where an object is: resource, namespace and name, joined by a character no name holds. */
@@ -162,7 +167,7 @@ class GarbageCollector implements RunningController {
   async #delete(entry: Entry, object: ApiObject, policy: 'Foreground' | undefined): Promise<void> {
     const { uid, finalizers } = object.metadata;
     const propagationPolicy = policy ?? (finalizers?.some(isCollectors) ? undefined : 'Background');
-    await gone(
+    await tolerant(
       remove(this.#registry, entry.kind, entry.namespace, entry.name, {
         preconditions: { uid },
         propagationPolicy,
@@ -197,7 +202,7 @@ class GarbageCollector implements RunningController {
     { kind, namespace, name }: Entry,
     keep: (reference: OwnerReference) => boolean,
   ): Promise<void> {
-    await gone(
+    await tolerant(
       modify(this.#registry, kind, namespace, name, 'whole', internalWrite(), (current) => {
         const object = current.object();
         object.metadata.ownerReferences = object.metadata.ownerReferences?.filter(keep);
@@ -207,7 +212,7 @@ class GarbageCollector implements RunningController {
   }
 
   async #dropFinalizer({ kind, namespace, name }: Entry, finalizer: string): Promise<void> {
-    await gone(
+    await tolerant(
       modify(this.#registry, kind, namespace, name, 'whole', internalWrite(), (current) => {
         const object = current.object();
         object.metadata.finalizers = object.metadata.finalizers?.filter((one) => one !== finalizer);
@@ -223,12 +228,3 @@ const isCollectors = (finalizer: string): boolean =>
 const blocks = (entry: Entry, ownerUid: string | undefined): boolean =>
   entry.object().metadata.ownerReferences?.some((one) => one.uid === ownerUid && one.blockOwnerDeletion) ??
   false;
-
-/** Waits for a write to an object that somebody else may delete, or replace by another, meanwhile. */
-async function gone(write: Promise<unknown>): Promise<void> {
-  try {
-    await write;
-  } catch (error) {
-    if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
-  }
-}

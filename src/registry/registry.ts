@@ -16,6 +16,7 @@ import { Entry } from './entry.ts';
 import type { FieldValidation } from './input.ts';
 import { storeKey } from './key.ts';
 import { QuotaAccounts } from './quotaaccounts.ts';
+import { Tokens } from './tokens.ts';
 import type { View } from './view.ts';
 
 /** Time and chance, handed in so that a test can decide them. */
@@ -37,6 +38,7 @@ export const internalWrite = (): WriteOptions => ({ dryRun: false, fieldValidati
 
 export class Registry {
   readonly quotas = new QuotaAccounts(this);
+  readonly tokens = new Tokens(this);
   /** By resource. */
   readonly allocators: ReadonlyMap<string, Allocator>;
 
@@ -92,6 +94,20 @@ export class Registry {
     }
     await this.view.caughtUp();
     return undefined;
+  }
+
+  /**
+   * Stores an object of the server's own making as it is, unless there is one of that name. Nobody is asked: what
+   * a cluster cannot do without is not subject to admission.
+   */
+  async plant(kind: Kind, namespace: string, object: ApiObject): Promise<boolean> {
+    const name = object.metadata.name!;
+    Object.assign(object.metadata, {
+      ...(kind.namespaced ? { namespace } : {}),
+      uid: this.chance.uid(),
+      creationTimestamp: this.now(),
+    });
+    return (await this.commit(kind, namespace, name, this.encode(kind, object), 0)) !== undefined;
   }
 
   /** The entry of a value just written: the view's own, if nothing newer is there already. */

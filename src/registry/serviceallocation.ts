@@ -9,7 +9,7 @@
  * give the same address to two services at the same moment. This is to be closed when such a store comes (etcd).
  */
 import { internal, invalid as invalidObject } from '../api/errors.ts';
-import { type FieldError, index, invalid } from '../api/fielderror.ts';
+import { index, invalid } from '../api/fielderror.ts';
 import type { Service, ServicePort, ServiceSpec } from '../api/generated/types.ts';
 import { type Family, settleFamilies, validateAddresses } from '../api/kinds/serviceaddresses.ts';
 import { nodePortsOf } from '../api/kinds/serviceports.ts';
@@ -30,6 +30,7 @@ import { formatIPv4, IPAllocator } from './ipallocator.ts';
 import type { NumberPool } from './numberpool.ts';
 import { PortAllocator, type PortRange } from './portallocator.ts';
 import type { Registry } from './registry.ts';
+import { check } from './validation.ts';
 import type { View } from './view.ts';
 
 export interface ServiceRanges {
@@ -96,8 +97,9 @@ export class ServiceAllocator implements Allocator {
     const draft = new Draft((bound) => registry.chance.randomBelow(bound));
     try {
       const old = request.old as Service | undefined;
-      refuse(request, validateAddresses(service.spec));
-      refuse(request, settleFamilies(service, old, configured));
+      const { kind, name } = request;
+      check(kind, name, () => validateAddresses(service.spec!));
+      check(kind, name, () => settleFamilies(service, old, configured));
       this.#allocateAddress(service.spec, old?.spec, request, draft);
       this.#allocateNodePorts(service.spec, old?.spec, request, draft);
       this.#allocateHealthCheckPort(service.spec, old?.spec, draft);
@@ -130,7 +132,7 @@ export class ServiceAllocator implements Allocator {
     if (wanted) {
       const problem = this.#ips.problemWith(wanted, owner);
       if (problem)
-        refuse(request, [
+        throw invalidObject(request.kind, name, [
           invalid('spec.clusterIPs', spec.clusterIPs, `failed to allocate IP ${wanted}: ${problem}`),
         ]);
       draft.take(pool, this.#ips.numberOf(wanted)!);
@@ -159,7 +161,10 @@ export class ServiceAllocator implements Allocator {
       if (!shared.has(port)) shared.set(port, nodePort);
       if (own.has(nodePort)) return;
       const problem = this.#ports.problemWith(nodePort);
-      if (problem) refuse(request, [invalid(`${index('spec.ports', i)}.nodePort`, nodePort, problem)]);
+      if (problem)
+        throw invalidObject(request.kind, request.name, [
+          invalid(`${index('spec.ports', i)}.nodePort`, nodePort, problem),
+        ]);
       draft.take(this.#ports.pool, nodePort);
       // The same number for another protocol is no second taking; for the same one validation refuses it.
       own.add(nodePort);
@@ -221,10 +226,6 @@ class Draft {
   release(): void {
     for (const { pool, number } of this.#taken.splice(0)) pool.release(number);
   }
-}
-
-function refuse({ kind, name }: AdmissionRequest, errors: readonly FieldError[]): void {
-  if (errors.length) throw invalidObject(kind, name, errors);
 }
 
 async function removeEndpoints(registry: Registry, entry: Entry): Promise<void> {

@@ -89,6 +89,7 @@ const modelFor = (serving: Serving) => (apiVersion: string, kind: string) =>
 /** Models of bodies that are no stored kinds. */
 function otherModel(apiVersion: string, kind: string) {
   if (apiVersion === 'v1' && kind === 'Binding') return modelOf('Binding');
+  if (apiVersion === 'authentication.k8s.io/v1' && kind === 'TokenRequest') return modelOf('TokenRequest');
   if (apiVersion === 'autoscaling/v1' && kind === 'Scale') return modelOf('Scale', 'autoscaling-v1');
   if (apiVersion === 'extensions/v1beta1' && kind === 'Scale') return modelOf('Scale', 'extensions-v1beta1');
   return undefined;

@@ -30,6 +30,7 @@ import {
 import { answerOpenApi } from './openapi.ts';
 import { connect, isConnection } from './podconnections.ts';
 import type { ResourceInfo } from './requestinfo.ts';
+import { requestToken } from './tokenrequest.ts';
 import { versionInfo } from './version.ts';
 import { type Watching, watchOverHttp } from './watching.ts';
 
@@ -170,6 +171,8 @@ export class Router {
     const known = kind.subresources.find((sub) => sub.name === part);
     if (!known || info.tail.length) throw resourceNotFound();
     if (part === 'binding' && method === 'POST') return this.#bind(context, namespace, name);
+    if (part === 'token' && method === 'POST')
+      return requestToken(this.serving, context, kind, namespace, name);
     if (part === 'status' || part === 'finalize') {
       if (method === 'PUT') return replaceObject(this.serving, context, kind, namespace, name, part);
       if (part === 'status' && method === 'GET')

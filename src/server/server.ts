@@ -2,7 +2,13 @@
  * The HTTP server. Every request goes the same way, in `#handle`, top to bottom:
  * local door → request info → (authentication, authorization: the secure door) → routing → handler → answer.
  */
-import { createServer, type IncomingMessage, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { badRequest, methodNotAllowed, requestTimeout, StatusError, unavailable } from '../api/errors.ts';
 import type { Registry } from '../registry/registry.ts';

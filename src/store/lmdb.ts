@@ -118,8 +118,7 @@ class LmdbEngine implements Engine {
       this.#index = openDatabase(root, 'index', { encoder: revisionValue, keyEncoder: textKey });
       this.#meta = openDatabase(root, 'meta', { encoding: 'binary', keyEncoder: textKey });
       this.#checkFormat();
-      // Visits every page but those of large values, which have their checksum.
-      if (missingFrom !== undefined) for (const _ of this.#keys());
+      if (missingFrom !== undefined) this.#checkEverything();
       this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
       if (isNew) for (const path of [folder, dirname(folder)]) syncFolder(path);
@@ -244,7 +243,7 @@ class LmdbEngine implements Engine {
   #checkFormat(): void {
     const format = this.#meta.getBinary('format');
     if (!format) {
-      for (const _ of this.#keys()) throw notOurs(this.#folder);
+      for (const _ of this.#versions.getKeys({ start: 0, limit: 1 })) throw notOurs(this.#folder);
     } else if (format.length !== 6 || readUint48(format, 0) !== FORMAT) {
       const found = format.length === 6 ? readUint48(format, 0) : 'unknown';
       throw new StoreUnavailableError(
@@ -278,9 +277,13 @@ class LmdbEngine implements Engine {
     return { revision, compacted, swept };
   }
 
-  *#keys(): Generator<Key, void, undefined> {
-    yield* this.#versions.getKeys({ start: 0 });
-    yield* this.#index.getKeys({ start: '' });
+  /** Looks up every version and its key one by one: where a look-up answers with an error, a walk would abort. */
+  #checkEverything(): void {
+    const { revision } = this.#readState();
+    for (let each = 1; each <= revision; each++) {
+      const version = this.version(each);
+      if (version && this.head(version.key) < each) throw damaged(this.#folder, 'it has lost a key');
+    }
   }
 }
 

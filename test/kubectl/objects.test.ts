@@ -128,7 +128,7 @@ describeWith('kubectl')('kubectl', () => {
     await k('create', '-f', file('pod.json', pod('watched')));
     await watching.until(/^watched +<none>$/m);
     await k('delete', 'pod', 'watched');
-    await watching.until(/^watched +<none>$[^]*^watched +<none>$/m);
+    await watching.until(/^watched +<none>$[\s\S]*^watched +<none>$/m);
     await watching.stop();
   });
 

@@ -54,12 +54,10 @@ function addressErrors({ ip = '', hostname, nodeName }: EndpointAddress, path: s
 function portErrors(port: EndpointPort, path: string, nameNeeded: boolean): FieldError[] {
   const errors: FieldError[] = [];
   const { name, port: number = 0, protocol = '', appProtocol } = port;
-  if (name)
-    for (const problem of isLabel1123(name)) errors.push(invalid(child(path, 'name'), name, problem));
+  if (name) for (const problem of isLabel1123(name)) errors.push(invalid(child(path, 'name'), name, problem));
   else if (nameNeeded) errors.push(required(child(path, 'name')));
   for (const problem of isPortNumber(number)) errors.push(invalid(child(path, 'port'), number, problem));
-  if (!protocols.includes(protocol))
-    errors.push(notSupported(child(path, 'protocol'), protocol, protocols));
+  if (!protocols.includes(protocol)) errors.push(notSupported(child(path, 'protocol'), protocol, protocols));
   if (appProtocol !== undefined)
     for (const problem of isQualifiedName(appProtocol))
       errors.push(invalid(child(path, 'appProtocol'), appProtocol, problem));
@@ -108,8 +106,7 @@ export const endpoints = defineKind<Endpoints>({
   },
 
   // Kubernetes leaves unchanged subsets alone on update; here they have passed these same rules before.
-  validate: ({ subsets = [] }) =>
-    subsets.flatMap((subset, i) => subsetErrors(subset, index('subsets', i))),
+  validate: ({ subsets = [] }) => subsets.flatMap((subset, i) => subsetErrors(subset, index('subsets', i))),
 
   warnings: () => ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
 

@@ -1,5 +1,14 @@
 /** LimitRange: bounds and defaults for the resources of one namespace. */
-import { child, duplicate, type FieldError, forbidden, index, invalid, key, required } from '../fielderror.ts';
+import {
+  child,
+  duplicate,
+  type FieldError,
+  forbidden,
+  index,
+  invalid,
+  key,
+  required,
+} from '../fielderror.ts';
 import type { LimitRange, LimitRangeItem } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { isQualifiedName } from '../names.ts';

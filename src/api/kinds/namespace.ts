@@ -23,11 +23,7 @@ function finalizerErrors(finalizers: readonly string[] | undefined): FieldError[
     for (const problem of isQualifiedName(finalizer)) errors.push(invalid(path, finalizer, problem));
     if (!finalizer.includes('/') && !standardFinalizers.has(finalizer))
       errors.push(
-        invalid(
-          path,
-          finalizer,
-          'name is neither a standard finalizer name nor is it fully qualified',
-        ),
+        invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
       );
   }
   return errors;
@@ -71,7 +67,9 @@ export const namespace = defineKind<Namespace>({
     if (!metadata.deletionTimestamp && phase !== 'Active')
       return [invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty")];
     if (metadata.deletionTimestamp && phase !== 'Terminating')
-      return [invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")];
+      return [
+        invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty"),
+      ];
     return [];
   },
 

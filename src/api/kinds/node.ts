@@ -1,6 +1,15 @@
 /** Node: a machine that runs pods. */
 import { badRequest } from '../errors.ts';
-import { child, duplicate, type FieldError, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
+import {
+  child,
+  duplicate,
+  type FieldError,
+  forbidden,
+  index,
+  invalid,
+  notSupported,
+  required,
+} from '../fielderror.ts';
 import type { Node, NodeAddress, NodeStatus, Taint } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { isCIDR, isLabelValue, isQualifiedName, parseCIDR } from '../names.ts';
@@ -131,9 +140,7 @@ export const node = defineKind<Node>({
     const errors: FieldError[] = [];
     const oldRanges = old.spec?.podCIDRs ?? [];
     if (oldRanges.length && !sameList(node.spec?.podCIDRs ?? [], oldRanges))
-      errors.push(
-        forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'),
-      );
+      errors.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
     if (old.spec?.providerID && node.spec?.providerID !== old.spec.providerID)
       errors.push(
         forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'),

@@ -6,7 +6,14 @@ import { parseQuantity, sign } from '../quantity.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { changedSources, defaultSource, sourceErrors } from './persistentvolumesource.ts';
 import { roundResources } from './resourcename.ts';
-import { accessModeErrors, accessModesCell, classCell, classErrors, orUnset, phaseCell } from './volumeaccess.ts';
+import {
+  accessModeErrors,
+  accessModesCell,
+  classCell,
+  classErrors,
+  orUnset,
+  phaseCell,
+} from './volumeaccess.ts';
 
 const reclaimPolicies = ['Delete', 'Recycle', 'Retain'];
 
@@ -80,10 +87,7 @@ export const persistentVolume = defineKind<PersistentVolume>({
     errors.push(...sourceErrors(spec, 'spec'), ...affinityErrors(spec));
     if (policy === 'Recycle' && isRoot(spec.hostPath?.path))
       errors.push(
-        forbidden(
-          'spec.persistentVolumeReclaimPolicy',
-          "may not be 'recycle' for a hostPath mount of '/'",
-        ),
+        forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'"),
       );
     errors.push(...classErrors(spec, 'spec'));
     return errors;

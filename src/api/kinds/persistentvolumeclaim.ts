@@ -8,24 +8,20 @@ import type {
 } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
+import { modelOf } from '../model.ts';
 import { isSubdomain1123 } from '../names.ts';
-import { semanticEqual } from '../object.ts';
 import { compareQuantities, parseQuantity, type Quantity, sign, toNumber } from '../quantity.ts';
+import { changedFields } from './change.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { roundResources } from './resourcename.ts';
-import { accessModeErrors, accessModesCell, classCell, classErrors, orUnset, phaseCell } from './volumeaccess.ts';
-
-const specFields = [
-  'accessModes',
-  'selector',
-  'resources',
-  'volumeName',
-  'storageClassName',
-  'volumeMode',
-  'dataSource',
-  'dataSourceRef',
-  'volumeAttributesClassName',
-] as const;
+import {
+  accessModeErrors,
+  accessModesCell,
+  classCell,
+  classErrors,
+  orUnset,
+  phaseCell,
+} from './volumeaccess.ts';
 
 /** Pods may carry the spec of a claim, too. */
 export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
@@ -64,30 +60,32 @@ function dataSourceErrors(
   if (!name) errors.push(required(child(path, 'name')));
   if (!kind) errors.push(required(child(path, 'kind')));
   if (!apiGroup && kind !== 'PersistentVolumeClaim')
-    errors.push(
-      invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"),
-    );
+    errors.push(invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
   if (apiGroup)
     for (const problem of isSubdomain1123(apiGroup))
       errors.push(invalid(child(path, 'apiGroup'), apiGroup, problem));
   return errors;
 }
 
-/** The new spec with those parts put back that may change; whatever still differs may not. */
+/**
+ * The new spec with those parts put back that may change; whatever still differs may not. Amounts are put back
+ * when they are equal, however they are written.
+ */
 function withoutAllowedChanges(
   spec: PersistentVolumeClaimSpec,
   old: PersistentVolumeClaimSpec,
   bound: boolean,
 ): PersistentVolumeClaimSpec {
   const rest = { ...spec };
-  if (!old.volumeName) rest.volumeName = old.volumeName;
-  if (old.storageClassName === undefined && spec.storageClassName) rest.storageClassName = undefined;
-  if (bound) {
-    if (spec.volumeAttributesClassName !== undefined)
-      rest.volumeAttributesClassName = old.volumeAttributesClassName;
-    const storage = old.resources?.requests?.['storage'];
-    if (spec.resources?.requests && storage !== undefined)
-      rest.resources = { ...spec.resources, requests: { ...spec.resources.requests, storage } };
+  if (!old.volumeName) rest.volumeName = undefined;
+  if (old.storageClassName === undefined) rest.storageClassName = undefined;
+  if (bound && spec.volumeAttributesClassName !== undefined)
+    rest.volumeAttributesClassName = old.volumeAttributesClassName;
+  const storage = old.resources?.requests?.['storage'];
+  const requests = spec.resources?.requests;
+  if (requests && storage !== undefined) {
+    const equal = compareQuantities(storageOf(requests), parseQuantity(storage)) === 0;
+    if (bound || equal) rest.resources = { ...spec.resources, requests: { ...requests, storage } };
   }
   return rest;
 }
@@ -117,7 +115,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   validateUpdate({ spec = {} }, { spec: oldSpec = {}, status: oldStatus }) {
     const errors: FieldError[] = [];
     const rest = withoutAllowedChanges(spec, oldSpec, oldStatus?.phase === 'Bound');
-    const changed = specFields.filter((field) => !semanticEqual(rest[field], oldSpec[field]));
+    const changed = changedFields(modelOf('PersistentVolumeClaimSpec'), rest, oldSpec);
     if (changed.length)
       errors.push(
         forbidden(
@@ -128,9 +126,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
     const storage = storageOf(spec.resources?.requests);
     const lowered = compareQuantities(storage, storageOf(oldSpec.resources?.requests)) < 0;
     if (lowered && compareQuantities(storage, storageOf(oldStatus?.capacity)) <= 0)
-      errors.push(
-        forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'),
-      );
+      errors.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'));
     return errors;
   },
   validateStatusUpdate({ status }) {

@@ -2,11 +2,20 @@
  * Sources of persistent volumes: where the storage really is. A volume has exactly one source; each kind of source
  * has its few fields that must be there.
  */
-import { child, type FieldError, forbidden, invalid, notSupported, required, tooLong } from '../fielderror.ts';
+import {
+  child,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from '../fielderror.ts';
 import type { PersistentVolumeSpec } from '../generated/types.ts';
 import { modelOf } from '../model.ts';
 import { isSubdomain1123 } from '../names.ts';
-import { type JsonObject, semanticEqual } from '../object.ts';
+import type { JsonObject } from '../object.ts';
+import { changedFields } from './change.ts';
 
 const driverBytesMax = 63;
 const lunMax = 255;
@@ -43,7 +52,9 @@ type Sources = Omit<
   | 'volumeMode'
 >;
 type SourceName = keyof Sources;
-type Rules = { readonly [Name in SourceName]-?: (source: NonNullable<Sources[Name]>, path: string) => FieldError[] };
+type Rules = {
+  readonly [Name in SourceName]-?: (source: NonNullable<Sources[Name]>, path: string) => FieldError[];
+};
 
 /** In the order in which Kubernetes looks for them: the first found is the volume's. */
 const rules: Rules = {
@@ -55,7 +66,8 @@ const rules: Rules = {
     return errors;
   },
   // Its errors have a path of their own, with the name the field had long ago.
-  gcePersistentDisk: (source, path) => diskErrors(source, path.replace(/gcePersistentDisk$/, 'persistentDisk'), 'pdName'),
+  gcePersistentDisk: (source, path) =>
+    diskErrors(source, path.replace(/gcePersistentDisk$/, 'persistentDisk'), 'pdName'),
   awsElasticBlockStore: (source, path) => diskErrors(source, path, 'volumeID'),
   glusterfs: (source, path) => needed(source, path, 'endpoints', 'path'),
   flocker(source, path) {
@@ -85,9 +97,7 @@ const rules: Rules = {
     const { iqn, lun = 0 } = source;
     const known = iscsiNames.find(([prefix]) => iqn?.startsWith(prefix));
     if (iqn && !known)
-      errors.push(
-        invalid(child(path, 'iqn'), iqn, 'must be valid format starting with iqn, eui, or naa'),
-      );
+      errors.push(invalid(child(path, 'iqn'), iqn, 'must be valid format starting with iqn, eui, or naa'));
     else if (iqn && !known?.[1].test(iqn))
       errors.push(invalid(child(path, 'iqn'), iqn, 'must be valid format'));
     errors.push(...lunErrors(lun, path));
@@ -185,10 +195,9 @@ export function sourceErrors(spec: PersistentVolumeSpec, path: string): FieldErr
 
 /** Sources that an update would change. A secret for growing a CSI volume may be added later. */
 export function changedSources(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): string[] {
-  return sourceNames.filter((name) => {
-    const [now, before] = [spec[name], old[name]];
-    if (name !== 'csi' || !spec.csi || !old.csi || old.csi.controllerExpandSecretRef)
-      return (now === undefined) !== (before === undefined) || !semanticEqual(now, before);
-    return !semanticEqual({ ...spec.csi, controllerExpandSecretRef: undefined }, old.csi);
-  });
+  const { csi } = spec;
+  const addsSecret = csi?.controllerExpandSecretRef && old.csi && !old.csi.controllerExpandSecretRef;
+  const compared = addsSecret ? { ...spec, csi: { ...csi, controllerExpandSecretRef: undefined } } : spec;
+  const changed = new Set(changedFields(modelOf('PersistentVolumeSpec'), compared, old));
+  return sourceNames.filter((name) => changed.has(name));
 }

@@ -59,7 +59,8 @@ export const isExtendedResource = (name: string): boolean =>
   !name.startsWith(quotaRequestsPrefix) &&
   isQualifiedName(quotaRequestsPrefix + name).length === 0;
 
-export const isIntegerResource = (name: string): boolean => countedNames.has(name) || isExtendedResource(name);
+export const isIntegerResource = (name: string): boolean =>
+  countedNames.has(name) || isExtendedResource(name);
 
 /** Whether a request may be lower than the limit. */
 export const isOvercommittable = (name: string): boolean => isNativeResource(name) && !isHugePages(name);
@@ -82,7 +83,8 @@ export function resourceValueErrors(name: string, quantity: string, path: string
   const errors: FieldError[] = [];
   const value = parseQuantity(quantity);
   if (sign(value) < 0) errors.push(invalid(path, quantity, 'must be greater than or equal to 0'));
-  if (isIntegerResource(name) && !isInteger(value)) errors.push(invalid(path, quantity, 'must be an integer'));
+  if (isIntegerResource(name) && !isInteger(value))
+    errors.push(invalid(path, quantity, 'must be an integer'));
   return errors;
 }
 

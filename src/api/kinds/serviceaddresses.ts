@@ -68,10 +68,12 @@ function validateFirst({ clusterIP, clusterIPs = [] }: ServiceSpec): FieldError[
 
 function validateFamilies({ ipFamilies = [], ipFamilyPolicy }: ServiceSpec): FieldError[] {
   const errors: FieldError[] = [];
+  const seen = new Set<string>();
   ipFamilies.forEach((family, i) => {
     const at = index('spec.ipFamilies', i);
     if (!families.includes(family)) errors.push(notSupported(at, family, families));
-    if (ipFamilies.indexOf(family) < i) errors.push(duplicate(at, family));
+    if (seen.has(family)) errors.push(duplicate(at, family));
+    seen.add(family);
   });
   if (ipFamilyPolicy !== undefined && !policies.includes(ipFamilyPolicy))
     errors.push(notSupported('spec.ipFamilyPolicy', ipFamilyPolicy, policies));

@@ -1,7 +1,8 @@
 /** Service traffic: where it may come from, where it goes, and whether a client stays with one pod. */
-import { child, type FieldError, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
+import { type FieldError, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { ServiceSpec } from '../generated/types.ts';
-import { isCIDR, isIP, isQualifiedName, isSubdomain1123, parseIP } from '../names.ts';
+import { isCIDR, isIP, isQualifiedName, isSubdomain1123 } from '../names.ts';
+import { endpointAddressErrors } from './endpoints.ts';
 import { hasHealthCheckPort, isExternallyAccessible } from './servicetype.ts';
 
 /** Three hours. */
@@ -49,27 +50,15 @@ export function validateExternalName({ externalName = '' }: ServiceSpec): FieldE
   return isSubdomain1123(name).map((problem) => invalid('spec.externalName', name, problem));
 }
 
+/** What is an address at all must also be one that other machines can send to. */
 export function validateExternalIPs({ externalIPs = [] }: ServiceSpec): FieldError[] {
-  return externalIPs.flatMap((ip, i) =>
-    outsideProblems(ip).map((problem) => invalid(index('spec.externalIPs', i), ip, problem)),
-  );
-}
-
-/** An address that one machine cannot reach another by is none. */
-function outsideProblems(ip: string): string[] {
-  const problems = isIP(ip);
-  const address = problems.length ? undefined : parseIP(ip);
-  if (!address) return problems;
-  const { family, value } = address;
-  if (value === 0n) return [`may not be unspecified (${ip})`];
-  const [loopback, linkLocal, multicast] =
-    family === 4
-      ? [value >> 24n === 0x7fn, value >> 16n === 0xa9fen, value >> 8n === 0xe00000n]
-      : [value === 1n, value >> 118n === 0x3fan, value >> 120n === 0xffn && ((value >> 112n) & 0xfn) === 2n];
-  if (loopback) return ['may not be in the loopback range (127.0.0.0/8, ::1/128)'];
-  if (linkLocal) return ['may not be in the link-local range (169.254.0.0/16, fe80::/10)'];
-  if (multicast) return ['may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'];
-  return [];
+  return externalIPs.flatMap((ip, i) => {
+    const at = index('spec.externalIPs', i);
+    const problems = isIP(ip);
+    return problems.length
+      ? problems.map((problem) => invalid(at, ip, problem))
+      : endpointAddressErrors(ip, at);
+  });
 }
 
 export function validateBalancer(spec: ServiceSpec): FieldError[] {
@@ -108,7 +97,7 @@ export function validatePolicies(spec: ServiceSpec): FieldError[] {
   if (healthCheckNodePort && !hasHealthCheckPort(spec))
     errors.push(
       invalid(
-        child('spec', 'healthCheckNodePort'),
+        'spec.healthCheckNodePort',
         healthCheckNodePort,
         "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
       ),

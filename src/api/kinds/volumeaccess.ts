@@ -1,7 +1,7 @@
 /** Volume access: what persistent volumes and claims have in common — access modes, class, mode, and their cells. */
 import { child, type FieldError, forbidden, invalid, notSupported } from '../fielderror.ts';
-import type { ApiObject } from '../object.ts';
 import { isSubdomain1123 } from '../names.ts';
+import type { ApiObject } from '../object.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const volumeModes = ['Block', 'Filesystem'];

@@ -1,0 +1,147 @@
+/** Containers: the processes of a pod. Init containers run before the others, sidecars beside them. */
+import { child, duplicate, index, invalid, notSupported, required } from '../fielderror.ts';
+import type { Container, ContainerPort, PodSpec, Volume } from '../generated/types.ts';
+import { isLabel1123, isPortName, isPortNumber } from '../names.ts';
+import { envErrors } from './env.ts';
+import { choice, type Findings, problemsOf } from './findings.ts';
+import { mountErrors } from './mount.ts';
+import { noProbeErrors, type ProbeScope, probeErrors } from './probe.ts';
+import { requirementErrors } from './resources.ts';
+import { securityContextErrors } from './securitycontext.ts';
+
+const messagePolicies = ['File', 'FallbackToLogsOnError'];
+export const pullPolicies: readonly string[] = ['Always', 'IfNotPresent', 'Never'];
+const protocols = ['SCTP', 'TCP', 'UDP'];
+const restartPolicies = ['Always', 'Never', 'OnFailure'];
+const resizeResources = ['cpu', 'memory'];
+const resizePolicies = ['NotRequired', 'RestartContainer'];
+
+/** What a container needs to know of the pod around it. */
+interface Scope extends ProbeScope {
+  /** The pod's volumes that have no errors of their own. */
+  readonly volumes: ReadonlyMap<string, Volume>;
+  readonly hostUsers: boolean;
+}
+
+export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
+
+/** All containers of a pod. `inPod` tells a pod from a template. */
+export function* containersErrors(
+  spec: PodSpec,
+  volumes: ReadonlyMap<string, Volume>,
+  path: string,
+  inPod: boolean,
+): Findings {
+  const scope: Scope = {
+    volumes,
+    hostUsers: spec.hostUsers !== false,
+    gracePeriodSeconds: spec.terminationGracePeriodSeconds ?? 0,
+    osName: spec.os?.name ?? '',
+  };
+  const lists = ['containers', 'initContainers', 'ephemeralContainers'] as const;
+  const names = new Set<string>();
+  if (!spec.containers?.length) yield required(child(path, 'containers'));
+  for (const list of lists)
+    for (const [i, container] of (spec[list] ?? []).entries()) {
+      const entry = index(child(path, list), i);
+      yield* containerErrors(container, entry, scope);
+      if (container.restartPolicy !== undefined)
+        yield* choice(child(entry, 'restartPolicy'), container.restartPolicy, restartPolicies);
+      if (container.name && names.has(container.name))
+        yield duplicate(child(entry, 'name'), container.name);
+      names.add(container.name ?? '');
+      if (list === 'initContainers' && !isSidecar(container)) yield* noProbeErrors(container, entry);
+      else yield* probeErrors(container, entry, scope);
+      // Init containers run one by one, so each has the ports of the node to itself.
+      if (list === 'initContainers') yield* hostPortErrors([container], () => entry);
+    }
+  yield* hostPortErrors(spec.containers ?? [], (i) => index(child(path, 'containers'), i));
+  if (spec.hostNetwork) yield* hostNetworkErrors(spec.containers ?? [], child(path, 'containers'), inPod);
+  // Templates with such images are out there, made before anybody looked.
+  if (inPod)
+    for (const list of lists)
+      for (const [i, { image = '' }] of (spec[list] ?? []).entries())
+        if (image !== image.trim())
+          yield invalid(
+            child(index(child(path, list), i), 'image'),
+            image,
+            'must not have leading or trailing whitespace',
+          );
+}
+
+/** The rules that hold for every container, wherever it stands. */
+function* containerErrors(container: Container, path: string, scope: Scope): Findings {
+  const { name, image } = container;
+  if (!name) yield required(child(path, 'name'));
+  else yield* problemsOf(child(path, 'name'), name, isLabel1123(name));
+  if (!image) yield required(child(path, 'image'));
+  yield* choice(
+    child(path, 'terminationMessagePolicy'),
+    container.terminationMessagePolicy,
+    messagePolicies,
+  );
+  yield* portsErrors(container.ports ?? [], child(path, 'ports'));
+  yield* envErrors(container, path);
+  yield* mountErrors(container, scope.volumes, path);
+  yield* choice(child(path, 'imagePullPolicy'), container.imagePullPolicy, pullPolicies);
+  yield* requirementErrors(container.resources, child(path, 'resources'));
+  yield* resizeErrors(container, child(path, 'resizePolicy'));
+  if (container.securityContext)
+    yield* securityContextErrors(container.securityContext, child(path, 'securityContext'), scope.hostUsers);
+}
+
+function* portsErrors(ports: readonly ContainerPort[], path: string): Findings {
+  const names = new Set<string>();
+  for (const [i, port] of ports.entries()) {
+    const entry = index(path, i);
+    if (port.name) {
+      const problems = isPortName(port.name);
+      yield* problemsOf(child(entry, 'name'), port.name, problems);
+      if (problems.length === 0 && names.has(port.name)) yield duplicate(child(entry, 'name'), port.name);
+      names.add(port.name);
+    }
+    if (!port.containerPort) yield required(child(entry, 'containerPort'));
+    else
+      yield* problemsOf(child(entry, 'containerPort'), port.containerPort, isPortNumber(port.containerPort));
+    if (port.hostPort) yield* problemsOf(child(entry, 'hostPort'), port.hostPort, isPortNumber(port.hostPort));
+    yield* choice(child(entry, 'protocol'), port.protocol, protocols);
+  }
+}
+
+/** No two containers that run together can have the same port of the node. */
+function* hostPortErrors(containers: readonly Container[], pathOf: (i: number) => string): Findings {
+  const taken = new Set<string>();
+  for (const [i, container] of containers.entries())
+    for (const [j, { hostPort, protocol = '', hostIP = '' }] of (container.ports ?? []).entries()) {
+      if (!hostPort) continue;
+      const place = `${protocol}/${hostIP}/${hostPort}`;
+      if (taken.has(place))
+        yield duplicate(child(index(child(pathOf(i), 'ports'), j), 'hostPort'), place);
+      taken.add(place);
+    }
+}
+
+/** On the network of the node a port is what it is. A template may leave it open; its pods will not. */
+function* hostNetworkErrors(containers: readonly Container[], path: string, inPod: boolean): Findings {
+  for (const [i, container] of containers.entries())
+    for (const [j, { containerPort = 0, hostPort = 0 }] of (container.ports ?? []).entries())
+      if ((inPod || hostPort !== 0) && hostPort !== containerPort)
+        yield invalid(
+          child(index(child(index(path, i), 'ports'), j), 'hostPort'),
+          hostPort,
+          'must match `containerPort` when `hostNetwork` is true',
+        );
+}
+
+function* resizeErrors(container: Container, path: string): Findings {
+  const seen = new Set<string>();
+  for (const [i, { resourceName = '', restartPolicy = '' }] of (container.resizePolicy ?? []).entries()) {
+    if (seen.has(resourceName)) yield duplicate(index(path, i), resourceName);
+    seen.add(resourceName);
+    if (!resourceName || !restartPolicy) yield required(path);
+    if (resourceName && !resizeResources.includes(resourceName))
+      yield notSupported(path, resourceName, resizeResources);
+    if (restartPolicy && !resizePolicies.includes(restartPolicy))
+      yield notSupported(path, restartPolicy, resizePolicies);
+  }
+}

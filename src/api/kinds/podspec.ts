@@ -1,0 +1,136 @@
+/** Pod specs: the rules for a pod as a whole, in pods and in the templates of everything that makes pods. */
+import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
+import type { PodDNSConfig, PodSpec } from '../generated/types.ts';
+import { isIP, isLabel1123, isQualifiedName, isSubdomain1123, validateLabels } from '../names.ts';
+import { affinityErrors, spreadErrors } from './affinity.ts';
+import { containersErrors } from './container.ts';
+import { choice, type Findings, outside, problemsOf } from './findings.ts';
+import { podLevelErrors, requirementErrors } from './resources.ts';
+import { podSecurityErrors } from './securitycontext.ts';
+import { tolerationErrors } from './toleration.ts';
+import { tokenAccountErrors, volumesErrors } from './volume.ts';
+
+const deadlineSecondsMax = 2 ** 31 - 1;
+const nameserversMax = 3;
+const searchesMax = 32;
+const searchCharsMax = 2048;
+
+const restartPolicies = ['Always', 'OnFailure', 'Never'];
+const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
+const preemptionPolicies = ['PreemptLowerPriority', 'Never'];
+const systems = ['linux', 'windows'];
+
+/** `inPod` tells a pod from a template, which need not be quite finished yet. */
+export function* podSpecErrors(spec: PodSpec, path: string, inPod: boolean): Findings {
+  const volumes = yield* volumesErrors(spec.volumes, child(path, 'volumes'));
+  yield* containersErrors(spec, volumes, path, inPod);
+  yield* podLevelErrors(spec, child(path, 'resources'));
+  yield* choice(child(path, 'restartPolicy'), spec.restartPolicy, restartPolicies);
+  yield* choice(child(path, 'dnsPolicy'), spec.dnsPolicy, dnsPolicies);
+  yield* validateLabels(spec.nodeSelector, child(path, 'nodeSelector'));
+  yield* podSecurityErrors(spec, child(path, 'securityContext'));
+  yield* pullSecretErrors(spec, child(path, 'imagePullSecrets'));
+  yield* affinityErrors(spec.affinity, child(path, 'affinity'));
+  yield* dnsErrors(spec.dnsConfig, spec.dnsPolicy === 'None', child(path, 'dnsConfig'));
+  yield* gateErrors(spec, path);
+  yield* spreadErrors(spec.topologySpreadConstraints, child(path, 'topologySpreadConstraints'));
+  yield* nameErrors(spec, path);
+  if (spec.activeDeadlineSeconds !== undefined)
+    yield* outside(
+      child(path, 'activeDeadlineSeconds'),
+      spec.activeDeadlineSeconds,
+      1,
+      deadlineSecondsMax,
+    );
+  yield* tolerationErrors(spec.tolerations, child(path, 'tolerations'));
+  yield* hostAliasErrors(spec, child(path, 'hostAliases'));
+  if (spec.preemptionPolicy !== undefined)
+    yield* choice(child(path, 'preemptionPolicy'), spec.preemptionPolicy, preemptionPolicies);
+  yield* requirementErrors({ limits: spec.overhead }, child(path, 'overhead'));
+  yield* systemErrors(spec, child(path, 'os'));
+  if (inPod && !spec.serviceAccountName) yield* tokenAccountErrors(spec.volumes, child(path, 'volumes'));
+}
+
+/** What a new pod may not have yet. */
+export function* newPodErrors(spec: PodSpec, path: string): Findings {
+  if (spec.ephemeralContainers?.length)
+    yield forbidden(child(path, 'ephemeralContainers'), 'cannot be set on create');
+  if (spec.schedulingGates?.length && spec.nodeName)
+    yield forbidden(
+      child(path, 'nodeName'),
+      'cannot be set until all schedulingGates have been cleared',
+    );
+}
+
+function* nameErrors(spec: PodSpec, path: string): Findings {
+  for (const name of ['serviceAccountName', 'nodeName', 'priorityClassName', 'runtimeClassName'] as const)
+    if (spec[name]) yield* problemsOf(child(path, name), spec[name], isSubdomain1123(spec[name]));
+  for (const name of ['hostname', 'subdomain'] as const)
+    if (spec[name]) yield* problemsOf(child(path, name), spec[name], isLabel1123(spec[name]));
+}
+
+function* pullSecretErrors(spec: PodSpec, path: string): Findings {
+  for (const [i, secret] of (spec.imagePullSecrets ?? []).entries())
+    if (Object.keys(secret).some((name) => name !== 'name'))
+      yield invalid(index(path, i), secret, 'only name may be set');
+}
+
+function* dnsErrors(config: PodDNSConfig | undefined, needed: boolean, path: string): Findings {
+  const { nameservers = [], searches = [], options = [] } = config ?? {};
+  const serversPath = child(path, 'nameservers');
+  const searchesPath = child(path, 'searches');
+  if (needed && !config) yield required(path, 'must provide `dnsConfig` when `dnsPolicy` is None');
+  else if (needed && !nameservers.length)
+    yield required(serversPath, 'must provide at least one DNS nameserver when `dnsPolicy` is None');
+  if (nameservers.length > nameserversMax)
+    yield invalid(serversPath, nameservers, `must not have more than ${nameserversMax} nameservers`);
+  for (const [i, server] of nameservers.entries())
+    yield* problemsOf(index(serversPath, i), server, isIP(server));
+  if (searches.length > searchesMax)
+    yield invalid(searchesPath, searches, `must not have more than ${searchesMax} search paths`);
+  if (Buffer.byteLength(searches.join(' ')) > searchCharsMax)
+    yield invalid(
+      searchesPath,
+      searches,
+      `must not have more than ${searchCharsMax} characters (including spaces) in the search list`,
+    );
+  for (const [i, search] of searches.entries())
+    yield* problemsOf(index(searchesPath, i), search, isSearch(search));
+  for (const [i, { name }] of options.entries())
+    if (!name) yield required(index(child(path, 'options'), i), 'must not be empty');
+}
+
+/** A domain to search. It may end in a dot or be just that, and have underscores, as domains of services do. */
+const isSearch = (search: string): string[] =>
+  search === '.' ? [] : isSubdomain1123(search.replace(/\.$/, '').replaceAll('_', 'a'));
+
+function* gateErrors(spec: PodSpec, path: string): Findings {
+  for (const [i, { conditionType = '' }] of (spec.readinessGates ?? []).entries())
+    yield* problemsOf(
+      child(index(child(path, 'readinessGates'), i), 'conditionType'),
+      conditionType,
+      isQualifiedName(conditionType),
+    );
+  const seen = new Set<string>();
+  for (const [i, { name = '' }] of (spec.schedulingGates ?? []).entries()) {
+    const entry = index(child(path, 'schedulingGates'), i);
+    yield* problemsOf(entry, name, isQualifiedName(name));
+    if (seen.has(name)) yield duplicate(entry, name);
+    seen.add(name);
+  }
+}
+
+function* hostAliasErrors(spec: PodSpec, path: string): Findings {
+  for (const [i, { ip = '', hostnames }] of (spec.hostAliases ?? []).entries()) {
+    const entry = index(path, i);
+    yield* problemsOf(child(entry, 'ip'), ip, isIP(ip));
+    for (const [j, name] of (hostnames ?? []).entries())
+      yield* problemsOf(index(child(entry, 'hostnames'), j), name, isSubdomain1123(name));
+  }
+}
+
+function* systemErrors(spec: PodSpec, path: string): Findings {
+  if (!spec.os) return;
+  if (!spec.os.name) yield required(child(path, 'name'));
+  else if (!systems.includes(spec.os.name)) yield notSupported(path, spec.os.name, systems);
+}

@@ -1,0 +1,197 @@
+/**
+ * The kubernetes service: the service `default/kubernetes` and the Endpoints behind it, by which pods find the API
+ * server. They are made at start and put right whenever somebody has deleted or changed them.
+ */
+import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
+import type { Kind } from '../api/kind.ts';
+import { semanticEqual } from '../api/object.ts';
+import { create } from './create.ts';
+import { remove } from './delete.ts';
+import type { Entry } from './entry.ts';
+import { modify } from './modify.ts';
+import { internalWrite, type Registry } from './registry.ts';
+import { kubernetesService } from './serviceallocation.ts';
+
+/** Looking costs two lookups when nothing has changed; Kubernetes promises to put things right within ten seconds. */
+const intervalMs = 5_000;
+
+const { namespace, name } = kubernetesService;
+const serviceLabels = { component: 'apiserver', provider: 'kubernetes' };
+/** Keeps Kubernetes' mirroring controller away; clients know the Endpoints by it. */
+const endpointsLabels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
+
+export interface Advertised {
+  /** Address of the service in the cluster. */
+  readonly clusterIP: string;
+  /** Where the server really listens. */
+  readonly ip: string;
+  readonly port: number;
+}
+
+export class KubernetesService {
+  readonly #services: Kind;
+  readonly #endpoints: Kind;
+  /** The states last found or made right. */
+  #rightService: Entry | undefined;
+  #rightEndpoints: Entry | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly advertised: Advertised,
+    private readonly onError: (error: Error) => void,
+  ) {
+    this.#services = registry.kinds.resource('v1', 'services')!;
+    this.#endpoints = registry.kinds.resource('v1', 'endpoints')!;
+  }
+
+  /** Resolves when both objects are there; they are looked after from then on. */
+  async start(): Promise<void> {
+    await this.restore();
+    this.#timer = setInterval(() => this.restore(), intervalMs);
+    this.#timer.unref();
+  }
+
+  /** Puts right what is not; at most one such pass runs at a time. Failures are reported, and tried again later. */
+  restore(): Promise<void> {
+    this.#running ??= this.#restore().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** One after the other, because Endpoints go when their service goes. */
+  async #restore(): Promise<void> {
+    await this.#restoreService().catch(this.onError);
+    await this.#restoreEndpoints().catch(this.onError);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  // The service
+
+  /**
+   * The port is 443 and called https, as clients expect, though what listens is the local door, which speaks plain
+   * HTTP: it is the only one there is until the secure door comes, whose port then stands here.
+   */
+  #spec(): ServiceSpec {
+    const { clusterIP, port } = this.advertised;
+    return {
+      ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort: port }],
+      clusterIP,
+      clusterIPs: [clusterIP],
+      type: 'ClusterIP',
+      sessionAffinity: 'None',
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+      internalTrafficPolicy: 'Cluster',
+    };
+  }
+
+  async #restoreService(): Promise<void> {
+    const entry = this.#find(this.#services);
+    if (entry && entry === this.#rightService) return;
+    if (!entry) {
+      this.#rightService = await this.#create();
+      return;
+    }
+    const { metadata, spec } = entry.object() as Service;
+    if (semanticEqual(spec, this.#spec()) && hasLabels(metadata.labels, serviceLabels)) {
+      this.#rightService = entry;
+      return;
+    }
+    // An address is for life. Only a server that was started with another range finds one that is not its own.
+    if (spec?.clusterIP !== this.advertised.clusterIP) {
+      await remove(this.registry, this.#services, namespace, name, {});
+      this.#rightService = await this.#create();
+      return;
+    }
+    this.#rightService = await modify(
+      this.registry,
+      this.#services,
+      namespace,
+      name,
+      'main',
+      internalWrite(),
+      (current) => {
+        const service = current.object() as Service;
+        service.metadata.labels = { ...service.metadata.labels, ...serviceLabels };
+        service.spec = this.#spec();
+        return service;
+      },
+    );
+  }
+
+  #create(): Promise<Entry> {
+    const service: Service = { metadata: { name, labels: { ...serviceLabels } }, spec: this.#spec() };
+    return create(this.registry, this.#services, namespace, service, internalWrite());
+  }
+
+  // The endpoints
+
+  #subsets(): Endpoints['subsets'] {
+    const { ip, port } = this.advertised;
+    return [{ addresses: [{ ip }], ports: [{ name: 'https', port, protocol: 'TCP' }] }];
+  }
+
+  /**
+   * The address is loopback, which the rules for clients refuse in Endpoints. It is the truth here: the local door
+   * opens on loopback only, and pods run as processes of this machine. So these writes go past the rules.
+   */
+  async #restoreEndpoints(): Promise<void> {
+    const entry = this.#find(this.#endpoints);
+    if (entry && entry === this.#rightEndpoints) return;
+    if (!entry) {
+      this.#rightEndpoints = await this.#createEndpoints();
+      return;
+    }
+    const { metadata, subsets } = entry.object() as Endpoints;
+    if (semanticEqual(subsets, this.#subsets()) && hasLabels(metadata.labels, endpointsLabels)) {
+      this.#rightEndpoints = entry;
+      return;
+    }
+    this.#rightEndpoints = await modify(
+      this.registry,
+      this.#endpoints,
+      namespace,
+      name,
+      'whole',
+      internalWrite(),
+      (current) => {
+        const endpoints = current.object() as Endpoints;
+        endpoints.metadata.labels = { ...endpoints.metadata.labels, ...endpointsLabels };
+        endpoints.subsets = this.#subsets();
+        return endpoints;
+      },
+    );
+  }
+
+  async #createEndpoints(): Promise<Entry | undefined> {
+    const { registry } = this;
+    const kind = this.#endpoints;
+    const endpoints: Endpoints = {
+      metadata: {
+        name,
+        namespace,
+        uid: registry.chance.uid(),
+        creationTimestamp: registry.now(),
+        labels: { ...endpointsLabels },
+      },
+      subsets: this.#subsets(),
+    };
+    const value = registry.encode(kind, endpoints);
+    const revision = await registry.commit(kind, namespace, name, value, 0);
+    return revision === undefined ? undefined : registry.entryOf(kind, namespace, name, value, revision);
+  }
+
+  #find(kind: Kind): Entry | undefined {
+    return this.registry.view.collection(kind.resource).get(namespace, name);
+  }
+}
+
+const hasLabels = (labels: Record<string, string> | undefined, wanted: Record<string, string>): boolean =>
+  Object.entries(wanted).every(([key, value]) => labels?.[key] === value);

@@ -1,0 +1,111 @@
+/**
+ * Service account tokens: signed statements of who a process is. The key is a secret in kube-system, so that every
+ * server on one store signs and checks with the same. It is made with the first token.
+ */
+import type { CryptoKey } from 'jose';
+import type { Secret, ServiceAccount } from '../api/generated/types.ts';
+import type { Registry } from './registry.ts';
+
+const keyNamespace = 'kube-system';
+const keyName = 'wherry-service-account-key';
+const algorithm = 'ES256';
+
+/** Who signs tokens that live as long as their secret. */
+const legacyIssuer = 'kubernetes/serviceaccount';
+/** Who signs tokens that end, and whom they are for unless the request says otherwise. */
+const issuer = 'https://kubernetes.default.svc';
+
+export interface TokenRequest {
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+  /** The object whose end is the token's end. */
+  readonly boundObject?: { readonly kind: string; readonly name: string; readonly uid: string };
+}
+
+export class Tokens {
+  #key: Promise<CryptoKey> | undefined;
+
+  constructor(private readonly registry: Registry) {}
+
+  /** A token without an end, kept in a secret. */
+  async legacy(account: ServiceAccount, secretName: string): Promise<string> {
+    const { SignJWT } = await import('jose');
+    const { name, namespace, uid } = account.metadata;
+    return new SignJWT({
+      'kubernetes.io/serviceaccount/namespace': namespace,
+      'kubernetes.io/serviceaccount/secret.name': secretName,
+      'kubernetes.io/serviceaccount/service-account.name': name,
+      'kubernetes.io/serviceaccount/service-account.uid': uid,
+    })
+      .setProtectedHeader({ alg: algorithm })
+      .setIssuer(legacyIssuer)
+      .setSubject(subjectOf(account))
+      .sign(await this.#signingKey());
+  }
+
+  /** A token that ends. */
+  async bound(account: ServiceAccount, request: TokenRequest): Promise<{ token: string; expiresMs: number }> {
+    const { SignJWT } = await import('jose');
+    const { name, namespace, uid } = account.metadata;
+    const nowSeconds = Math.floor(this.registry.chance.nowMs() / 1000);
+    const expires = nowSeconds + request.expirationSeconds;
+    const { boundObject } = request;
+    const token = await new SignJWT({
+      'kubernetes.io': {
+        namespace,
+        serviceaccount: { name, uid },
+        ...(boundObject
+          ? { [boundObject.kind.toLowerCase()]: { name: boundObject.name, uid: boundObject.uid } }
+          : {}),
+      },
+    })
+      .setProtectedHeader({ alg: algorithm })
+      .setAudience(request.audiences.length ? [...request.audiences] : [issuer])
+      .setIssuer(issuer)
+      .setSubject(subjectOf(account))
+      .setJti(this.registry.chance.uid())
+      .setIssuedAt(nowSeconds)
+      .setNotBefore(nowSeconds)
+      .setExpirationTime(expires)
+      .sign(await this.#signingKey());
+    return { token, expiresMs: expires * 1000 };
+  }
+
+  /** What requests without audiences get. */
+  get defaultAudiences(): readonly string[] {
+    return [issuer];
+  }
+
+  #signingKey(): Promise<CryptoKey> {
+    this.#key ??= this.#loadKey().catch((error) => {
+      this.#key = undefined;
+      throw error;
+    });
+    return this.#key;
+  }
+
+  async #loadKey(): Promise<CryptoKey> {
+    const { exportPKCS8, generateKeyPair, importPKCS8 } = await import('jose');
+    const stored = this.#storedKey();
+    if (stored) return importPKCS8(stored, algorithm);
+    const { privateKey } = await generateKeyPair(algorithm, { extractable: true });
+    const kind = this.registry.kinds.resource('v1', 'secrets')!;
+    const secret: Secret = {
+      metadata: { name: keyName },
+      type: 'Opaque',
+      data: { key: Buffer.from(await exportPKCS8(privateKey)).toString('base64') },
+    };
+    // When another server made one at the same moment, that one counts.
+    if (await this.registry.plant(kind, keyNamespace, secret)) return privateKey;
+    return importPKCS8(this.#storedKey()!, algorithm);
+  }
+
+  #storedKey(): string | undefined {
+    const entry = this.registry.view.collection('secrets').get(keyNamespace, keyName);
+    const text = entry && (entry.object() as Secret).data?.key;
+    return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
+  }
+}
+
+const subjectOf = ({ metadata }: ServiceAccount): string =>
+  `system:serviceaccount:${metadata.namespace}:${metadata.name}`;

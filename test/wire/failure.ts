@@ -1,0 +1,40 @@
+/** What a refused request looks like: an HTTP code and a Status that agree. */
+import { expect } from 'vitest';
+import type { Json, Reply } from '../http.ts';
+
+/** That a reply is exactly this Status. No reason and no details mean that the Status has none. */
+export function expectFailure(
+  reply: Reply,
+  code: number,
+  reason: string | undefined,
+  message: string | RegExp,
+  details?: Json,
+): void {
+  expect(reply.body, reply.text).toEqual({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: message instanceof RegExp ? expect.stringMatching(message) : message,
+    ...(reason === undefined ? {} : { reason }),
+    ...(details === undefined ? {} : { details }),
+    code,
+  });
+  expect(reply.status).toBe(code);
+  expect(reply.headers['content-type']).toBe('application/json');
+}
+
+/** That options of a request were refused, for one reason. */
+export function expectInvalidOptions(
+  reply: Reply,
+  kind: string,
+  field: string,
+  reason: string,
+  message: string,
+): void {
+  expectFailure(reply, 422, 'Invalid', `${kind}.meta.k8s.io "" is invalid: ${field}: ${message}`, {
+    group: 'meta.k8s.io',
+    kind,
+    causes: [{ reason, message, field }],
+  });
+}
