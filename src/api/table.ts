@@ -24,7 +24,9 @@ const defaultColumns: readonly Column[] = [
   { name: 'Created At', type: 'date', description: 'When the object was created.' },
 ];
 
-export const columnDefinitions = (kind: Kind): ColumnDefinition[] =>
+type Tabular = Pick<Kind, 'columns' | 'cells' | 'rowConditions'>;
+
+export const columnDefinitions = (kind: Tabular): ColumnDefinition[] =>
   (kind.columns ?? defaultColumns).map((column) => ({
     name: column.name,
     type: column.type ?? 'string',
@@ -34,7 +36,7 @@ export const columnDefinitions = (kind: Kind): ColumnDefinition[] =>
   }));
 
 export function tableRow(
-  kind: Kind,
+  kind: Tabular,
   object: ApiObject,
   include: IncludeObject,
   version: string,

@@ -81,6 +81,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const chance: Chance = { ...systemChance, ...options.chance };
   const report = options.onError ?? (() => undefined);
   const ranges = serviceRanges(options);
+  const runControllers = options.controllers !== false;
   const kinds = new KindTable();
   const store = await openStore(options, chance);
   let view: View | undefined;
@@ -108,7 +109,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       createStatus: options.createStatus ?? 200,
       watchDefault: options.watchStart ?? 'history',
       limits: { ...defaultBodyLimits, ...options.limits },
-      components: [{ name: 'etcd-0', failure: () => view!.failure?.message }],
+      components: [
+        { name: 'etcd-0', failure: () => view!.failure?.message },
+        ...(runControllers ? [{ name: 'controller-manager', failure: () => undefined }] : []),
+      ],
       report,
     });
     await server.listen();
@@ -119,7 +123,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       report,
     );
     await kubernetes.start();
-    if (options.controllers !== false) controllers = startControllers({ registry, onError: report });
+    if (runControllers) controllers = startControllers({ registry, onError: report });
   } catch (error) {
     await close();
     throw asStartError(error, options);

@@ -2,7 +2,8 @@
 import { badRequest, invalid as invalidObject } from '../api/errors.ts';
 import { invalid } from '../api/fielderror.ts';
 import type { ReplicationController } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
+import type { Column, Kind } from '../api/kind.ts';
+import { ageCell, ageColumn, nameColumn } from '../api/kinds/columns.ts';
 import { formatMapSelector } from '../api/labelselector.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -21,7 +22,22 @@ export interface Scale extends ApiObject {
 export interface ScaleForm extends Expected {
   readonly group: string;
   readonly selectorIsMap: boolean;
+  readonly columns: readonly Column[];
+  cells(scale: ApiObject, nowMs: number): unknown[];
 }
+
+const table: Pick<ScaleForm, 'columns' | 'cells'> = {
+  columns: [
+    nameColumn,
+    { name: 'Desired', type: 'integer', description: 'Number of replicas wanted.' },
+    { name: 'Available', type: 'integer', description: 'Number of replicas there are.' },
+    ageColumn,
+  ],
+  cells(scale, nowMs) {
+    const { spec, status } = scale as Scale;
+    return [scale.metadata.name, spec.replicas ?? 0, status.replicas, ageCell(scale, nowMs)];
+  },
+};
 
 export const scaleForms: Record<string, ScaleForm> = {
   v1: {
@@ -30,6 +46,7 @@ export const scaleForms: Record<string, ScaleForm> = {
     group: 'autoscaling',
     model: modelOf('Scale', 'autoscaling-v1'),
     selectorIsMap: false,
+    ...table,
   },
   'extensions/v1beta1': {
     kind: 'Scale',
@@ -37,6 +54,7 @@ export const scaleForms: Record<string, ScaleForm> = {
     group: 'extensions',
     model: modelOf('Scale', 'extensions-v1beta1'),
     selectorIsMap: true,
+    ...table,
   },
 };
 

@@ -42,7 +42,12 @@ function warningHeaders(warnings: readonly string[]): string[] {
 }
 
 /** Answers with JSON text that is ready, a line feed included. */
-export function answerDocument(context: RequestContext, code: number, document: Buffer): void {
+export function answerDocument(
+  context: RequestContext,
+  code: number,
+  document: Buffer,
+): void | Promise<void> {
+  if (document.length >= gzipBytesMin) return answerBytes(context, code, [document]);
   context.response.writeHead(code, { ...apiHeaders(context), 'Content-Length': String(document.length) });
   context.response.end(document);
 }

@@ -1,8 +1,12 @@
 /** Component statuses: computed when asked for, from what this server knows of itself. */
-import { badRequest, StatusError } from '../api/errors.ts';
+import { badRequest, methodNotAllowed, resourceNotFound, StatusError } from '../api/errors.ts';
 import { parseFieldSelector } from '../api/fieldselector.ts';
+import type { ComponentStatus } from '../api/generated/types.ts';
+import { componentStatus as kind } from '../api/kinds/componentstatus.ts';
 import { parseLabelSelector } from '../api/labelselector.ts';
 import type { RequestContext } from './context.ts';
+import { answerObject, answerObjects } from './presentation.ts';
+import type { ResourceInfo } from './requestinfo.ts';
 
 export interface Component {
   readonly name: string;
@@ -10,7 +14,39 @@ export interface Component {
   failure(): string | undefined;
 }
 
-const statusOf = (component: Component) => {
+/** The contract lists them under a namespace as well, and knows no watch: `watch` is ignored. */
+export async function answerComponentStatus(
+  context: RequestContext,
+  info: ResourceInfo,
+  components: readonly Component[],
+  nowMs: number,
+): Promise<void> {
+  if (context.info.method !== 'GET') throw methodNotAllowed();
+  if (info.subresource !== undefined) throw resourceNotFound();
+  context.warnings.push('v1 ComponentStatus is deprecated in v1.19+');
+  if (info.name === undefined) {
+    const items = [...components]
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(statusOf)
+      .filter((item) => isSelected(context, item));
+    return answerObjects(context, kind, { selfLink: context.info.path }, items, nowMs);
+  }
+  const component = components.find((one) => one.name === info.name);
+  if (!component)
+    throw new StatusError(404, 'NotFound', `componentstatus "${info.name}" not found`, {
+      name: info.name,
+      kind: 'componentstatus',
+    });
+  return answerObject(
+    context,
+    200,
+    kind,
+    { kind: kind.kind, apiVersion: 'v1', ...statusOf(component) },
+    nowMs,
+  );
+}
+
+function statusOf(component: Component): ComponentStatus {
   const failure = component.failure();
   return {
     metadata: { name: component.name },
@@ -20,40 +56,20 @@ const statusOf = (component: Component) => {
         : { type: 'Healthy', status: 'False', message: failure },
     ],
   };
-};
-
-export function componentStatusList(context: RequestContext, components: readonly Component[]) {
-  const { query } = context;
-  const items = components
-    .map(statusOf)
-    .filter((item) => selects(query.get('labelSelector'), query.get('fieldSelector'), item));
-  return { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: { selfLink: context.info.path }, items };
 }
 
-function selects(
-  labels: string | undefined,
-  fields: string | undefined,
-  item: { metadata: { name: string } },
-): boolean {
+function isSelected({ query }: RequestContext, { metadata }: ComponentStatus): boolean {
+  const labels = query.get('labelSelector');
+  const fields = query.get('fieldSelector');
   try {
     if (labels && !parseLabelSelector(labels).matches({})) return false;
-    return !fields || parseFieldSelector(fields).matches((path) => fieldOf(path, item));
+    return !fields || parseFieldSelector(fields).matches((path) => fieldOf(path, metadata.name!));
   } catch (error) {
     throw error instanceof StatusError ? error : badRequest((error as Error).message);
   }
 }
 
-function fieldOf(path: string, item: { metadata: { name: string } }): string {
-  if (path === 'metadata.name') return item.metadata.name;
+function fieldOf(path: string, name: string): string {
+  if (path === 'metadata.name') return name;
   throw badRequest(`"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
-}
-
-export function componentStatus(components: readonly Component[], name: string) {
-  const component = components.find((one) => one.name === name);
-  if (!component)
-    throw new StatusError(404, 'NotFound', `componentstatus "${name}" not found`, {
-      name,
-      kind: 'componentstatus',
-    });
-  return { kind: 'ComponentStatus', apiVersion: 'v1', ...statusOf(component) };
 }

@@ -1,5 +1,6 @@
 /** Discovery: which groups, versions and resources there are, made from the table of kinds. */
 import type { Kind, Verb } from '../api/kind.ts';
+import { componentStatus } from '../api/kinds/componentstatus.ts';
 import type { KindTable } from '../api/kinds.ts';
 
 interface Resource {
@@ -17,14 +18,6 @@ interface Resource {
 /** Resources that no stored kind stands for. */
 const coreExtras: readonly Resource[] = [
   { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
-  {
-    name: 'componentstatuses',
-    singularName: 'componentstatus',
-    namespaced: false,
-    kind: 'ComponentStatus',
-    verbs: ['get', 'list'],
-    shortNames: ['cs'],
-  },
 ];
 
 /** The scale of a controller was served by the extensions group first, and still is. */
@@ -104,7 +97,7 @@ export class Discovery {
   resourceList(apiVersion: string) {
     const resources = [...this.kinds].filter((kind) => kind.apiVersion === apiVersion).flatMap(resourcesOf);
     if (resources.length === 0) return undefined;
-    if (apiVersion === 'v1') resources.push(...coreExtras);
+    if (apiVersion === 'v1') resources.push(...coreExtras, ...resourcesOf(componentStatus));
     if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);
     resources.sort((a, b) => (a.name < b.name ? -1 : 1));
     return {

@@ -4,6 +4,7 @@
  */
 import { badRequest, wrongTransform } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
+import type { ApiObject } from '../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../api/table.ts';
 import type { Entry } from '../registry/entry.ts';
 import type { ListResult } from '../registry/list.ts';
@@ -23,6 +24,9 @@ export function includeObject(context: RequestContext): IncludeObject {
   );
 }
 
+/** What showing an object needs to know of its kind; a Scale, say, is shown but is no stored kind. */
+export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'cells' | 'rowConditions'>;
+
 export async function answerEntry(
   context: RequestContext,
   code: number,
@@ -32,33 +36,47 @@ export async function answerEntry(
   const negotiated = context.negotiate();
   if (negotiated.format === 'json' && !negotiated.transform && !context.pretty(negotiated))
     return answerDocument(context, code, entry.document);
-  await answerValue(context, code, shapedEntry(context, negotiated, entry, nowMs), negotiated);
+  await answerObject(context, code, entry.kind, entry.object(), nowMs);
 }
 
-function shapedEntry(context: RequestContext, negotiated: Negotiated, entry: Entry, nowMs: number): unknown {
-  const object = entry.object();
-  switch (negotiated.transform) {
+/** Answers with one object in the form the client asked for. */
+export async function answerObject(
+  context: RequestContext,
+  code: number,
+  kind: Shown,
+  object: ApiObject,
+  nowMs: number,
+): Promise<void> {
+  const negotiated = context.negotiate();
+  await answerValue(context, code, shapedObject(context, negotiated, kind, object, nowMs), negotiated);
+}
+
+function shapedObject(
+  context: RequestContext,
+  { transform, transformVersion: version }: Negotiated,
+  kind: Shown,
+  object: ApiObject,
+  nowMs: number,
+): unknown {
+  switch (transform) {
     case undefined:
       return object;
     case 'PartialObjectMetadata':
-      return partialObject(object, negotiated.transformVersion);
+      return partialObject(object, version);
     case 'PartialObjectMetadataList':
       throw wrongTransform(
-        `you requested PartialObjectMetadataList, but the requested object is not a list (*${groupName(entry.kind)}.${entry.kind.kind})`,
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*${groupName(kind)}.${kind.kind})`,
       );
     case 'Table':
-      return table(
-        entry.kind,
-        negotiated.transformVersion,
-        { resourceVersion: object.metadata.resourceVersion },
-        [tableRow(entry.kind, object, includeObject(context), negotiated.transformVersion, nowMs)],
-      );
+      return table(kind, version, { resourceVersion: object.metadata.resourceVersion }, [
+        tableRow(kind, object, includeObject(context), version, nowMs),
+      ]);
   }
 }
 
-const groupName = (kind: Kind): string => kind.group || 'core';
+const groupName = (kind: Shown): string => kind.group || 'core';
 
-const table = (kind: Kind, version: string, metadata: object, rows: Row[]) => ({
+const table = (kind: Shown, version: string, metadata: object, rows: Row[]) => ({
   kind: 'Table',
   apiVersion: version,
   metadata,
@@ -81,45 +99,53 @@ export async function answerList(
   };
   if (negotiated.format === 'json' && !negotiated.transform && !context.pretty(negotiated))
     return answerBytes(context, 200, listParts(kind, metadata, list.entries));
+  const objects = list.entries.map((entry) => entry.object());
+  await answerObjects(context, kind, metadata, objects, nowMs);
+}
+
+/** Answers with a list of objects in the form the client asked for. */
+export async function answerObjects(
+  context: RequestContext,
+  kind: Shown,
+  metadata: object,
+  objects: readonly ApiObject[],
+  nowMs: number,
+): Promise<void> {
+  const negotiated = context.negotiate();
   await answerValue(
     context,
     200,
-    shapedList(context, negotiated, kind, metadata, list.entries, nowMs),
+    shapedList(context, negotiated, kind, metadata, objects, nowMs),
     negotiated,
   );
 }
 
 function shapedList(
   context: RequestContext,
-  negotiated: Negotiated,
-  kind: Kind,
+  { transform, transformVersion: version }: Negotiated,
+  kind: Shown,
   metadata: object,
-  entries: readonly Entry[],
+  objects: readonly ApiObject[],
   nowMs: number,
 ): unknown {
-  const version = negotiated.transformVersion;
-  switch (negotiated.transform) {
-    case undefined:
-      return JSON.parse(Buffer.concat(listParts(kind, metadata, entries)).toString('utf8'));
-    case 'PartialObjectMetadataList':
-      return {
-        kind: 'PartialObjectMetadataList',
-        apiVersion: version,
-        metadata,
-        items: entries.map((entry) => partialObject(entry.object(), version)),
-      };
+  switch (transform) {
+    case undefined: {
+      // Inside a list objects go without kind and apiVersion.
+      const items = objects.map(({ kind: _kind, apiVersion: _apiVersion, ...item }) => item);
+      return { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata, items };
+    }
+    case 'PartialObjectMetadataList': {
+      const items = objects.map((object) => partialObject(object, version));
+      return { kind: 'PartialObjectMetadataList', apiVersion: version, metadata, items };
+    }
     case 'PartialObjectMetadata':
       throw wrongTransform(
         `you requested PartialObjectMetadata, but the requested object is a list (*${groupName(kind)}.${kind.kind}List)`,
       );
     case 'Table': {
       const include = includeObject(context);
-      return table(
-        kind,
-        version,
-        metadata,
-        entries.map((entry) => tableRow(kind, entry.object(), include, version, nowMs)),
-      );
+      const rows = objects.map((object) => tableRow(kind, object, include, version, nowMs));
+      return table(kind, version, metadata, rows);
     }
   }
 }

@@ -7,9 +7,9 @@ import { bind } from '../registry/binding.ts';
 import { readObject } from '../registry/input.ts';
 import { read } from '../registry/list.ts';
 import { patched } from '../registry/patch.ts';
-import { rescale, type ScaleForm, scaleForms, scaleOf } from '../registry/scale.ts';
+import { rescale, type Scale, type ScaleForm, scaleForms, scaleOf } from '../registry/scale.ts';
 import { answerText, answerValue } from './answer.ts';
-import { type Component, componentStatus, componentStatusList } from './componentstatus.ts';
+import { answerComponentStatus, type Component } from './componentstatus.ts';
 import type { RequestContext } from './context.ts';
 import { Discovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
@@ -29,6 +29,7 @@ import {
 } from './objects.ts';
 import { answerOpenApi } from './openapi.ts';
 import { connect, isConnection } from './podconnections.ts';
+import { answerObject } from './presentation.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 import { requestToken } from './tokenrequest.ts';
 import { versionInfo } from './version.ts';
@@ -122,7 +123,7 @@ export class Router {
       throw resourceNotFound();
     }
     if (info.apiVersion === 'v1' && info.resource === 'componentstatuses')
-      return this.#componentStatus(context, info);
+      return answerComponentStatus(context, info, this.components, this.serving.registry.chance.nowMs());
     if (info.apiVersion === 'v1' && info.resource === 'bindings') return this.#bindings(context, info);
     if (isScale(info)) return this.#scale(context, info, scaleForms[info.apiVersion]!);
     if (!kind) throw resourceNotFound();
@@ -189,33 +190,23 @@ export class Router {
     const namespace = info.namespace!;
     const name = info.name!;
     checkPathName(name);
-    const negotiated = { ...context.negotiate(), transform: undefined };
+    const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
     switch (context.info.method) {
       case 'GET': {
         const entry = await read(registry, kind, namespace, name, context.query.get('resourceVersion'));
-        return answerValue(context, 200, scaleOf(entry, form), negotiated);
+        return answer(scaleOf(entry, form));
       }
       case 'PUT': {
         const options = writeOptions(context, 'UpdateOptions');
         const input = await objectBody(this.serving, context, 'Scale');
         const wanted = () => readObject(registry.kinds, form, input, options);
-        return answerValue(
-          context,
-          200,
-          await rescale(registry, kind, namespace, name, form, wanted, options),
-          negotiated,
-        );
+        return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
       }
       case 'PATCH': {
         const options = writeOptions(context, 'PatchOptions');
         const change = await patchBody(this.serving, context);
         const wanted = (current: object) => patched(change, form, current, options);
-        return answerValue(
-          context,
-          200,
-          await rescale(registry, kind, namespace, name, form, wanted, options),
-          negotiated,
-        );
+        return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
       }
       default:
         throw methodNotAllowed();
@@ -251,19 +242,6 @@ export class Router {
       ...context.negotiate(),
       transform: undefined,
     });
-  }
-
-  /** The contract lists them under a namespace as well, and knows no watch: `watch` is ignored. */
-  async #componentStatus(context: RequestContext, info: ResourceInfo): Promise<void> {
-    if (context.info.method !== 'GET') throw methodNotAllowed();
-    if (info.subresource !== undefined) throw resourceNotFound();
-    const negotiated = { ...context.negotiate(), transform: undefined };
-    context.warnings.push('v1 ComponentStatus is deprecated in v1.19+');
-    const value =
-      info.name === undefined
-        ? componentStatusList(context, this.components)
-        : componentStatus(this.components, info.name);
-    await answerValue(context, 200, value, negotiated);
   }
 }
 

@@ -1,0 +1,102 @@
+/** Defaults of pod specs: what a client may leave out. */
+import type {
+  Container,
+  EnvVar,
+  HTTPGetAction,
+  ObjectFieldSelector,
+  PodSpec,
+  Probe,
+} from '../generated/types.ts';
+import { probeNames } from './probe.ts';
+import { requestLimits, requestPodLevel, roundRequirements } from './resources.ts';
+import { roundResources } from './resourcename.ts';
+import { defaultVolume } from './volumedefaults.ts';
+
+const gracePeriodSeconds = 30;
+
+/** For pods and templates alike. */
+export function defaultPodSpec(spec: PodSpec): void {
+  spec.restartPolicy ||= 'Always';
+  spec.dnsPolicy ||= 'ClusterFirst';
+  spec.terminationGracePeriodSeconds ??= gracePeriodSeconds;
+  spec.securityContext ??= {};
+  spec.schedulerName ||= 'default-scheduler';
+  nameAccount(spec);
+  for (const volume of spec.volumes ?? []) defaultVolume(volume);
+  for (const container of allContainers(spec)) defaultContainer(container);
+  roundResources(spec.overhead);
+  roundRequirements(spec.resources);
+}
+
+/** What only pods get: a template keeps such things open until a pod is made from it. */
+export function defaultPodOnly(spec: PodSpec): void {
+  spec.enableServiceLinks ??= true;
+  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+    requestLimits(container);
+    if (!spec.hostNetwork) continue;
+    for (const port of container.ports ?? []) if (port.containerPort) port.hostPort ||= port.containerPort;
+  }
+  requestPodLevel(spec);
+}
+
+/** The account has an old name and a new one; both are written, and the new one wins. */
+export function nameAccount(spec: PodSpec): void {
+  const account = spec.serviceAccountName || spec.serviceAccount;
+  if (!account) return;
+  spec.serviceAccountName = account;
+  spec.serviceAccount = account;
+}
+
+/**
+ * An image without a tag is the latest one and must be looked for each time; so must one that says so. The tag
+ * follows the last colon of the last segment: in `registry:5000/image` the colon is a port's.
+ */
+export function pullPolicyOf(image: string | undefined): 'Always' | 'IfNotPresent' {
+  const [name = '', digest] = (image ?? '').split('@', 2);
+  const last = name.slice(name.lastIndexOf('/') + 1);
+  const colon = last.lastIndexOf(':');
+  if (colon < 0) return digest === undefined ? 'Always' : 'IfNotPresent';
+  return last.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+export function defaultFieldRef(reference: ObjectFieldSelector | undefined): void {
+  if (reference) reference.apiVersion ||= 'v1';
+}
+
+function* allContainers(spec: PodSpec): Generator<Container> {
+  yield* spec.containers ?? [];
+  yield* spec.initContainers ?? [];
+  yield* spec.ephemeralContainers ?? [];
+}
+
+function defaultContainer(container: Container): void {
+  container.imagePullPolicy ||= pullPolicyOf(container.image);
+  container.terminationMessagePath ||= '/dev/termination-log';
+  container.terminationMessagePolicy ||= 'File';
+  roundRequirements(container.resources);
+  for (const port of container.ports ?? []) port.protocol ||= 'TCP';
+  for (const variable of container.env ?? []) defaultVariable(variable);
+  for (const name of probeNames) if (container[name]) defaultProbe(container[name]);
+  for (const hook of [container.lifecycle?.postStart, container.lifecycle?.preStop])
+    defaultHttpGet(hook?.httpGet);
+}
+
+function defaultVariable({ valueFrom }: EnvVar): void {
+  defaultFieldRef(valueFrom?.fieldRef);
+  if (valueFrom?.fileKeyRef) valueFrom.fileKeyRef.optional ??= false;
+}
+
+function defaultProbe(probe: Probe): void {
+  probe.timeoutSeconds ||= 1;
+  probe.periodSeconds ||= 10;
+  probe.successThreshold ||= 1;
+  probe.failureThreshold ||= 3;
+  defaultHttpGet(probe.httpGet);
+  if (probe.grpc) probe.grpc.service ??= '';
+}
+
+function defaultHttpGet(action: HTTPGetAction | undefined): void {
+  if (!action) return;
+  action.path ||= '/';
+  action.scheme ||= 'HTTP';
+}

@@ -1,0 +1,105 @@
+/** Warnings about pods: what is allowed, but probably not meant. */
+import { child, index, key } from '../fielderror.ts';
+import type { ApiObject } from '../object.ts';
+import type { Container, ContainerPort, PodSpec, PodTemplateSpec } from '../generated/types.ts';
+import { isLabel1123 } from '../names.ts';
+
+/** Warnings of one request; each becomes a header. */
+const warningsMax = 50;
+
+const oldNodeLabels = new Map([
+  ['beta.kubernetes.io/arch', 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
+  ['beta.kubernetes.io/os', 'deprecated since v1.14; use "kubernetes.io/os" instead'],
+  [
+    'beta.kubernetes.io/instance-type',
+    'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  ],
+  [
+    'failure-domain.beta.kubernetes.io/region',
+    'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  ],
+  [
+    'failure-domain.beta.kubernetes.io/zone',
+    'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  ],
+]);
+
+/** A name is part of host names; there it works best without dots. Only worth saying while it can be changed. */
+export function nameWarnings({ metadata }: ApiObject, old: ApiObject | undefined, usedIn: string): string[] {
+  const problems = old ? [] : isLabel1123(metadata.name ?? '');
+  if (problems.length === 0) return [];
+  return [
+    `metadata.name: this is used in ${usedIn}, which can result in surprising behavior; a DNS label is recommended: [${problems.join(' ')}]`,
+  ];
+}
+
+/** For kinds that make pods: names of the pods begin with the maker's name. `path` is where the template is. */
+export function makerWarnings(
+  maker: ApiObject,
+  old: ApiObject | undefined,
+  template: PodTemplateSpec | undefined,
+  path: string,
+): string[] {
+  return [
+    ...nameWarnings(maker, old, 'Pod names and hostnames'),
+    ...templateWarnings(maker, old, template, path),
+  ];
+}
+
+/** Once per change of the template, not with every change of a number beside it. */
+export function templateWarnings(
+  maker: ApiObject,
+  old: ApiObject | undefined,
+  template: PodTemplateSpec | undefined,
+  path: string,
+): string[] {
+  if (old && old.metadata.generation === maker.metadata.generation) return [];
+  return specWarnings(template?.spec ?? {}, child(path, 'spec'));
+}
+
+export function specWarnings(spec: PodSpec, path: string): string[] {
+  const warnings: string[] = [];
+  for (const warning of allWarnings(spec, path)) if (warnings.push(warning) === warningsMax) break;
+  return warnings;
+}
+
+function* allWarnings(spec: PodSpec, path: string): Generator<string> {
+  for (const name of Object.keys(spec.nodeSelector ?? {})) {
+    const advice = oldNodeLabels.get(name);
+    if (advice) yield `${key(child(path, 'nodeSelector'), name)}: ${advice}`;
+  }
+  for (const [i, volume] of (spec.volumes ?? []).entries())
+    if (volume.gitRepo)
+      yield `${child(index(child(path, 'volumes'), i), 'gitRepo')}: deprecated in v1.11, and disabled by default in v1.33+`;
+  for (const list of ['initContainers', 'containers'] as const)
+    for (const [i, container] of (spec[list] ?? []).entries())
+      yield* envWarnings(container, child(index(child(path, list), i), 'env'));
+  yield* portWarnings(spec, path);
+}
+
+function* envWarnings(container: Container, path: string): Generator<string> {
+  const seen = new Set<string>();
+  for (const [i, { name = '', value = '', valueFrom }] of (container.env ?? []).entries()) {
+    // A variable may build on its earlier value: that hides nothing.
+    const builds = !valueFrom && value !== `$(${name})` && value.includes(`$(${name})`);
+    if (seen.has(name) && !builds)
+      yield `${index(path, i)}: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`;
+    seen.add(name);
+  }
+}
+
+function* portWarnings(spec: PodSpec, path: string): Generator<string> {
+  const exact = new Map<string, string>();
+  for (const list of ['containers', 'initContainers'] as const)
+    for (const [i, container] of (spec[list] ?? []).entries())
+      for (const [j, port] of (container.ports ?? []).entries()) {
+        const entry = index(child(index(child(path, list), i), 'ports'), j);
+        const identity = portIdentity(port);
+        const earlier = exact.get(identity);
+        if (earlier) yield `${entry}: duplicate port definition with ${earlier}`;
+        else exact.set(identity, entry);
+      }
+}
+
+const portIdentity = ({ containerPort = 0, protocol, hostPort = 0, hostIP = '' }: ContainerPort): string =>
+  `${containerPort}/${protocol}/${hostPort}/${hostIP}`;

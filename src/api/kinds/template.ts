@@ -1,0 +1,30 @@
+/** Pod templates: the part that PodTemplate, ReplicationController and Job have in common. */
+import { child, type FieldError, forbidden } from '../fielderror.ts';
+import type { PodTemplateSpec } from '../generated/types.ts';
+import { validateAnnotations, validateLabels } from '../names.ts';
+import { collect, type Findings } from './findings.ts';
+import { podAnnotationErrors } from './podannotations.ts';
+import { podSpecErrors } from './podspec.ts';
+import { defaultPodSpec } from './podspecdefaults.ts';
+
+export function defaultPodTemplate(template: PodTemplateSpec): void {
+  defaultPodSpec((template.spec ??= {}));
+}
+
+export const validatePodTemplate = (template: PodTemplateSpec, path: string): FieldError[] =>
+  collect(templateErrors(template, path));
+
+export function* templateErrors(template: PodTemplateSpec, path: string): Findings {
+  const { metadata, spec = {} } = template;
+  const annotationsPath = child(path, 'annotations');
+  // These paths leave `metadata` out.
+  yield* validateLabels(metadata?.labels, child(path, 'labels'));
+  yield* validateAnnotations(metadata?.annotations, annotationsPath);
+  yield* podAnnotationErrors(metadata?.annotations, spec, annotationsPath);
+  yield* podSpecErrors(spec, child(path, 'spec'), false);
+  if (spec.ephemeralContainers?.length)
+    yield forbidden(
+      child(child(path, 'spec'), 'ephemeralContainers'),
+      'ephemeral containers not allowed in pod template',
+    );
+}
