@@ -9,7 +9,7 @@ import { type Cluster, type StartOptions, start } from '../src/cluster/index.ts'
 /** How long a test waits for an event that should come. */
 const eventWaitMs = 10_000;
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+/** Answers of any shape, for tests to look into. */
 export type Json = any;
 export type Headers = Record<string, string | string[]>;
 

@@ -64,6 +64,9 @@ export interface KindForm<T extends ApiObject> {
   readonly verbs?: readonly Verb[];
   readonly subresources?: readonly Subresource[];
 
+  /** Told in a Warning header of every answer about the kind: it is on its way out. */
+  readonly deprecation?: string;
+
   // Behaviour switches
   /** PUT of a missing object creates it. */
   readonly createOnUpdate?: boolean;

@@ -487,27 +487,30 @@ describe('hostile bytes give a value or a ProtobufError', () => {
   };
 
   test('every truncation is refused, except between two fields', () => {
-    for (const { model, body } of bodies) {
+    const wrong: unknown[] = [];
+    // All but the Pod, which takes ten times as long and has nothing new at its top.
+    for (const { model, body } of bodies.filter((each) => each.body.length < 3000)) {
       const ends = boundaries(body.subarray(4));
       for (let length = 0; length < body.length; length += 1)
-        expect(attempt(body.subarray(0, length), model)).toBe(ends.has(length - 4));
-      const raw = Buffer.from(
-        encoders[0]!
-          .typeOf(model)
-          .encode(encoders[0]!.message(model, fullObject(model)))
-          .finish(),
-      );
+        if (attempt(body.subarray(0, length), model) !== ends.has(length - 4))
+          wrong.push([model.name, length]);
+      const message = encoders[0]!.message(model, fullObject(model));
+      const raw = Buffer.from(encoders[0]!.typeOf(model).encode(message).finish());
       const rawEnds = boundaries(raw);
       for (let length = 0; length < raw.length; length += 1)
-        expect(attempt(podBody(raw.subarray(0, length)), model)).toBe(rawEnds.has(length));
+        if (attempt(podBody(raw.subarray(0, length)), model) !== rawEnds.has(length))
+          wrong.push([model.name, 'raw', length]);
     }
+    expect(wrong).toEqual([]);
   });
 
   test('flipped bits', () => {
     for (const { model, body } of bodies) {
-      for (let at = 0; at < body.length; at += 1) {
+      // Up to a thousand places in each, spread evenly, with every bit in turn.
+      const step = Math.ceil(body.length / 1000);
+      for (let at = 0; at < body.length; at += step) {
         const flipped = Buffer.from(body);
-        flipped[at]! ^= 1 << (at % 8);
+        flipped[at]! ^= 1 << ((at / step) % 8);
         attempt(flipped, model);
       }
     }

@@ -8,8 +8,8 @@ const tolerationSeconds = 300;
 export const defaultTolerations: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',
 
-  mutate(_registry, { operation, kind, object }) {
-    if (operation !== 'create' || kind.kind !== 'Pod') return;
+  mutate(_registry, { kind, object, subresource }) {
+    if (kind.kind !== 'Pod' || subresource) return;
     const spec = ((object as Pod).spec ??= {});
     const given = spec.tolerations ?? [];
     const added = conditions

@@ -9,7 +9,7 @@ import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
-import { admitted } from './admission.ts';
+import { admitted, mutate } from './admission.ts';
 import { allocated } from './allocation.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
@@ -43,7 +43,6 @@ export async function modify(
     const warnings: string[] = [];
     const object = change(current);
     const old = current.object();
-    prepareUpdate(registry, kind, part, object, old, current);
     const request = {
       operation: 'update' as const,
       kind,
@@ -55,6 +54,9 @@ export async function modify(
       dryRun: options.dryRun,
       afterwards: [],
     };
+    // What the server itself worked out is not for admission to change.
+    if (part !== 'whole') await mutate(registry, request);
+    prepareUpdate(registry, kind, part, object, old, current);
     allocated(registry, request, () => check(kind, name, () => updateErrors(kind, part, object, old)));
     if (part === 'main' && kind.warnings) warnings.push(...kind.warnings(object, old));
     const stored = await admitted(registry, request, () =>
@@ -133,8 +135,11 @@ function prepareUpdate(
   const meta = object.metadata;
   meta.uid = old.metadata.uid;
   meta.creationTimestamp = old.metadata.creationTimestamp;
-  meta.deletionTimestamp = old.metadata.deletionTimestamp;
-  meta.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
+  // A deletion that has begun goes on, whatever the client sent; one that has not cannot be begun by a write.
+  if (old.metadata.deletionTimestamp) {
+    meta.deletionTimestamp = old.metadata.deletionTimestamp;
+    meta.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
+  }
   meta.generation = old.metadata.generation;
   if (part === 'whole') return;
   // A copy of its own: hooks may change what is taken over, but never `old`.

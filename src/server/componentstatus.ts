@@ -23,7 +23,7 @@ export async function answerComponentStatus(
 ): Promise<void> {
   if (context.info.method !== 'GET') throw methodNotAllowed();
   if (info.subresource !== undefined) throw resourceNotFound();
-  context.warnings.push('v1 ComponentStatus is deprecated in v1.19+');
+  context.warnings.push(kind.deprecation!);
   if (info.name === undefined) {
     const items = [...components]
       .sort((a, b) => (a.name < b.name ? -1 : 1))

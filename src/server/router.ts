@@ -116,6 +116,7 @@ export class Router {
       throw resourceNotFound();
     }
     const kind = this.#kindOf(info);
+    if (kind?.deprecation) context.warnings.push(kind.deprecation);
     const target = this.watchTarget(context);
     if (target) return watchOverHttp(this.watching, context, target.kind, target.info);
     if (info.watchPrefix) {

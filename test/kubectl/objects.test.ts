@@ -36,7 +36,10 @@ const job = {
   kind: 'Job',
   metadata: { name: 'once' },
   spec: {
-    template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'example.com/job:1' }] } },
+    template: {
+      metadata: { labels: { job: 'once' } },
+      spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'example.com/job:1' }] },
+    },
   },
 };
 

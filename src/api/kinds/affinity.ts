@@ -52,8 +52,7 @@ function* nodeLabelErrors(requirement: NodeSelectorRequirement, path: string): F
   switch (operator) {
     case 'In':
     case 'NotIn':
-      if (!values.length)
-        yield required(valuesPath, "must be specified when `operator` is 'In' or 'NotIn'");
+      if (!values.length) yield required(valuesPath, "must be specified when `operator` is 'In' or 'NotIn'");
       break;
     case 'Exists':
     case 'DoesNotExist':
@@ -130,8 +129,7 @@ export function* spreadErrors(
     if (!topologyKey) yield required(child(entry, 'topologyKey'), 'can not be empty');
     if (!actions.includes(whenUnsatisfiable ?? ''))
       yield notSupported(child(entry, 'whenUnsatisfiable'), whenUnsatisfiable ?? '', actions);
-    if (repeats.has(i))
-      yield duplicate(child(entry, '{topologyKey, whenUnsatisfiable}'), pairOf(constraint));
+    if (repeats.has(i)) yield duplicate(child(entry, '{topologyKey, whenUnsatisfiable}'), pairOf(constraint));
     if (minDomains !== undefined && minDomains <= 0)
       yield invalid(child(entry, 'minDomains'), minDomains, 'must be greater than zero');
     if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule')
@@ -141,8 +139,7 @@ export function* spreadErrors(
         'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway',
       );
     for (const name of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const)
-      if (constraint[name] !== undefined)
-        yield* choice(child(entry, name), constraint[name], inclusions);
+      if (constraint[name] !== undefined) yield* choice(child(entry, name), constraint[name], inclusions);
     yield* labelSelectorErrors(constraint.labelSelector, child(entry, 'labelSelector'));
   }
 }

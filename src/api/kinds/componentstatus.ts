@@ -10,6 +10,7 @@ export const componentStatus = defineKind<ComponentStatus>({
   shortNames: ['cs'],
   namespaced: false,
   verbs: ['get', 'list'],
+  deprecation: 'v1 ComponentStatus is deprecated in v1.19+',
 
   columns: [
     nameColumn,

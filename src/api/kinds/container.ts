@@ -25,6 +25,18 @@ interface Scope extends ProbeScope {
 
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
 
+/**
+ * An image without a tag is the latest one and must be looked for each time; so must one that says so. The tag
+ * follows the last colon of the last segment: in `registry:5000/image` the colon is a port's.
+ */
+export function pullPolicyOf(image: string | undefined): 'Always' | 'IfNotPresent' {
+  const [name = '', digest] = (image ?? '').split('@', 2);
+  const last = name.slice(name.lastIndexOf('/') + 1);
+  const colon = last.lastIndexOf(':');
+  if (colon < 0) return digest === undefined ? 'Always' : 'IfNotPresent';
+  return last.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
 /** All containers of a pod. `inPod` tells a pod from a template. */
 export function* containersErrors(
   spec: PodSpec,
@@ -47,8 +59,7 @@ export function* containersErrors(
       yield* containerErrors(container, entry, scope);
       if (container.restartPolicy !== undefined)
         yield* choice(child(entry, 'restartPolicy'), container.restartPolicy, restartPolicies);
-      if (container.name && names.has(container.name))
-        yield duplicate(child(entry, 'name'), container.name);
+      if (container.name && names.has(container.name)) yield duplicate(child(entry, 'name'), container.name);
       names.add(container.name ?? '');
       if (list === 'initContainers' && !isSidecar(container)) yield* noProbeErrors(container, entry);
       else yield* probeErrors(container, entry, scope);
@@ -75,11 +86,7 @@ function* containerErrors(container: Container, path: string, scope: Scope): Fin
   if (!name) yield required(child(path, 'name'));
   else yield* problemsOf(child(path, 'name'), name, isLabel1123(name));
   if (!image) yield required(child(path, 'image'));
-  yield* choice(
-    child(path, 'terminationMessagePolicy'),
-    container.terminationMessagePolicy,
-    messagePolicies,
-  );
+  yield* choice(child(path, 'terminationMessagePolicy'), container.terminationMessagePolicy, messagePolicies);
   yield* portsErrors(container.ports ?? [], child(path, 'ports'));
   yield* envErrors(container, path);
   yield* mountErrors(container, scope.volumes, path);
@@ -103,7 +110,8 @@ function* portsErrors(ports: readonly ContainerPort[], path: string): Findings {
     if (!port.containerPort) yield required(child(entry, 'containerPort'));
     else
       yield* problemsOf(child(entry, 'containerPort'), port.containerPort, isPortNumber(port.containerPort));
-    if (port.hostPort) yield* problemsOf(child(entry, 'hostPort'), port.hostPort, isPortNumber(port.hostPort));
+    if (port.hostPort)
+      yield* problemsOf(child(entry, 'hostPort'), port.hostPort, isPortNumber(port.hostPort));
     yield* choice(child(entry, 'protocol'), port.protocol, protocols);
   }
 }
@@ -115,8 +123,7 @@ function* hostPortErrors(containers: readonly Container[], pathOf: (i: number) =
     for (const [j, { hostPort, protocol = '', hostIP = '' }] of (container.ports ?? []).entries()) {
       if (!hostPort) continue;
       const place = `${protocol}/${hostIP}/${hostPort}`;
-      if (taken.has(place))
-        yield duplicate(child(index(child(pathOf(i), 'ports'), j), 'hostPort'), place);
+      if (taken.has(place)) yield duplicate(child(index(child(pathOf(i), 'ports'), j), 'hostPort'), place);
       taken.add(place);
     }
 }

@@ -99,6 +99,7 @@ export const endpoints = defineKind<Endpoints>({
   singular: 'endpoints',
   shortNames: ['ep'],
   namespaced: true,
+  deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   createOnUpdate: true,
 
   defaults({ subsets }) {
@@ -107,8 +108,6 @@ export const endpoints = defineKind<Endpoints>({
 
   // Kubernetes leaves unchanged subsets alone on update; here they have passed these same rules before.
   validate: ({ subsets = [] }) => subsets.flatMap((subset, i) => subsetErrors(subset, index('subsets', i))),
-
-  warnings: () => ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
 
   columns: [nameColumn, { name: 'Endpoints', description: 'Ready addresses and their ports.' }, ageColumn],
   cells: (endpoints, nowMs) => [

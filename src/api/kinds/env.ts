@@ -108,6 +108,11 @@ function* envFromErrors(source: EnvFromSource, path: string, position: number): 
     yield invalid(path, '', 'may not have more than one field specified at a time');
 }
 
+/** There was only ever one version of pods. */
+export function defaultFieldRef(reference: ObjectFieldSelector | undefined): void {
+  if (reference) reference.apiVersion ||= 'v1';
+}
+
 /** A field of the pod, such as `metadata.name` or `metadata.labels['app']`. `usable` are the plain ones. */
 export function* fieldRefErrors(
   reference: ObjectFieldSelector,

@@ -52,11 +52,7 @@ function* subPathErrors(mount: VolumeMount, path: string, entry: string): Findin
   if (subPath) yield* problemsOf(child(path, 'subPath'), subPath, isRelativePath(subPath));
   if (!subPathExpr) return;
   if (subPath)
-    yield invalid(
-      child(entry, 'subPathExpr'),
-      subPathExpr,
-      'subPathExpr and subPath are mutually exclusive',
-    );
+    yield invalid(child(entry, 'subPathExpr'), subPathExpr, 'subPathExpr and subPath are mutually exclusive');
   yield* problemsOf(child(path, 'subPathExpr'), subPathExpr, isRelativePath(subPathExpr));
 }
 
@@ -75,10 +71,7 @@ function* propagationErrors(mount: VolumeMount, container: Container, path: stri
   if (!recursions.includes(recursion)) return yield notSupported(recursionPath, recursion, recursions);
   if (!mount.readOnly) yield forbidden(recursionPath, 'may only be specified when readOnly is true');
   if (propagation !== undefined && propagation !== 'None')
-    yield forbidden(
-      recursionPath,
-      'may only be specified when mountPropagation is None or not specified',
-    );
+    yield forbidden(recursionPath, 'may only be specified when mountPropagation is None or not specified');
 }
 
 function* deviceErrors(

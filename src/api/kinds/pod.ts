@@ -1,6 +1,18 @@
 /** Pod: one or more containers that run together on a node. */
-import type { Pod } from '../generated/types.ts';
+import type { ContainerStatus, Pod } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
+import { collect, type Findings } from './findings.ts';
+import { podAnnotationErrors } from './podannotations.ts';
+import { podCells, podColumns, podRowConditions } from './podcolumns.ts';
+import { newPodErrors, podSpecErrors } from './podspec.ts';
+import { defaultPodOnly, defaultPodSpec, nameAccount } from './podspecdefaults.ts';
+import { alignPodIPs, newPodStatus, podStatusErrors } from './podstatus.ts';
+import { podUpdateErrors } from './podupdate.ts';
+import { nameWarnings, specWarnings } from './podwarnings.ts';
+import { roundResources } from './resourcename.ts';
+import { roundRequirements } from './resources.ts';
+
+const gracePeriodSeconds = 30;
 
 export const pod = defineKind<Pod>({
   kind: 'Pod',
@@ -13,15 +25,48 @@ export const pod = defineKind<Pod>({
   deleteReturnsObject: true,
   generationOf: 'spec',
 
-  prepareForCreate(pod) {
-    pod.status = { phase: 'Pending' };
+  defaults(pod) {
+    const spec = (pod.spec ??= {});
+    defaultPodSpec(spec);
+    defaultPodOnly(spec);
+    for (const status of statuses(pod)) {
+      roundResources(status.allocatedResources);
+      roundRequirements(status.resources);
+    }
   },
+
+  prepareForCreate(pod, { now }) {
+    const spec = (pod.spec ??= {});
+    // Admission may have chosen an account.
+    nameAccount(spec);
+    pod.status = newPodStatus(spec, now);
+  },
+
+  validate: (pod) => collect(podErrors(pod)),
+
+  validateUpdate: (pod, old) => collect(podUpdateErrors(pod, old)),
+
+  prepareStatusUpdate(pod, old) {
+    const status = (pod.status ??= {});
+    status.qosClass ||= old.status?.qosClass;
+    status.observedGeneration ||= old.status?.observedGeneration;
+    alignPodIPs(status);
+    pod.metadata.ownerReferences = structuredClone(old.metadata.ownerReferences);
+  },
+
+  validateStatusUpdate: (pod, old) => collect(podStatusErrors(pod, old)),
+
+  warnings: (pod, old) => [
+    ...nameWarnings(pod, old, "the Pod's hostname"),
+    ...specWarnings(pod.spec ?? {}, 'spec'),
+  ],
 
   // Unscheduled and finished pods have nobody to wait for.
   gracePeriodSeconds(pod, requested) {
     const phase = pod.status?.phase;
     if (!pod.spec?.nodeName || phase === 'Succeeded' || phase === 'Failed') return 0;
-    return requested ?? pod.spec.terminationGracePeriodSeconds ?? 30;
+    const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? gracePeriodSeconds;
+    return seconds < 0 ? 1 : seconds;
   },
 
   selectableFields: {
@@ -36,4 +81,21 @@ export const pod = defineKind<Pod>({
     'status.nominatedNodeName': (pod) => pod.status?.nominatedNodeName ?? '',
   },
   fieldAliases: { 'spec.host': 'spec.nodeName' },
+
+  columns: podColumns,
+  cells: podCells,
+  rowConditions: podRowConditions,
 });
+
+function* podErrors({ metadata, spec = {} }: Pod): Findings {
+  yield* podAnnotationErrors(metadata.annotations, spec, 'metadata.annotations');
+  yield* podSpecErrors(spec, 'spec', true);
+  // The first change of a spec makes the second generation, so this is a pod that is being made.
+  if ((metadata.generation ?? 1) <= 1) yield* newPodErrors(spec, 'spec');
+}
+
+function* statuses({ status }: Pod): Generator<ContainerStatus> {
+  yield* status?.containerStatuses ?? [];
+  yield* status?.initContainerStatuses ?? [];
+  yield* status?.ephemeralContainerStatuses ?? [];
+}

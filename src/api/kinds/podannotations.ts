@@ -37,7 +37,11 @@ export function* podAnnotationErrors(annotations: Annotations, spec: PodSpec, pa
 }
 
 /** A mirror pod stands for a pod that only its node knows: nobody else may make or unmake one. */
-export function* podAnnotationChangeErrors(annotations: Annotations, old: Annotations, path: string): Findings {
+export function* podAnnotationChangeErrors(
+  annotations: Annotations,
+  old: Annotations,
+  path: string,
+): Findings {
   const [now, before] = [own(annotations, mirror), own(old, mirror)];
   if (before === undefined && now !== undefined)
     yield forbidden(key(path, mirror), 'may not add mirror pod annotation');
@@ -68,7 +72,9 @@ const unreadable = (path: string): FieldError =>
 
 const isToleration = (value: unknown): value is Toleration =>
   isJsonObject(value) &&
-  ['key', 'operator', 'value', 'effect'].every((name) => ['string', 'undefined'].includes(typeof value[name])) &&
+  ['key', 'operator', 'value', 'effect'].every((name) =>
+    ['string', 'undefined'].includes(typeof value[name]),
+  ) &&
   ['number', 'undefined'].includes(typeof value['tolerationSeconds']);
 
 function* seccompErrors(value: string, path: string): Findings {

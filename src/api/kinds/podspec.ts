@@ -36,12 +36,7 @@ export function* podSpecErrors(spec: PodSpec, path: string, inPod: boolean): Fin
   yield* spreadErrors(spec.topologySpreadConstraints, child(path, 'topologySpreadConstraints'));
   yield* nameErrors(spec, path);
   if (spec.activeDeadlineSeconds !== undefined)
-    yield* outside(
-      child(path, 'activeDeadlineSeconds'),
-      spec.activeDeadlineSeconds,
-      1,
-      deadlineSecondsMax,
-    );
+    yield* outside(child(path, 'activeDeadlineSeconds'), spec.activeDeadlineSeconds, 1, deadlineSecondsMax);
   yield* tolerationErrors(spec.tolerations, child(path, 'tolerations'));
   yield* hostAliasErrors(spec, child(path, 'hostAliases'));
   if (spec.preemptionPolicy !== undefined)
@@ -56,10 +51,7 @@ export function* newPodErrors(spec: PodSpec, path: string): Findings {
   if (spec.ephemeralContainers?.length)
     yield forbidden(child(path, 'ephemeralContainers'), 'cannot be set on create');
   if (spec.schedulingGates?.length && spec.nodeName)
-    yield forbidden(
-      child(path, 'nodeName'),
-      'cannot be set until all schedulingGates have been cleared',
-    );
+    yield forbidden(child(path, 'nodeName'), 'cannot be set until all schedulingGates have been cleared');
 }
 
 function* nameErrors(spec: PodSpec, path: string): Findings {

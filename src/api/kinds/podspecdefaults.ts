@@ -1,15 +1,10 @@
 /** Defaults of pod specs: what a client may leave out. */
-import type {
-  Container,
-  EnvVar,
-  HTTPGetAction,
-  ObjectFieldSelector,
-  PodSpec,
-  Probe,
-} from '../generated/types.ts';
+import type { Container, EnvVar, HTTPGetAction, PodSpec, Probe } from '../generated/types.ts';
+import { pullPolicyOf } from './container.ts';
+import { defaultFieldRef } from './env.ts';
 import { probeNames } from './probe.ts';
-import { requestLimits, requestPodLevel, roundRequirements } from './resources.ts';
 import { roundResources } from './resourcename.ts';
+import { requestLimits, requestPodLevel, roundRequirements } from './resources.ts';
 import { defaultVolume } from './volumedefaults.ts';
 
 const gracePeriodSeconds = 30;
@@ -45,22 +40,6 @@ export function nameAccount(spec: PodSpec): void {
   if (!account) return;
   spec.serviceAccountName = account;
   spec.serviceAccount = account;
-}
-
-/**
- * An image without a tag is the latest one and must be looked for each time; so must one that says so. The tag
- * follows the last colon of the last segment: in `registry:5000/image` the colon is a port's.
- */
-export function pullPolicyOf(image: string | undefined): 'Always' | 'IfNotPresent' {
-  const [name = '', digest] = (image ?? '').split('@', 2);
-  const last = name.slice(name.lastIndexOf('/') + 1);
-  const colon = last.lastIndexOf(':');
-  if (colon < 0) return digest === undefined ? 'Always' : 'IfNotPresent';
-  return last.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
-}
-
-export function defaultFieldRef(reference: ObjectFieldSelector | undefined): void {
-  if (reference) reference.apiVersion ||= 'v1';
 }
 
 function* allContainers(spec: PodSpec): Generator<Container> {

@@ -58,10 +58,7 @@ function* nominationErrors(status: PodStatus, old: PodStatus, spec: PodSpec): Fi
   if (!name || name === (old.nominatedNodeName ?? '')) return;
   yield* problemsOf('status.nominatedNodeName', name, isSubdomain1123(name));
   if (spec.nodeName)
-    yield forbidden(
-      'status.nominatedNodeName',
-      'may not be set on pods that are already bound to a node',
-    );
+    yield forbidden('status.nominatedNodeName', 'may not be set on pods that are already bound to a node');
 }
 
 /** A container that has ended for good does not come back. */
@@ -109,8 +106,7 @@ function* hostAddressErrors({ hostIP = '', hostIPs = [] }: PodStatus): Findings 
 
 /** One address, or one of each family. */
 function* addressErrors(addresses: readonly string[], path: string): Findings {
-  for (const [i, address] of addresses.entries())
-    yield* problemsOf(index(path, i), address, isIP(address));
+  for (const [i, address] of addresses.entries()) yield* problemsOf(index(path, i), address, isIP(address));
   const families = new Set(addresses.map((address) => parseIP(address)?.family));
   if (addresses.length > 2 || families.size < addresses.length)
     yield invalid(

@@ -1,6 +1,16 @@
 /** PodTemplate: a pod to be made later. */
 import type { PodTemplate } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
+import {
+  containersCell,
+  containersColumn,
+  imagesCell,
+  imagesColumn,
+  mapCell,
+  nameColumn,
+} from './columns.ts';
+import { templateWarnings } from './podwarnings.ts';
+import { defaultPodTemplate, validatePodTemplate } from './template.ts';
 
 export const podTemplate = defineKind<PodTemplate>({
   kind: 'PodTemplate',
@@ -9,4 +19,25 @@ export const podTemplate = defineKind<PodTemplate>({
   namespaced: true,
   deleteReturnsObject: true,
   generationOf: 'template',
+
+  defaults(object) {
+    defaultPodTemplate((object.template ??= {}));
+  },
+
+  validate: ({ template = {} }) => validatePodTemplate(template, 'template'),
+
+  warnings: (object, old) => templateWarnings(object, old, object.template, 'template'),
+
+  columns: [
+    nameColumn,
+    containersColumn,
+    imagesColumn,
+    { name: 'Pod Labels', description: 'Labels of the pods to be made.' },
+  ],
+  cells: ({ metadata, template }) => [
+    metadata.name,
+    containersCell(template?.spec?.containers),
+    imagesCell(template?.spec?.containers),
+    mapCell(template?.metadata?.labels),
+  ],
 });

@@ -89,7 +89,10 @@ function* gatedChangeErrors(spec: PodSpec, old: PodSpec): Findings {
   spec.affinity = empty ? old.affinity : affinity;
 }
 
-function* nodeAffinityChangeErrors(now: NodeAffinity | undefined, before: NodeAffinity | undefined): Findings {
+function* nodeAffinityChangeErrors(
+  now: NodeAffinity | undefined,
+  before: NodeAffinity | undefined,
+): Findings {
   const path = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const terms = requiredTerms(now);
   const oldTerms = requiredTerms(before);

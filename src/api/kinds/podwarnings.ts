@@ -1,8 +1,8 @@
 /** Warnings about pods: what is allowed, but probably not meant. */
 import { child, index, key } from '../fielderror.ts';
-import type { ApiObject } from '../object.ts';
 import type { Container, ContainerPort, PodSpec, PodTemplateSpec } from '../generated/types.ts';
 import { isLabel1123 } from '../names.ts';
+import type { ApiObject } from '../object.ts';
 
 /** Warnings of one request; each becomes a header. */
 const warningsMax = 50;

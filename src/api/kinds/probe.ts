@@ -39,10 +39,7 @@ export function* probeErrors(container: Container, path: string, scope: ProbeSco
 export function* noProbeErrors(container: Container, path: string): Findings {
   for (const name of ['lifecycle', ...probeNames] as const)
     if (container[name])
-      yield forbidden(
-        child(path, name),
-        'may not be set for init containers without restartPolicy=Always',
-      );
+      yield forbidden(child(path, name), 'may not be set for init containers without restartPolicy=Always');
 }
 
 function* oneProbeErrors(name: ProbeName, probe: Probe, path: string, scope: ProbeScope): Findings {
@@ -64,10 +61,7 @@ function* lifecycleErrors(lifecycle: Lifecycle, path: string, scope: ProbeScope)
   }
   // Which signals there are depends on the system the container is for.
   if (lifecycle.stopSignal !== undefined && !scope.osName)
-    yield forbidden(
-      child(path, 'stopSignal'),
-      'may not be set for containers with empty `spec.os.name`',
-    );
+    yield forbidden(child(path, 'stopSignal'), 'may not be set for containers with empty `spec.os.name`');
 }
 
 function* handlerErrors(handler: Handler, path: string, scope: ProbeScope): Findings {

@@ -89,12 +89,7 @@ export function* projectedErrors(projected: ProjectedVolumeSource, path: string)
 }
 
 /** Two sources cannot write the same file. `value` is what Kubernetes shows of the second. */
-function* clashErrors(
-  taken: Set<string>,
-  file: string | undefined,
-  value: string,
-  path: string,
-): Findings {
+function* clashErrors(taken: Set<string>, file: string | undefined, value: string, path: string): Findings {
   if (!file) return;
   if (taken.has(file)) yield invalid(path, value, 'conflicting duplicate paths');
   taken.add(file);

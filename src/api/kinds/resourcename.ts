@@ -81,10 +81,12 @@ export function resourceNameErrors(name: string, path: string, where: ResourcePl
 
 export function resourceValueErrors(name: string, quantity: string, path: string): FieldError[] {
   const errors: FieldError[] = [];
+  const whole = isIntegerResource(name);
+  // A list may be as long as a body, and most amounts can be told to be fine without reading them.
+  if (!whole && !quantity.startsWith('-')) return errors;
   const value = parseQuantity(quantity);
   if (sign(value) < 0) errors.push(invalid(path, quantity, 'must be greater than or equal to 0'));
-  if (isIntegerResource(name) && !isInteger(value))
-    errors.push(invalid(path, quantity, 'must be an integer'));
+  if (whole && !isInteger(value)) errors.push(invalid(path, quantity, 'must be an integer'));
   return errors;
 }
 
@@ -102,7 +104,11 @@ export function resourceListErrors(
   return errors;
 }
 
+/** Amounts that are whole milli units at a glance. */
+const wholeMilli = /^\d+(?:m|[kMGTPE]|[KMGTPE]i)?$/;
+
 /** The default every resource list gets: amounts are rounded up to whole milli units. */
 export function roundResources(list: ResourceList | undefined): void {
-  for (const name of Object.keys(list ?? {})) setKey(list!, name, roundUpToMilli(list![name]!));
+  for (const [name, quantity] of Object.entries(list ?? {}))
+    if (!wholeMilli.test(quantity)) setKey(list!, name, roundUpToMilli(quantity));
 }

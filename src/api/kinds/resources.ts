@@ -36,8 +36,7 @@ export function requestLimits(container: Container): void {
   const limits = Object.entries(container.resources?.limits ?? {});
   if (limits.length === 0) return;
   const requests = (container.resources!.requests ??= {});
-  for (const [name, quantity] of limits)
-    if (!Object.hasOwn(requests, name)) setKey(requests, name, quantity);
+  for (const [name, quantity] of limits) if (!Object.hasOwn(requests, name)) setKey(requests, name, quantity);
 }
 
 /** A pod with limits of its own requests what its containers add up to, or else what it is limited to. */

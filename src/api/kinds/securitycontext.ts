@@ -19,11 +19,7 @@ const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const sysctlRule = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?([\\./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*';
 
 /** `hostUsers`: root in the container is root on the node. */
-export function* securityContextErrors(
-  context: SecurityContext,
-  path: string,
-  hostUsers: boolean,
-): Findings {
+export function* securityContextErrors(context: SecurityContext, path: string, hostUsers: boolean): Findings {
   // As on a Kubernetes API server that was not told otherwise.
   if (context.privileged) yield forbidden(child(path, 'privileged'), 'disallowed by cluster policy');
   yield* idErrors(context, ['runAsUser', 'runAsGroup'], path);
@@ -77,8 +73,7 @@ function* idErrors<Name extends string>(
 
 function* profileErrors(context: SecurityContext | PodSecurityContext, path: string): Findings {
   if (context.seccompProfile) yield* seccompErrors(context.seccompProfile, child(path, 'seccompProfile'));
-  if (context.appArmorProfile)
-    yield* appArmorErrors(context.appArmorProfile, child(path, 'appArmorProfile'));
+  if (context.appArmorProfile) yield* appArmorErrors(context.appArmorProfile, child(path, 'appArmorProfile'));
 }
 
 function* seccompErrors(profile: SeccompProfile, path: string): Findings {

@@ -14,6 +14,15 @@ export const serviceAccount = defineKind<ServiceAccount>({
   singular: 'serviceaccount',
   shortNames: ['sa'],
   namespaced: true,
+  subresources: [
+    {
+      name: 'token',
+      kind: 'TokenRequest',
+      group: 'authentication.k8s.io',
+      version: 'v1',
+      verbs: ['create'],
+    },
+  ],
   deleteReturnsObject: true,
 
   prepareForCreate: cutSecrets,

@@ -64,8 +64,7 @@ const rules: Rules = {
   },
   *gitRepo({ repository, directory }, path) {
     if (!repository) yield required(child(path, 'repository'));
-    if (directory)
-      yield* problemsOf(child(path, 'directory'), directory, isRelativePath(directory, true));
+    if (directory) yield* problemsOf(child(path, 'directory'), directory, isRelativePath(directory, true));
   },
   *secret({ secretName, items, defaultMode }, path) {
     if (!secretName) yield required(child(path, 'secretName'));

@@ -1,7 +1,8 @@
 /** Defaults of volumes: what the source of a volume does not say. */
 import type { DownwardAPIVolumeFile, ProjectedVolumeSource, Volume } from '../generated/types.ts';
+import { pullPolicyOf } from './container.ts';
+import { defaultFieldRef } from './env.ts';
 import { defaultClaimSpec } from './persistentvolumeclaim.ts';
-import { defaultFieldRef, pullPolicyOf } from './podspecdefaults.ts';
 import { hasSource } from './volume.ts';
 
 const fileMode = 0o644;

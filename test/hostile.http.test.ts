@@ -1,0 +1,422 @@
+/** Proves that what arrives need not even be HTTP: it gets a Status, the connection is closed, the server goes on. */
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { Reply } from './http.ts';
+import { parseReplies, readToEnd, useTarget } from './target.ts';
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const target = useTarget();
+
+const head = (line: string, ...headers: string[]): string =>
+  `${[`${line} HTTP/1.1`, 'Host: localhost', ...headers].join('\r\n')}\r\n\r\n`;
+const post = (...headers: string[]): string => head(`POST ${configMaps}`, ...headers);
+const body = '{"metadata":{"name":"smuggled"}}';
+const length = `Content-Length: ${body.length}`;
+
+describe('malformed HTTP', () => {
+  it.each([
+    ['bytes', '\x00\x01\x02\xff\r\n\r\n'],
+    ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['an SSH greeting', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['a version to come', 'GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n'],
+    ['an unknown method', 'BREW /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['a header without a colon', 'GET /healthz HTTP/1.1\r\nHost localhost\r\n\r\n'],
+    ['a space before the colon', 'GET /healthz HTTP/1.1\r\nHost : localhost\r\n\r\n'],
+    ['a folded header', head('GET /healthz', 'X: a\r\n b')],
+    ['a bare CR in a header', head('GET /healthz', 'Audit-Id: a\rX-Evil: 1')],
+    ['NUL in a header', head('GET /healthz', 'X: a\x00b')],
+    ['a space in the path', head('GET /health z')],
+    ['two lengths', post('Content-Length: 2', length) + body],
+    ['a length and chunks', post(length, 'Transfer-Encoding: chunked') + body],
+    ['a negative length', post('Content-Length: -1') + body],
+    ['a length in hex', post('Content-Length: 0x20') + body],
+    ['a length without end', post(`Content-Length: ${'9'.repeat(30)}`) + body],
+    ['a chunk that is none', `${post('Transfer-Encoding: chunked')}zz\r\n${body}\r\n0\r\n\r\n`],
+    ['a chunk that is too short', `${post('Transfer-Encoding: chunked')}5\r\n${body}\r\n0\r\n\r\n`],
+    ['a chunk without end', `${post('Transfer-Encoding: chunked')}ffffffffffffffffff\r\n${body}`],
+  ])('may be %s', async (_what, bytes) => {
+    await target.refusesBytes(bytes, 400, /the request is not valid HTTP/);
+  });
+
+  it('may end before the body does', async () => {
+    await target.refusesBytes(post('Content-Length: 100') + body, 400, /ended before its body/, true);
+    const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
+    await target.refusesBytes(post('Transfer-Encoding: chunked') + chunk, 400, /ended before its body/, true);
+  });
+
+  it('may come from a client that goes away in the middle of its body', async () => {
+    const before = await target.version();
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const socket = target.dial();
+        await new Promise<void>((resolve) =>
+          socket.write(post('Content-Length: 100') + body, () => resolve()),
+        );
+        socket.destroy();
+      }),
+    );
+    await target.unharmed(before);
+  });
+
+  it('may have a header of more than 1 MiB', async () => {
+    const says = /header is larger than 1048576 bytes/;
+    await target.refusesBytes(head('GET /healthz', `X: ${'a'.repeat(1024 * 1024)}`), 431, says);
+    await target.refusesBytes(head(`GET /${'a'.repeat(1024 * 1024)}`), 431, says);
+    const many = Array.from({ length: 100_000 }, (_, i) => `X-${i}: aaaaaaaaaa`);
+    await target.refusesBytes(head('GET /healthz', ...many), 431, says);
+  });
+
+  it('may have 10,000 headers', async () => {
+    const many = Array.from({ length: 10_000 }, (_, i) => `X-${i}: a`);
+    const [reply] = await target.exchange(head('GET /healthz', 'Connection: close', ...many));
+    expect(reply).toMatchObject({ status: 200, body: 'ok' });
+    // Headers beyond those that are looked at cannot take the place of the host.
+    const hidden = `GET /healthz HTTP/1.1\r\nConnection: close\r\n${many.join('\r\n')}\r\nHost: localhost\r\n\r\n`;
+    await target.refusesBytes(hidden, 403, /local clients only/);
+  });
+});
+
+describe('methods', () => {
+  it.each(['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'LOCK', 'PURGE', 'M-SEARCH', 'POST', 'PATCH'])(
+    '%s is refused where it means nothing',
+    async (method) => {
+      const before = await target.version();
+      for (const path of [configMaps, `${configMaps}/a`, '/api', '/api/v1', '/version', '/healthz']) {
+        if ((path === configMaps && method === 'POST') || (path.endsWith('/a') && method === 'PATCH'))
+          continue;
+        const reply = await target.request(method, path);
+        if (path === '/healthz' && method === 'HEAD') expect(reply.status).toBe(200);
+        else expect([404, 405]).toContain(reply.status);
+        if (method === 'HEAD') expect(reply.text).toBe('');
+      }
+      await target.unharmed(before);
+    },
+  );
+
+  it('CONNECT opens no tunnel', async () => {
+    await target.refusesBytes(head('CONNECT evil.example:443'), 405, /does not allow this method/);
+  });
+
+  it('forms of a target that are no path lead nowhere', async () => {
+    for (const line of [
+      'OPTIONS *',
+      'GET http://localhost/healthz',
+      'GET //healthz',
+      'GET /../healthz',
+      'GET ?watch',
+    ]) {
+      const [reply] = await target.exchange(head(line, 'Connection: close'));
+      expect(reply!.status, line).toBeGreaterThanOrEqual(line.endsWith('?watch') ? 200 : 400);
+      expect(reply!.status, line).toBeLessThan(500);
+    }
+  });
+
+  it('an expectation that cannot be met is refused, one that can is met', async () => {
+    const before = await target.version();
+    const [reply] = await target.exchange(post('Expect: a-miracle', 'Connection: close', length) + body);
+    expect(reply).toMatchObject({ status: 417, body: { kind: 'Status', code: 417 } });
+    await target.unharmed(before);
+    await target.refusesBytes(
+      post('Expect: 100-continue', 'Connection: close', 'Content-Length: 1') + '{',
+      400,
+    );
+  });
+});
+
+describe('the local door', () => {
+  const hosts = [
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'evil.example:8080',
+    '10.0.0.1',
+  ];
+  hosts.push(
+    '127.0.0.1@evil.example',
+    'localhost, evil.example',
+    '[::2]',
+    '0.0.0.0',
+    '127.1',
+    '2130706433',
+    '',
+    'localhost#',
+  );
+
+  it.each(hosts)('is closed to host %j', async (Host) => {
+    for (const path of ['/healthz', configMaps])
+      await target.refuses(
+        () => target.request('GET', path, undefined, { Host }),
+        403,
+        /serves local clients only/,
+      );
+    await target.refuses(() => target.post(configMaps, body, { Host }), 403, /serves local clients only/);
+  });
+
+  it('is closed to those who name no host', async () => {
+    await target.refusesBytes(
+      'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n',
+      403,
+      /local clients only/,
+    );
+    await target.refusesBytes('GET /healthz HTTP/1.0\r\n\r\n', 403, /local clients only/);
+  });
+
+  const origins = [
+    'http://evil.example',
+    'https://localhost.evil.example',
+    'null',
+    'file://',
+    'x',
+    'http://127.0.0.1@evil.example',
+  ];
+
+  it.each(origins)('is closed to pages of %j', async (Origin) => {
+    await target.refuses(() => target.get('/healthz', { Origin }), 403, /serves local pages only/);
+    await target.refuses(() => target.post(configMaps, body, { Origin }), 403, /serves local pages only/);
+    const upgrade = webSocketHead(`${configMaps}?watch=1`, `Origin: ${Origin}`);
+    await target.refusesBytes(upgrade, 403, /serves local pages only/);
+  });
+
+  it('is open to this machine, by all its names', async () => {
+    for (const Host of [
+      'localhost',
+      'LOCALHOST:8080',
+      '127.0.0.1',
+      '127.8.9.10:1',
+      '[::1]:8080',
+      'a.localhost',
+    ])
+      expect((await target.get('/healthz', { Host })).text).toBe('ok');
+    for (const Origin of ['http://localhost:3000', 'https://127.0.0.1', 'http://[::1]:8080'])
+      expect((await target.get('/healthz', { Origin })).text).toBe('ok');
+  });
+});
+
+describe('headers of an answer', () => {
+  it('carry an Audit-Id that is harmless', async () => {
+    for (const id of ['a b', '"', 'ü', 'a'.repeat(65), '<script>', 'a, b']) {
+      const reply = await target.get(configMaps, { 'Audit-Id': id });
+      expect(reply.headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
+    }
+    expect((await target.get(configMaps, { 'Audit-Id': 'abc-123' })).headers['audit-id']).toBe('abc-123');
+  });
+
+  it('carry warnings about any field name, as one header each', async () => {
+    const name = 'a\r\nX-Evil: 1\u0000\u007f\u0085\u2028é😀"\\\ud800';
+    const reply = await target.post(`${configMaps}?dryRun=All`, { metadata: { name: 'new' }, [name]: 1 });
+    expect(reply.status).toBe(200);
+    expect(reply.headers['x-evil']).toBeUndefined();
+    expect(reply.warnings).toHaveLength(1);
+    const text = Buffer.from(reply.warnings[0]!, 'latin1').toString('utf8');
+    expect(text).toMatch(/^"unknown field \\"a {2}X-Evil: 1 {2}.*é😀\\"\\\\\ufffd\\""$/su);
+  });
+
+  it('carry a bounded number of warnings', async () => {
+    const unknown = (count: number, name: (i: number) => string) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [name(i), 1]));
+    for (const fields of [
+      unknown(50_000, (i) => `unknown${i}`),
+      unknown(1_000, (i) => `${i}${'😀'.repeat(500)}`),
+      unknown(1, () => 'x'.repeat(2_000_000)),
+    ]) {
+      const reply = await target.post(`${configMaps}?dryRun=All`, { metadata: { name: 'new' }, ...fields });
+      expect(reply.status).toBe(200);
+      expect(reply.warnings.length).toBeGreaterThan(0);
+      expect(reply.warnings.join('').length).toBeLessThan(20_000);
+    }
+  });
+});
+
+const webSocketHead = (path: string, ...headers: string[]): string =>
+  head(
+    `GET ${path}`,
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ...headers,
+  );
+
+describe('upgrades', () => {
+  it.each([
+    ['to another protocol', head('GET /healthz', 'Connection: Upgrade', 'Upgrade: h2c'), 400],
+    ['of a path that is no watch', webSocketHead('/healthz'), 400],
+    ['of a list', webSocketHead(configMaps), 400],
+    ['of an object', webSocketHead(`${configMaps}/a?watch=1`), 400],
+    ['of a resource nobody knows', webSocketHead('/api/v1/nopes?watch=1'), 400],
+    ['of a POST', post('Connection: Upgrade', 'Upgrade: websocket', length) + body, 400],
+    ['with a bad selector', webSocketHead(`${configMaps}?watch=1&labelSelector=((`), 400],
+    ['with a bad version', webSocketHead(`${configMaps}?watch=1&resourceVersion=abc`), 500],
+    ['with a broken path', webSocketHead('/%zz'), 400],
+    [
+      'without a key',
+      head(
+        `GET ${configMaps}?watch=1`,
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+      ),
+      400,
+    ],
+    [
+      'of an old version',
+      head(
+        `GET ${configMaps}?watch=1`,
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 7',
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      ),
+      [400, 426],
+    ],
+    [
+      'with a protocol that is none',
+      webSocketHead(`${configMaps}?watch=1`, 'Sec-WebSocket-Protocol: a,,b'),
+      400,
+    ],
+  ])('%s are refused', async (_what, bytes, code) => {
+    await target.refusesBytes(bytes, code);
+  });
+
+  it.each([
+    ['bytes', '\xff\xff\xff\xff\xff\xff\xff\xff'],
+    ['frames without a mask', '\x81\x05hello'],
+    ['frames that are too long', '\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00'],
+    ['control frames in pieces', '\x09\x80\x00\x00\x00\x00'],
+    ['text that is no UTF-8', '\x81\x82\x00\x00\x00\x00\xff\xff'],
+    ['HTTP', head('GET /healthz')],
+  ])('end when they are followed by %s', async (_what, frames) => {
+    const before = await target.version();
+    const socket = target.dial();
+    socket.write(Buffer.from(webSocketHead(`${configMaps}?watch=1&resourceVersion=0`) + frames, 'latin1'));
+    const said = await readToEnd(socket);
+    expect(said.toString('latin1')).toMatch(/^HTTP\/1\.1 101 /);
+    await target.unharmed(before);
+  });
+
+  it('end with code 1009 when a message is too long', async () => {
+    const socket = new WebSocket(`${target.url.replace('http', 'ws')}${configMaps}?watch=1`);
+    await new Promise((resolve) => socket.once('open', resolve));
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+    socket.on('error', () => undefined);
+    socket.send('x'.repeat(100_000));
+    expect(await closed).toBe(1009);
+    await target.unharmed(await target.version());
+  });
+
+  it('that were refused, or stay silent, do not hold the server up when it closes', async () => {
+    const { start } = await import('../src/cluster/index.ts');
+    const cluster = await start({ store: 'memory', controllers: false });
+    const own = Object.assign(Object.create(target), { cluster }) as typeof target;
+    const sockets = [
+      head('GET /', 'Connection: Upgrade', 'Upgrade: h2c'),
+      webSocketHead(`${configMaps}?watch=1`),
+      '\x00\r\n\r\n',
+      'GET / HT',
+    ].map((bytes) => {
+      const socket = own.dial();
+      socket.on('error', () => undefined).write(Buffer.from(bytes, 'latin1'));
+      return socket;
+    });
+    // The last one is only half a header, and is not answered.
+    await Promise.all(
+      sockets.slice(0, -1).map((socket) => new Promise((resolve) => socket.once('data', resolve))),
+    );
+    await cluster.close();
+    for (const socket of sockets) socket.destroy();
+  }, 8_000);
+});
+
+describe('pipelining', () => {
+  const next = head('GET /healthz', 'Connection: close');
+
+  it('goes on after an error', async () => {
+    const bad = [
+      post('Content-Length: 2') + '{{',
+      `${post('Transfer-Encoding: chunked')}1\r\n{\r\n0\r\n\r\n`,
+      head(`GET ${configMaps}?limit=abc`),
+      head('GET /%zz'),
+      head(`GET ${configMaps}/nobody`),
+      head('GET /nowhere'),
+    ];
+    const replies = await target.exchange(bad.join('') + next);
+    expect(replies.map(({ status }) => status)).toEqual([400, 400, 400, 400, 404, 404, 200]);
+  });
+
+  it('never takes a body that was not read for the next request', async () => {
+    const before = await target.version();
+    const hidden = `${post(length)}${body}`;
+    for (const line of [
+      `PATCH ${configMaps}/a`,
+      `DELETE ${configMaps}/nobody`,
+      `GET ${configMaps}`,
+      `OPTIONS ${configMaps}`,
+    ]) {
+      const replies = await target.exchange(head(line, `Content-Length: ${hidden.length}`) + hidden + next);
+      expect(replies.length, line).toBeLessThanOrEqual(2);
+    }
+    await target.unharmed(before);
+  });
+
+  it('lets a request be answered before what follows it is refused', async () => {
+    const replies = await target.exchange(`${head(`GET ${configMaps}`)}\x00\x00\x00`);
+    expect(replies.map(({ status }) => status)).toEqual([200, 400]);
+  });
+
+  it('takes a thousand requests at once', async () => {
+    const replies = await target.exchange(head(`GET ${configMaps}`).repeat(1000) + next);
+    expect(replies).toHaveLength(1001);
+    expect(replies.every(({ status }) => status === 200)).toBe(true);
+  });
+
+  it('does not disturb a watch', async () => {
+    const socket = target.dial();
+    socket.write(`${head(`GET ${configMaps}?watch=1&timeoutSeconds=1&resourceVersion=0`)}\x00\x00\x00`);
+    const said = (await readToEnd(socket)).toString('latin1');
+    expect(said).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n0\r\n\r\n(HTTP\/1\.1 400 [\s\S]*)?$/);
+  });
+});
+
+describe('a slow body', () => {
+  const slow = useTarget({ limits: { bodyTimeoutMs: 200 } });
+
+  it('is given up on', async () => {
+    for (const start of ['', '{', body]) {
+      const bytes = post('Content-Length: 1000') + start;
+      await slow.refusesBytes(bytes, [408, 504], /did not complete within the allotted timeout/);
+    }
+    await slow.refusesBytes(post('Transfer-Encoding: chunked'), [408, 504], /allotted timeout/);
+  });
+
+  it('is given up on even if a byte comes now and then', async () => {
+    const before = await slow.version();
+    const socket = slow.dial();
+    socket.on('error', () => undefined).write(post('Content-Length: 1000'));
+    const drip = setInterval(() => socket.write(' '), 20);
+    const replies = parseReplies(await readToEnd(socket));
+    clearInterval(drip);
+    expect(replies).toHaveLength(1);
+    expect([408, 504]).toContain(replies[0]!.status);
+    await slow.unharmed(before);
+  });
+
+  it('does not hold up others', async () => {
+    const before = await slow.version();
+    const waiting = Array.from({ length: 50 }, () => slow.exchange(post('Content-Length: 1000')));
+    const quick = await Promise.all(Array.from({ length: 50 }, () => get('/healthz')));
+    expect(quick.every(({ status }) => status === 200)).toBe(true);
+    for (const replies of await Promise.all(waiting)) expect(replies).toHaveLength(1);
+    await slow.unharmed(before);
+  });
+
+  const get = (path: string): Promise<Pick<Reply, 'status'>> =>
+    new Promise((resolve, reject) => {
+      request(`${slow.url}${path}`, { agent: false }, (response) => {
+        response.resume().on('end', () => resolve({ status: response.statusCode! }));
+      })
+        .on('error', reject)
+        .end();
+    });
+});

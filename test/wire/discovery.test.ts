@@ -1,0 +1,238 @@
+/** Discovery, version and health. Wire contract, sections 3.1 to 3.6. */
+import { describe, expect, it } from 'vitest';
+import { type Json, useCluster } from '../http.ts';
+
+const client = useCluster();
+
+/** Resources of a group by name. */
+async function resources(path: string): Promise<Record<string, Json>> {
+  const { body } = await client.get(path);
+  return Object.fromEntries(body.resources.map((resource: Json) => [resource.name, resource]));
+}
+
+const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const partVerbs = ['get', 'patch', 'update'];
+
+describe('/api', () => {
+  it('names the versions of the core group, and no apiVersion', async () => {
+    const { body, headers } = await client.get('/api');
+    expect(headers['content-type']).toBe('application/json');
+    expect(body).toEqual({
+      kind: 'APIVersions',
+      versions: ['v1'],
+      serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: new URL(client.url).host }],
+    });
+  });
+});
+
+describe('/apis', () => {
+  const versions = [{ groupVersion: 'extensions/v1beta1', version: 'v1beta1' }];
+  const extensions = { name: 'extensions', versions, preferredVersion: versions[0] };
+
+  it('lists the groups', async () => {
+    const { body } = await client.get('/apis');
+    expect(body).toMatchObject({ kind: 'APIGroupList', apiVersion: 'v1' });
+    expect(body.groups).toContainEqual(extensions);
+  });
+
+  it('describes one group', async () => {
+    expect((await client.get('/apis/extensions')).body).toEqual({
+      kind: 'APIGroup',
+      apiVersion: 'v1',
+      ...extensions,
+    });
+  });
+
+  it('lists only what is served', async () => {
+    const { body } = await client.get('/apis');
+    for (const { versions } of body.groups)
+      for (const { groupVersion } of versions)
+        expect((await client.get(`/apis/${groupVersion}`)).body.kind).toBe('APIResourceList');
+  });
+});
+
+describe('resources', () => {
+  it('are listed under their group and version, sorted by name', async () => {
+    const core = (await client.get('/api/v1')).body;
+    expect(Object.keys(core)).toEqual(['kind', 'groupVersion', 'resources']);
+    expect(core).toMatchObject({ kind: 'APIResourceList', groupVersion: 'v1' });
+    const extensions = (await client.get('/apis/extensions/v1beta1')).body;
+    expect(Object.keys(extensions)).toEqual(['kind', 'apiVersion', 'groupVersion', 'resources']);
+    expect(extensions).toMatchObject({ apiVersion: 'v1', groupVersion: 'extensions/v1beta1' });
+    for (const { resources } of [core, extensions]) {
+      const names = resources.map((resource: Json) => resource.name);
+      expect(names).toEqual([...names].sort());
+    }
+  });
+
+  it('have a singular name, short names, categories and verbs', async () => {
+    expect((await resources('/api/v1')).pods).toEqual({
+      name: 'pods',
+      singularName: 'pod',
+      namespaced: true,
+      kind: 'Pod',
+      verbs: allVerbs,
+      shortNames: ['po'],
+      categories: ['all'],
+    });
+  });
+
+  it('of the core group are all there', async () => {
+    const core = await resources('/api/v1');
+    const verbsOf = Object.fromEntries(Object.entries(core).map(([name, { verbs }]) => [name, verbs]));
+    expect(verbsOf).toMatchObject({
+      bindings: ['create'],
+      componentstatuses: ['get', 'list'],
+      endpoints: allVerbs,
+      events: allVerbs,
+      limitranges: allVerbs,
+      namespaces: allVerbs.filter((verb) => verb !== 'deletecollection'),
+      'namespaces/finalize': ['update'],
+      'namespaces/status': partVerbs,
+      nodes: allVerbs,
+      'nodes/status': partVerbs,
+      persistentvolumeclaims: allVerbs,
+      'persistentvolumeclaims/status': partVerbs,
+      persistentvolumes: allVerbs,
+      'persistentvolumes/status': partVerbs,
+      pods: allVerbs,
+      'pods/binding': ['create'],
+      'pods/status': partVerbs,
+      podtemplates: allVerbs,
+      replicationcontrollers: allVerbs,
+      'replicationcontrollers/scale': partVerbs,
+      'replicationcontrollers/status': partVerbs,
+      resourcequotas: allVerbs,
+      'resourcequotas/status': partVerbs,
+      secrets: allVerbs,
+      serviceaccounts: allVerbs,
+      services: allVerbs,
+      'services/status': partVerbs,
+    });
+  });
+
+  it('of the extensions group are all there', async () => {
+    const extensions = await resources('/apis/extensions/v1beta1');
+    for (const name of ['horizontalpodautoscalers', 'ingresses', 'jobs']) {
+      expect(extensions[name].verbs).toEqual(allVerbs);
+      expect(extensions[`${name}/status`].verbs).toEqual(partVerbs);
+    }
+    expect(extensions['replicationcontrollers/scale']).toMatchObject({ kind: 'Scale', verbs: partVerbs });
+    expect(extensions).not.toHaveProperty('replicationcontrollers');
+  });
+
+  it('have the short names clients know', async () => {
+    const all = { ...(await resources('/api/v1')), ...(await resources('/apis/extensions/v1beta1')) };
+    const shortNames: Record<string, string> = {
+      pods: 'po',
+      services: 'svc',
+      replicationcontrollers: 'rc',
+      nodes: 'no',
+      namespaces: 'ns',
+      endpoints: 'ep',
+      events: 'ev',
+      persistentvolumes: 'pv',
+      persistentvolumeclaims: 'pvc',
+      serviceaccounts: 'sa',
+      resourcequotas: 'quota',
+      limitranges: 'limits',
+      componentstatuses: 'cs',
+      ingresses: 'ing',
+      horizontalpodautoscalers: 'hpa',
+    };
+    for (const [name, short] of Object.entries(shortNames)) expect(all[name].shortNames).toEqual([short]);
+    for (const name of ['secrets', 'podtemplates', 'jobs', 'bindings'])
+      expect(all[name]).not.toHaveProperty('shortNames');
+    for (const name of ['pods', 'replicationcontrollers', 'services', 'jobs', 'horizontalpodautoscalers'])
+      expect(all[name].categories).toEqual(['all']);
+  });
+
+  it('show scope, and an empty singular name for a part of an object', async () => {
+    const core = await resources('/api/v1');
+    for (const [name, { singularName }] of Object.entries(core))
+      if (name.includes('/')) expect(singularName).toBe('');
+      else expect(singularName).not.toBe('');
+    for (const name of ['componentstatuses', 'namespaces', 'nodes', 'persistentvolumes'])
+      expect(core[name].namespaced).toBe(false);
+    expect(core['pods/status']).toEqual({
+      name: 'pods/status',
+      singularName: '',
+      namespaced: true,
+      kind: 'Pod',
+      verbs: partVerbs,
+    });
+    expect(core['replicationcontrollers/scale']).toEqual({
+      name: 'replicationcontrollers/scale',
+      singularName: '',
+      namespaced: true,
+      group: 'autoscaling',
+      version: 'v1',
+      kind: 'Scale',
+      verbs: partVerbs,
+    });
+  });
+
+  it('do not promise an eviction', async () => {
+    expect(await resources('/api/v1')).not.toHaveProperty('pods/eviction');
+  });
+});
+
+describe('clients that ask for aggregated discovery', () => {
+  const accept =
+    'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
+
+  it('get one form or the other, the same at both places', async () => {
+    const types = ['/api', '/apis'].map(async (path) => {
+      const reply = await client.get(path, { Accept: accept });
+      expect(reply.status).toBe(200);
+      const aggregated = reply.headers['content-type']!.includes('as=APIGroupDiscoveryList');
+      expect(reply.body.kind === 'APIGroupDiscoveryList').toBe(aggregated);
+      return aggregated;
+    });
+    const [api, apis] = await Promise.all(types);
+    expect(api).toBe(apis);
+  });
+});
+
+describe('/version', () => {
+  it('is always pretty, and its gitVersion is a semantic version', async () => {
+    const reply = await client.get('/version');
+    expect(reply.text).toBe(JSON.stringify(reply.body, null, 2));
+    expect(Object.keys(reply.body)).toEqual([
+      'major',
+      'minor',
+      'gitVersion',
+      'gitCommit',
+      'gitTreeState',
+      'buildDate',
+      'goVersion',
+      'compiler',
+      'platform',
+    ]);
+    expect(reply.body.gitVersion).toMatch(/^v\d+\.\d+\.\d+([-+][0-9A-Za-z.-]+)?$/);
+    expect(reply.body.gitCommit).toMatch(/^[0-9a-f]{40}$/);
+  });
+});
+
+describe('health', () => {
+  for (const endpoint of ['healthz', 'livez', 'readyz']) {
+    it(`/${endpoint} says ok`, async () => {
+      const reply = await client.get(`/${endpoint}`);
+      expect(reply.status).toBe(200);
+      expect(reply.headers['content-type']).toBe('text/plain; charset=utf-8');
+      expect(reply.text).toBe('ok');
+    });
+
+    it(`/${endpoint}?verbose says a line per check`, async () => {
+      const { text } = await client.get(`/${endpoint}?verbose`);
+      expect(text).toMatch(/^(\[\+\][\w.-]+ ok\n)+\w+ check passed\n$/);
+      expect(text).toContain('[+]ping ok\n');
+      expect(text.endsWith(`${endpoint} check passed\n`)).toBe(true);
+    });
+
+    it(`/${endpoint} can be asked for one check, or without one`, async () => {
+      expect((await client.get(`/${endpoint}/ping`)).text).toBe('ok');
+      expect((await client.get(`/${endpoint}?verbose&exclude=ping`)).text).not.toContain('ping');
+    });
+  }
+});
