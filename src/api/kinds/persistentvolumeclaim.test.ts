@@ -114,6 +114,7 @@ test.each<
 >([
   ['nothing', {}, {}, undefined, []],
   ['volumeName set', { volumeName: 'v' }, {}, undefined, []],
+  ['volumeName kept', { volumeName: 'v' }, { volumeName: 'v' }, bound, []],
   ['volumeName changed', { volumeName: 'w' }, { volumeName: 'v' }, undefined, frozen('volumeName')],
   ['volumeName dropped', {}, { volumeName: 'v' }, bound, frozen('volumeName')],
   ['class set', { storageClassName: 'c' }, {}, undefined, []],

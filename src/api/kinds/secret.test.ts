@@ -141,6 +141,12 @@ test.each<[name: string, certificate: string, key: string, warnings: string[]]>(
       'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: [A B]',
     ],
   ],
+  [
+    'another end',
+    '-----BEGIN CERTIFICATE-----\neHh4\n-----END X-----\n',
+    '',
+    ['tls: failed to find any PEM data in certificate input'],
+  ],
   ['no key', pem('CERTIFICATE'), '', ['tls: failed to find any PEM data in key input']],
   [
     'two certificates',
