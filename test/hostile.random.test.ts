@@ -8,11 +8,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Kind } from '../src/api/kind.ts';
 import { builtinKinds } from '../src/api/kinds.ts';
 import type { Field, Model } from '../src/api/model.ts';
+import { samples } from './contract/samples.ts';
 import { type Headers, jsonPatch, mergePatch, type Reply, strategicPatch } from './http.ts';
 import { useTarget } from './target.ts';
 
-/** Sequences, and requests in each. */
-const sequences = 120;
+/** Sequences, and requests in each. WHERRY_RUNS asks for more. */
+const sequences = Number(process.env['WHERRY_RUNS'] ?? 120);
 const requestsMax = 8;
 /** How deep objects are filled in; deeper fields are left out. */
 const depthMax = 6;
@@ -115,18 +116,20 @@ const numbers = [
 const text = (gen: Gen): string => (chance(gen, 92) ? pick(gen, plainTexts) : pick(gen, oddTexts));
 const anything = (gen: Gen): unknown => gen(fc.jsonValue, { maxDepth: 2 });
 
-function valueOf(gen: Gen, field: Field, depth: number): unknown {
+function fieldValue(gen: Gen, field: Field, depth: number): unknown {
   if (chance(gen, 2)) return chance(gen, 50) ? null : anything(gen);
   switch (field.type) {
     case 'model':
       return objectOf(gen, field.model, depth + 1);
     case 'array':
-      return Array.from({ length: pick(gen, [0, 1, 1, 2, 3]) }, () => valueOf(gen, field.items!, depth + 1));
+      return Array.from({ length: pick(gen, [0, 1, 1, 2, 3]) }, () =>
+        fieldValue(gen, field.items!, depth + 1),
+      );
     case 'map':
       return Object.fromEntries(
         Array.from({ length: pick(gen, [0, 1, 2]) }, () => [
           text(gen),
-          valueOf(gen, field.values!, depth + 1),
+          fieldValue(gen, field.values!, depth + 1),
         ]),
       );
     case 'boolean':
@@ -166,29 +169,55 @@ function objectOf(gen: Gen, model: Model, depth: number): Record<string, unknown
   const required = model.definition.required ?? [];
   for (const field of model.order)
     if (chance(gen, required.includes(field.name) ? 90 : depth < 2 ? 45 : 20))
-      object[field.name] = valueOf(gen, field, depth);
+      object[field.name] = fieldValue(gen, field, depth);
   if (chance(gen, 3)) object[text(gen)] = anything(gen);
   return object;
 }
 
+/** A good object of a kind. */
+const sampleOf = (kind: Kind, name: string): Record<string, unknown> =>
+  (samples[kind.kind]?.manifest('', name) as Record<string, unknown>) ?? { metadata: { name } };
+
+/** A good object with something in it replaced at random. */
+function spoilt(
+  gen: Gen,
+  model: Model,
+  object: Record<string, unknown>,
+  depth: number,
+): Record<string, unknown> {
+  const field = pick(gen, model.order);
+  const inner = object[field.name];
+  const deeper = field.type === 'model' && typeof inner === 'object' && inner !== null && chance(gen, 80);
+  return {
+    ...object,
+    [field.name]: deeper
+      ? spoilt(gen, field.model, inner as Record<string, unknown>, depth + 1)
+      : fieldValue(gen, field, depth),
+  };
+}
+
 /** An object of a kind that usually has a fitting name. */
-function manifest(gen: Gen, kind: Kind, name = pick(gen, names)): Record<string, unknown> {
-  const object = objectOf(gen, kind.model, 0);
+function manifest(gen: Gen, kind: Kind, name: string): Record<string, unknown> {
+  let object = sampleOf(kind, name);
+  if (chance(gen, 70))
+    for (let times = gen(fc.nat, { max: 3 }); times >= 0; times--)
+      object = spoilt(gen, kind.model, object, 0);
+  else object = objectOf(gen, kind.model, 0);
+  if (chance(gen, 5)) return object;
   delete object['kind'];
   delete object['apiVersion'];
-  if (chance(gen, 95)) {
-    const sent = object['metadata'];
-    const metadata = { ...(typeof sent === 'object' ? sent : {}), name } as Record<string, unknown>;
-    for (const member of ['namespace', 'resourceVersion', 'uid'])
-      if (chance(gen, 90)) delete metadata[member];
-    object['metadata'] = metadata;
-  }
+  const sent = object['metadata'];
+  const metadata = { ...(typeof sent === 'object' ? sent : {}), name } as Record<string, unknown>;
+  for (const member of ['namespace', 'resourceVersion', 'uid']) if (chance(gen, 90)) delete metadata[member];
+  object['metadata'] = metadata;
   return object;
 }
 
 interface Request {
   readonly method: string;
   readonly path: string;
+  /** The object it is about, if it is about one. */
+  readonly name: string;
   readonly body?: string;
   readonly headers: Headers;
 }
@@ -260,7 +289,7 @@ const parameterValues = [
 ];
 
 function queryOf(gen: Gen): string {
-  const count = pick(gen, [0, 0, 1, 2, 4]);
+  const count = pick(gen, [0, 0, 0, 0, 0, 1, 1, 2, 4]);
   const pairs = Array.from(
     { length: count },
     () => `${pick(gen, parameters)}=${encodeURIComponent(pick(gen, parameterValues))}`,
@@ -268,16 +297,18 @@ function queryOf(gen: Gen): string {
   return pairs.length ? `?${pairs.join('&')}` : '';
 }
 
+const prefixOf = (kind: Kind): string => (kind.group ? `/apis/${kind.apiVersion}` : `/api/${kind.version}`);
+
 const pathOf = (gen: Gen, kind: Kind): string => {
-  const prefix = kind.group ? `/apis/${kind.apiVersion}` : `/api/${kind.version}`;
-  const scope =
-    kind.namespaced && chance(gen, 92)
-      ? `/namespaces/${pick(gen, ['default', 'default', 'other', 'nowhere'])}`
-      : '';
+  const prefix = prefixOf(kind);
+  const namespace = chance(gen, 92) ? 'default' : pick(gen, ['other', 'nowhere', undefined]);
+  const scope = kind.namespaced && namespace ? `/namespaces/${namespace}` : '';
   return `${prefix}${scope}/${kind.resource}`;
 };
 
 function patchOf(gen: Gen, kind: Kind): { body: unknown; type: string } {
+  if (chance(gen, 40))
+    return { body: spoilt(gen, kind.model, {}, 0), type: pick(gen, [mergePatch, strategicPatch]) };
   if (chance(gen, 60))
     return { body: objectOf(gen, kind.model, 0), type: pick(gen, [mergePatch, strategicPatch]) };
   const pointer = (): string => {
@@ -306,8 +337,7 @@ function patchOf(gen: Gen, kind: Kind): { body: unknown; type: string } {
   return { body: Array.from({ length: pick(gen, [0, 1, 1, 2, 3]) }, operation), type: jsonPatch };
 }
 
-function requestOf(gen: Gen): Request {
-  const kind = pick(gen, builtinKinds);
+function requestOf(gen: Gen, kind: Kind): Request {
   const name = pick(gen, names);
   const collection = pathOf(gen, kind);
   const part = chance(gen, 15)
@@ -315,7 +345,7 @@ function requestOf(gen: Gen): Request {
     : '';
   const object = `${collection}/${chance(gen, 95) ? name : encodeURIComponent(pick(gen, oddTexts).replace('\ud800', ''))}${part}`;
   const query = queryOf(gen);
-  const headers: Headers = chance(gen, 30) ? { Accept: pick(gen, accepts) } : {};
+  const headers: Headers = chance(gen, 20) ? { Accept: pick(gen, accepts) } : {};
   const json = {
     ...headers,
     'Content-Type': pick(gen, ['application/json', 'application/json', 'application/yaml', 'x']),
@@ -337,9 +367,9 @@ function requestOf(gen: Gen): Request {
     ])
   ) {
     case 'create':
-      return { method: 'POST', path: collection + query, body: write(), headers: json };
+      return { method: 'POST', path: collection + query, body: write(), headers: json, name };
     case 'replace':
-      return { method: 'PUT', path: object + query, body: write(), headers: json };
+      return { method: 'PUT', path: object + query, body: write(), headers: json, name };
     case 'patch': {
       const { body, type } = patchOf(gen, kind);
       return {
@@ -347,21 +377,23 @@ function requestOf(gen: Gen): Request {
         path: object + query,
         body: JSON.stringify(body),
         headers: { ...headers, 'Content-Type': type },
+        name,
       };
     }
     case 'delete':
-      return { method: 'DELETE', path: object + query, headers };
+      return { method: 'DELETE', path: object + query, headers, name };
     case 'clear':
-      return { method: 'DELETE', path: collection + query, headers };
+      return { method: 'DELETE', path: collection + query, headers, name };
     case 'list':
-      return { method: 'GET', path: collection + query, headers };
+      return { method: 'GET', path: collection + query, headers, name };
     case 'get':
-      return { method: 'GET', path: object + query, headers };
+      return { method: 'GET', path: object + query, headers, name };
     default:
       return {
         method: pick(gen, ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS']),
         path: oddPath(gen) + query,
         headers,
+        name,
       };
   }
 }
@@ -417,9 +449,14 @@ describe('requests at random', () => {
   it('all get an answer, and leave the server standing', async () => {
     let sent = 0;
     const property = fc.asyncProperty(fc.gen(), async (gen) => {
+      const kind = pick(gen, builtinKinds);
+      const home = `${prefixOf(kind)}${kind.namespaced ? '/namespaces/default' : ''}/${kind.resource}`;
       const count = 1 + gen(fc.nat, { max: requestsMax - 1 });
       for (let i = 0; i < count; i++) {
-        const request = requestOf(gen);
+        const request = requestOf(gen, kind);
+        // What is to be changed should be there.
+        if (request.method === 'PUT' || request.method === 'PATCH')
+          await target.post(home, sampleOf(kind, request.name));
         sent += 1;
         const reply = await target.request(request.method, request.path, request.body, request.headers);
         try {
@@ -438,7 +475,7 @@ describe('requests at random', () => {
     expect(sent).toBeGreaterThan(sequences);
     expect((await target.get('/healthz')).text).toBe('ok');
     for (const kind of builtinKinds) {
-      const prefix = kind.group ? `/apis/${kind.apiVersion}` : `/api/${kind.version}`;
+      const prefix = prefixOf(kind);
       for (const Accept of accepts.slice(0, 2).concat(accepts[4]!))
         expect((await target.get(`${prefix}/${kind.resource}`, { Accept })).status).toBe(200);
     }

@@ -46,6 +46,17 @@ export interface Subresource {
   readonly version?: string;
 }
 
+/**
+ * One thing in two versions: objects of this kind are kept as objects of another. Conversion sits between the
+ * object and its bytes; defaults, validation and tables are those of the version that is asked for.
+ */
+export interface Stored<T extends ApiObject> {
+  readonly kind: Kind;
+  /** The stored form. What this version has no words for is taken from `old`, the object stored now. */
+  toStored(object: T, old: ApiObject | undefined): ApiObject;
+  fromStored(object: ApiObject): T;
+}
+
 export interface KindForm<T extends ApiObject> {
   // Names
   readonly kind: string;
@@ -59,6 +70,8 @@ export interface KindForm<T extends ApiObject> {
   readonly table?: string;
   readonly namespaced: boolean;
   readonly nameRule?: NameRule;
+  /** The kind it is stored as; itself when not given. */
+  readonly stored?: Stored<T>;
 
   // Verbs: all of them when not given
   readonly verbs?: readonly Verb[];
@@ -126,6 +139,8 @@ export interface Kind extends KindForm<ApiObject> {
   readonly selectableFields: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly fieldAliases: Readonly<Record<string, string>>;
   readonly model: Model;
+  /** The kind whose objects are in the store: itself, or the one it is a version of. */
+  readonly storage: Kind;
   readonly hasStatus: boolean;
   readonly hasSpec: boolean;
 }
@@ -145,7 +160,7 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
   const group = form.group ?? '';
   const version = form.version ?? 'v1';
   const model = modelOf(form.kind, form.table ?? 'core-v1');
-  return {
+  const kind: Omit<Kind, 'storage'> = {
     ...(form as unknown as KindForm<ApiObject>),
     group,
     version,
@@ -162,6 +177,10 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
     hasStatus: form.subresources?.some((sub) => sub.name === 'status') ?? false,
     hasSpec: model.fields.has('spec'),
   };
+  const storage = form.stored?.kind;
+  const defined = kind as { -readonly [K in keyof Kind]: Kind[K] };
+  defined.storage = storage ?? defined;
+  return defined;
 }
 
 const readWrite: readonly Verb[] = ['get', 'patch', 'update'];

@@ -8,6 +8,7 @@ import { ingress } from './kinds/ingress.ts';
 import { job } from './kinds/job.ts';
 import { limitRange } from './kinds/limitrange.ts';
 import { namespace } from './kinds/namespace.ts';
+import { networkingIngress } from './kinds/networkingingress.ts';
 import { node } from './kinds/node.ts';
 import { persistentVolume } from './kinds/persistentvolume.ts';
 import { persistentVolumeClaim } from './kinds/persistentvolumeclaim.ts';
@@ -35,6 +36,8 @@ export const builtinKinds: readonly Kind[] = [
   secret,
   service,
   serviceAccount,
+  // Clients prefer the group that comes first; extensions is the oldest home of its kinds.
+  networkingIngress,
   horizontalPodAutoscaler,
   ingress,
   job,
@@ -62,6 +65,11 @@ export class KindTable {
   /** By `v1` and `Pod`. */
   kind(apiVersion: string, kind: string): Kind | undefined {
     return this.#byKind.get(`${apiVersion}/${kind}`);
+  }
+
+  /** The kinds whose objects are in the store, each once however many versions of it are served. */
+  *stored(): Iterable<Kind> {
+    for (const kind of this) if (kind.storage === kind) yield kind;
   }
 
   [Symbol.iterator](): IterableIterator<Kind> {

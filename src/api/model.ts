@@ -5,9 +5,12 @@
  * by name, in wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all read it,
  * so a shape is written down once. Models are compiled on first use, because a bare start needs few of them.
  */
-import autoscaling from './definitions/autoscaling-v1.fields.json' with { type: 'json' };
+import autoscalingV1 from './definitions/autoscaling-v1.fields.json' with { type: 'json' };
+import autoscalingV2 from './definitions/autoscaling-v2.fields.json' with { type: 'json' };
+import batch from './definitions/batch-v1.fields.json' with { type: 'json' };
 import core from './definitions/core-v1.fields.json' with { type: 'json' };
 import extensions from './definitions/extensions-v1beta1.fields.json' with { type: 'json' };
+import networkingIngress from './definitions/networking-v1-ingress.fields.json' with { type: 'json' };
 
 /** One field as the tables write it. The `legend` in each table explains every key. */
 export interface FieldDefinition {
@@ -141,9 +144,12 @@ export class Model {
 }
 
 const FILES: Record<string, DefinitionFile> = {
-  'autoscaling-v1': autoscaling,
+  'autoscaling-v1': autoscalingV1,
+  'autoscaling-v2': autoscalingV2,
+  'batch-v1': batch,
   'core-v1': core,
   'extensions-v1beta1': extensions,
+  'networking-v1-ingress': networkingIngress,
 };
 const compiled = new Map<string, Model>();
 

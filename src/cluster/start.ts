@@ -9,7 +9,7 @@ import { startControllers } from '../controllers/controllers.ts';
 import { bootstrap } from '../registry/bootstrap.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { parseIPRange } from '../registry/ipallocator.ts';
-import { KubernetesService } from '../registry/kubernetesservice.ts';
+import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
 import { parsePortRange } from '../registry/portallocator.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/serviceallocation.ts';
@@ -116,12 +116,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       report,
     });
     await server.listen();
-    const { hostname, port } = new URL(server.url);
-    kubernetes = new KubernetesService(
-      registry,
-      { clusterIP: services.firstIP, ip: hostname.replace(/^\[|\]$/g, ''), port: Number(port) },
-      report,
-    );
+    kubernetes = new KubernetesService(registry, advertised(server.url, services.firstIP), report);
     await kubernetes.start();
     if (runControllers) controllers = startControllers({ registry, onError: report });
   } catch (error) {
@@ -153,6 +148,12 @@ function serviceRanges(options: StartOptions): ServiceRanges {
       `the service node port range must be two ports such as 30000-32767, not ${JSON.stringify(portText)}`,
     );
   return { addresses, nodePorts };
+}
+
+/** A URL leaves out port 80, and puts an IPv6 address into brackets. */
+function advertised(url: string, clusterIP: string): Advertised {
+  const { hostname, port } = new URL(url);
+  return { clusterIP, ip: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) };
 }
 
 async function openStore(options: StartOptions, chance: Chance): Promise<Store> {

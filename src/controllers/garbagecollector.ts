@@ -48,7 +48,7 @@ class GarbageCollector implements RunningController {
       work: (place) => this.#look(place),
       onError: (_, error) => onError(error),
     });
-    this.#observers = [...registry.kinds].map((kind) =>
+    this.#observers = [...registry.kinds.stored()].map((kind) =>
       observe(registry, kind.resource, (entry, previous) => this.#observed(entry, previous)),
     );
   }

@@ -25,7 +25,7 @@ export const namespaceController: Controller = {
       work: (name) => empty(registry, name),
       onError: (_, error) => onError(error),
     });
-    const observers = [...registry.kinds].map((kind) =>
+    const observers = [...registry.kinds.stored()].map((kind) =>
       observe(registry, kind.resource, (entry, previous) => {
         if (kind.kind === 'Namespace') {
           if (entry) queue.add(entry.name);
@@ -49,7 +49,7 @@ async function empty(registry: Registry, name: string): Promise<void> {
   if (!entry?.document.includes('"deletionTimestamp"')) return;
   const namespace = entry.object() as Namespace;
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;
-  const kinds = [...registry.kinds].filter((kind) => kind.namespaced);
+  const kinds = [...registry.kinds.stored()].filter((kind) => kind.namespaced);
   const pods = kinds.filter((kind) => kind.kind === 'Pod');
   await clear(registry, name, pods);
   if (remainsOf(registry, name, pods).resources.size === 0)

@@ -16,7 +16,7 @@ export const resourceQuotaController: Controller = {
     });
     const hasQuota = (namespace: string): boolean => quotaCount.has(namespace);
     const quotaCount = new Map<string, number>();
-    const observers = [...registry.kinds]
+    const observers = [...registry.kinds.stored()]
       .filter((kind) => kind.namespaced)
       .map((kind) =>
         observe(registry, kind.resource, (entry, previous) => {

@@ -73,7 +73,7 @@ export async function remove(
       name,
       subresource: undefined,
       object: undefined,
-      old: current.object(),
+      old: current.object(kind),
       dryRun,
       afterwards: [],
     };

@@ -3,8 +3,11 @@
  * receives; it is made once per write. The store keeps it without the resourceVersion, because only the
  * store knows the revision and only after the write: it is stamped in behind the uid when the change arrives.
  */
+
+import { normalized } from '../api/encode.ts';
 import type { Kind } from '../api/kind.ts';
-import type { ApiObject } from '../api/object.ts';
+import { selfLink } from '../api/meta.ts';
+import type { ApiObject, JsonObject } from '../api/object.ts';
 
 const uidMarker = Buffer.from('"uid":"');
 const quote = 0x22;
@@ -33,7 +36,13 @@ export class Entry {
   ) {}
 
   /** From a stored value; revision 0 leaves the resourceVersion out. */
-  static of(kind: Kind, namespace: string, name: string, value: Buffer, revision: number): Entry {
+  static of(
+    { storage: kind }: Kind,
+    namespace: string,
+    name: string,
+    value: Buffer,
+    revision: number,
+  ): Entry {
     const at = value.indexOf(quote, value.indexOf(uidMarker) + uidMarker.length) + 1;
     return Entry.#stamped(kind, namespace, name, value, value.length, at, at, revision);
   }
@@ -80,9 +89,13 @@ export class Entry {
     );
   }
 
-  /** A fresh copy of the object; the caller may change it. */
-  object(): ApiObject {
-    return JSON.parse(this.document.toString('utf8')) as ApiObject;
+  /** A fresh copy of the object, which the caller may change; in another version of its kind when asked for. */
+  object(as: Kind = this.kind): ApiObject {
+    const object = JSON.parse(this.document.toString('utf8')) as ApiObject;
+    if (as === this.kind || !as.stored) return object;
+    const converted = { ...as.stored.fromStored(object), kind: as.kind, apiVersion: as.apiVersion };
+    converted.metadata = { ...object.metadata, selfLink: selfLink(as, this.namespace, this.name) };
+    return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
   }
 
   /** Where the text after `{"kind":…,"apiVersion":…,` begins: objects inside a list go without those two. */

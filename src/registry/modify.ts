@@ -42,7 +42,7 @@ export async function modify(
     const current = registry.find(kind, namespace, name);
     const warnings: string[] = [];
     const object = change(current);
-    const old = current.object();
+    const old = current.object(kind);
     const request = {
       operation: 'update' as const,
       kind,
@@ -80,7 +80,7 @@ async function put(
   current: Entry,
   options: WriteOptions,
 ): Promise<Entry | undefined> {
-  const value = registry.encode(kind, object);
+  const value = registry.encode(kind, object, current);
   const released = isReleased(object);
   if (options.dryRun || (!released && current.holds(value)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
@@ -143,7 +143,7 @@ function prepareUpdate(
   meta.generation = old.metadata.generation;
   if (part === 'whole') return;
   // A copy of its own: hooks may change what is taken over, but never `old`.
-  const kept = current.object();
+  const kept = current.object(kind);
   const context = { now: registry.now() };
   if (part === 'main') {
     if (kind.hasStatus) object.status = kept.status;

@@ -82,7 +82,7 @@ export function patch(
   options: WriteOptions,
 ): Promise<Entry> {
   return modify(registry, kind, namespace, name, part, options, (current) => {
-    const document = current.object();
+    const document = current.object(kind);
     const { uid, resourceVersion } = document.metadata;
     const object = patched(change, kind, document, options);
     kind.defaults?.(object);

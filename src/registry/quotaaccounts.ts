@@ -155,7 +155,7 @@ export class QuotaAccounts {
     const hard = quota.object.status?.hard ?? {};
     const nowMs = this.registry.chance.nowMs();
     if (!quotaCovers(quota.object, kind, object!)) return undefined;
-    const usage = usageOf(kind, object!, nowMs);
+    const usage = usageOf(kind.storage, object!, nowMs);
     const limited = Object.keys(hard)
       .filter(
         (resource) => Object.hasOwn(usage, resource) || (kind.kind === 'Pod' && isPodResource(resource)),
@@ -167,7 +167,7 @@ export class QuotaAccounts {
       if (missing.length)
         return forbidden(kind, name, `failed quota: ${quota.entry.name}: must specify ${missing.join('; ')}`);
     }
-    const counted = old && quotaCovers(quota.object, kind, old) ? usageOf(kind, old, nowMs) : {};
+    const counted = old && quotaCovers(quota.object, kind, old) ? usageOf(kind.storage, old, nowMs) : {};
     const demand = increase(limited, usage, counted);
     const names = Object.keys(demand);
     if (names.length === 0) return undefined;
@@ -264,7 +264,7 @@ export class QuotaAccounts {
     const nowMs = this.registry.chance.nowMs();
     const totals = quotas.map((): ResourceList => ({}));
     const filter = new Filter(namespace, undefined, undefined, undefined);
-    for (const kind of this.registry.kinds) {
+    for (const kind of this.registry.kinds.stored()) {
       if (!kind.namespaced) continue;
       for (const entry of this.registry.view.collection(kind.resource).select(filter).entries) {
         const object = entry.object();

@@ -64,8 +64,12 @@ export class Registry {
     return entry;
   }
 
-  /** The bytes to store for an object. The resourceVersion is left to the store. */
-  encode(kind: Kind, object: ApiObject): Buffer {
+  /**
+   * The bytes to store for an object. The resourceVersion is left to the store. `current` is what is stored now,
+   * for versions of a kind that cannot say everything.
+   */
+  encode({ storage: kind, stored }: Kind, versioned: ApiObject, current?: Entry): Buffer {
+    const object = stored ? stored.toStored(versioned, current?.object()) : versioned;
     const { resourceVersion, managedFields, ...meta } = object.metadata;
     meta.selfLink = selfLink(kind, meta.namespace ?? '', meta.name ?? '');
     const whole: ApiObject = { ...object, kind: kind.kind, apiVersion: kind.apiVersion, metadata: meta };

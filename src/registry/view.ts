@@ -31,7 +31,7 @@ export class View {
     private readonly store: Store,
     kinds: KindTable,
   ) {
-    for (const kind of kinds) {
+    for (const kind of kinds.stored()) {
       this.#collections.set(kind.resource, new Collection());
       this.#kindOf.set(kind.resource, kind);
     }

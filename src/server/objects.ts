@@ -132,7 +132,7 @@ export async function getObject(
   checkPathName(name);
   const version = context.info.queryText ? context.query.get('resourceVersion') : undefined;
   const entry = await read(serving.registry, kind, namespace, name, version);
-  await answerEntry(context, 200, entry, serving.registry.chance.nowMs());
+  await answerEntry(context, 200, kind, entry, serving.registry.chance.nowMs());
 }
 
 export async function listObjects(
@@ -176,7 +176,7 @@ export async function createObject(
   const object = readObject(registry.kinds, kind, input, options);
   const namespace = kind.namespaced ? (info.namespace ?? (object.metadata.namespace || 'default')) : '';
   const entry = await create(registry, kind, namespace, object, options);
-  await answerEntry(context, serving.createStatus, entry, registry.chance.nowMs());
+  await answerEntry(context, serving.createStatus, kind, entry, registry.chance.nowMs());
 }
 
 export async function replaceObject(
@@ -207,7 +207,7 @@ export async function replaceObject(
     },
     options,
   );
-  await answerEntry(context, created ? serving.createStatus : 200, entry, registry.chance.nowMs());
+  await answerEntry(context, created ? serving.createStatus : 200, kind, entry, registry.chance.nowMs());
 }
 
 export async function patchObject(
@@ -224,7 +224,7 @@ export async function patchObject(
   context.negotiate();
   const change = await patchBody(serving, context);
   const entry = await patch(registry, kind, namespace, name, part, change, options);
-  await answerEntry(context, 200, entry, registry.chance.nowMs());
+  await answerEntry(context, 200, kind, entry, registry.chance.nowMs());
 }
 
 // Deletes
@@ -286,7 +286,8 @@ export async function deleteObject(
   const negotiated = context.negotiate();
   const options = await deleteOptions(serving, context);
   const { entry, removed } = await remove(registry, kind, namespace, name, options);
-  if (!removed || kind.deleteReturnsObject) return answerEntry(context, 200, entry, registry.chance.nowMs());
+  if (!removed || kind.deleteReturnsObject)
+    return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
   const { code, ...status } = success(200, {
     name,
     ...(kind.group ? { group: kind.group } : {}),

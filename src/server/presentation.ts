@@ -30,13 +30,19 @@ export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'ce
 export async function answerEntry(
   context: RequestContext,
   code: number,
+  kind: Kind,
   entry: Entry,
   nowMs: number,
 ): Promise<void> {
   const negotiated = context.negotiate();
-  if (negotiated.format === 'json' && !negotiated.transform && !context.pretty(negotiated))
+  if (
+    kind === entry.kind &&
+    negotiated.format === 'json' &&
+    !negotiated.transform &&
+    !context.pretty(negotiated)
+  )
     return answerDocument(context, code, entry.document);
-  await answerObject(context, code, entry.kind, entry.object(), nowMs);
+  await answerObject(context, code, kind, entry.object(kind), nowMs);
 }
 
 /** Answers with one object in the form the client asked for. */
@@ -97,9 +103,10 @@ export async function answerList(
     ...(list.continue ? { continue: list.continue } : {}),
     ...(list.remaining === undefined ? {} : { remainingItemCount: list.remaining }),
   };
-  if (negotiated.format === 'json' && !negotiated.transform && !context.pretty(negotiated))
+  const asStored = kind === kind.storage;
+  if (asStored && negotiated.format === 'json' && !negotiated.transform && !context.pretty(negotiated))
     return answerBytes(context, 200, listParts(kind, metadata, list.entries));
-  const objects = list.entries.map((entry) => entry.object());
+  const objects = list.entries.map((entry) => entry.object(kind));
   await answerObjects(context, kind, metadata, objects, nowMs);
 }
 

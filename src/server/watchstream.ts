@@ -130,12 +130,13 @@ export class WatchStream {
 
   #line(notice: Notice): Buffer {
     const { transform, transformVersion } = this.options.negotiated;
-    if (!transform)
-      return notice.event?.line(notice.type, notice.entry) ?? eventLine(notice.type, notice.entry);
     const { kind, include, nowMs } = this.options;
-    const whole = notice.entry.object();
-    const object =
-      transform === 'Table'
+    if (!transform && kind === notice.entry.kind)
+      return notice.event?.line(notice.type, notice.entry) ?? eventLine(notice.type, notice.entry);
+    const whole = notice.entry.object(kind);
+    const object = !transform
+      ? whole
+      : transform === 'Table'
         ? this.#table(
             tableRow(kind, whole, include, transformVersion, nowMs()),
             whole.metadata.resourceVersion,

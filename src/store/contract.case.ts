@@ -685,26 +685,22 @@ export function storeContract(name: string, open: OpenForTest): void {
         expect(await read(store)).toEqual([...state.values()].sort());
       });
 
-      it('waits for a range and a watch that began earlier', async () => {
+      it('waits for a range that began earlier', async () => {
         // The range comes to `z` last; compaction would take what it held at 1 away first.
         await put(store, 'z', 'first');
         await put(store, 'z', 'second', 1);
         const keys = numbers(1, 20_000).map((i) => `k${i}`);
         await Promise.all(keys.map((key) => put(store, key, '')));
         const page = store.range({ start: '', revision: 1 });
-        const history = follow(store, 1);
         // The first may go ahead at once, but not as far as the second may go later.
         const compactions = Promise.all([store.compact(1), store.compact(20_002)]);
         expect(store.compacted).toBe(20_002);
         expect((await page).items).toEqual([{ key: 'z', value: text('first'), revision: 1 }]);
-        await history.until(20_002);
-        expect(history.words()[0]).toBe('z=second@2 was first@1');
-        expect(history.revisions()).toEqual(numbers(2, 20_002));
         await compactions;
         expect((await store.range({ start: '' })).items.length).toBe(20_001);
       });
 
-      it('waits for a watch that was only just begun', async () => {
+      it('waits for a watch that began earlier', async () => {
         let revision = 0;
         for (let i = 0; i < 5; i++) revision = await put(store, 'a', `${i}`, revision);
         const history = follow(store, 0);

@@ -309,16 +309,36 @@ describe('the data file', () => {
     }
   });
 
+  /** LMDB may end a transaction with its last pages free; it counts them, and does not write them. */
+  const countMorePages = (bytes: Buffer): void => {
+    for (const lastPage of [144, 4096 + 144]) bytes.writeUInt32LE(bytes.readUInt32LE(lastPage) + 9, lastPage);
+  };
+
   it('is fine when nothing was ever written to its last pages', async () => {
     const dataDir = await prepared(fill);
     const file = join(dataDir, 'data.mdb');
     const bytes = readFileSync(file);
-    // LMDB may end a transaction with its last pages free; it counts them, and does not write them.
-    for (const lastPage of [144, 4096 + 144]) bytes.writeUInt32LE(bytes.readUInt32LE(lastPage) + 9, lastPage);
+    countMorePages(bytes);
     writeFileSync(file, bytes);
     const store = await openLmdbStore({ dataDir });
     expect((await store.range({ start: '' })).items.length).toBe(500);
     await store.close();
+  });
+
+  it('is looked through when its end is missing', async () => {
+    const dataDir = await prepared(async (store) => {
+      await fill(store);
+      await put(store, 'large', 'L'.repeat(20_000));
+      await put(store, 'last', '');
+    });
+    const file = join(dataDir, 'data.mdb');
+    const bytes = readFileSync(file);
+    countMorePages(bytes);
+    bytes[bytes.indexOf('LLLLLLLL')] = 0;
+    writeFileSync(file, bytes);
+    expect(await refusal(dataDir)).toBe(
+      `the data file in ${dataDir} is damaged: revision 501 does not match its checksum`,
+    );
   });
 
   it('is found out when a value in it has changed', async () => {

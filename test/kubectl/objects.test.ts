@@ -96,7 +96,9 @@ describeWith('kubectl')('kubectl', () => {
     const [heading, ...rows] = await kubectl().table('get', 'configmaps', '-A');
     expect(heading![0]).toBe('NAMESPACE');
     expect(rows.map((row) => row.slice(0, 2))).toContainEqual(['made', 'c']);
-    expect(await k('get', 'po,ing', '-o', 'name')).toBe('pod/a\npod/b\npod/c\ningress.extensions/site\n');
+    expect(await k('get', 'po,ing', '-o', 'name')).toBe(
+      'pod/a\npod/b\npod/c\ningress.networking.k8s.io/site\n',
+    );
     const none = await kubectl().try('get', 'endpoints', '-n', 'made');
     expect(none.stderr).toBe('No resources found in made namespace.\n');
   });
@@ -250,7 +252,7 @@ describeWith('kubectl')('kubectl', () => {
   });
 
   test('delete by name, by file, by selector, all, with waiting, and what is not there', async () => {
-    expect(await k('delete', 'ingress', 'site')).toBe('ingress.extensions "site" deleted\n');
+    expect(await k('delete', 'ingress', 'site')).toBe('ingress.networking.k8s.io "site" deleted\n');
     expect(await k('delete', '-f', file('job.json', job))).toBe('job.extensions "once" deleted\n');
     expect(await k('delete', 'pods', '-l', 'app=b')).toContain('pod "b" deleted');
     expect(await k('get', 'pods', '-o', 'name')).toBe('pod/a\n');
@@ -276,7 +278,9 @@ describeWith('kubectl')('kubectl', () => {
     expect(resources).toMatch(/^pods +po +v1 +true +Pod$/m);
     expect(resources).toMatch(/^ingresses +ing +extensions\/v1beta1 +true +Ingress$/m);
     expect(resources).toMatch(/^nodes +no +v1 +false +Node$/m);
-    expect(await k('api-versions')).toBe('extensions/v1beta1\nv1\n');
+    expect((await k('api-versions')).split('\n')).toEqual(
+      expect.arrayContaining(['extensions/v1beta1', 'networking.k8s.io/v1', 'v1']),
+    );
     expect(await k('version')).toContain('Server Version: version.Info{Major:"1"');
     expect(await k('cluster-info')).toContain('is running at');
     expect(await k('get', '--raw', '/healthz')).toBe('ok');

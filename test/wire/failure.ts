@@ -24,17 +24,30 @@ export function expectFailure(
   expect(reply.headers['content-type']).toBe('application/json');
 }
 
-/** That options of a request were refused, for one reason. */
-export function expectInvalidOptions(
-  reply: Reply,
-  kind: string,
-  field: string,
-  reason: string,
-  message: string,
-): void {
-  expectFailure(reply, 422, 'Invalid', `${kind}.meta.k8s.io "" is invalid: ${field}: ${message}`, {
+const reasons: Record<string, string> = {
+  'Required value': 'FieldValueRequired',
+  'Invalid value': 'FieldValueInvalid',
+  'Unsupported value': 'FieldValueNotSupported',
+  Forbidden: 'FieldValueForbidden',
+  'Too long': 'FieldValueTooLong',
+};
+
+/** That a write was refused for one value of a field. */
+export function expectInvalid(reply: Reply, kind: string, name: string, field: string, text: string): void {
+  const [bare, group] = kind.split('.');
+  expectFailure(reply, 422, 'Invalid', `${kind} "${name}" is invalid: ${field}: ${text}`, {
+    ...(name ? { name } : {}),
+    ...(group ? { group } : {}),
+    kind: bare,
+    causes: [{ reason: reasons[text.split(':')[0]!], message: text, field }],
+  });
+}
+
+/** That the options of a request were refused, for one of them. */
+export function expectInvalidOptions(reply: Reply, kind: string, field: string, text: string): void {
+  expectFailure(reply, 422, 'Invalid', `${kind}.meta.k8s.io "" is invalid: ${field}: ${text}`, {
     group: 'meta.k8s.io',
     kind,
-    causes: [{ reason, message, field }],
+    causes: [{ reason: reasons[text.split(':')[0]!], message: text, field }],
   });
 }

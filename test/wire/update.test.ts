@@ -86,8 +86,9 @@ describe('conditions', () => {
     await created(client, pods, pod('stale'));
     const object = { ...pod('stale'), metadata: { name: 'stale', resourceVersion: '1' } };
     expect((await client.put(`${pods}/stale/status`, object)).body.reason).toBe('Conflict');
-    const namespace = { metadata: { name: 'default', resourceVersion: '1' } };
-    expect((await client.put('/api/v1/namespaces/default/finalize', namespace)).body.reason).toBe('Conflict');
+    await created(client, '/api/v1/namespaces', { metadata: { name: 'stale' } });
+    const namespace = { metadata: { name: 'stale', resourceVersion: '1' } };
+    expect((await client.put('/api/v1/namespaces/stale/finalize', namespace)).body.reason).toBe('Conflict');
   });
 
   it('refuse a version that is no number', async () => {

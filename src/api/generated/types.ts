@@ -2345,3 +2345,406 @@ export interface ScaleStatusV1 {
   replicas?: number;
   selector?: string;
 }
+
+// autoscaling/v2
+
+export interface ContainerResourceMetricSource {
+  name?: string;
+  target?: MetricTarget;
+  container?: string;
+}
+
+export interface ContainerResourceMetricStatus {
+  name?: string;
+  current?: MetricValueStatus;
+  container?: string;
+}
+
+export interface CrossVersionObjectReferenceV2 {
+  kind?: string;
+  name?: string;
+  apiVersion?: string;
+}
+
+export interface ExternalMetricSource {
+  metric?: MetricIdentifier;
+  target?: MetricTarget;
+}
+
+export interface ExternalMetricStatus {
+  metric?: MetricIdentifier;
+  current?: MetricValueStatus;
+}
+
+export interface HPAScalingPolicy {
+  type?: string;
+  value?: number;
+  periodSeconds?: number;
+}
+
+export interface HPAScalingRules {
+  stabilizationWindowSeconds?: number;
+  selectPolicy?: string;
+  policies?: HPAScalingPolicy[];
+  tolerance?: string;
+}
+
+/** autoscaling/v2/HorizontalPodAutoscaler */
+export interface HorizontalPodAutoscalerV2 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: HorizontalPodAutoscalerSpecV2;
+  status?: HorizontalPodAutoscalerStatusV2;
+}
+
+export interface HorizontalPodAutoscalerBehavior {
+  scaleUp?: HPAScalingRules;
+  scaleDown?: HPAScalingRules;
+}
+
+export interface HorizontalPodAutoscalerCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** autoscaling/v2/HorizontalPodAutoscalerList */
+export interface HorizontalPodAutoscalerListV2 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: HorizontalPodAutoscalerV2[];
+}
+
+export interface HorizontalPodAutoscalerSpecV2 {
+  scaleTargetRef?: CrossVersionObjectReferenceV2;
+  minReplicas?: number;
+  maxReplicas?: number;
+  metrics?: MetricSpec[];
+  behavior?: HorizontalPodAutoscalerBehavior;
+}
+
+export interface HorizontalPodAutoscalerStatusV2 {
+  observedGeneration?: number;
+  lastScaleTime?: string;
+  currentReplicas?: number;
+  desiredReplicas?: number;
+  currentMetrics?: MetricStatus[];
+  conditions?: HorizontalPodAutoscalerCondition[];
+}
+
+export interface MetricIdentifier {
+  name?: string;
+  selector?: LabelSelector;
+}
+
+export interface MetricSpec {
+  type?: string;
+  object?: ObjectMetricSource;
+  pods?: PodsMetricSource;
+  resource?: ResourceMetricSource;
+  containerResource?: ContainerResourceMetricSource;
+  external?: ExternalMetricSource;
+}
+
+export interface MetricStatus {
+  type?: string;
+  object?: ObjectMetricStatus;
+  pods?: PodsMetricStatus;
+  resource?: ResourceMetricStatus;
+  containerResource?: ContainerResourceMetricStatus;
+  external?: ExternalMetricStatus;
+}
+
+export interface MetricTarget {
+  type?: string;
+  value?: string;
+  averageValue?: string;
+  averageUtilization?: number;
+}
+
+export interface MetricValueStatus {
+  value?: string;
+  averageValue?: string;
+  averageUtilization?: number;
+}
+
+export interface ObjectMetricSource {
+  describedObject?: CrossVersionObjectReferenceV2;
+  target?: MetricTarget;
+  metric?: MetricIdentifier;
+}
+
+export interface ObjectMetricStatus {
+  metric?: MetricIdentifier;
+  current?: MetricValueStatus;
+  describedObject?: CrossVersionObjectReferenceV2;
+}
+
+export interface PodsMetricSource {
+  metric?: MetricIdentifier;
+  target?: MetricTarget;
+}
+
+export interface PodsMetricStatus {
+  metric?: MetricIdentifier;
+  current?: MetricValueStatus;
+}
+
+export interface ResourceMetricSource {
+  name?: string;
+  target?: MetricTarget;
+}
+
+export interface ResourceMetricStatus {
+  name?: string;
+  current?: MetricValueStatus;
+}
+
+// batch/v1
+
+/** batch/v1/CronJob */
+export interface CronJob {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: CronJobSpec;
+  status?: CronJobStatus;
+}
+
+/** batch/v1/CronJobList */
+export interface CronJobList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: CronJob[];
+}
+
+export interface CronJobSpec {
+  schedule?: string;
+  timeZone?: string;
+  startingDeadlineSeconds?: number;
+  concurrencyPolicy?: string;
+  suspend?: boolean;
+  jobTemplate?: JobTemplateSpec;
+  successfulJobsHistoryLimit?: number;
+  failedJobsHistoryLimit?: number;
+}
+
+export interface CronJobStatus {
+  active?: ObjectReference[];
+  lastScheduleTime?: string;
+  lastSuccessfulTime?: string;
+}
+
+/** batch/v1/Job */
+export interface JobV1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: JobSpecV1;
+  status?: JobStatusV1;
+}
+
+export interface JobConditionV1 {
+  type?: string;
+  status?: string;
+  lastProbeTime?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** batch/v1/JobList */
+export interface JobListV1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: JobV1[];
+}
+
+export interface JobSpecV1 {
+  parallelism?: number;
+  completions?: number;
+  activeDeadlineSeconds?: number;
+  podFailurePolicy?: PodFailurePolicy;
+  successPolicy?: SuccessPolicy;
+  backoffLimit?: number;
+  backoffLimitPerIndex?: number;
+  maxFailedIndexes?: number;
+  selector?: LabelSelector;
+  manualSelector?: boolean;
+  template?: PodTemplateSpec;
+  ttlSecondsAfterFinished?: number;
+  completionMode?: string;
+  suspend?: boolean;
+  podReplacementPolicy?: string;
+  managedBy?: string;
+}
+
+export interface JobStatusV1 {
+  conditions?: JobConditionV1[];
+  startTime?: string;
+  completionTime?: string;
+  active?: number;
+  succeeded?: number;
+  failed?: number;
+  terminating?: number;
+  completedIndexes?: string;
+  failedIndexes?: string;
+  uncountedTerminatedPods?: UncountedTerminatedPods;
+  ready?: number;
+}
+
+export interface JobTemplateSpec {
+  metadata?: ObjectMeta;
+  spec?: JobSpecV1;
+}
+
+export interface PodFailurePolicy {
+  rules?: PodFailurePolicyRule[];
+}
+
+export interface PodFailurePolicyOnExitCodesRequirement {
+  containerName?: string;
+  operator?: string;
+  values?: number[];
+}
+
+export interface PodFailurePolicyOnPodConditionsPattern {
+  type?: string;
+  status?: string;
+}
+
+export interface PodFailurePolicyRule {
+  action?: string;
+  onExitCodes?: PodFailurePolicyOnExitCodesRequirement;
+  onPodConditions?: PodFailurePolicyOnPodConditionsPattern[];
+}
+
+export interface SuccessPolicy {
+  rules?: SuccessPolicyRule[];
+}
+
+export interface SuccessPolicyRule {
+  succeededIndexes?: string;
+  succeededCount?: number;
+}
+
+export interface UncountedTerminatedPods {
+  succeeded?: string[];
+  failed?: string[];
+}
+
+// networking.k8s.io/v1
+
+export interface HTTPIngressPathV1 {
+  path?: string;
+  pathType?: string;
+  backend?: IngressBackendV1;
+}
+
+export interface HTTPIngressRuleValueV1 {
+  paths?: HTTPIngressPathV1[];
+}
+
+/** networking.k8s.io/v1/Ingress */
+export interface IngressV1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: IngressSpecV1;
+  status?: IngressStatusV1;
+}
+
+export interface IngressBackendV1 {
+  service?: IngressServiceBackend;
+  resource?: TypedLocalObjectReference;
+}
+
+/** networking.k8s.io/v1/IngressClass */
+export interface IngressClass {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: IngressClassSpec;
+}
+
+/** networking.k8s.io/v1/IngressClassList */
+export interface IngressClassList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: IngressClass[];
+}
+
+export interface IngressClassParametersReference {
+  apiGroup?: string;
+  kind?: string;
+  name?: string;
+  scope?: string;
+  namespace?: string;
+}
+
+export interface IngressClassSpec {
+  controller?: string;
+  parameters?: IngressClassParametersReference;
+}
+
+/** networking.k8s.io/v1/IngressList */
+export interface IngressListV1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: IngressV1[];
+}
+
+export interface IngressLoadBalancerIngress {
+  ip?: string;
+  hostname?: string;
+  ports?: IngressPortStatus[];
+}
+
+export interface IngressLoadBalancerStatus {
+  ingress?: IngressLoadBalancerIngress[];
+}
+
+export interface IngressPortStatus {
+  port?: number;
+  protocol?: string;
+  error?: string;
+}
+
+export interface IngressRuleV1 {
+  host?: string;
+  http?: HTTPIngressRuleValueV1;
+}
+
+export interface IngressServiceBackend {
+  name?: string;
+  port?: ServiceBackendPort;
+}
+
+export interface IngressSpecV1 {
+  ingressClassName?: string;
+  defaultBackend?: IngressBackendV1;
+  tls?: IngressTLSV1[];
+  rules?: IngressRuleV1[];
+}
+
+export interface IngressStatusV1 {
+  loadBalancer?: IngressLoadBalancerStatus;
+}
+
+export interface IngressTLSV1 {
+  hosts?: string[];
+  secretName?: string;
+}
+
+export interface ServiceBackendPort {
+  name?: string;
+  number?: number;
+}

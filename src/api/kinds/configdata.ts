@@ -1,17 +1,15 @@
 /** Config data: the keys and bytes that Secrets and ConfigMaps hold, and the rules the two share. */
-import { type FieldError, forbidden, invalid, key } from '../fielderror.ts';
+import { type FieldError, forbidden, key } from '../fielderror.ts';
 import { isConfigKey } from '../names.ts';
+import { type Findings, problemsOf } from './findings.ts';
 
 /** All values of one object together. */
 export const dataBytesMax = 1_048_576;
 
 type DataMap = Readonly<Record<string, string>>;
 
-export function dataKeyErrors(map: DataMap | undefined, path: string): FieldError[] {
-  const errors: FieldError[] = [];
-  for (const name of Object.keys(map ?? {}))
-    for (const problem of isConfigKey(name)) errors.push(invalid(key(path, name), name, problem));
-  return errors;
+export function* dataKeyErrors(map: DataMap | undefined, path: string): Findings {
+  for (const name of Object.keys(map ?? {})) yield* problemsOf(key(path, name), name, isConfigKey(name));
 }
 
 /** Bytes behind base64 text; decoding has made sure that it is padded and without line breaks. */

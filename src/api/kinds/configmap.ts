@@ -1,9 +1,21 @@
 /** ConfigMap: configuration as keys and values. */
-import { type FieldError, invalid, key, tooLong } from '../fielderror.ts';
+import { invalid, key, tooLong } from '../fielderror.ts';
 import type { ConfigMap } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { base64Bytes, dataBytes, dataBytesMax, dataKeyErrors, immutableErrors } from './configdata.ts';
+import { collect, type Findings } from './findings.ts';
+
+function* dataErrors({ data, binaryData }: ConfigMap): Findings {
+  yield* dataKeyErrors(data, 'data');
+  for (const name of Object.keys(data ?? {}))
+    if (binaryData && Object.hasOwn(binaryData, name))
+      yield invalid(key('data', name), name, 'duplicate of key present in binaryData');
+  yield* dataKeyErrors(binaryData, 'binaryData');
+  // The whole is too large rather than a field of it; Kubernetes calls the whole `[]`.
+  if (dataBytes(data, Buffer.byteLength) + dataBytes(binaryData, base64Bytes) > dataBytesMax)
+    yield tooLong('[]', dataBytesMax);
+}
 
 export const configMap = defineKind<ConfigMap>({
   kind: 'ConfigMap',
@@ -12,17 +24,7 @@ export const configMap = defineKind<ConfigMap>({
   shortNames: ['cm'],
   namespaced: true,
 
-  validate({ data, binaryData }) {
-    const errors: FieldError[] = dataKeyErrors(data, 'data');
-    for (const name of Object.keys(data ?? {}))
-      if (binaryData && Object.hasOwn(binaryData, name))
-        errors.push(invalid(key('data', name), name, 'duplicate of key present in binaryData'));
-    errors.push(...dataKeyErrors(binaryData, 'binaryData'));
-    // The whole is too large rather than a field of it; Kubernetes calls the whole `[]`.
-    if (dataBytes(data, Buffer.byteLength) + dataBytes(binaryData, base64Bytes) > dataBytesMax)
-      errors.push(tooLong('[]', dataBytesMax));
-    return errors;
-  },
+  validate: (map) => collect(dataErrors(map)),
   validateUpdate: (map, old) => immutableErrors(map, old, ['data', 'binaryData']),
 
   columns: [nameColumn, { name: 'Data', description: 'Number of keys.' }, ageColumn],

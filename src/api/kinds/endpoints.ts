@@ -12,6 +12,7 @@ import {
   parseIP,
 } from '../names.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { collect, type Findings, problemsOf } from './findings.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
 /** Addresses shown in a table. */
@@ -38,44 +39,38 @@ export function endpointAddressErrors(ip: string, path: string): FieldError[] {
   return problems.map((problem) => invalid(path, ip, problem));
 }
 
-function addressErrors({ ip = '', hostname, nodeName }: EndpointAddress, path: string): FieldError[] {
+function* addressErrors({ ip = '', hostname, nodeName }: EndpointAddress, path: string): Findings {
   const ipPath = child(path, 'ip');
-  const errors = isIP(ip).map((problem) => invalid(ipPath, ip, problem));
-  if (hostname)
-    for (const problem of isLabel1123(hostname))
-      errors.push(invalid(child(path, 'hostname'), hostname, problem));
-  if (nodeName !== undefined)
-    for (const problem of isSubdomain1123(nodeName))
-      errors.push(invalid(child(path, 'nodeName'), nodeName, problem));
-  errors.push(...endpointAddressErrors(ip, ipPath));
-  return errors;
+  yield* problemsOf(ipPath, ip, isIP(ip));
+  if (hostname) yield* problemsOf(child(path, 'hostname'), hostname, isLabel1123(hostname));
+  if (nodeName !== undefined) yield* problemsOf(child(path, 'nodeName'), nodeName, isSubdomain1123(nodeName));
+  yield* endpointAddressErrors(ip, ipPath);
 }
 
-function portErrors(port: EndpointPort, path: string, nameNeeded: boolean): FieldError[] {
-  const errors: FieldError[] = [];
+function* portErrors(port: EndpointPort, path: string, nameNeeded: boolean): Findings {
   const { name, port: number = 0, protocol = '', appProtocol } = port;
-  if (name) for (const problem of isLabel1123(name)) errors.push(invalid(child(path, 'name'), name, problem));
-  else if (nameNeeded) errors.push(required(child(path, 'name')));
-  for (const problem of isPortNumber(number)) errors.push(invalid(child(path, 'port'), number, problem));
-  if (!protocols.includes(protocol)) errors.push(notSupported(child(path, 'protocol'), protocol, protocols));
+  if (name) yield* problemsOf(child(path, 'name'), name, isLabel1123(name));
+  else if (nameNeeded) yield required(child(path, 'name'));
+  yield* problemsOf(child(path, 'port'), number, isPortNumber(number));
+  if (!protocols.includes(protocol)) yield notSupported(child(path, 'protocol'), protocol, protocols);
   if (appProtocol !== undefined)
-    for (const problem of isQualifiedName(appProtocol))
-      errors.push(invalid(child(path, 'appProtocol'), appProtocol, problem));
-  return errors;
+    yield* problemsOf(child(path, 'appProtocol'), appProtocol, isQualifiedName(appProtocol));
 }
 
-function subsetErrors(subset: EndpointSubset, path: string): FieldError[] {
+function* subsetErrors(subset: EndpointSubset, path: string): Findings {
   const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
-  const errors: FieldError[] = [];
   if (addresses.length + notReadyAddresses.length === 0)
-    errors.push(required(path, 'must specify `addresses` or `notReadyAddresses`'));
+    yield required(path, 'must specify `addresses` or `notReadyAddresses`');
   for (const [i, address] of addresses.entries())
-    errors.push(...addressErrors(address, index(child(path, 'addresses'), i)));
+    yield* addressErrors(address, index(child(path, 'addresses'), i));
   for (const [i, address] of notReadyAddresses.entries())
-    errors.push(...addressErrors(address, index(child(path, 'notReadyAddresses'), i)));
+    yield* addressErrors(address, index(child(path, 'notReadyAddresses'), i));
   for (const [i, port] of ports.entries())
-    errors.push(...portErrors(port, index(child(path, 'ports'), i), ports.length > 1));
-  return errors;
+    yield* portErrors(port, index(child(path, 'ports'), i), ports.length > 1);
+}
+
+function* subsetsErrors(subsets: readonly EndpointSubset[] = []): Findings {
+  for (const [i, subset] of subsets.entries()) yield* subsetErrors(subset, index('subsets', i));
 }
 
 /** Every address with every port, the first few written out and the rest counted. */
@@ -107,7 +102,7 @@ export const endpoints = defineKind<Endpoints>({
   },
 
   // Kubernetes leaves unchanged subsets alone on update; here they have passed these same rules before.
-  validate: ({ subsets = [] }) => subsets.flatMap((subset, i) => subsetErrors(subset, index('subsets', i))),
+  validate: ({ subsets }) => collect(subsetsErrors(subsets)),
 
   columns: [nameColumn, { name: 'Endpoints', description: 'Ready addresses and their ports.' }, ageColumn],
   cells: (endpoints, nowMs) => [

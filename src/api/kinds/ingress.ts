@@ -1,6 +1,12 @@
 /** Ingress: lets outside HTTP traffic reach services. */
-import { child, type FieldError, index, invalid, notSupported, required } from '../fielderror.ts';
-import type { HTTPIngressPath, Ingress, IngressBackend, IngressRule } from '../generated/types.ts';
+import { child, index, invalid, notSupported, required } from '../fielderror.ts';
+import type {
+  HTTPIngressPath,
+  Ingress,
+  IngressBackend,
+  IngressRule,
+  IngressTLS,
+} from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import {
   isIP,
@@ -12,6 +18,7 @@ import {
   parseIP,
 } from '../names.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from './columns.ts';
+import { collect, type Findings, problemsOf } from './findings.ts';
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
 const classAnnotation = 'kubernetes.io/ingress.class';
@@ -26,98 +33,87 @@ const notIP = 'must be a DNS name, not an IP address';
 const hostProblems = (host: string): string[] =>
   host.includes('*') ? isWildcardSubdomain(host) : isSubdomain1123(host);
 
-function backendErrors(backend: IngressBackend = {}, path: string): FieldError[] {
+function* backendErrors(backend: IngressBackend = {}, path: string): Findings {
   const { serviceName, servicePort, resource } = backend;
-  if (resource)
-    return serviceName || servicePort
-      ? [invalid(path, '', 'cannot set both resource and service backends')]
-      : [];
-  const errors: FieldError[] = [];
+  if (resource) {
+    if (serviceName || servicePort) yield invalid(path, '', 'cannot set both resource and service backends');
+    return;
+  }
   const namePath = child(path, 'serviceName');
-  if (!serviceName) errors.push(required(namePath));
-  else for (const problem of isLabel1123(serviceName)) errors.push(invalid(namePath, serviceName, problem));
-  if (!servicePort) errors.push(required(path, 'port name or number is required'));
+  if (!serviceName) yield required(namePath);
+  else yield* problemsOf(namePath, serviceName, isLabel1123(serviceName));
+  if (!servicePort) yield required(path, 'port name or number is required');
   else {
     const problems = typeof servicePort === 'number' ? isPortNumber(servicePort) : isPortName(servicePort);
-    for (const problem of problems) errors.push(invalid(child(path, 'servicePort'), servicePort, problem));
+    yield* problemsOf(child(path, 'servicePort'), servicePort, problems);
   }
-  return errors;
 }
 
-function pathErrors(entry: HTTPIngressPath, at: string): FieldError[] {
-  const errors: FieldError[] = [];
-  const { path = '', pathType = '', backend } = entry;
-  const refuse = (problem: string): void => {
-    errors.push(invalid(child(at, 'path'), path, problem));
-  };
+function pathProblems(path: string, pathType: string): string[] {
   const compared = pathType === 'Exact' || pathType === 'Prefix';
-  if (!pathTypes.includes(pathType)) errors.push(notSupported(child(at, 'pathType'), pathType, pathTypes));
-  else if (!path.startsWith('/') && (path !== '' || compared)) refuse('must be an absolute path');
-  if (compared) {
-    for (const part of ambiguousParts) if (path.includes(part)) refuse(`must not contain '${part}'`);
-    for (const end of ambiguousEnds) if (path.endsWith(end)) refuse(`cannot end with '${end}'`);
-  }
-  errors.push(...backendErrors(backend, child(at, 'backend')));
-  return errors;
+  const problems: string[] = [];
+  if (!path.startsWith('/') && (path !== '' || compared)) problems.push('must be an absolute path');
+  if (!compared) return problems;
+  for (const part of ambiguousParts) if (path.includes(part)) problems.push(`must not contain '${part}'`);
+  for (const end of ambiguousEnds) if (path.endsWith(end)) problems.push(`cannot end with '${end}'`);
+  return problems;
 }
 
-function ruleErrors({ host, http }: IngressRule, path: string): FieldError[] {
-  const errors: FieldError[] = [];
+function* pathErrors({ path = '', pathType = '', backend }: HTTPIngressPath, at: string): Findings {
+  if (!pathTypes.includes(pathType)) yield notSupported(child(at, 'pathType'), pathType, pathTypes);
+  else yield* problemsOf(child(at, 'path'), path, pathProblems(path, pathType));
+  yield* backendErrors(backend, child(at, 'backend'));
+}
+
+function* ruleErrors({ host, http }: IngressRule, path: string): Findings {
   if (host) {
     const hostPath = child(path, 'host');
-    if (parseIP(host)) errors.push(invalid(hostPath, host, notIP));
-    for (const problem of hostProblems(host)) errors.push(invalid(hostPath, host, problem));
+    if (parseIP(host)) yield invalid(hostPath, host, notIP);
+    yield* problemsOf(hostPath, host, hostProblems(host));
   }
-  if (!http) return errors;
+  if (!http) return;
   const pathsPath = child(path, 'http.paths');
-  if (!http.paths?.length) errors.push(required(pathsPath));
-  for (const [i, entry] of (http.paths ?? []).entries())
-    errors.push(...pathErrors(entry, index(pathsPath, i)));
-  return errors;
+  if (!http.paths?.length) yield required(pathsPath);
+  for (const [i, entry] of (http.paths ?? []).entries()) yield* pathErrors(entry, index(pathsPath, i));
 }
 
-function specErrors({ spec = {} }: Ingress): FieldError[] {
-  const { backend, rules = [], tls = [], ingressClassName } = spec;
-  const errors: FieldError[] = [];
-  if (!backend && !rules.length)
-    errors.push(invalid('spec', null, 'either `backend` or `rules` must be specified'));
-  if (backend) errors.push(...backendErrors(backend, 'spec.backend'));
-  for (const [i, rule] of rules.entries()) errors.push(...ruleErrors(rule, index('spec.rules', i)));
+function* tlsErrors(tls: readonly IngressTLS[]): Findings {
   for (const [i, { hosts = [] }] of tls.entries())
     for (const [j, host] of hosts.entries())
-      for (const problem of hostProblems(host))
-        errors.push(invalid(index(child(index('spec.tls', i), 'hosts'), j), host, problem));
-  if (ingressClassName !== undefined)
-    for (const problem of isSubdomain1123(ingressClassName))
-      errors.push(invalid('spec.ingressClassName', ingressClassName, problem));
-  return errors;
+      yield* problemsOf(index(child(index('spec.tls', i), 'hosts'), j), host, hostProblems(host));
 }
 
 /** The class was an annotation before it was a field. */
-function classErrors({ metadata, spec }: Ingress): FieldError[] {
-  const annotated = metadata.annotations?.[classAnnotation];
+function* classErrors({ metadata, spec }: Ingress): Findings {
   const named = spec?.ingressClassName;
-  if (annotated === undefined || named === undefined || annotated === named) return [];
-  return [
-    invalid(
+  if (named === undefined) return;
+  yield* problemsOf('spec.ingressClassName', named, isSubdomain1123(named));
+  const annotated = metadata.annotations?.[classAnnotation];
+  if (annotated !== undefined && annotated !== named)
+    yield invalid(
       `annotations.${classAnnotation}`,
       annotated,
       'must match `ingressClassName` when both are specified',
-    ),
-  ];
+    );
 }
 
-function statusErrors({ status }: Ingress): FieldError[] {
-  const errors: FieldError[] = [];
+function* ingressErrors(ingress: Ingress): Findings {
+  const { backend, rules = [], tls = [] } = ingress.spec ?? {};
+  if (!backend && !rules.length) yield invalid('spec', null, 'either `backend` or `rules` must be specified');
+  if (backend) yield* backendErrors(backend, 'spec.backend');
+  for (const [i, rule] of rules.entries()) yield* ruleErrors(rule, index('spec.rules', i));
+  yield* tlsErrors(tls);
+  yield* classErrors(ingress);
+}
+
+function* statusErrors({ status }: Ingress): Findings {
   for (const [i, { ip, hostname }] of (status?.loadBalancer?.ingress ?? []).entries()) {
     const path = index('status.loadBalancer.ingress', i);
-    if (ip) for (const problem of isIP(ip)) errors.push(invalid(child(path, 'ip'), ip, problem));
+    if (ip) yield* problemsOf(child(path, 'ip'), ip, isIP(ip));
     if (!hostname) continue;
-    for (const problem of isSubdomain1123(hostname))
-      errors.push(invalid(child(path, 'hostname'), hostname, problem));
-    if (parseIP(hostname)) errors.push(invalid(child(path, 'hostname'), hostname, notIP));
+    yield* problemsOf(child(path, 'hostname'), hostname, isSubdomain1123(hostname));
+    if (parseIP(hostname)) yield invalid(child(path, 'hostname'), hostname, notIP);
   }
-  return errors;
 }
 
 function hostsText(rules: readonly IngressRule[] = []): string {
@@ -148,8 +144,8 @@ export const ingress = defineKind<Ingress>({
       for (const path of rule.http?.paths ?? []) path.pathType ??= 'ImplementationSpecific';
   },
 
-  validate: (ingress) => [...specErrors(ingress), ...classErrors(ingress)],
-  validateStatusUpdate: statusErrors,
+  validate: (ingress) => collect(ingressErrors(ingress)),
+  validateStatusUpdate: (ingress) => collect(statusErrors(ingress)),
 
   columns: [
     nameColumn,

@@ -14,6 +14,7 @@ import { defineKind } from '../kind.ts';
 import { isQualifiedName } from '../names.ts';
 import { setKey } from '../object.ts';
 import { compareQuantities, milliValue, parseQuantity, type Quantity } from '../quantity.ts';
+import { collect, type Findings } from './findings.ts';
 import { isOvercommittable, type ResourceList, resourceNameErrors, roundResources } from './resourcename.ts';
 
 const standardTypes = new Set(['Pod', 'Container', 'PersistentVolumeClaim']);
@@ -42,31 +43,27 @@ function typeErrors(type: string, path: string): FieldError[] {
   return problems.map((problem) => invalid(path, type, problem));
 }
 
-function itemErrors(item: LimitRangeItem, path: string): FieldError[] {
-  const errors: FieldError[] = [];
+function* itemErrors(item: LimitRangeItem, path: string): Findings {
   const where = item.type === 'Pod' || item.type === 'Container' ? 'container' : 'any';
   const names = new Set<string>();
   for (const list of lists) {
     const listPath = child(path, list);
     if (item.type === 'Pod' && (list === 'default' || list === 'defaultRequest')) {
       if (Object.keys(item[list] ?? {}).length)
-        errors.push(forbidden(listPath, "may not be specified when `type` is 'Pod'"));
+        yield forbidden(listPath, "may not be specified when `type` is 'Pod'");
       continue;
     }
     for (const name of Object.keys(item[list] ?? {})) {
       names.add(name);
-      errors.push(...resourceNameErrors(name, key(listPath, name), where));
+      yield* resourceNameErrors(name, key(listPath, name), where);
     }
     if (list === 'defaultRequest' && item.type === 'PersistentVolumeClaim' && !boundsStorage(item))
-      errors.push(
-        required(
-          child(path, 'limits'),
-          'either minimum or maximum storage value is required, but neither was provided',
-        ),
+      yield required(
+        child(path, 'limits'),
+        'either minimum or maximum storage value is required, but neither was provided',
       );
   }
-  for (const name of names) errors.push(...valueErrors(item, name, path));
-  return errors;
+  for (const name of names) yield* valueErrors(item, name, path);
 }
 
 const boundsStorage = ({ min, max }: LimitRangeItem): boolean =>
@@ -133,6 +130,18 @@ function valueErrors(item: LimitRangeItem, name: string, path: string): FieldErr
   return errors;
 }
 
+function* rangeErrors({ spec }: LimitRange): Findings {
+  const types = new Set<string>();
+  for (const [i, item] of (spec?.limits ?? []).entries()) {
+    const path = index('spec.limits', i);
+    const type = item.type ?? '';
+    yield* typeErrors(type, child(path, 'type'));
+    if (types.has(type)) yield duplicate(child(path, 'type'), type);
+    types.add(type);
+    yield* itemErrors(item, path);
+  }
+}
+
 export const limitRange = defineKind<LimitRange>({
   kind: 'LimitRange',
   resource: 'limitranges',
@@ -153,17 +162,5 @@ export const limitRange = defineKind<LimitRange>({
     metadata.name ||= metadata.uid;
   },
 
-  validate({ spec }) {
-    const errors: FieldError[] = [];
-    const types = new Set<string>();
-    for (const [i, item] of (spec?.limits ?? []).entries()) {
-      const path = index('spec.limits', i);
-      const type = item.type ?? '';
-      errors.push(...typeErrors(type, child(path, 'type')));
-      if (types.has(type)) errors.push(duplicate(child(path, 'type'), type));
-      types.add(type);
-      errors.push(...itemErrors(item, path));
-    }
-    return errors;
-  },
+  validate: (range) => collect(rangeErrors(range)),
 });

@@ -1,9 +1,10 @@
 /** Namespace: a scope for names. Deleting one deletes all that is in it. */
-import { type FieldError, invalid } from '../fielderror.ts';
+import { invalid } from '../fielderror.ts';
 import type { Namespace } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { isLabel1123, isQualifiedName, labelName } from '../names.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { collect, type Findings, problemsOf } from './findings.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
@@ -16,17 +17,13 @@ function labelWithName({ metadata }: Namespace): void {
 }
 
 /** All on one path, without an index. */
-function finalizerErrors(finalizers: readonly string[] | undefined): FieldError[] {
+function* finalizerErrors(finalizers: readonly string[] | undefined): Findings {
   const path = 'spec.finalizers';
-  const errors: FieldError[] = [];
   for (const finalizer of finalizers ?? []) {
-    for (const problem of isQualifiedName(finalizer)) errors.push(invalid(path, finalizer, problem));
+    yield* problemsOf(path, finalizer, isQualifiedName(finalizer));
     if (!finalizer.includes('/') && !standardFinalizers.has(finalizer))
-      errors.push(
-        invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
-      );
+      yield invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
   }
-  return errors;
 }
 
 export const namespace = defineKind<Namespace>({
@@ -60,7 +57,7 @@ export const namespace = defineKind<Namespace>({
     namespace.spec = { ...namespace.spec, finalizers: old.spec?.finalizers };
   },
 
-  validate: (namespace) => finalizerErrors(namespace.spec?.finalizers),
+  validate: (namespace) => collect(finalizerErrors(namespace.spec?.finalizers)),
 
   validateStatusUpdate({ metadata, status }) {
     const phase = status?.phase ?? '';

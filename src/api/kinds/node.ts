@@ -14,6 +14,7 @@ import type { Node, NodeAddress, NodeStatus, Taint } from '../generated/types.ts
 import { defineKind, statusSubresource } from '../kind.ts';
 import { isCIDR, isLabelValue, isQualifiedName, parseCIDR } from '../names.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from './columns.ts';
+import { collect, type Findings, problemsOf } from './findings.ts';
 import { resourceValueErrors, roundResources } from './resourcename.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
@@ -25,56 +26,58 @@ const roleLabel = 'kubernetes.io/role';
 const taintId = ({ key = '', effect = '' }: Taint): string => JSON.stringify([key, effect]);
 
 /** Kubernetes checks taints below the metadata, where they once were. */
-function taintErrors(taints: readonly Taint[] = []): FieldError[] {
-  const errors: FieldError[] = [];
+function* taintErrors(taints: readonly Taint[] = []): Findings {
   const seen = new Set<string>();
   for (const [i, taint] of taints.entries()) {
     const path = index('metadata.taints', i);
     const { key = '', value = '', effect = '', timeAdded = null } = taint;
-    for (const problem of isQualifiedName(key)) errors.push(invalid(child(path, 'key'), key, problem));
+    yield* problemsOf(child(path, 'key'), key, isQualifiedName(key));
     const valueProblems = isLabelValue(value);
-    if (valueProblems.length) errors.push(invalid(child(path, 'value'), value, valueProblems.join(';')));
-    if (!effect) errors.push(required(child(path, 'effect')));
-    else if (!effects.includes(effect)) errors.push(notSupported(child(path, 'effect'), effect, effects));
+    if (valueProblems.length) yield invalid(child(path, 'value'), value, valueProblems.join(';'));
+    if (!effect) yield required(child(path, 'effect'));
+    else if (!effects.includes(effect)) yield notSupported(child(path, 'effect'), effect, effects);
     if (seen.has(taintId(taint))) {
       const found = duplicate(path, { Key: key, Value: value, Effect: effect, TimeAdded: timeAdded });
-      errors.push({ ...found, message: `${found.message}: taints must be unique by key and effect pair` });
+      yield { ...found, message: `${found.message}: taints must be unique by key and effect pair` };
     }
     seen.add(taintId(taint));
   }
-  return errors;
 }
 
-function podRangeErrors(ranges: readonly string[] = []): FieldError[] {
+function* podRangeErrors(ranges: readonly string[] = []): Findings {
   const path = 'spec.podCIDRs';
-  const errors = ranges.flatMap((range, i) =>
-    isCIDR(range).map((problem) => invalid(index(path, i), range, problem)),
-  );
+  for (const [i, range] of ranges.entries()) yield* problemsOf(index(path, i), range, isCIDR(range));
   const families = ranges.map((range) => parseCIDR(range)?.family);
   if (new Set(families).size < families.length || ranges.length > 2)
-    errors.push(invalid(path, ranges, 'may specify no more than one CIDR for each IP family'));
-  return errors;
+    yield invalid(path, ranges, 'may specify no more than one CIDR for each IP family');
 }
 
 /** The path goes on with a dot, although it names a key. */
-function resourceErrors(status: NodeStatus = {}): FieldError[] {
-  const errors: FieldError[] = [];
+function* resourceErrors(status: NodeStatus = {}): Findings {
   for (const list of ['capacity', 'allocatable'] as const)
     for (const [name, quantity] of Object.entries(status[list] ?? {}))
-      errors.push(...resourceValueErrors(name, quantity, `status.${list}.${name}`));
-  return errors;
+      yield* resourceValueErrors(name, quantity, `status.${list}.${name}`);
 }
 
-function addressErrors(addresses: readonly NodeAddress[] = []): FieldError[] {
-  const errors: FieldError[] = [];
+function* addressErrors(addresses: readonly NodeAddress[] = []): Findings {
   const seen = new Set<string>();
   for (const [i, { type = '', address = '' }] of addresses.entries()) {
     const shown = { Type: type, Address: address };
     const id = JSON.stringify(shown);
-    if (seen.has(id)) errors.push(duplicate(index('status.addresses', i), shown));
+    if (seen.has(id)) yield duplicate(index('status.addresses', i), shown);
     seen.add(id);
   }
-  return errors;
+}
+
+function* nodeErrors({ spec, status }: Node): Findings {
+  yield* taintErrors(spec?.taints);
+  yield* resourceErrors(status);
+  yield* podRangeErrors(spec?.podCIDRs);
+}
+
+function* statusErrors({ status }: Node): Findings {
+  yield* resourceErrors(status);
+  yield* addressErrors(status?.addresses);
 }
 
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
@@ -131,11 +134,7 @@ export const node = defineKind<Node>({
       node.spec = { ...node.spec, taints: [...taints, { ...notReadyTaint }] };
   },
 
-  validate: ({ spec, status }) => [
-    ...taintErrors(spec?.taints),
-    ...resourceErrors(status),
-    ...podRangeErrors(spec?.podCIDRs),
-  ],
+  validate: (node) => collect(nodeErrors(node)),
   validateUpdate(node, old) {
     const errors: FieldError[] = [];
     const oldRanges = old.spec?.podCIDRs ?? [];
@@ -149,7 +148,7 @@ export const node = defineKind<Node>({
       errors.push(forbidden('spec.externalID', 'may not be updated'));
     return errors;
   },
-  validateStatusUpdate: ({ status }) => [...resourceErrors(status), ...addressErrors(status?.addresses)],
+  validateStatusUpdate: (node) => collect(statusErrors(node)),
 
   warnings: ({ spec }) =>
     spec?.externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : [],

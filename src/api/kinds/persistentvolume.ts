@@ -4,6 +4,7 @@ import type { PersistentVolume, PersistentVolumeSpec } from '../generated/types.
 import { defineKind, statusSubresource } from '../kind.ts';
 import { parseQuantity, sign } from '../quantity.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { collect, type Findings } from './findings.ts';
 import { changedSources, defaultSource, sourceErrors } from './persistentvolumesource.ts';
 import { roundResources } from './resourcename.ts';
 import {
@@ -17,26 +18,21 @@ import {
 
 const reclaimPolicies = ['Delete', 'Recycle', 'Retain'];
 
-function capacityErrors(capacity: Readonly<Record<string, string>> | undefined): FieldError[] {
+function* capacityErrors(capacity: Readonly<Record<string, string>> | undefined): Findings {
   const path = 'spec.capacity';
   const names = Object.keys(capacity ?? {});
-  const errors: FieldError[] = [];
-  if (!names.length) errors.push(required(path));
-  if (names.length !== 1 || names[0] !== 'storage')
-    errors.push(notSupported(path, capacity ?? null, ['storage']));
+  if (!names.length) yield required(path);
+  if (names.length !== 1 || names[0] !== 'storage') yield notSupported(path, capacity ?? null, ['storage']);
   for (const [name, quantity] of Object.entries(capacity ?? {}))
     if (sign(parseQuantity(quantity)) <= 0)
-      errors.push(invalid(key(path, name), quantity, 'must be greater than zero'));
-  return errors;
+      yield invalid(key(path, name), quantity, 'must be greater than zero');
 }
 
-function affinityErrors({ local, nodeAffinity }: PersistentVolumeSpec): FieldError[] {
-  const errors: FieldError[] = [];
+function* affinityErrors({ local, nodeAffinity }: PersistentVolumeSpec): Findings {
   if (nodeAffinity && !nodeAffinity.required)
-    errors.push(required('spec.nodeAffinity.required', 'must specify required node constraints'));
+    yield required('spec.nodeAffinity.required', 'must specify required node constraints');
   if (local && !nodeAffinity?.required)
-    errors.push(required('spec.nodeAffinity', 'Local volume requires node affinity'));
-  return errors;
+    yield required('spec.nodeAffinity', 'Local volume requires node affinity');
 }
 
 /** Whether a path leads to the root after all its `.` and `..`. */
@@ -47,6 +43,20 @@ function isRoot(path: string | undefined): boolean {
     else if (part !== '' && part !== '.') depth += 1;
   }
   return depth === 0 && path !== undefined && path.startsWith('/');
+}
+
+function* specErrors(spec: PersistentVolumeSpec = {}): Findings {
+  const policy = spec.persistentVolumeReclaimPolicy;
+  if (!spec.accessModes?.length) yield required('spec.accessModes');
+  yield* accessModeErrors(spec.accessModes, 'spec.accessModes');
+  yield* capacityErrors(spec.capacity);
+  if (policy && !reclaimPolicies.includes(policy))
+    yield notSupported('spec.persistentVolumeReclaimPolicy', policy, reclaimPolicies);
+  yield* sourceErrors(spec, 'spec');
+  yield* affinityErrors(spec);
+  if (policy === 'Recycle' && isRoot(spec.hostPath?.path))
+    yield forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'");
+  yield* classErrors(spec, 'spec');
 }
 
 export const persistentVolume = defineKind<PersistentVolume>({
@@ -77,21 +87,7 @@ export const persistentVolume = defineKind<PersistentVolume>({
       status.lastPhaseTransitionTime = context.now;
   },
 
-  validate({ spec = {} }) {
-    const errors: FieldError[] = [];
-    const policy = spec.persistentVolumeReclaimPolicy;
-    if (!spec.accessModes?.length) errors.push(required('spec.accessModes'));
-    errors.push(...accessModeErrors(spec.accessModes, 'spec.accessModes'), ...capacityErrors(spec.capacity));
-    if (policy && !reclaimPolicies.includes(policy))
-      errors.push(notSupported('spec.persistentVolumeReclaimPolicy', policy, reclaimPolicies));
-    errors.push(...sourceErrors(spec, 'spec'), ...affinityErrors(spec));
-    if (policy === 'Recycle' && isRoot(spec.hostPath?.path))
-      errors.push(
-        forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'"),
-      );
-    errors.push(...classErrors(spec, 'spec'));
-    return errors;
-  },
+  validate: ({ spec }) => collect(specErrors(spec)),
   validateUpdate({ spec = {} }, old) {
     const errors: FieldError[] = [];
     const changed = changedSources(spec, old.spec ?? {});

@@ -13,6 +13,7 @@ import { isSubdomain1123 } from '../names.ts';
 import { compareQuantities, parseQuantity, type Quantity, sign, toNumber } from '../quantity.ts';
 import { changedFields } from './change.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { collect, type Findings } from './findings.ts';
 import { roundResources } from './resourcename.ts';
 import {
   accessModeErrors,
@@ -30,20 +31,16 @@ export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
   roundResources(spec.resources?.requests);
 }
 
-export function claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string): FieldError[] {
-  const errors: FieldError[] = [];
+export function* claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string): Findings {
   const modesPath = child(path, 'accessModes');
-  if (!spec.accessModes?.length) errors.push(required(modesPath, 'at least 1 access mode is required'));
-  errors.push(
-    ...validateLabelSelectorObject(spec.selector as LabelSelectorObject, child(path, 'selector')),
-    ...accessModeErrors(spec.accessModes, modesPath),
-    // The path leaves `requests` out.
-    ...storageErrors(spec.resources?.requests?.['storage'], key(child(path, 'resources'), 'storage')),
-    ...classErrors(spec, path),
-  );
-  if (spec.dataSource) errors.push(...dataSourceErrors(spec.dataSource, child(path, 'dataSource')));
-  if (spec.dataSourceRef) errors.push(...dataSourceErrors(spec.dataSourceRef, child(path, 'dataSourceRef')));
-  return errors;
+  if (!spec.accessModes?.length) yield required(modesPath, 'at least 1 access mode is required');
+  yield* validateLabelSelectorObject(spec.selector as LabelSelectorObject, child(path, 'selector'));
+  yield* accessModeErrors(spec.accessModes, modesPath);
+  // The path leaves `requests` out.
+  yield* storageErrors(spec.resources?.requests?.['storage'], key(child(path, 'resources'), 'storage'));
+  yield* classErrors(spec, path);
+  for (const name of ['dataSource', 'dataSourceRef'] as const)
+    if (spec[name]) yield* dataSourceErrors(spec[name], child(path, name));
 }
 
 function storageErrors(storage: string | undefined, path: string): FieldError[] {
@@ -93,6 +90,19 @@ function withoutAllowedChanges(
 const storageOf = (list: Readonly<Record<string, string>> | undefined): Quantity =>
   parseQuantity(list?.['storage'] ?? '0');
 
+function* capacityErrors(capacity: Readonly<Record<string, string>> = {}): Findings {
+  for (const [name, quantity] of Object.entries(capacity)) {
+    const value = parseQuantity(quantity);
+    // Kubernetes shows the plain number here, rounded away from zero.
+    if (sign(value) < 0)
+      yield invalid(
+        key('status.capacity', name),
+        Math.floor(toNumber(value)),
+        'must be a valid resource quantity',
+      );
+  }
+}
+
 export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   kind: 'PersistentVolumeClaim',
   resource: 'persistentvolumeclaims',
@@ -111,7 +121,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
     claim.status = { phase: 'Pending' };
   },
 
-  validate: ({ spec = {} }) => claimSpecErrors(spec, 'spec'),
+  validate: ({ spec = {} }) => collect(claimSpecErrors(spec, 'spec')),
   validateUpdate({ spec = {} }, { spec: oldSpec = {}, status: oldStatus }) {
     const errors: FieldError[] = [];
     const rest = withoutAllowedChanges(spec, oldSpec, oldStatus?.phase === 'Bound');
@@ -129,22 +139,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
       errors.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'));
     return errors;
   },
-  validateStatusUpdate({ status }) {
-    const errors: FieldError[] = [];
-    for (const [name, quantity] of Object.entries(status?.capacity ?? {})) {
-      const value = parseQuantity(quantity);
-      if (sign(value) < 0)
-        errors.push(
-          invalid(
-            key('status.capacity', name),
-            // Kubernetes shows the plain number here, rounded away from zero.
-            Math.floor(toNumber(value)),
-            'must be a valid resource quantity',
-          ),
-        );
-    }
-    return errors;
-  },
+  validateStatusUpdate: ({ status }) => collect(capacityErrors(status?.capacity)),
 
   columns: [
     nameColumn,

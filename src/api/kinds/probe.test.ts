@@ -1,6 +1,7 @@
 // Proves the rules for probes and hooks of kinds.md 9.2: path, reason and text of every line.
-import { describe } from 'vitest';
-import { type Case, container, testContainers, testSpecs } from './pod.case.ts';
+import { describe, expect, test } from 'vitest';
+import { brief, type Case, container, makePod, testContainers, testSpecs } from './pod.case.ts';
+import { pod } from './pod.ts';
 
 const c = 'spec.containers[0]';
 const exec = { exec: { command: ['true'] } };
@@ -141,4 +142,10 @@ describe('hooks', () => {
       { os: { name: 'linux' }, containers: [container({ lifecycle: { stopSignal: 'SIGTERM' } })] },
     ],
   ]);
+});
+
+test('an empty path is missing, when defaulting did not fill it', () => {
+  const object = makePod({ containers: [container({ livenessProbe: { httpGet: { port: 1 } } })] });
+  delete object.spec!.containers![0]!.livenessProbe!.httpGet!.path;
+  expect(brief(pod.validate!(object))).toEqual([[`${c}.livenessProbe.httpGet.path`, 'R', 'Required value']]);
 });

@@ -6,6 +6,7 @@
  */
 import { child, type FieldError, invalid, required } from '../fielderror.ts';
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../generated/types.ts';
+import type { Findings } from './findings.ts';
 import { isStandardQuota } from './resourcename.ts';
 
 const podCounts = ['pods'];
@@ -65,15 +66,14 @@ export function scopeErrors(spec: ResourceQuotaSpec, path: string): FieldError[]
   return problems.map((problem) => invalid(path, list, problem));
 }
 
-export function scopeSelectorErrors(spec: ResourceQuotaSpec, path: string): FieldError[] {
+export function* scopeSelectorErrors(spec: ResourceQuotaSpec, path: string): Findings {
   const requirements = spec.scopeSelector?.matchExpressions ?? [];
   const expressions = child(path, 'matchExpressions');
-  const errors = requirements.flatMap((requirement) => requirementErrors(requirement, expressions));
+  for (const requirement of requirements) yield* requirementErrors(requirement, expressions);
   const scopes = new Set(requirements.map(({ scopeName = '' }) => scopeName));
   if (misfits(scopes, Object.keys(spec.hard ?? {})))
-    errors.push(invalid(expressions, spec.scopeSelector, 'unsupported scope applied to resource'));
-  if (conflict(scopes)) errors.push(invalid(expressions, [...scopes], 'conflicting scopes'));
-  return errors;
+    yield invalid(expressions, spec.scopeSelector, 'unsupported scope applied to resource');
+  if (conflict(scopes)) yield invalid(expressions, [...scopes], 'conflicting scopes');
 }
 
 /** The path has no index: Kubernetes' has none either. */

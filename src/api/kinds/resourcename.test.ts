@@ -64,10 +64,10 @@ test.each<[name: string, quantity: string, problems: string[]]>([
 });
 
 test('a list has its names in brackets', () => {
-  expect(resourceListErrors({ pods: '-1', cpu: '1' }, 'spec.hard', 'quota')).toEqual([
+  expect([...resourceListErrors({ pods: '-1', cpu: '1' }, 'spec.hard', 'quota')]).toEqual([
     error('I', 'spec.hard[pods]', `Invalid value: "-1": ${texts.notNegative}`),
   ]);
-  expect(resourceListErrors(undefined, 'spec.hard', 'quota')).toEqual([]);
+  expect([...resourceListErrors(undefined, 'spec.hard', 'quota')]).toEqual([]);
 });
 
 test('kinds of resources', () => {

@@ -8,6 +8,7 @@ import { type FieldError, invalid, key } from '../fielderror.ts';
 import { isQualifiedName } from '../names.ts';
 import { setKey } from '../object.ts';
 import { isInteger, parseQuantity, roundUpToMilli, sign } from '../quantity.ts';
+import type { Findings } from './findings.ts';
 
 /** The place of a resource list decides which names without a prefix it takes. */
 export type ResourcePlace = 'any' | 'container' | 'quota';
@@ -91,17 +92,16 @@ export function resourceValueErrors(name: string, quantity: string, path: string
 }
 
 /** Names and values of a whole list; each entry has the path `list[name]`. */
-export function resourceListErrors(
+export function* resourceListErrors(
   list: Readonly<ResourceList> | undefined,
   path: string,
   where: ResourcePlace,
-): FieldError[] {
-  const errors: FieldError[] = [];
+): Findings {
   for (const [name, quantity] of Object.entries(list ?? {})) {
     const entry = key(path, name);
-    errors.push(...resourceNameErrors(name, entry, where), ...resourceValueErrors(name, quantity, entry));
+    yield* resourceNameErrors(name, entry, where);
+    yield* resourceValueErrors(name, quantity, entry);
   }
-  return errors;
 }
 
 /** Amounts that are whole milli units at a glance. */

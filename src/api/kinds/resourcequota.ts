@@ -1,9 +1,10 @@
 /** ResourceQuota: limits what one namespace may use in all. */
 import { invalid } from '../fielderror.ts';
-import type { ResourceQuota, ResourceQuotaStatus } from '../generated/types.ts';
+import type { ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { compareQuantities, parseQuantity } from '../quantity.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { collect, type Findings } from './findings.ts';
 import { scopeErrors, scopeSelectorErrors } from './quotascope.ts';
 import { resourceListErrors, roundResources } from './resourcename.ts';
 
@@ -24,6 +25,17 @@ function usageText({ hard = {}, used = {} }: ResourceQuotaStatus, shown: (name: 
     .join(', ');
 }
 
+function* specErrors(spec: ResourceQuotaSpec = {}): Findings {
+  yield* resourceListErrors(spec.hard, 'spec.hard', 'quota');
+  yield* scopeErrors(spec, 'spec.scopes');
+  yield* scopeSelectorErrors(spec, 'spec.scopeSelector');
+}
+
+function* statusErrors(status: ResourceQuotaStatus = {}): Findings {
+  yield* resourceListErrors(status.hard, 'status.hard', 'quota');
+  yield* resourceListErrors(status.used, 'status.used', 'quota');
+}
+
 export const resourceQuota = defineKind<ResourceQuota>({
   kind: 'ResourceQuota',
   resource: 'resourcequotas',
@@ -39,19 +51,12 @@ export const resourceQuota = defineKind<ResourceQuota>({
     roundResources(status?.used);
   },
 
-  validate: ({ spec = {} }) => [
-    ...resourceListErrors(spec.hard, 'spec.hard', 'quota'),
-    ...scopeErrors(spec, 'spec.scopes'),
-    ...scopeSelectorErrors(spec, 'spec.scopeSelector'),
-  ],
+  validate: ({ spec }) => collect(specErrors(spec)),
   validateUpdate: ({ spec }, old) =>
     sameSet(spec?.scopes, old.spec?.scopes)
       ? []
       : [invalid('spec.scopes', spec?.scopes ?? null, 'field is immutable')],
-  validateStatusUpdate: ({ status }) => [
-    ...resourceListErrors(status?.hard, 'status.hard', 'quota'),
-    ...resourceListErrors(status?.used, 'status.used', 'quota'),
-  ],
+  validateStatusUpdate: ({ status }) => collect(statusErrors(status)),
 
   warnings({ spec }) {
     const hard = spec?.hard ?? {};

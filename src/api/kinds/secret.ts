@@ -7,6 +7,7 @@ import { defineKind } from '../kind.ts';
 import { isJsonObject, setKey } from '../object.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { base64Bytes, dataBytes, dataBytesMax, dataKeyErrors, immutableErrors } from './configdata.ts';
+import { collect, type Findings } from './findings.ts';
 import { tlsPairProblem } from './tlspem.ts';
 
 const accountAnnotation = 'kubernetes.io/service-account.name';
@@ -55,6 +56,13 @@ function jsonProblem(text: string): string | undefined {
   }
 }
 
+function* secretErrors(secret: Secret): Findings {
+  yield* dataKeyErrors(secret.data, 'data');
+  if (dataBytes(secret.data, base64Bytes) > dataBytesMax) yield tooLong('data', dataBytesMax);
+  const type = secret.type ?? '';
+  if (Object.hasOwn(typeRules, type)) yield* typeRules[type]!(secret);
+}
+
 export const secret = defineKind<Secret>({
   kind: 'Secret',
   resource: 'secrets',
@@ -76,13 +84,7 @@ export const secret = defineKind<Secret>({
     secret.type ||= old.type;
   },
 
-  validate(secret) {
-    const errors = dataKeyErrors(secret.data, 'data');
-    if (dataBytes(secret.data, base64Bytes) > dataBytesMax) errors.push(tooLong('data', dataBytesMax));
-    const type = secret.type ?? '';
-    if (Object.hasOwn(typeRules, type)) errors.push(...typeRules[type]!(secret));
-    return errors;
-  },
+  validate: (secret) => collect(secretErrors(secret)),
   validateUpdate(secret, old) {
     const errors = immutableErrors(secret, old, ['data']);
     if (secret.type !== old.type) errors.unshift(invalid('type', secret.type ?? '', 'field is immutable'));

@@ -138,6 +138,21 @@ describe.each(['pod', 'container'])('profiles of a %s', (place) => {
         'Invalid value: "a": can only be set when AppArmor type is Localhost',
       ],
     ],
+    [
+      'AppArmor: blanks',
+      spec({ appArmorProfile: { type: 'Localhost', localhostProfile: ' a' } }),
+      [
+        `${at}.appArmorProfile.localhostProfile`,
+        'I',
+        'Invalid value: " a": must not be padded with whitespace',
+      ],
+    ],
+    [
+      'AppArmor: too long',
+      spec({ appArmorProfile: { type: 'Localhost', localhostProfile: 'a'.repeat(4096) } }),
+      [`${at}.appArmorProfile.localhostProfile`, 'TL', 'Too long: may not be more than 4095 bytes'],
+    ],
+    ['AppArmor as it should be', spec({ appArmorProfile: { type: 'Localhost', localhostProfile: 'a' } })],
   ]);
 });
 
@@ -185,6 +200,15 @@ describe('pods', () => {
         `${s}.sysctls[0].name`,
         'I',
         `Invalid value: "net.ipv4.ip_local_port_range": may not be specified when 'hostNetwork' is true`,
+      ],
+    ],
+    [
+      'sysctl of the messages of the node',
+      { hostIPC: true, ...sysctls('kernel.shmmax', 'net.core.somaxconn') },
+      [
+        `${s}.sysctls[0].name`,
+        'I',
+        `Invalid value: "kernel.shmmax": may not be specified when 'hostIPC' is true`,
       ],
     ],
     ['sysctl with slashes', sysctls('net/ipv4/conf.eth0-1/x_y')],

@@ -1,5 +1,14 @@
 /** Security contexts: as whom, and with which rights, the processes of a container and of a whole pod run. */
-import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
+import {
+  child,
+  duplicate,
+  forbidden,
+  index,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from '../fielderror.ts';
 import type {
   AppArmorProfile,
   PodSecurityContext,
@@ -100,8 +109,7 @@ function* appArmorErrors(profile: AppArmorProfile, path: string): Findings {
       yield invalid(namePath, name, 'can only be set when AppArmor type is Localhost');
   } else if (!name?.trim()) yield required(namePath, 'must be set when AppArmor type is Localhost');
   else if (name.trim() !== name) yield invalid(namePath, name, 'must not be padded with whitespace');
-  else if (Buffer.byteLength(name) > profileBytesMax)
-    yield invalid(namePath, name.slice(0, 64), `may not be more than ${profileBytesMax} bytes`);
+  else if (Buffer.byteLength(name) > profileBytesMax) yield tooLong(namePath, profileBytesMax);
 }
 
 function* profileTypeErrors(type: string | undefined, path: string, field: string): Findings {

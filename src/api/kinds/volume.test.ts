@@ -190,6 +190,11 @@ describe('disks and file systems', () => {
     one('quobyte', { quobyte: {} }, needed('quobyte.registry'), needed('quobyte.volume')),
     one('flexVolume', { flexVolume: {} }, needed('flexVolume.driver')),
     one('azureDisk', { azureDisk: {} }, needed('azureDisk.diskName'), needed('azureDisk.diskURI')),
+    one('image', { image: { reference: 'i', pullPolicy: 'X' } }, [
+      `${v}.image.pullPolicy`,
+      'N',
+      'Unsupported value: "X": supported values: "Always", "IfNotPresent", "Never"',
+    ]),
   ]);
 });
 

@@ -1,7 +1,8 @@
 /** Volume access: what persistent volumes and claims have in common — access modes, class, mode, and their cells. */
-import { child, type FieldError, forbidden, invalid, notSupported } from '../fielderror.ts';
+import { child, forbidden, notSupported } from '../fielderror.ts';
 import { isSubdomain1123 } from '../names.ts';
 import type { ApiObject } from '../object.ts';
+import { type Findings, problemsOf } from './findings.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const volumeModes = ['Block', 'Filesystem'];
@@ -22,25 +23,21 @@ interface AccessSpec {
 }
 
 /** An empty list is for the caller to judge. */
-export function accessModeErrors(modes: readonly string[] | undefined, path: string): FieldError[] {
-  const listed = modes ?? [];
-  const errors = listed
-    .filter((mode) => !accessModes.includes(mode))
-    .map((mode) => notSupported(path, mode, accessModes));
-  const known = new Set(listed.filter((mode) => accessModes.includes(mode)));
+export function* accessModeErrors(modes: readonly string[] | undefined, path: string): Findings {
+  const known = new Set<string>();
+  for (const mode of modes ?? []) {
+    if (accessModes.includes(mode)) known.add(mode);
+    else yield notSupported(path, mode, accessModes);
+  }
   if (known.has('ReadWriteOncePod') && known.size > 1)
-    errors.push(forbidden(path, 'may not use ReadWriteOncePod with other access modes'));
-  return errors;
+    yield forbidden(path, 'may not use ReadWriteOncePod with other access modes');
 }
 
-export function classErrors({ storageClassName, volumeMode }: AccessSpec, path: string): FieldError[] {
-  const errors: FieldError[] = [];
+export function* classErrors({ storageClassName, volumeMode }: AccessSpec, path: string): Findings {
   if (storageClassName)
-    for (const problem of isSubdomain1123(storageClassName))
-      errors.push(invalid(child(path, 'storageClassName'), storageClassName, problem));
+    yield* problemsOf(child(path, 'storageClassName'), storageClassName, isSubdomain1123(storageClassName));
   if (volumeMode !== undefined && !volumeModes.includes(volumeMode))
-    errors.push(notSupported(child(path, 'volumeMode'), volumeMode, volumeModes));
-  return errors;
+    yield notSupported(child(path, 'volumeMode'), volumeMode, volumeModes);
 }
 
 export function accessModesCell(modes: readonly string[] | undefined): string {

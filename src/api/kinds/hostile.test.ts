@@ -1,0 +1,50 @@
+/** Proves that bodies full of errors get an answer of bounded size, and none of them breaks the rules. */
+import { expect, test } from 'vitest';
+import type { Kind } from '../kind.ts';
+import { configMap } from './configmap.ts';
+import { endpoints } from './endpoints.ts';
+import { ingress } from './ingress.ts';
+import { createErrors, statusErrors } from './kind.case.ts';
+import { limitRange } from './limitrange.ts';
+import { namespace } from './namespace.ts';
+import { node } from './node.ts';
+import { persistentVolume } from './persistentvolume.ts';
+import { persistentVolumeClaim } from './persistentvolumeclaim.ts';
+import { resourceQuota } from './resourcequota.ts';
+import { secret } from './secret.ts';
+
+/** More than the arguments of one call can be. */
+const count = 150_000;
+const errorsMax = 1000;
+
+const repeat = (item: unknown): unknown[] => Array.from({ length: count }, () => item);
+const map = (value: string): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`!${i}`, value]));
+
+test.each<[string, Kind, object]>([
+  ['config map', configMap, { data: map('') }],
+  ['secret', secret, { data: map('') }],
+  ['endpoints', endpoints, { subsets: [{ addresses: repeat({}) }] }],
+  ['limit range', limitRange, { spec: { limits: repeat({}) } }],
+  ['limit range names', limitRange, { spec: { limits: [{ type: 'Pod', max: map('1') }] } }],
+  ['quota', resourceQuota, { spec: { hard: map('1') } }],
+  ['quota scopes', resourceQuota, { spec: { scopeSelector: { matchExpressions: repeat({}) } } }],
+  ['namespace', namespace, { spec: { finalizers: repeat('x') } }],
+  ['node', node, { spec: { taints: repeat({}) } }],
+  ['node resources', node, { status: { capacity: map('-1') } }],
+  ['volume', persistentVolume, { spec: { accessModes: repeat('x') } }],
+  ['volume capacity', persistentVolume, { spec: { capacity: map('0') } }],
+  ['claim', persistentVolumeClaim, { spec: { accessModes: repeat('x') } }],
+  ['ingress', ingress, { spec: { rules: [{ http: { paths: repeat({}) } }] } }],
+])('%s', (_, kind, body) => {
+  expect(createErrors(kind, body)).toHaveLength(errorsMax);
+});
+
+test.each<[string, Kind, object]>([
+  ['quota', resourceQuota, { status: { used: map('1') } }],
+  ['node', node, { status: { addresses: repeat({}) } }],
+  ['claim', persistentVolumeClaim, { status: { capacity: map('-1') } }],
+  ['ingress', ingress, { status: { loadBalancer: { ingress: repeat({ ip: 'x' }) } } }],
+])('status of %s', (_, kind, body) => {
+  expect(statusErrors(kind, body)).toHaveLength(errorsMax);
+});
