@@ -20,9 +20,10 @@ import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { open } from 'lmdb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { follow, type OpenForTest, put, read, remove, storeContract } from './contract.case.ts';
+import { type OpenForTest, storeContract } from './contract.case.ts';
 import { openLmdbStore } from './lmdb.ts';
 import { storeModel } from './model.case.ts';
+import { follow, put, read, remove } from './observer.case.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'wherry-lmdb-'));

@@ -66,12 +66,15 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
   let folder: string | undefined;
   try {
-    mkdirSync(dataDir, { recursive: true });
+    const created = mkdirSync(dataDir, { recursive: true });
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     const path = realpathSync(dataDir);
     claimFolder(path);
     folder = path;
-    return new LmdbEngine(lmdb, path);
+    const isNew = !existsSync(join(path, 'data.mdb'));
+    const engine = new LmdbEngine(lmdb, path);
+    if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
+    return engine;
   } catch (error) {
     if (folder !== undefined) releaseFolder(folder);
     throw unavailable(dataDir, error);
@@ -93,7 +96,6 @@ class LmdbEngine implements Engine {
   constructor(lmdb: Lmdb, folder: string) {
     this.#folder = folder;
     const file = join(folder, 'data.mdb');
-    const isNew = !existsSync(file);
     const { missingFrom } = checkDataFile(file);
     let root: RootDatabase<Buffer, string> | undefined;
     try {
@@ -121,7 +123,6 @@ class LmdbEngine implements Engine {
       if (missingFrom !== undefined) this.#checkEverything();
       this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
-      if (isNew) for (const path of [folder, dirname(folder)]) syncFolder(path);
     } catch (error) {
       void root?.close();
       // The next attempt must find it as this one did.
@@ -333,16 +334,22 @@ function encodeRevision(revision: number): Buffer {
   return bytes;
 }
 
-/** A new file is there after a power cut only if its folder was synced, too. Not every system can do that. */
-function syncFolder(path: string): void {
-  try {
-    const folder = openSync(path, 'r');
+/**
+ * A new file is there after a power cut only if its folder was synced, and a new folder only if the one above
+ * was: from the data folder up to the one above the topmost that was created. Not every system can do that.
+ */
+function syncFolders(folder: string, topmost: string): void {
+  for (let path = folder; ; path = dirname(path)) {
     try {
-      fsyncSync(folder);
-    } finally {
-      closeSync(folder);
-    }
-  } catch {}
+      const descriptor = openSync(path, 'r');
+      try {
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch {}
+    if (path === dirname(topmost) || path === dirname(path)) return;
+  }
 }
 
 const damaged = (folder: string, why: string): StoreUnavailableError =>

@@ -4,7 +4,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { follow, type OpenForTest, read, told } from './contract.case.ts';
+import type { OpenForTest } from './contract.case.ts';
+import { follow, read, told } from './observer.case.ts';
 import { type Change, CompactedError, type Store, type Stored } from './store.ts';
 
 const KEYS = ['a', 'a\0b', 'a-b', 'b', '\uffff', '\u{1f600}'];

@@ -1,6 +1,6 @@
 // Proves that compaction removes what it should, in slices, and can be broken off at any slice.
 import { describe, expect, it } from 'vitest';
-import { follow, put, read, remove } from './contract.case.ts';
+import { follow, put, read, remove } from './observer.case.ts';
 import type { EngineState, Removal } from './engine.ts';
 import { MemoryEngine } from './memory.ts';
 import { VersionedStore } from './versioned.ts';

@@ -99,7 +99,7 @@ describeWith('kubectl')('kubectl', () => {
     expect(await k('get', 'po,ing', '-o', 'name')).toBe(
       'pod/a\npod/b\npod/c\ningress.networking.k8s.io/site\n',
     );
-    const none = await kubectl().try('get', 'endpoints', '-n', 'made');
+    const none = await kubectl().try('get', 'podtemplates', '-n', 'made');
     expect(none.stderr).toBe('No resources found in made namespace.\n');
   });
 

@@ -122,8 +122,8 @@ export const node = defineKind<Node>({
     if (spec?.podCIDRs?.length) spec.podCIDR = spec.podCIDRs[0];
     if (status) {
       roundResources(status.capacity);
-      status.allocatable ??= status.capacity && { ...status.capacity };
       roundResources(status.allocatable);
+      status.allocatable ??= status.capacity && { ...status.capacity };
     }
   },
 

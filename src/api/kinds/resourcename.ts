@@ -105,7 +105,7 @@ export function* resourceListErrors(
 }
 
 /** Amounts that are whole milli units at a glance. */
-const wholeMilli = /^\d+(?:m|[kMGTPE]|[KMGTPE]i)?$/;
+const wholeMilli = /^[-+]?\d+(?:m|[kMGTPE]|[KMGTPE]i)?$/;
 
 /** The default every resource list gets: amounts are rounded up to whole milli units. */
 export function roundResources(list: ResourceList | undefined): void {
