@@ -147,6 +147,18 @@ describe("Kubernetes' rules", () => {
     },
   );
 
+  test('a copy has a life of its own', () => {
+    const patch = [
+      { op: 'copy', from: '/a', path: '/d' },
+      { op: 'add', path: '/d/b/c', value: 2 },
+      { op: 'add', path: '/a/e/-', value: 3 },
+    ];
+    expect(apply({ a: { b: { c: 1 }, e: [] } }, patch)).toEqual({
+      a: { b: { c: 1 }, e: [3] },
+      d: { b: { c: 2 }, e: [] },
+    });
+  });
+
   test('operations see what those before them did, and all fail with one', () => {
     const document = { a: [1] };
     const patch = [
@@ -222,6 +234,10 @@ describe('bounds', () => {
     expect(outcome({}, [...copies(copyBytesMax + 1), copy])).toBe(FAILS);
     // Characters outside ASCII count as the bytes they are.
     expect(outcome({}, [{ op: 'add', path: '/a', value: 'é'.repeat(copyBytesMax / 2) }, copy])).toBe(FAILS);
+    // So do the commas and brackets of many small things.
+    const small = { op: 'add', path: '/a', value: Array(copyBytesMax / 4).fill([]) };
+    expect(outcome({}, [small, copy])).toHaveProperty('b');
+    expect(outcome({}, [{ ...small, value: Array(copyBytesMax / 3).fill([]) }, copy])).toBe(FAILS);
     // Moving costs nothing.
     const there = { op: 'move', from: '/a', path: '/b' };
     const back = { op: 'move', from: '/b', path: '/a' };

@@ -155,19 +155,26 @@ const compiled = new Map<string, Model>();
 
 /** Finds a model by name, as `Name` within `file` or as `file:Name`. */
 export function modelOf(ref: string, file = 'core-v1'): Model {
-  const colon = ref.indexOf(':');
-  const where = colon < 0 ? file : ref.slice(0, colon);
-  const name = colon < 0 ? ref : ref.slice(colon + 1);
-  const id = `${where}:${name}`;
+  const model = findModel(ref, file);
+  if (!model) throw new Error(`there is no model ${modelId(ref, file)} in the field tables`);
+  return model;
+}
+
+/** The same for a model that may not be there. */
+export function findModel(ref: string, file = 'core-v1'): Model | undefined {
+  const id = modelId(ref, file);
   let model = compiled.get(id);
   if (!model) {
+    const [where, name] = id.split(':') as [string, string];
     const definition = FILES[where]?.models[name];
-    if (!definition) throw new Error(`there is no model ${id} in the field tables`);
+    if (!definition) return undefined;
     model = new Model(name, where, definition);
     compiled.set(id, model);
   }
   return model;
 }
+
+const modelId = (ref: string, file: string): string => (ref.includes(':') ? ref : `${file}:${ref}`);
 
 function fieldType(definition: FieldDefinition): FieldType {
   if (definition.ref) return 'model';

@@ -77,9 +77,20 @@ export function parseQuantity(input: string): Quantity {
   return staysAsSent(digits, fraction.length, suffix) ? { ...quantity, text } : quantity;
 }
 
+/** Plain amounts in canonical form: whole numbers that do not end in three zeros, with a suffix or without. */
+const plainDecimal = /^[1-9]\d{0,14}[mkMGTPE]?$/;
+const plainBinary = /^[1-9]\d{0,5}[KMG]i$/;
+
+/** Whether a text is what the server would write for it. Says no when finding out would take a closer look. */
+function isCanonical(text: string): boolean {
+  if (plainDecimal.test(text)) return !/000[mkMGTPE]?$/.test(text);
+  return plainBinary.test(text) && Number.parseInt(text, 10) % 1024 !== 0;
+}
+
 /** What the server writes for a JSON string or number. */
 export function canonicalQuantity(input: string | number): string {
-  return formatQuantity(parseQuantity(String(input)));
+  const text = String(input);
+  return isCanonical(text) ? text : formatQuantity(parseQuantity(text));
 }
 
 /**
@@ -87,7 +98,10 @@ export function canonicalQuantity(input: string | number): string {
  * is away from zero: who asks for a little gets at least a little.
  */
 export function roundUpToMilli(input: string | number): string {
-  const quantity = parseQuantity(String(input));
+  // Amounts in canonical form with these suffixes are whole milli units.
+  const text = String(input);
+  if (isCanonical(text)) return text;
+  const quantity = parseQuantity(text);
   const milli = 10n ** 6n;
   const nano = divideUp(quantity.nano, milli) * milli;
   return formatQuantity(nano === quantity.nano ? quantity : { nano, family: quantity.family });

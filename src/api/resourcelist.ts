@@ -1,24 +1,38 @@
 /** Resource lists: amounts by resource name, as in `requests`, `limits`, `hard` and `used`. */
+import { setKey } from './object.ts';
 import { addQuantities, compareQuantities, formatQuantity, parseQuantity } from './quantity.ts';
 
 export type ResourceList = Record<string, string>;
 
-/** The sum, name by name. The first list's way of writing an amount wins. */
-export function addLists(a: ResourceList, b: ResourceList | undefined): ResourceList {
-  const sum = { ...a };
-  for (const [name, value] of Object.entries(b ?? {}))
-    sum[name] =
-      sum[name] === undefined
+const amountIn = (list: ResourceList, name: string): string | undefined =>
+  Object.hasOwn(list, name) ? list[name] : undefined;
+
+/** Adds a list to another, name by name. The way an amount is written in the sum wins. */
+export function addTo(sum: ResourceList, list: ResourceList | undefined): void {
+  for (const name of Object.keys(list ?? {})) {
+    const amount = amountIn(sum, name);
+    const value = list![name]!;
+    const total =
+      amount === undefined
         ? value
-        : formatQuantity(addQuantities(parseQuantity(sum[name]), parseQuantity(value)));
-  return sum;
+        : formatQuantity(addQuantities(parseQuantity(amount), parseQuantity(value)));
+    setKey(sum, name, total);
+  }
 }
 
-/** The larger amount, name by name. */
-export function largerLists(a: ResourceList, b: ResourceList): ResourceList {
-  const out = { ...a };
-  for (const [name, value] of Object.entries(b))
-    if (out[name] === undefined || compareQuantities(parseQuantity(value), parseQuantity(out[name])) > 0)
-      out[name] = value;
-  return out;
+/** Raises a list to another where that has more, name by name. */
+export function raiseTo(largest: ResourceList, list: ResourceList): void {
+  for (const name of Object.keys(list)) {
+    const amount = amountIn(largest, name);
+    const value = list[name]!;
+    if (amount === undefined || compareQuantities(parseQuantity(value), parseQuantity(amount)) > 0)
+      setKey(largest, name, value);
+  }
+}
+
+/** The sum of two lists. */
+export function addLists(a: ResourceList, b: ResourceList | undefined): ResourceList {
+  const sum = { ...a };
+  addTo(sum, b);
+  return sum;
 }

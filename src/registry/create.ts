@@ -95,6 +95,8 @@ async function insert(
     if (!generate) throw alreadyExists(kind, name, isDeleting(registry, kind, namespace, name));
     if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);
     meta.name = generatedName(meta.generateName!, suffix(registry));
+    // Some kinds write their name elsewhere, too.
+    kind.prepareForCreate?.(object, { now: meta.creationTimestamp! });
   }
 }
 

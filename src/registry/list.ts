@@ -99,19 +99,19 @@ interface Token {
 const writeToken = (rv: number, start: string): string =>
   Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv, start })).toString('base64url');
 
+const badToken = (why: string) => badRequest(`invalid continue token: continue key is not valid: ${why}`);
+
 function readToken(text: string): Token {
   let token: unknown;
   try {
     token = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
   } catch (error) {
-    throw badRequest(`continue key is not valid: ${(error as Error).message}`);
+    throw badToken((error as Error).message);
   }
   const { v, rv, start } = (token ?? {}) as { v?: unknown; rv?: unknown; start?: unknown };
-  if (v !== 'meta.k8s.io/v1')
-    throw badRequest('continue key is not valid: server does not recognize this encoded version');
+  if (v !== 'meta.k8s.io/v1') throw badToken('server does not recognize this encoded version');
   if (!Number.isSafeInteger(rv) || (rv as number) < -1 || rv === 0)
-    throw badRequest('continue key is not valid: incorrect encoded start resourceVersion');
-  if (typeof start !== 'string')
-    throw badRequest('continue key is not valid: encoded start key empty or invalid');
+    throw badToken('incorrect encoded start resourceVersion');
+  if (typeof start !== 'string') throw badToken('encoded start key empty or invalid');
   return { rv: rv as number, start };
 }

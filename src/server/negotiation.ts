@@ -23,7 +23,7 @@ const availableForWatch: readonly string[] = ['application/json;stream=watch'];
 const plainJson: Negotiated = { format: 'json', transform: undefined, transformVersion: '', pretty: false };
 const prettyJson: Negotiated = { ...plainJson, pretty: true };
 
-interface MediaRange {
+export interface MediaRange {
   readonly type: string;
   readonly parameters: Map<string, string>;
   readonly quality: number;
@@ -62,7 +62,8 @@ function transformOf(parameters: Map<string, string>, format: 'json' | 'yaml'): 
   return { format, transform: as, transformVersion: `meta.k8s.io/${version}`, pretty };
 }
 
-function parseAccept(accept: string): MediaRange[] {
+/** The entries of an `Accept` header, the most wanted first. */
+export function parseAccept(accept: string): MediaRange[] {
   const ranges: MediaRange[] = [];
   for (const part of accept.split(',').slice(0, entriesMax)) {
     const [type, ...rest] = part.split(';');

@@ -1,8 +1,8 @@
 // Proves the order of steps of a write, with an engine whose commits the test holds back and makes fail.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { follow, put, read } from './observer.case.ts';
 import type { Version } from './engine.ts';
 import { MemoryEngine } from './memory.ts';
+import { follow, put, read } from './observer.case.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 import { VersionedStore } from './versioned.ts';
 

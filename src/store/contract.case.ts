@@ -26,18 +26,15 @@ export interface TestContext {
 export function storeContract(name: string, open: OpenForTest): void {
   describe(`the store contract: ${name}`, () => {
     const context = { open } as TestContext;
+    let store: Store;
     beforeEach(async () => {
       Object.assign(context, { reopen: undefined }, await open());
+      store = context.store;
     });
     afterEach(() => context.store.close());
 
     stateContract(context);
     historyContract(context);
-
-    let store: Store;
-    beforeEach(() => {
-      store = context.store;
-    });
 
     describe('close', () => {
       it('carries out the writes made before it, and rejects everything after', async () => {

@@ -57,7 +57,7 @@ export function historyContract(context: TestContext): void {
       await store.close();
       let timeMs = 1_700_000_000_000;
       ({ store } = await context.open({ now: () => timeMs }));
-        context.store = store;
+      context.store = store;
       const live = follow(store, 0);
       await put(store, 'a', '');
       timeMs += 2500;

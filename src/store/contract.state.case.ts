@@ -36,12 +36,7 @@ export function stateContract(context: TestContext): void {
 
     it('gives values back byte for byte', async () => {
       const all = Buffer.from(numbers(0, 255));
-      const values = [
-        Buffer.alloc(0),
-        all,
-        Buffer.alloc(3_000_000, all),
-        Buffer.alloc(VALUE_BYTES_MAX, all),
-      ];
+      const values = [Buffer.alloc(0), all, Buffer.alloc(3_000_000, all), Buffer.alloc(VALUE_BYTES_MAX, all)];
       for (const [i, value] of values.entries()) await store.write({ key: `k${i}`, value, expected: 0 });
       for (const [i, value] of values.entries()) {
         const stored = await store.get(`k${i}`);

@@ -1,8 +1,8 @@
 // Proves that compaction removes what it should, in slices, and can be broken off at any slice.
 import { describe, expect, it } from 'vitest';
-import { follow, put, read, remove } from './observer.case.ts';
 import type { EngineState, Removal } from './engine.ts';
 import { MemoryEngine } from './memory.ts';
+import { follow, put, read, remove } from './observer.case.ts';
 import { VersionedStore } from './versioned.ts';
 
 /** Can be opened again, and can be made to stop in the middle of a compaction. */

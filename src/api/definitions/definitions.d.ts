@@ -4,3 +4,10 @@ declare module '*.fields.json' {
   const file: DefinitionFile;
   export default file;
 }
+
+declare module '*/descriptions.json' {
+  import type { DescriptionFile } from '../descriptions.ts';
+
+  const file: DescriptionFile;
+  export default file;
+}

@@ -1,6 +1,7 @@
 // Proves the rules for containers and their ports (kinds.md 9.2): path, reason and text of every line.
-import { describe } from 'vitest';
-import { container, testContainers, testSpecs } from './pod.case.ts';
+import { describe, expect, test } from 'vitest';
+import { brief, container, makePod, testContainers, testSpecs } from './pod.case.ts';
+import { pod } from './pod.ts';
 
 const labelText =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -167,6 +168,18 @@ describe('ports', () => {
         'I',
         'Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
       ],
+    ],
+  ]);
+});
+
+test('a pod on the network of the node has no port open, when defaulting did not fill it', () => {
+  const object = makePod({ hostNetwork: true, containers: [container({ ports: [{ containerPort: 80 }] })] });
+  delete object.spec!.containers![0]!.ports![0]!.hostPort;
+  expect(brief(pod.validate!(object))).toEqual([
+    [
+      `${c}.ports[0].hostPort`,
+      'I',
+      'Invalid value: 0: must match `containerPort` when `hostNetwork` is true',
     ],
   ]);
 });

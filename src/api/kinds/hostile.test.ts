@@ -14,7 +14,7 @@ import { resourceQuota } from './resourcequota.ts';
 import { secret } from './secret.ts';
 
 /** More than the arguments of one call can be. */
-const count = 150_000;
+const count = 125_000;
 const errorsMax = 1000;
 
 const repeat = (item: unknown): unknown[] => Array.from({ length: count }, () => item);

@@ -1,7 +1,8 @@
 /** Pod resources: what a pod asks for in all, and the class of service that follows from it. */
 import type { Container, PodSpec } from '../generated/types.ts';
+import { setKey } from '../object.ts';
 import { compareQuantities, parseQuantity, sign } from '../quantity.ts';
-import { addLists, largerLists, type ResourceList } from '../resourcelist.ts';
+import { addTo, type ResourceList, raiseTo } from '../resourcelist.ts';
 
 type Side = 'requests' | 'limits';
 
@@ -16,25 +17,34 @@ const isSidecar = (container: Container): boolean => container.restartPolicy ===
  * init container after them. Pod-level values stand in for the sum, and overhead comes on top of requests.
  */
 function podSum(spec: PodSpec, side: Side): ResourceList {
-  let total: ResourceList = {};
-  for (const container of spec.containers ?? []) total = addLists(total, container.resources?.[side]);
-  let sidecars: ResourceList = {};
-  let initial: ResourceList = {};
+  const total: ResourceList = {};
+  for (const container of spec.containers ?? []) addTo(total, container.resources?.[side]);
+  const sidecars: ResourceList = {};
+  const initial: ResourceList = {};
   for (const container of spec.initContainers ?? []) {
-    const own = container.resources?.[side];
+    const own = container.resources?.[side] ?? {};
     if (isSidecar(container)) {
-      total = addLists(total, own);
-      sidecars = addLists(sidecars, own);
-      initial = largerLists(initial, sidecars);
-    } else initial = largerLists(initial, addLists(sidecars, own));
+      addTo(total, own);
+      addTo(sidecars, own);
+    } else raiseTo(initial, together(own, sidecars));
   }
-  total = largerLists(total, initial);
-  for (const [name, value] of Object.entries(spec.resources?.[side] ?? {})) total[name] = value;
-  if (!spec.overhead) return total;
-  if (side === 'requests') return addLists(total, spec.overhead);
+  raiseTo(total, initial);
+  for (const [name, value] of Object.entries(spec.resources?.[side] ?? {})) setKey(total, name, value);
   // A limit that is not there stays so: overhead alone limits nothing.
-  const limited = Object.keys(spec.overhead).filter((name) => Object.hasOwn(total, name));
-  return addLists(total, Object.fromEntries(limited.map((name) => [name, spec.overhead![name]!])));
+  for (const [name, value] of Object.entries(spec.overhead ?? {}))
+    if (side === 'requests' || Object.hasOwn(total, name)) addTo(total, { [name]: value });
+  return total;
+}
+
+/**
+ * What an init container and the sidecars before it ask for at once, of the resources the container names. Those
+ * it does not name are no more than the sidecars', which count with the containers anyway.
+ */
+function together(own: ResourceList, sidecars: ResourceList): ResourceList {
+  const sum = { ...own };
+  for (const name of Object.keys(own))
+    if (Object.hasOwn(sidecars, name)) addTo(sum, { [name]: sidecars[name]! });
+  return sum;
 }
 
 export type QosClass = 'BestEffort' | 'Burstable' | 'Guaranteed';

@@ -1,0 +1,67 @@
+/**
+ * Descriptions: what kinds and fields are for, in a sentence or two. `kubectl explain` shows them.
+ *
+ * They are data (`definitions/descriptions.json`), in words of our own, and are loaded only when a document that
+ * shows them is made.
+ */
+import type { Field, Model } from './model.ts';
+
+/** One model as the file writes it. The `legend` in the file explains every key. */
+export interface ModelDescription {
+  about?: string;
+  like?: string;
+  fields?: Record<string, string>;
+}
+
+export interface DescriptionFile {
+  legend: Record<string, string>;
+  /** Fields every kind has. */
+  kind: Record<string, string>;
+  /** Lists, and the fields every list has; `{kind}` stands for what is listed. */
+  list: ModelDescription;
+  /** Values that are no models: quantities, times. */
+  types: Record<string, string>;
+  models: Record<string, Record<string, ModelDescription>>;
+}
+
+export class Descriptions {
+  static async load(): Promise<Descriptions> {
+    const { default: file } = await import('./definitions/descriptions.json', { with: { type: 'json' } });
+    return new Descriptions(file);
+  }
+
+  constructor(private readonly file: DescriptionFile) {}
+
+  model(model: Model): string | undefined {
+    const about = this.#of(model)?.about;
+    if (about !== undefined || !isList(model)) return about;
+    return this.file.list.about?.replaceAll('{kind}', model.name.replace(/List$/, ''));
+  }
+
+  field(model: Model, field: Field): string | undefined {
+    const { name } = field;
+    for (let one = this.#of(model); one; one = this.#like(model, one))
+      if (one.fields && Object.hasOwn(one.fields, name)) return one.fields[name];
+    if (isList(model) && this.file.list.fields?.[name]) return this.file.list.fields[name];
+    return isKind(model) ? this.file.kind[name] : undefined;
+  }
+
+  /** A value that is no model, such as a quantity. */
+  type(name: string): string | undefined {
+    return this.file.types[name];
+  }
+
+  #of(model: Model): ModelDescription | undefined {
+    return this.file.models[model.file]?.[model.name];
+  }
+
+  #like(model: Model, one: ModelDescription): ModelDescription | undefined {
+    return one.like === undefined ? undefined : this.file.models[model.file]?.[one.like];
+  }
+}
+
+/** Kinds are written with their type first, and say what they are called. */
+const isKind = (model: Model): boolean => model.order[0]?.name === 'kind' && model.order[1]?.name === 'apiVersion';
+
+const isList = (model: Model): boolean =>
+  isKind(model) && model.name.endsWith('List') && model.fields.get('items')?.type === 'array';

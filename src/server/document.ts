@@ -1,0 +1,78 @@
+/**
+ * Documents about the API itself: made once, when first asked for, and answered many times. Clients keep them by
+ * their ETag and ask again only whether they have changed.
+ */
+import { createHash } from 'node:crypto';
+import { gzip } from 'node:zlib';
+import { apiHeaders, type Headers } from './answer.ts';
+import type { RequestContext } from './context.ts';
+
+/** Documents from here on are compressed for clients that take it. */
+const gzipBytesMin = 128 * 1024;
+
+export class ApiDocument {
+  /** Of the content, in hexadecimal. */
+  readonly hash: string;
+  #compressed: Promise<Buffer> | undefined;
+
+  constructor(
+    readonly contentType: string,
+    readonly bytes: Buffer,
+  ) {
+    this.hash = createHash('sha256').update(bytes).digest('hex').toUpperCase();
+  }
+
+  static json(value: unknown, contentType = 'application/json'): ApiDocument {
+    return new ApiDocument(contentType, Buffer.from(`${JSON.stringify(value)}\n`));
+  }
+
+  /** Answers a GET or HEAD. `more` are headers that differ from those of any API answer. */
+  async answer(context: RequestContext, more: Headers = {}): Promise<void> {
+    const { request, response } = context;
+    const compressible = this.bytes.length >= gzipBytesMin;
+    const headers: Headers = {
+      ...apiHeaders(context, this.contentType),
+      ETag: `"${this.hash}"`,
+      Vary: compressible ? 'Accept, Accept-Encoding' : 'Accept',
+      ...more,
+    };
+    if (isKnown(request.headers['if-none-match'], this.hash)) {
+      const { 'Content-Type': _, ...rest } = headers;
+      response.writeHead(304, rest);
+      response.end();
+      return;
+    }
+    let body = this.bytes;
+    if (compressible && acceptsGzip(request.headers['accept-encoding'])) {
+      body = await this.#gzip();
+      headers['Content-Encoding'] = 'gzip';
+    }
+    response.writeHead(200, { ...headers, 'Content-Length': String(body.length) });
+    response.end(context.info.method === 'HEAD' ? undefined : body);
+  }
+
+  #gzip(): Promise<Buffer> {
+    this.#compressed ??= new Promise((resolve, reject) =>
+      gzip(this.bytes, (error, bytes) => (error ? reject(error) : resolve(bytes))),
+    );
+    return this.#compressed;
+  }
+}
+
+/** Whether the client has this very document: its tags are a list, `*` means any. */
+function isKnown(ifNoneMatch: string | undefined, hash: string): boolean {
+  if (!ifNoneMatch) return false;
+  return ifNoneMatch.split(',').some((tag) => {
+    const text = tag.trim();
+    return text === '*' || text.replace(/^W\//, '') === `"${hash}"`;
+  });
+}
+
+function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
+  return String(acceptEncoding ?? '')
+    .split(',')
+    .some((part) => {
+      const [coding, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
+      return coding === 'gzip' && !parameters.some((text) => /^q=0(\.0*)?$/.test(text));
+    });
+}

@@ -1,0 +1,90 @@
+/** Parameters: what requests may say in their path and query. */
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly type: 'boolean' | 'integer' | 'string';
+  readonly description: string;
+}
+
+const query = (name: string, type: Parameter['type'], description: string): Parameter => ({
+  name,
+  in: 'query',
+  type,
+  description,
+});
+
+const path = (name: string, description: string): Parameter => ({
+  name,
+  in: 'path',
+  type: 'string',
+  description,
+});
+
+const all = [
+  path('name', 'Name of the object.'),
+  path('namespace', 'Namespace the request is about.'),
+  query('pretty', 'string', 'If true, the answer is indented for people to read.'),
+
+  // Lists and watches
+  query('allowWatchBookmarks', 'boolean', 'Lets a watch send BOOKMARK events, which only tell a version.'),
+  query('continue', 'string', 'Token from the answer before, to get the next page of a list.'),
+  query('fieldSelector', 'string', 'Limits the answer to objects whose fields match, such as metadata.name=a.'),
+  query('labelSelector', 'string', 'Limits the answer to objects whose labels match.'),
+  query('limit', 'integer', 'Most objects in one answer; the rest comes with the continue token.'),
+  query('resourceVersion', 'string', 'Version that the answer is at or follows; empty means the newest.'),
+  query('resourceVersionMatch', 'string', 'How resourceVersion counts: Exact or NotOlderThan.'),
+  query('sendInitialEvents', 'boolean', 'Makes a watch begin with the objects there are, then a bookmark.'),
+  query('timeoutSeconds', 'integer', 'Ends the request after this many seconds.'),
+  query('watch', 'boolean', 'Answers with changes as they happen, instead of a list.'),
+
+  // Writes
+  query('dryRun', 'string', 'All: does everything but keep the result.'),
+  query('fieldManager', 'string', 'Name of who makes the change; at most 128 printable characters.'),
+  query('fieldValidation', 'string', 'What unknown and repeated fields cause: Ignore, Warn or Strict.'),
+  query('force', 'boolean', 'Takes over fields that another manager has applied; for apply patches only.'),
+
+  // Deletes
+  query('gracePeriodSeconds', 'integer', 'Seconds the object has to end by itself; 0 is at once.'),
+  query('orphanDependents', 'boolean', 'Deprecated, use propagationPolicy: keeps dependents if true.'),
+  query('propagationPolicy', 'string', 'What becomes of dependents: Orphan, Background or Foreground.'),
+] as const;
+
+const byName: ReadonlyMap<string, Parameter> = new Map(all.map((one) => [one.name, one]));
+
+export const parameter = (name: string): Parameter => byName.get(name)!;
+
+export const listParameters: readonly string[] = [
+  'allowWatchBookmarks',
+  'continue',
+  'fieldSelector',
+  'labelSelector',
+  'limit',
+  'resourceVersion',
+  'resourceVersionMatch',
+  'sendInitialEvents',
+  'timeoutSeconds',
+  'watch',
+];
+export const readParameters: readonly string[] = ['resourceVersion'];
+export const writeParameters: readonly string[] = ['dryRun', 'fieldManager', 'fieldValidation'];
+export const patchParameters: readonly string[] = [...writeParameters, 'force'];
+export const deleteParameters: readonly string[] = [
+  'dryRun',
+  'gracePeriodSeconds',
+  'orphanDependents',
+  'propagationPolicy',
+];
+/** A collection is deleted as it is listed. */
+export const deleteCollectionParameters: readonly string[] = [
+  ...deleteParameters,
+  'fieldSelector',
+  'labelSelector',
+  'limit',
+];
+
+/**
+ * Parameters that documents write out at each operation rather than refer to: kubectl looks for them there, to
+ * learn whether it may ask for a dry run or for field validation, and old ones follow no reference.
+ */
+export const inlineParameters: ReadonlySet<string> = new Set(patchParameters);

@@ -1,0 +1,156 @@
+/**
+ * A model of what a store went through, built from the answers to writes alone: which change took which version,
+ * and so what a watch from any version must tell. Watches are compared with it event by event.
+ */
+import type { Json } from './http.ts';
+
+export interface Change {
+  readonly version: number;
+  readonly resource: string;
+  /** undefined: this change deleted the object. */
+  readonly object: Json | undefined;
+  readonly previous: Json | undefined;
+}
+
+export interface ModelEvent {
+  readonly type: string;
+  readonly object: Json;
+}
+
+/** What a watch is about. */
+export interface Scope {
+  readonly resource: string;
+  /** undefined: all namespaces. */
+  readonly namespace?: string;
+  /** As the selectors of the request choose. */
+  selects(object: Json): boolean;
+}
+
+export const keyOf = ({ namespace, name }: { namespace?: string; name: string }): string =>
+  `${namespace ?? ''}/${name}`;
+export const versionOf = (object: Json): number => Number(object.metadata.resourceVersion);
+
+/** Bytewise by namespace, then name, as lists are sorted. */
+const inOrder = (a: Json, b: Json): number => {
+  const [left, right] = [a, b].map(({ metadata }) => `${metadata.namespace ?? ''}\u0000${metadata.name}`);
+  return left! < right! ? -1 : 1;
+};
+
+type Write =
+  | { readonly resource: string; readonly object: Json }
+  | { readonly resource: string; readonly key: string };
+
+export class ChangeLog {
+  /** By version. A `key` stands for a deletion. */
+  readonly #writes = new Map<number, Write>();
+  /** Deletions whose answer did not tell their version, in the order in which they were made. */
+  readonly #unplaced: { resource: string; key: string }[] = [];
+  #last: number;
+
+  /** Versions up to and including `base` are not looked at. */
+  constructor(readonly base: number) {
+    this.#last = base;
+  }
+
+  get size(): number {
+    return this.#writes.size + this.#unplaced.length;
+  }
+
+  /** The newest version that an answer told of. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Takes the answer to a write. An answer with a version seen before is that of a write that changed nothing. */
+  wrote(resource: string, object: Json): void {
+    const gone = object.metadata.deletionTimestamp && !object.metadata.finalizers?.length;
+    if (gone) this.deleted(resource, object.metadata, versionOf(object));
+    else this.#place(versionOf(object), { resource, object });
+  }
+
+  /**
+   * Takes the answer to a deletion. Where it tells no version, it is worked out: all other versions are known, so
+   * such deletions took those that are left, in order. That takes one writer who makes all of them.
+   */
+  deleted(resource: string, metadata: { namespace?: string; name: string }, version?: number): void {
+    if (version === undefined) this.#unplaced.push({ resource, key: keyOf(metadata) });
+    else this.#place(version, { resource, key: keyOf(metadata) });
+  }
+
+  #place(version: number, write: Write): void {
+    if (!this.#writes.has(version)) this.#writes.set(version, write);
+    this.#last = Math.max(this.#last, version);
+  }
+
+  /** All changes in order. Throws when the answers do not add up to one history without holes. */
+  history(newest: number): History {
+    const writes = new Map(this.#writes);
+    const unplaced = [...this.#unplaced];
+    const changes: Change[] = [];
+    const state = new Map<string, Json>();
+    for (let version = this.base + 1; version <= newest; version++) {
+      const write = writes.get(version) ?? unplaced.shift();
+      if (!write) throw new Error(`nobody made version ${version}`);
+      const { resource } = write;
+      const object = 'object' in write ? write.object : undefined;
+      const id = `${resource}/${'object' in write ? keyOf(write.object.metadata) : write.key}`;
+      const previous = state.get(id);
+      if (!object && !previous) throw new Error(`version ${version} deleted ${id}, which did not exist`);
+      changes.push({ version, resource, object, previous });
+      if (object) state.set(id, object);
+      else state.delete(id);
+    }
+    if (unplaced.length) throw new Error(`${unplaced.length} deletions took no version`);
+    return new History(this.base, changes);
+  }
+}
+
+export class History {
+  constructor(
+    readonly base: number,
+    readonly changes: readonly Change[],
+  ) {}
+
+  get newest(): number {
+    return this.base + this.changes.length;
+  }
+
+  /** The objects of a scope as they were at a version, in order. */
+  stateAt(version: number, scope: Scope): Json[] {
+    const state = new Map<string, Json>();
+    for (const change of this.changes) {
+      if (change.version > version) break;
+      if (change.resource !== scope.resource) continue;
+      const { metadata } = change.object ?? change.previous;
+      if (change.object) state.set(keyOf(metadata), change.object);
+      else state.delete(keyOf(metadata));
+    }
+    return [...state.values()]
+      .filter((object) => covers(scope, object) && scope.selects(object))
+      .sort(inOrder);
+  }
+
+  /** What a watch of a scope is told of the changes after a version. */
+  eventsAfter(version: number, scope: Scope): ModelEvent[] {
+    const events: ModelEvent[] = [];
+    for (const change of this.changes) {
+      if (change.version <= version || change.resource !== scope.resource) continue;
+      const event = seen(change, scope);
+      if (event) events.push(event);
+    }
+    return events;
+  }
+}
+
+const covers = (scope: Scope, object: Json): boolean =>
+  scope.namespace === undefined || object.metadata.namespace === scope.namespace;
+
+function seen({ version, object, previous }: Change, scope: Scope): ModelEvent | undefined {
+  if (!covers(scope, object ?? previous)) return undefined;
+  const now = object !== undefined && scope.selects(object);
+  const before = previous !== undefined && scope.selects(previous);
+  if (now) return { type: before ? 'MODIFIED' : 'ADDED', object };
+  if (!before) return undefined;
+  const metadata = { ...previous.metadata, resourceVersion: String(version) };
+  return { type: 'DELETED', object: { ...previous, metadata } };
+}

@@ -1,0 +1,302 @@
+/**
+ * Proves that a watch tells exactly the changes after its start, in order, none missing and none twice, while many
+ * write: from any version, from the present, from the beginning of history, through selectors, and to a client
+ * that does not read for a while. And that history which is gone is said to be gone, never left out silently.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Cluster, type StartOptions, start } from '../src/cluster/index.ts';
+import type { ChangeLog, History, ModelEvent, Scope } from './changelog.ts';
+import { versionOf } from './changelog.ts';
+import { Client, type Json } from './http.ts';
+import { Stream } from './stream.ts';
+import { namespaces, prepare, randomFrom, work } from './workload.ts';
+
+const changesWanted = 2_000;
+const writers = 8;
+const seed = Number(process.env['WHERRY_SEED'] ?? Date.now() % 1_000_000);
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function open(store: 'memory' | 'lmdb', options: StartOptions = {}): Promise<Cluster> {
+  const dataDir = store === 'lmdb' ? await mkdtemp(join(tmpdir(), 'wherry-watch-')) : undefined;
+  if (dataDir) cleanups.push(() => rm(dataDir, { recursive: true }));
+  const cluster = await start({ store, ...(dataDir ? { dataDir } : {}), controllers: false, ...options });
+  cleanups.push(() => cluster.close());
+  return cluster;
+}
+
+interface Choice extends Scope {
+  readonly query: string;
+}
+
+const choices: readonly Choice[] = [
+  { resource: 'configmaps', query: '', selects: () => true },
+  { resource: 'endpoints', query: '', selects: () => true },
+  { resource: 'pods', query: '', selects: () => true },
+  { resource: 'secrets', query: '', selects: () => true },
+  {
+    resource: 'configmaps',
+    query: 'labelSelector=colour%3Dred',
+    selects: (object) => colourOf(object) === 'red',
+  },
+  {
+    resource: 'endpoints',
+    query: 'labelSelector=!colour',
+    selects: (object) => colourOf(object) === undefined,
+  },
+  {
+    resource: 'pods',
+    query: 'labelSelector=colour+notin+(red,blue)',
+    selects: (object) => !['red', 'blue'].includes(colourOf(object)!),
+  },
+  {
+    resource: 'pods',
+    query: 'fieldSelector=status.phase%3DRunning',
+    selects: (object) => object.status?.phase === 'Running',
+  },
+  {
+    resource: 'pods',
+    query: 'labelSelector=colour&fieldSelector=status.phase!%3DRunning',
+    selects: (object) => colourOf(object) !== undefined && object.status?.phase !== 'Running',
+  },
+  {
+    resource: 'secrets',
+    query: 'fieldSelector=type%3DOpaque',
+    selects: (object) => object.type === 'Opaque',
+  },
+  {
+    resource: 'configmaps',
+    query: 'fieldSelector=metadata.name%3Dobject-3',
+    selects: (object) => object.metadata.name === 'object-3',
+  },
+];
+
+const colourOf = (object: Json): string | undefined => object.metadata.labels?.colour;
+
+type Begin = 'version' | 'now' | 'history' | 'list';
+
+interface Watched {
+  readonly scope: Choice;
+  readonly begin: Begin;
+  /** For `version`: where it began. */
+  readonly from: number;
+  readonly stream: Stream;
+}
+
+async function watch(url: string, scope: Choice, begin: Begin, from: number): Promise<Watched> {
+  const namespace = scope.namespace === undefined ? '' : `/namespaces/${scope.namespace}`;
+  const where = {
+    version: `resourceVersion=${from}`,
+    now: 'resourceVersion=0',
+    history: '',
+    list: 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
+  }[begin];
+  const path = `/api/v1${namespace}/${scope.resource}?watch=1&${[where, scope.query].join('&')}`;
+  return { scope, begin, from, stream: await Stream.open(`${url}${path}`) };
+}
+
+/** The same event in the form both sides are compared in; whole objects make messages that nobody can read. */
+const brief = ({ type, object }: ModelEvent): string =>
+  `${type} ${object.metadata?.namespace}/${object.metadata?.name} ${object.metadata?.resourceVersion}`;
+
+/** Objects are compared whole: what a watcher is told of a version is what the writer of it was answered. */
+function expectSame(told: readonly ModelEvent[], wanted: readonly ModelEvent[], what: string): void {
+  expect(told.map(brief), what).toEqual(wanted.map(brief));
+  for (const [i, { object }] of told.entries()) expect(object, what).toEqual(wanted[i]!.object);
+}
+
+const added = (objects: readonly Json[]): ModelEvent[] =>
+  objects.map((object) => ({ type: 'ADDED', object }));
+
+/** Everything a watch must tell when it begins with the state at a version. */
+const fromState = (history: History, scope: Scope, version: number): ModelEvent[] => [
+  ...added(history.stateAt(version, scope)),
+  ...history.eventsAfter(version, scope),
+];
+
+const isError = ({ type }: { type: string }): boolean => type === 'ERROR';
+
+/** Compares a watch with history. `cut`: it may have been told that its version expired, after any event. */
+function check(watched: Watched, history: History, cut: boolean): 'whole' | 'cut' {
+  const { scope, begin, from, stream } = watched;
+  const what = `${scope.resource} ${scope.namespace ?? ''} ${scope.query} ${begin} ${from} seed ${seed}`;
+  const expired = stream.events.at(-1)?.type === 'ERROR';
+  const told = stream.events.filter((event) => !isError(event));
+  if (expired) {
+    expect(cut, what).toBe(true);
+    expect(stream.events.at(-1)!.object, what).toMatchObject({
+      kind: 'Status',
+      code: 410,
+      reason: 'Expired',
+    });
+    expect(stream.events.filter(isError), what).toHaveLength(1);
+  }
+  const compare = (wanted: ModelEvent[]): void =>
+    expectSame(told, expired ? wanted.slice(0, told.length) : wanted, what);
+  if (begin === 'version') compare(history.eventsAfter(from, scope));
+  else if (begin === 'list') {
+    const at = told.findIndex(({ type }) => type === 'BOOKMARK');
+    if (at >= 0) {
+      const [bookmark] = told.splice(at, 1);
+      expect(bookmark!.object.metadata.annotations, what).toEqual({ 'k8s.io/initial-events-end': 'true' });
+      expect(at, what).toBe(history.stateAt(versionOf(bookmark!.object), scope).length);
+      compare(fromState(history, scope, versionOf(bookmark!.object)));
+    } else expect(expired, what).toBe(true);
+  } else compare(fromState(history, scope, beginning(told, history, scope, begin, expired, what)));
+  return expired ? 'cut' : 'whole';
+}
+
+/** The version whose state a watch began with: it does not say, but only one story fits what it told. */
+function beginning(
+  told: ModelEvent[],
+  history: History,
+  scope: Scope,
+  begin: Begin,
+  expired: boolean,
+  what: string,
+): number {
+  if (begin === 'history' && told.length === history.eventsAfter(history.base, scope).length)
+    return history.base;
+  for (let version = history.newest; version >= history.base; version--) {
+    const state = history.stateAt(version, scope);
+    if (!expired && state.length + history.eventsAfter(version, scope).length !== told.length) continue;
+    const wanted = fromState(history, scope, version);
+    if (told.every((event, i) => wanted[i] && brief(event) === brief(wanted[i]))) return version;
+  }
+  throw new Error(`no version fits: ${what}: ${told.slice(0, 50).map(brief).join(', ')}`);
+}
+
+/** Waits until a watch has told of the last change there was for it. */
+async function caughtUp({ scope, from, stream }: Watched, history: History): Promise<void> {
+  const last = history.eventsAfter(from, scope).at(-1);
+  if (!last) return;
+  const version = last.object.metadata.resourceVersion;
+  await stream.until(
+    (events) =>
+      isError(events.at(-1) ?? { type: '' }) ||
+      events.some(({ object }) => object.metadata.resourceVersion === version),
+  );
+}
+
+const newest = async (client: Client): Promise<number> =>
+  Number((await client.get('/api/v1/namespaces?limit=1')).body.metadata.resourceVersion);
+
+/** Opens a watch now and then while others write. */
+async function openWatches(
+  url: string,
+  log: ChangeLog,
+  count: number,
+  random: (bound: number) => number,
+): Promise<Watched[]> {
+  const opened: Watched[] = [];
+  for (let i = 0; i < count; i++) {
+    await grown(log, Math.floor((changesWanted * 0.8 * i) / count));
+    const scope = { ...choices[i % choices.length]!, namespace: [undefined, ...namespaces][random(4)] };
+    const begin = (['version', 'version', 'now', 'history', 'list'] as const)[random(5)]!;
+    opened.push(await watch(url, scope, begin, log.base + random(log.last - log.base + 1)));
+  }
+  return opened;
+}
+
+/** Resolves when the log has so many changes; it grows with every answer, and answers come with every turn. */
+async function grown(log: ChangeLog, size: number): Promise<void> {
+  while (log.size < size) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s', (store) => {
+  it('tells every watcher exactly what happened after its start', async () => {
+    const cluster = await open(store);
+    const client = new Client(cluster.url);
+    const log = await prepare(client);
+    // Some are there from the first change on, one of which stops reading for most of the time.
+    const early = await Promise.all(choices.map((scope) => watch(cluster.url, scope, 'version', log.base)));
+    const slow = await watch(cluster.url, choices[0]!, 'version', log.base);
+    slow.stream.pause();
+    const [late] = await Promise.all([
+      openWatches(cluster.url, log, 40, randomFrom(seed)),
+      work(client, log, { seed, writers, enough: () => log.size >= changesWanted, ballast: 4_000 }),
+    ]);
+    slow.stream.resume();
+    const history = log.history(await newest(client));
+    // Versions that were never anyone's, one of them still to come when the watch was opened.
+    const future = await watch(cluster.url, choices[0]!, 'version', history.newest);
+    const all = [...early, ...late, slow, future];
+    for (const watched of all) await caughtUp(watched, history);
+    // Closing ends the streams, so whatever comes twice has come by then.
+    await cluster.close();
+    for (const watched of all) {
+      expect(await watched.stream.ended).toBe(true);
+      expect(check(watched, history, false)).toBe('whole');
+    }
+    expect(history.changes.length).toBeGreaterThanOrEqual(changesWanted);
+  });
+
+  it('says so when history is gone, and never leaves a gap', async () => {
+    const cluster = await open(store, { history: { changesMax: 200 } });
+    const client = new Client(cluster.url);
+    const log = await prepare(client);
+    const slow = await watch(cluster.url, choices[0]!, 'version', log.base);
+    slow.stream.pause();
+    const outcomes: Watched[] = [];
+    let compacted = log.base;
+    let compactions = 0;
+    let done = false;
+    const watcher = (async () => {
+      const random = randomFrom(seed);
+      // Watches begin at versions around the edge of what is kept, all the time.
+      while (!done || compactions < 3) {
+        const scope = {
+          ...choices[random(choices.length)]!,
+          namespace: [undefined, ...namespaces][random(4)],
+        };
+        const begin = (['version', 'version', 'version', 'now', 'history', 'list'] as const)[random(6)]!;
+        outcomes.push(await watch(cluster.url, scope, begin, log.base + random(log.last - log.base + 1)));
+        const edge = await oldestKept(client, log.last);
+        if (edge > compacted) compactions += 1;
+        compacted = Math.max(compacted, edge);
+        await grown(log, Math.min(changesWanted, log.size + 20));
+      }
+    })();
+    const enough = (): boolean => log.size >= changesWanted && compactions >= 3;
+    await work(client, log, { seed, writers, enough, ballast: 20_000 });
+    done = true;
+    await watcher;
+    slow.stream.resume();
+    const history = log.history(await newest(client));
+    for (const watched of [...outcomes, slow]) await caughtUp(watched, history);
+    await cluster.close();
+    const found = await Promise.all(
+      [...outcomes, slow].map(async (watched) => {
+        expect(await watched.stream.ended).toBe(true);
+        return check(watched, history, true);
+      }),
+    );
+    expect(found).toContain('cut');
+    expect(found).toContain('whole');
+    // This one had all of history to read when it stopped, and little of it is left.
+    expect(found.at(-1)).toBe('cut');
+    // One that is too old from the start is told so at once.
+    expect(outcomes.some(({ stream }) => stream.events.length === 1 && isError(stream.events[0]!))).toBe(
+      true,
+    );
+  });
+});
+
+/** The oldest version whose state can still be read. */
+async function oldestKept(client: Client, newest: number): Promise<number> {
+  let low = 1;
+  let high = newest;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const { status } = await client.get(`/api/v1/nodes?resourceVersion=${middle}&resourceVersionMatch=Exact`);
+    if (status === 410) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

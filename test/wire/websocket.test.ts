@@ -1,0 +1,122 @@
+/** Watches over WebSockets. Wire contract, section 8.8. */
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { type Json, useCluster } from '../http.ts';
+import { configMap, configMaps, created, currentVersion } from './objects.ts';
+
+const client = useCluster();
+
+interface Opened {
+  readonly socket: WebSocket;
+  /** The texts of the frames, in order. */
+  next(): Promise<string>;
+  readonly closed: Promise<number>;
+}
+
+/** Opens a socket and collects what comes. */
+async function open(query = '', protocols: string[] = [], path = configMaps): Promise<Opened> {
+  const socket = new WebSocket(`${client.url.replace('http', 'ws')}${path}?watch=true${query}`, protocols);
+  const frames: string[] = [];
+  const waiting: ((frame: string) => void)[] = [];
+  socket.on('message', (data, binary) => {
+    expect(binary).toBe(false);
+    const frame = String(data);
+    const waiter = waiting.shift();
+    if (waiter) waiter(frame);
+    else frames.push(frame);
+  });
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve));
+  await new Promise<void>((resolve, reject) => socket.on('open', resolve).on('error', reject));
+  return {
+    socket,
+    closed,
+    next: () =>
+      frames.length ? Promise.resolve(frames.shift()!) : new Promise((resolve) => waiting.push(resolve)),
+  };
+}
+
+/** The code and body with which a handshake is refused. */
+function refusal(path: string, headers: Record<string, string> = {}): Promise<{ code: number; body: Json }> {
+  return new Promise((resolve, reject) => {
+    const handshake = {
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    };
+    request(`${client.url}${path}`, { headers: { ...handshake, ...headers } })
+      .on('response', async (response) => {
+        let text = '';
+        for await (const chunk of response) text += chunk;
+        resolve({ code: response.statusCode!, body: JSON.parse(text) });
+      })
+      .on('upgrade', (_, socket) => {
+        socket.destroy();
+        reject(new Error('the connection was upgraded'));
+      })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('a watch over a WebSocket', () => {
+  it('sends each event as a text frame, like a line', async () => {
+    const watch = await open(`&resourceVersion=${await currentVersion(client)}`);
+    const object = await created(client, configMaps, configMap('framed'));
+    expect(await watch.next()).toBe(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+    await client.delete(`${configMaps}/framed`);
+    expect(JSON.parse(await watch.next()).type).toBe('DELETED');
+    watch.socket.close();
+    await watch.closed;
+  });
+
+  it('ends with a close frame', async () => {
+    const watch = await open('&timeoutSeconds=1');
+    expect(await watch.closed).toBe(1000);
+  });
+
+  it('ignores what the client says', async () => {
+    const watch = await open(`&resourceVersion=${await currentVersion(client)}`);
+    watch.socket.send('hello');
+    await created(client, configMaps, configMap('unmoved'));
+    expect(JSON.parse(await watch.next()).object.metadata.name).toBe('unmoved');
+    watch.socket.close();
+    await watch.closed;
+  });
+
+  it('needs no Origin, and works under /watch/', async () => {
+    const watch = await open('', [], '/api/v1/watch/namespaces/default/configmaps');
+    expect(JSON.parse(await watch.next()).type).toBe('ADDED');
+    watch.socket.close();
+    await watch.closed;
+  });
+
+  it('echoes a protocol, the first of several, and never a token', async () => {
+    const token = 'base64url.bearer.authorization.k8s.io.dG9rZW4';
+    for (const [offered, echoed] of [
+      [['v4.channel.k8s.io'], 'v4.channel.k8s.io'],
+      [['a.example', 'b.example'], 'a.example'],
+      [[token, 'binary.k8s.io'], 'binary.k8s.io'],
+      [[], ''],
+    ] as [string[], string][]) {
+      const watch = await open('', offered);
+      expect(watch.socket.protocol).toBe(echoed);
+      watch.socket.close();
+      await watch.closed;
+    }
+  });
+
+  it('takes the Connection header as a list, in any case', async () => {
+    await expect(
+      refusal(`${configMaps}?watch=true`, { Connection: 'keep-alive, UPGRADE', Upgrade: 'WebSocket' }),
+    ).rejects.toThrow('the connection was upgraded');
+  });
+
+  it('is refused with a Status when it cannot be', async () => {
+    const selector = await refusal(`${configMaps}?watch=true&labelSelector=%3D`);
+    expect(selector).toMatchObject({ code: 400, body: { kind: 'Status', reason: 'BadRequest' } });
+    const version = await refusal(`${configMaps}?watch=true&resourceVersion=abc`);
+    expect(version.code).toBe(500);
+  });
+});

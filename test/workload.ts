@@ -1,0 +1,161 @@
+/** Writers that work at the same time on the same objects, and write down what they were answered. */
+import { ChangeLog } from './changelog.ts';
+import { type Client, type Json, mergePatch, strategicPatch } from './http.ts';
+
+export const namespaces = ['default', 'one', 'two'];
+const names = Array.from({ length: 10 }, (_, i) => `object-${i}`);
+const colours = ['red', 'green', 'blue', undefined];
+const resources = ['configmaps', 'pods', 'endpoints', 'secrets'];
+
+/** A generator of numbers below a bound, from a seed (mulberry32). */
+export function randomFrom(seed: number): (bound: number) => number {
+  let state = seed;
+  return (bound) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
+  };
+}
+
+/** Makes the namespaces, and begins the log at the version they left. */
+export async function prepare(client: Client): Promise<ChangeLog> {
+  for (const name of namespaces) {
+    await client.post('/api/v1/namespaces', { metadata: { name } });
+    // Pods want one, and no controller is there to make it.
+    await client.post(`/api/v1/namespaces/${name}/serviceaccounts`, { metadata: { name: 'default' } });
+  }
+  return new ChangeLog(Number((await client.get('/api/v1/namespaces')).body.metadata.resourceVersion));
+}
+
+export interface WorkloadOptions {
+  readonly seed: number;
+  readonly writers: number;
+  /** Work goes on until this says that it is enough. */
+  readonly enough: () => boolean;
+  /** Characters of ballast in every object. */
+  readonly ballast?: number;
+}
+
+export async function work(client: Client, log: ChangeLog, options: WorkloadOptions): Promise<void> {
+  await Promise.all(
+    Array.from({ length: options.writers }, async (_, number) => {
+      const writer = new Writer(
+        client,
+        log,
+        number,
+        randomFrom(options.seed + number),
+        options.ballast ?? 100,
+      );
+      while (!options.enough()) await writer.step();
+    }),
+  );
+}
+
+class Writer {
+  #count = 0;
+  /** Objects as this writer last saw them, for replaces. */
+  readonly #seen = new Map<string, Json>();
+
+  constructor(
+    private readonly client: Client,
+    private readonly log: ChangeLog,
+    private readonly number: number,
+    private readonly random: (bound: number) => number,
+    private readonly ballast: number,
+  ) {}
+
+  async step(): Promise<void> {
+    // Deleting a Secret tells no version, so one writer does all of that (see ChangeLog.deleted).
+    const resource = this.number === 0 ? 'secrets' : this.#pick(resources.slice(0, 3));
+    const path = `/api/v1/namespaces/${this.#pick(namespaces)}/${resource}`;
+    const name = this.#pick(names);
+    const dice = this.random(100);
+    if (dice < 40) await this.#create(resource, path, name);
+    else if (dice < 65) await this.#patch(resource, path, name);
+    else if (dice < 85) await this.#replace(resource, path, name);
+    else await this.#delete(resource, path, name);
+  }
+
+  async #create(resource: string, path: string, name: string): Promise<void> {
+    const reply = await this.client.post(path, this.#manifest(resource, name));
+    this.#wrote(reply, resource, `${path}/${name}`, [409]);
+  }
+
+  async #patch(resource: string, path: string, name: string): Promise<void> {
+    const status = resource === 'pods' && this.random(2) === 0;
+    const body = status
+      ? { status: { phase: this.#pick(['Pending', 'Running']), message: this.#mark() } }
+      : {
+          metadata: { labels: { colour: this.#pick(colours) ?? null }, annotations: { mark: this.#mark() } },
+        };
+    const type = this.random(2) ? mergePatch : strategicPatch;
+    const reply = await this.client.patch(`${path}/${name}${status ? '/status' : ''}`, body, type);
+    this.#wrote(reply, resource, `${path}/${name}`, [404]);
+  }
+
+  /** Half of them insist on the version they saw, and may lose against another writer. */
+  async #replace(resource: string, path: string, name: string): Promise<void> {
+    const key = `${path}/${name}`;
+    const seen = this.#seen.get(key);
+    if (!seen) return;
+    const metadata = { ...seen.metadata, ...held(resource), annotations: { mark: this.#mark() } };
+    if (this.random(2)) delete metadata.resourceVersion;
+    for (const member of ['uid', 'deletionTimestamp', 'deletionGracePeriodSeconds']) delete metadata[member];
+    const reply = await this.client.put(key, { ...seen, metadata });
+    this.#wrote(reply, resource, key, [404, 409]);
+  }
+
+  async #delete(resource: string, path: string, name: string): Promise<void> {
+    const key = `${path}/${name}`;
+    const reply = await this.client.delete(key);
+    if (reply.body.kind === 'Status' && reply.status === 200) {
+      if (resource !== 'secrets') throw new Error(`deleting ${key} told no version`);
+      this.log.deleted(resource, { namespace: key.split('/')[4]!, name });
+    } else this.#wrote(reply, resource, key, [404]);
+    if (resource === 'pods' || resource === 'secrets') return;
+    if (reply.status !== 200) return;
+    // The others are held by a finalizer; without it they go. It is taken from this very state, or not at all.
+    const { resourceVersion } = reply.body.metadata;
+    const released = await this.client.patch(key, { metadata: { finalizers: null, resourceVersion } });
+    this.#wrote(released, resource, key, [404, 409]);
+  }
+
+  #wrote(reply: { status: number; body: Json }, resource: string, key: string, fine: number[]): void {
+    if (reply.status === 200) {
+      this.#seen.set(key, reply.body);
+      this.log.wrote(resource, reply.body);
+    } else if (!fine.includes(reply.status)) throw new Error(`${key}: ${JSON.stringify(reply.body)}`);
+  }
+
+  #manifest(resource: string, name: string): Json {
+    const colour = this.#pick(colours);
+    const metadata = {
+      name,
+      ...(colour ? { labels: { colour } } : {}),
+      ...held(resource),
+      annotations: { mark: this.#mark(), ballast: 'x'.repeat(this.ballast) },
+    };
+    if (resource === 'pods')
+      return {
+        metadata,
+        spec: { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] },
+      };
+    if (resource === 'secrets') return { metadata, type: this.#pick(['Opaque', 'example.com/other']) };
+    return { metadata };
+  }
+
+  /** No two writes are alike, so none is taken for one that changes nothing. */
+  #mark(): string {
+    this.#count += 1;
+    return `${this.number}-${this.#count}`;
+  }
+
+  #pick<T>(options: readonly T[]): T {
+    return options[this.random(options.length)]!;
+  }
+}
+
+/** Objects that are only marked by a delete tell its version, and the version of their removal. */
+const held = (resource: string): object =>
+  resource === 'configmaps' || resource === 'endpoints' ? { finalizers: ['example.com/hold'] } : {};
