@@ -16,9 +16,13 @@ const median = (figures) => [...figures].sort((a, b) => a - b)[Math.floor(figure
 /** Milliseconds until the command answers its first request. */
 async function command(dataDir) {
   const begun = performance.now();
-  const child = spawn(process.execPath, [path.join(root, 'dist/cli.js'), 'up', '--port', '0', '--data-dir', dataDir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [path.join(root, 'dist/cli.js'), 'up', '--port', '0', '--data-dir', dataDir],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const [line] = await once(child.stdout, 'data');
   const url = /http:\S+/.exec(String(line))[0];
   const answer = await fetch(`${url}/healthz`);

@@ -3,7 +3,8 @@ import type { Kind, Verb } from '../api/kind.ts';
 import { componentStatus } from '../api/kinds/componentstatus.ts';
 import type { KindTable } from '../api/kinds.ts';
 
-interface Resource {
+/** A resource, or a part of one, as discovery describes it. */
+export interface Resource {
   name: string;
   singularName: string;
   namespaced: boolean;
@@ -88,6 +89,12 @@ export class Discovery {
     return { kind: 'APIGroupList', apiVersion: 'v1', groups };
   }
 
+  /** Every version that is served, the core's first: `v1`, `extensions/v1beta1`. */
+  served(): string[] {
+    const groups = [...this.#groups()];
+    return ['v1', ...groups.flatMap(([name, versions]) => versions.map((version) => `${name}/${version}`))];
+  }
+
   group(name: string) {
     const versions = this.#groups().get(name);
     return versions && { kind: 'APIGroup', apiVersion: 'v1', ...this.#group(name, versions) };
@@ -121,7 +128,9 @@ export class Discovery {
       '/healthz',
       '/livez',
       '/openapi/v2',
+      '/openapi/v3',
       '/readyz',
+      '/swaggerapi',
       '/version',
     ];
   }

@@ -11,6 +11,7 @@ import { rescale, type Scale, type ScaleForm, scaleForms, scaleOf } from '../reg
 import { answerText, answerValue } from './answer.ts';
 import { answerComponentStatus, type Component } from './componentstatus.ts';
 import type { RequestContext } from './context.ts';
+import { AggregatedDiscovery } from './aggregateddiscovery.ts';
 import { Discovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
 import {
@@ -27,7 +28,7 @@ import {
   type Serving,
   writeOptions,
 } from './objects.ts';
-import { answerOpenApi } from './openapi.ts';
+import { OpenApi } from './openapi.ts';
 import { connect, isConnection } from './podconnections.ts';
 import { answerObject } from './presentation.ts';
 import type { ResourceInfo } from './requestinfo.ts';
@@ -37,13 +38,18 @@ import { type Watching, watchOverHttp } from './watching.ts';
 
 export class Router {
   readonly #discovery: Discovery;
+  readonly #aggregated: AggregatedDiscovery;
+  readonly #openApi: OpenApi;
 
   constructor(
     private readonly serving: Serving,
     private readonly watching: Watching,
     private readonly components: readonly Component[],
   ) {
-    this.#discovery = new Discovery(serving.registry.kinds);
+    const { chance, kinds } = serving.registry;
+    this.#discovery = new Discovery(kinds);
+    this.#aggregated = new AggregatedDiscovery(this.#discovery);
+    this.#openApi = new OpenApi(this.#discovery, kinds, () => chance.nowMs());
   }
 
   async route(context: RequestContext): Promise<void> {
@@ -74,8 +80,9 @@ export class Router {
   async #other(context: RequestContext): Promise<boolean> {
     const { path, method } = context.info;
     if (method === 'GET' || method === 'HEAD') if (answerHealth(context, this.components)) return true;
+    if (await this.#aggregated.answer(context)) return true;
     const value = this.#document(context, path);
-    if (value === undefined) return answerOpenApi(context);
+    if (value === undefined) return this.#openApi.answer(context);
     if (method !== 'GET') throw methodNotAllowed();
     const negotiated = context.negotiate();
     const pretty = path === '/version' || path === '/';

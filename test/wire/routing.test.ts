@@ -139,6 +139,27 @@ describe('what is not served', () => {
   });
 });
 
+describe('what is wrong in several ways', () => {
+  const nowhere = '/api/v1/namespaces/nowhere/configmaps';
+
+  it('is refused for its path first, then its method, then its type', async () => {
+    expect((await client.post('/api/v1/nopes', '{')).status).toBe(404);
+    expect((await client.put(configMaps, '{')).status).toBe(405);
+    expect((await client.patch(`${configMaps}/gone`, '{', 'text/plain')).status).toBe(415);
+    expect((await client.post(configMaps, '{', { Accept: 'text/plain' })).status).toBe(406);
+  });
+
+  it('then for its body, its namespace, its values, and last for what is stored', async () => {
+    await created(client, configMaps, configMap('stored'));
+    expect((await client.post(nowhere, '{')).status).toBe(400);
+    expect((await client.post(nowhere, configMap('x', {}, { namespace: 'other' }))).status).toBe(400);
+    expect((await client.post(nowhere, configMap('A_b'))).status).toBe(404);
+    const taken = configMap('stored', {}, { labels: { a: 'b c' } });
+    expect((await client.post(configMaps, taken)).status).toBe(422);
+    expect((await client.post(configMaps, configMap('stored'))).status).toBe(409);
+  });
+});
+
 describe('headers of an answer', () => {
   it('are those of every API answer', async () => {
     const { headers } = await client.get(configMaps);

@@ -283,6 +283,29 @@ describe('sendInitialEvents', () => {
     }
   });
 
+  it('marks the end in the form that was asked for', async () => {
+    const as = (name: string) => ({ Accept: `application/json;as=${name};v=v1;g=meta.k8s.io` });
+    const path = `/api/v1/namespaces/nowhere/configmaps?watch=true&${new URLSearchParams(listing)}`;
+    const partial = {
+      kind: 'PartialObjectMetadata',
+      apiVersion: 'meta.k8s.io/v1',
+      metadata: {
+        resourceVersion: expect.any(String),
+        annotations: { 'k8s.io/initial-events-end': 'true' },
+      },
+    };
+    const bare = await client.watch(path, as('PartialObjectMetadata'));
+    expect(await bare.next()).toEqual({ type: 'BOOKMARK', object: partial });
+    bare.close();
+    const table = await client.watch(path, as('Table'));
+    const { type, object } = await table.next();
+    expect(type).toBe('BOOKMARK');
+    expect(object).toMatchObject({ kind: 'Table', apiVersion: 'meta.k8s.io/v1' });
+    expect(object.rows).toHaveLength(1);
+    expect(object.rows[0].object).toEqual(partial);
+    table.close();
+  });
+
   it('marks the end of nothing too', async () => {
     const watch = await open(listing, await place('initially-empty'));
     expect((await watch.next()).object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });

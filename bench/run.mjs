@@ -1,0 +1,111 @@
+/**
+ * `npm run bench [-- --quick]`: what requests cost. Servers run as child processes and are driven from others; a bare
+ * `node:http` server that answers the same bytes is measured in the same run and is the unit (= 1) of the shares,
+ * because machines differ and are noisy. Prints a table, and writes the figures to bench/results.json.
+ */
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import path from 'node:path';
+import { fanout } from './fanout.mjs';
+import { fill, podNamed } from './objects.mjs';
+import { bare, wherry } from './servers.mjs';
+import { createLua, measure, patchLua } from './wrk.mjs';
+
+const quick = process.argv.includes('--quick');
+const seconds = quick ? 1 : 4;
+const rows = [];
+
+const say = (text) => process.stderr.write(`${text}\n`);
+
+function row(figure, store, value, unit, share) {
+  rows.push({
+    figure,
+    store,
+    value: Number(value.toPrecision(4)),
+    unit,
+    share: share && Number(share.toPrecision(3)),
+  });
+  say(`  ${figure} (${store}): ${value.toFixed(1)} ${unit}${share ? `, share ${share.toFixed(3)}` : ''}`);
+}
+
+/** Measures one request against its yardstick, one right after the other. */
+async function compared(figure, store, url, yardstick, options) {
+  const before = await measure(yardstick.url, { connections: 32, seconds });
+  const result = await measure(url, { seconds, ...options });
+  row(figure, store, result.perSecond, 'requests/s', result.perSecond / before.perSecond);
+  return result;
+}
+
+async function run(store, yardstick) {
+  say(`${store}:`);
+  let server = await wherry(store);
+  row('start to first answer', store, server.startMs, 'ms');
+  row('resident, idle', store, server.residentMB, 'MB');
+  await fill(server.url, 1000);
+  const pods = `${server.url}/api/v1/namespaces/default/pods`;
+  await compared('read one, 1 connection', store, `${pods}/pod-000500`, yardstick, { connections: 1 });
+  await compared('read one, 32 connections', store, `${pods}/pod-000500`, yardstick, { connections: 32 });
+  await compared('list 1,000', store, pods, yardstick, { connections: 8 });
+  await compared('list 1,000 by label (100 match)', store, `${pods}?labelSelector=group%3Dg3`, yardstick, {
+    connections: 32,
+  });
+  await compared('list 1,000, limit=100', store, `${pods}?limit=100`, yardstick, { connections: 32 });
+  await compared('table of 1,000', store, pods, yardstick, {
+    connections: 8,
+    lua: 'return wrk.format("GET", nil, {["Accept"]="application/json;as=Table;v=v1;g=meta.k8s.io"})',
+  });
+  await compared('merge patch, 16 connections', store, pods, yardstick, {
+    connections: 16,
+    lua: patchLua('/api/v1/namespaces/default/pods/pod-'),
+  });
+  for (const connections of [1, 16, 64]) {
+    const lua = createLua(podNamed(`c${connections}-@NAME@`, 0));
+    const { p99Ms } = await compared(`create, ${connections} connections`, store, pods, yardstick, {
+      connections,
+      lua,
+    });
+    row(`create, ${connections} connections, p99`, store, p99Ms, 'ms');
+  }
+  await server.close();
+
+  for (const [watchers, changes] of quick
+    ? [[200, 100]]
+    : [
+        [200, 300],
+        [2000, 100],
+      ]) {
+    server = await wherry(store);
+    const unit = await measure(yardstick.url, { connections: 32, seconds });
+    const { eventsPerSecond, p50Ms, p99Ms } = await fanout(server.url, watchers, changes);
+    const name = `watch, ${watchers} watchers × ${changes} changes`;
+    row(name, store, eventsPerSecond, 'events/s', eventsPerSecond / unit.perSecond);
+    row(`${name}, p50 after the answer`, store, p50Ms, 'ms');
+    row(`${name}, p99 after the answer`, store, p99Ms, 'ms');
+    await server.close();
+  }
+  for (const count of quick ? [] : [10_000, 100_000]) {
+    server = await wherry(store);
+    const begun = performance.now();
+    await fill(server.url, count);
+    row(`filling with ${count} pods`, store, (count / (performance.now() - begun)) * 1000, 'pods/s');
+    row(`resident with ${count} pods`, store, server.residentMB, 'MB');
+    await server.close();
+  }
+}
+
+const yardstick = await bare(1500);
+say(
+  `${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`,
+);
+for (const store of ['lmdb', 'memory']) await run(store, yardstick);
+await yardstick.close();
+
+const width = Math.max(...rows.map(({ figure }) => figure.length));
+for (const { figure, store, value, unit, share } of rows)
+  console.log(
+    `${figure.padEnd(width)}  ${store.padEnd(6)}  ${String(value).padStart(9)} ${unit.padEnd(10)} ${share ?? ''}`,
+  );
+writeFileSync(
+  path.join(import.meta.dirname, 'results.json'),
+  `${JSON.stringify({ command: `npm run bench${quick ? ' -- --quick' : ''}`, node: process.version, cores: availableParallelism(), rows }, null, 2)}\n`,
+);

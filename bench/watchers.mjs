@@ -1,0 +1,48 @@
+/**
+ * Watchers, in a process of their own: opens many watches, counts the events each receives while another process
+ * writes, and tells when each event arrived. Started by `fanout.mjs`, which it talks to over its channel.
+ */
+import { Agent, request } from 'node:http';
+
+const [url, watcherCount, eventCount] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
+const marker = Buffer.from('"n":"');
+/** Arrival of each change at each watcher, by number of the change. */
+const arrivals = Array.from({ length: eventCount }, () => []);
+let received = 0;
+
+function open() {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      `${url}/api/v1/namespaces/default/pods?watch=true&resourceVersion=${process.argv[5]}`,
+      { agent },
+    );
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      let rest = Buffer.alloc(0);
+      response.on('data', (chunk) => {
+        const now = performance.timeOrigin + performance.now();
+        const data = rest.length ? Buffer.concat([rest, chunk]) : chunk;
+        let at = 0;
+        for (let end = data.indexOf(10, at); end >= 0; end = data.indexOf(10, at)) {
+          const found = data.indexOf(marker, at) + marker.length;
+          arrivals[Number(data.toString('latin1', found, data.indexOf(34, found)))].push(now);
+          received++;
+          at = end + 1;
+        }
+        rest = data.subarray(at);
+        if (received === watcherCount * eventCount) finish();
+      });
+      resolve();
+    });
+    sent.end();
+  });
+}
+
+function finish() {
+  process.send({ arrivals, received });
+}
+
+await Promise.all(Array.from({ length: watcherCount }, open));
+process.send({ ready: true });
+process.on('disconnect', () => process.exit(0));
