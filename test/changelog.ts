@@ -145,6 +145,13 @@ export class History {
 const covers = (scope: Scope, object: Json): boolean =>
   scope.namespace === undefined || object.metadata.namespace === scope.namespace;
 
+/** Versions at which a state may have been read, as far as a scope can tell them apart, newest first. */
+export const versionsToTell = (history: History, scope: Scope): number[] =>
+  [
+    history.base,
+    ...history.eventsAfter(history.base, scope).map(({ object }) => versionOf(object)),
+  ].reverse();
+
 function seen({ version, object, previous }: Change, scope: Scope): ModelEvent | undefined {
   if (!covers(scope, object ?? previous)) return undefined;
   const now = object !== undefined && scope.selects(object);

@@ -5,7 +5,8 @@ import { type Client, type Json, mergePatch, strategicPatch } from './http.ts';
 export const namespaces = ['default', 'one', 'two'];
 const names = Array.from({ length: 10 }, (_, i) => `object-${i}`);
 const colours = ['red', 'green', 'blue', undefined];
-const resources = ['configmaps', 'pods', 'endpoints', 'secrets'];
+/** All writers share these; Secrets have a writer of their own. */
+const resources = ['configmaps', 'pods', 'endpoints'];
 
 /** A generator of numbers below a bound, from a seed (mulberry32). */
 export function randomFrom(seed: number): (bound: number) => number {
@@ -52,6 +53,36 @@ export async function work(client: Client, log: ChangeLog, options: WorkloadOpti
   );
 }
 
+/**
+ * Changes that every selector of a watch test sees, made when all watches are open: each of them has something to
+ * tell after its start, and waiting for that is waiting for all of it.
+ */
+export async function finish(client: Client, log: ChangeLog): Promise<void> {
+  const name = 'object-3';
+  const writer = new Writer(client, log, 0, randomFrom(0), 100);
+  for (const namespace of namespaces) {
+    const at = (resource: string): string => `/api/v1/namespaces/${namespace}/${resource}`;
+    for (const [resource, colours] of [
+      ['configmaps', ['blue', 'red']],
+      ['endpoints', ['blue', null]],
+      ['pods', ['blue', 'green']],
+    ] as const) {
+      await writer.create(resource, at(resource), name);
+      for (const colour of colours) await writer.patch(resource, `${at(resource)}/${name}`, labelled(colour));
+    }
+    for (const phase of ['Running', 'Pending'])
+      await writer.patch('pods', `${at('pods')}/${name}`, { status: { phase } }, '/status');
+    for (const type of ['example.com/other', 'Opaque']) {
+      await writer.delete('secrets', at('secrets'), name);
+      await writer.create('secrets', at('secrets'), name, type);
+    }
+  }
+}
+
+const labelled = (colour: string | null, mark = 'last') => ({
+  metadata: { labels: { colour }, annotations: { mark } },
+});
+
 class Writer {
   #count = 0;
   /** Objects as this writer last saw them, for replaces. */
@@ -67,31 +98,31 @@ class Writer {
 
   async step(): Promise<void> {
     // Deleting a Secret tells no version, so one writer does all of that (see ChangeLog.deleted).
-    const resource = this.number === 0 ? 'secrets' : this.#pick(resources.slice(0, 3));
+    const resource = this.number === 0 ? 'secrets' : this.#pick(resources);
     const path = `/api/v1/namespaces/${this.#pick(namespaces)}/${resource}`;
     const name = this.#pick(names);
     const dice = this.random(100);
-    if (dice < 40) await this.#create(resource, path, name);
-    else if (dice < 65) await this.#patch(resource, path, name);
+    if (dice < 40) await this.create(resource, path, name);
+    else if (dice < 65) await this.#patchAny(resource, `${path}/${name}`);
     else if (dice < 85) await this.#replace(resource, path, name);
-    else await this.#delete(resource, path, name);
+    else await this.delete(resource, path, name);
   }
 
-  async #create(resource: string, path: string, name: string): Promise<void> {
-    const reply = await this.client.post(path, this.#manifest(resource, name));
+  async create(resource: string, path: string, name: string, type?: string): Promise<void> {
+    const reply = await this.client.post(path, this.#manifest(resource, name, type));
     this.#wrote(reply, resource, `${path}/${name}`, [409]);
   }
 
-  async #patch(resource: string, path: string, name: string): Promise<void> {
-    const status = resource === 'pods' && this.random(2) === 0;
-    const body = status
-      ? { status: { phase: this.#pick(['Pending', 'Running']), message: this.#mark() } }
-      : {
-          metadata: { labels: { colour: this.#pick(colours) ?? null }, annotations: { mark: this.#mark() } },
-        };
+  async patch(resource: string, key: string, body: object, part = ''): Promise<void> {
     const type = this.random(2) ? mergePatch : strategicPatch;
-    const reply = await this.client.patch(`${path}/${name}${status ? '/status' : ''}`, body, type);
-    this.#wrote(reply, resource, `${path}/${name}`, [404]);
+    this.#wrote(await this.client.patch(key + part, body, type), resource, key, [404]);
+  }
+
+  async #patchAny(resource: string, key: string): Promise<void> {
+    if (resource === 'pods' && this.random(2) === 0) {
+      const phase = this.#pick(['Pending', 'Running']);
+      await this.patch(resource, key, { status: { phase, message: this.#mark() } }, '/status');
+    } else await this.patch(resource, key, labelled(this.#pick(colours) ?? null, this.#mark()));
   }
 
   /** Half of them insist on the version they saw, and may lose against another writer. */
@@ -106,7 +137,7 @@ class Writer {
     this.#wrote(reply, resource, key, [404, 409]);
   }
 
-  async #delete(resource: string, path: string, name: string): Promise<void> {
+  async delete(resource: string, path: string, name: string): Promise<void> {
     const key = `${path}/${name}`;
     const reply = await this.client.delete(key);
     if (reply.body.kind === 'Status' && reply.status === 200) {
@@ -128,7 +159,7 @@ class Writer {
     } else if (!fine.includes(reply.status)) throw new Error(`${key}: ${JSON.stringify(reply.body)}`);
   }
 
-  #manifest(resource: string, name: string): Json {
+  #manifest(resource: string, name: string, type = this.#pick(['Opaque', 'example.com/other'])): Json {
     const colour = this.#pick(colours);
     const metadata = {
       name,
@@ -141,7 +172,7 @@ class Writer {
         metadata,
         spec: { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] },
       };
-    if (resource === 'secrets') return { metadata, type: this.#pick(['Opaque', 'example.com/other']) };
+    if (resource === 'secrets') return { metadata, type };
     return { metadata };
   }
 

@@ -17,9 +17,13 @@ export function isLoopback(host: string): boolean {
 /** Host without the port; `[::1]:8080` → `[::1]`. */
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '');
 
+/** The host last let in. Nearly all requests name the same one. */
+let known: string | undefined;
+
 export function checkLocal(request: IncomingMessage): void {
   const host = request.headers.host;
-  if (host === undefined || !isLoopback(withoutPort(host)))
+  if (host !== undefined && host !== known && isLoopback(withoutPort(host))) known = host;
+  if (host === undefined || host !== known)
     throw new StatusError(
       403,
       'Forbidden',
