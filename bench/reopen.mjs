@@ -53,6 +53,7 @@ async function create(store, writers, from, count) {
 }
 
 async function reopen(what) {
+  const cpu = process.cpuUsage();
   const startMs = performance.now();
   const store = await openLmdbStore({ dataDir });
   const openMs = performance.now() - startMs;
@@ -77,9 +78,10 @@ async function reopen(what) {
     subscription.ended.catch(reject);
   });
   const totalMs = performance.now() - startMs;
+  const { user, system } = process.cpuUsage(cpu);
   const parts = [openMs, rangeMs, totalMs - openMs - rangeMs].map((ms) => ms.toFixed(0));
   console.log(
-    `reopen   ${what}: ${totalMs.toFixed(0)} ms` +
+    `reopen   ${what}: ${totalMs.toFixed(0)} ms, ${((user + system) / 1000).toFixed(0)} ms of processor time` +
       ` (open ${parts[0]}, ${keys} keys ${parts[1]}, ${changes} changes ${parts[2]})`,
   );
   return store;

@@ -46,6 +46,7 @@ export class ChangeLog {
   /** Deletions whose answer did not tell their version, in the order in which they were made. */
   readonly #unplaced: { resource: string; key: string }[] = [];
   #last: number;
+  #waiters: { readonly size: number; readonly done: () => void }[] = [];
 
   /** Versions up to and including `base` are not looked at. */
   constructor(readonly base: number) {
@@ -73,13 +74,28 @@ export class ChangeLog {
    * such deletions took those that are left, in order. That takes one writer who makes all of them.
    */
   deleted(resource: string, metadata: { namespace?: string; name: string }, version?: number): void {
-    if (version === undefined) this.#unplaced.push({ resource, key: keyOf(metadata) });
-    else this.#place(version, { resource, key: keyOf(metadata) });
+    if (version === undefined) {
+      this.#unplaced.push({ resource, key: keyOf(metadata) });
+      this.#wake();
+    } else this.#place(version, { resource, key: keyOf(metadata) });
   }
 
   #place(version: number, write: Write): void {
     if (!this.#writes.has(version)) this.#writes.set(version, write);
     this.#last = Math.max(this.#last, version);
+    this.#wake();
+  }
+
+  /** Resolves when so many changes have been made. */
+  grown(size: number): Promise<void> {
+    if (this.size >= size) return Promise.resolve();
+    return new Promise((done) => this.#waiters.push({ size, done }));
+  }
+
+  #wake(): void {
+    const { size } = this;
+    for (const waiter of this.#waiters) if (waiter.size <= size) waiter.done();
+    this.#waiters = this.#waiters.filter((waiter) => waiter.size > size);
   }
 
   /** All changes in order. Throws when the answers do not add up to one history without holes. */

@@ -105,10 +105,19 @@ async function watch(url: string, scope: Choice, begin: Begin, from: number): Pr
 const brief = ({ type, object }: ModelEvent): string =>
   `${type} ${object.metadata?.namespace}/${object.metadata?.name} ${object.metadata?.resourceVersion}`;
 
+const texts = new WeakMap<object, string>();
+
+function textOf(object: Json): string {
+  let text = texts.get(object);
+  if (text === undefined) texts.set(object, (text = JSON.stringify(object)));
+  return text;
+}
+
 /** Objects are compared whole: what a watcher is told of a version is what the writer of it was answered. */
 function expectSame(told: readonly ModelEvent[], wanted: readonly ModelEvent[], what: string): void {
   expect(told.map(brief), what).toEqual(wanted.map(brief));
-  for (const [i, { object }] of told.entries()) expect(object, what).toEqual(wanted[i]!.object);
+  for (const [i, { object }] of told.entries())
+    if (JSON.stringify(object) !== textOf(wanted[i]!.object)) expect(object, what).toEqual(wanted[i]!.object);
 }
 
 const added = (objects: readonly Json[]): ModelEvent[] =>
@@ -196,17 +205,12 @@ async function openWatches(
 ): Promise<Watched[]> {
   const opened: Watched[] = [];
   for (let i = 0; i < count; i++) {
-    await grown(log, Math.floor((changesWanted * 0.8 * i) / count));
+    await log.grown(Math.floor((changesWanted * 0.8 * i) / count));
     const scope = { ...choices[i % choices.length]!, namespace: [undefined, ...namespaces][random(4)] };
     const begin = (['version', 'version', 'now', 'history', 'list'] as const)[random(5)]!;
     opened.push(await watch(url, scope, begin, log.base + random(log.last - log.base + 1)));
   }
   return opened;
-}
-
-/** Resolves when the log has so many changes; it grows with every answer, and answers come with every turn. */
-async function grown(log: ChangeLog, size: number): Promise<void> {
-  while (log.size < size) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s', (store) => {
@@ -216,11 +220,11 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     const log = await prepare(client);
     // Some are there from the first change on, one of which stops reading for most of the time.
     const early = await Promise.all(choices.map((scope) => watch(cluster.url, scope, 'version', log.base)));
-    const slow = await watch(cluster.url, choices[0]!, 'version', log.base);
+    const slow = await watch(cluster.url, choices[1]!, 'version', log.base);
     slow.stream.pause();
     const [late] = await Promise.all([
       openWatches(cluster.url, log, 40, randomFrom(seed)),
-      work(client, log, { seed, writers, enough: () => log.size >= changesWanted, ballast: 4_000 }),
+      work(client, log, { seed, writers, enough: () => log.size >= changesWanted }),
     ]);
     await finish(client, log);
     slow.stream.resume();
@@ -242,16 +246,20 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     const cluster = await open(store, { history: { changesMax: 200 } });
     const client = new Client(cluster.url);
     const log = await prepare(client);
-    const slow = await watch(cluster.url, choices[0]!, 'version', log.base);
+    const slow = await watch(cluster.url, choices[1]!, 'version', log.base);
     slow.stream.pause();
     const outcomes: Watched[] = [];
     let compacted = log.base;
     let compactions = 0;
     let done = false;
+    const enough = (): boolean => log.size >= changesWanted && compactions >= 3;
+    const worked = work(client, log, { seed, writers, enough }).finally(() => {
+      done = true;
+    });
     const watcher = (async () => {
       const random = randomFrom(seed);
       // Watches begin at versions around the edge of what is kept, all the time.
-      while (!done || compactions < 3) {
+      while (!done) {
         const scope = {
           ...choices[random(choices.length)]!,
           namespace: [undefined, ...namespaces][random(4)],
@@ -261,13 +269,10 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
         const edge = await oldestKept(client, log.last);
         if (edge > compacted) compactions += 1;
         compacted = Math.max(compacted, edge);
-        await grown(log, Math.min(changesWanted, log.size + 20));
+        if (!done) await Promise.race([log.grown(log.size + 20), worked]);
       }
     })();
-    const enough = (): boolean => log.size >= changesWanted && compactions >= 3;
-    await work(client, log, { seed, writers, enough, ballast: 20_000 });
-    done = true;
-    await watcher;
+    await Promise.all([worked, watcher]);
     await finish(client, log);
     slow.stream.resume();
     const history = log.history(await newest(client));

@@ -61,7 +61,8 @@ export class Descriptions {
 }
 
 /** Kinds are written with their type first, and say what they are called. */
-const isKind = (model: Model): boolean => model.order[0]?.name === 'kind' && model.order[1]?.name === 'apiVersion';
+const isKind = (model: Model): boolean =>
+  model.order[0]?.name === 'kind' && model.order[1]?.name === 'apiVersion';
 
 const isList = (model: Model): boolean =>
   isKind(model) && model.name.endsWith('List') && model.fields.get('items')?.type === 'array';

@@ -8,7 +8,9 @@
 import autoscalingV1 from './definitions/autoscaling-v1.fields.json' with { type: 'json' };
 import autoscalingV2 from './definitions/autoscaling-v2.fields.json' with { type: 'json' };
 import batch from './definitions/batch-v1.fields.json' with { type: 'json' };
+import coordination from './definitions/coordination-v1.fields.json' with { type: 'json' };
 import core from './definitions/core-v1.fields.json' with { type: 'json' };
+import events from './definitions/events-v1.fields.json' with { type: 'json' };
 import extensions from './definitions/extensions-v1beta1.fields.json' with { type: 'json' };
 import networkingIngress from './definitions/networking-v1-ingress.fields.json' with { type: 'json' };
 
@@ -147,7 +149,9 @@ const FILES: Record<string, DefinitionFile> = {
   'autoscaling-v1': autoscalingV1,
   'autoscaling-v2': autoscalingV2,
   'batch-v1': batch,
+  'coordination-v1': coordination,
   'core-v1': core,
+  'events-v1': events,
   'extensions-v1beta1': extensions,
   'networking-v1-ingress': networkingIngress,
 };

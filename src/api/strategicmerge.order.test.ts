@@ -92,6 +92,19 @@ describe('$setElementOrder', () => {
       { ...order('a'), containers: names('a', 'n') },
       "500 directive: The order in patch list:\n[map[name:a] map[name:n]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
     ],
+    [
+      { ...order('a'), containers: [{ name: 'a' }, { image: 'q' }] },
+      "500 directive: The order in patch list:\n[map[name:a] map[image:q]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
+    ],
+    [
+      { ...order('a', 'b'), containers: [{ image: 'q' }] },
+      '500 directive: map: map[image:q] does not contain declared merge key: name',
+    ],
+    // Only before the end of the list are elements with another directive passed over, as in Kubernetes.
+    [
+      { ...order('a'), containers: [{ name: 'a' }, { $patch: 'replace' }] },
+      "500 directive: The order in patch list:\n[map[name:a] map[$patch:replace]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
+    ],
     [{ $setElementOrder: [] }, '400 directive: invalid patch format of setElementOrder list'],
     [
       { '$setElementOrder/containers': 'a' },

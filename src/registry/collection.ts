@@ -161,7 +161,7 @@ export class Collection {
   /** Lets watchers know of events from this number on, then drops what only the telling needed. */
   notify(fromNumber: number): void {
     for (const watcher of this.#watchers) watcher.pump();
-    for (let number = fromNumber; number < this.endNumber; number++) this.event(number)?.forgetLines();
+    for (let number = fromNumber; number < this.endNumber; number++) this.event(number)?.forgetNotices();
   }
 
   /** Drops the events up to and including a revision from the window. */

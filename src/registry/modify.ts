@@ -13,6 +13,7 @@ import { admitted, mutate } from './admission.ts';
 import { allocated } from './allocation.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
+import { storeKey } from './key.ts';
 import type { Registry, WriteOptions } from './registry.ts';
 import { check } from './validation.ts';
 
@@ -29,6 +30,24 @@ export type Part = 'main' | 'status' | 'finalize' | 'whole';
 export type Change = (current: Entry) => ApiObject;
 
 export async function modify(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  part: Part,
+  options: WriteOptions,
+  change: Change,
+): Promise<Entry> {
+  const key = storeKey(kind.resource, namespace, name);
+  await registry.turns.take(key);
+  try {
+    return await modifyInTurn(registry, kind, namespace, name, part, options, change);
+  } finally {
+    registry.turns.giveUp(key);
+  }
+}
+
+async function modifyInTurn(
   registry: Registry,
   kind: Kind,
   namespace: string,

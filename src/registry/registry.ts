@@ -17,6 +17,7 @@ import type { FieldValidation } from './input.ts';
 import { storeKey } from './key.ts';
 import { QuotaAccounts } from './quotaaccounts.ts';
 import { Tokens } from './tokens.ts';
+import { Turns } from './turns.ts';
 import type { View } from './view.ts';
 
 /** Time and chance, handed in so that a test can decide them. */
@@ -39,6 +40,7 @@ export const internalWrite = (): WriteOptions => ({ dryRun: false, fieldValidati
 export class Registry {
   readonly quotas = new QuotaAccounts(this);
   readonly tokens = new Tokens(this);
+  readonly turns = new Turns();
   /** By resource. */
   readonly allocators: ReadonlyMap<string, Allocator>;
 

@@ -11,7 +11,7 @@
 import type { Collection } from './collection.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
-import type { Notice } from './watchevent.ts';
+import { Notice } from './watchevent.ts';
 
 /** Notices handed over in one go before other work gets a turn. */
 const sliceMax = 500;
@@ -100,7 +100,7 @@ export class Watcher {
       const notices: Notice[] = [];
       for (let bytes = 0; this.#stateIndex < end && bytes < sliceBytesMax; this.#stateIndex++) {
         const entry = state[this.#stateIndex]!;
-        notices.push({ type: 'ADDED', entry, event: undefined });
+        notices.push(new Notice('ADDED', entry, undefined));
         bytes += entry.length;
       }
       if (notices.length) this.#send(notices);

@@ -12,7 +12,7 @@ const lineStarts: Record<EventType, Buffer> = {
 };
 
 /** The line that tells a watcher of an object. */
-export function eventLine(type: EventType, entry: Entry): Buffer {
+function eventLine(type: EventType, entry: Entry): Buffer {
   const start = lineStarts[type];
   const line = Buffer.allocUnsafe(start.length + entry.length + lineEnd.length);
   start.copy(line);
@@ -21,17 +21,27 @@ export function eventLine(type: EventType, entry: Entry): Buffer {
   return line;
 }
 
-/** What one watcher is to be told of a change. */
-export interface Notice {
-  readonly type: EventType;
-  readonly entry: Entry;
-  /** The change behind it; undefined for the state a watch begins with. */
-  readonly event: WatchEvent | undefined;
+/** What a watcher is told of an object. Watchers that are told the same share the notice, and all made from it. */
+export class Notice {
+  #line: Buffer | undefined;
+  /** What a server has made of this notice and those that follow it; for whoever sends the same next. */
+  batch: { readonly notices: readonly Notice[]; readonly bytes: Buffer } | undefined;
+
+  constructor(
+    readonly type: EventType,
+    readonly entry: Entry,
+    /** The change behind it; undefined for the state a watch begins with. */
+    readonly event: WatchEvent | undefined,
+  ) {}
+
+  get line(): Buffer {
+    this.#line ??= eventLine(this.type, this.entry);
+    return this.#line;
+  }
 }
 
 export class WatchEvent {
-  #lines: Partial<Record<EventType, Buffer>> | undefined;
-  #departed: Entry | undefined;
+  #notices: Partial<Record<EventType, Notice>> | undefined;
 
   constructor(
     readonly revision: number,
@@ -55,27 +65,23 @@ export class WatchEvent {
     if (!filter.covers(this.namespace, this.name)) return undefined;
     const now = this.entry !== undefined && filter.selects(this.entry);
     const before = this.previous !== undefined && filter.selects(this.previous);
-    if (now) return { type: before ? 'MODIFIED' : 'ADDED', entry: this.entry!, event: this };
-    if (before) return { type: 'DELETED', entry: this.departed, event: this };
-    return undefined;
+    if (now) return this.#notice(before ? 'MODIFIED' : 'ADDED');
+    return before ? this.#notice('DELETED') : undefined;
   }
 
-  /** The last state of an object that is gone (or gone from a selection), under this change's revision. */
-  get departed(): Entry {
-    this.#departed ??= this.previous!.restamped(this.revision);
-    return this.#departed;
+  #notice(type: EventType): Notice {
+    this.#notices ??= {};
+    // Who loses sight of an object sees its last state, under this change's revision.
+    this.#notices[type] ??= new Notice(
+      type,
+      type === 'DELETED' ? this.previous!.restamped(this.revision) : this.entry!,
+      this,
+    );
+    return this.#notices[type];
   }
 
-  /** The shared line of a notice about this event. */
-  line(type: EventType, entry: Entry): Buffer {
-    this.#lines ??= {};
-    this.#lines[type] ??= eventLine(type, entry);
-    return this.#lines[type];
-  }
-
-  /** Lets go of the lines once all live watchers have them; history keeps the states only. */
-  forgetLines(): void {
-    this.#lines = undefined;
-    this.#departed = undefined;
+  /** Lets go of the notices once all live watchers have them; history keeps the states only. */
+  forgetNotices(): void {
+    this.#notices = undefined;
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { methodNotAllowed, notAcceptable, resourceNotFound } from '../api/errors.ts';
+import { methodNotAllowed, notAcceptable } from '../api/errors.ts';
 import type { KindTable } from '../api/kinds.ts';
 import type { RequestContext } from './context.ts';
 import type { Discovery } from './discovery.ts';
@@ -56,23 +56,21 @@ export class OpenApi {
     if (path === '/swagger.json') return async () => (await documents.v2()).answer(context);
     if (path === '/openapi/v3') return async () => (await documents.v3Index()).answer(context);
     if (path.startsWith('/openapi/v3/')) {
-      const name = path.slice('/openapi/v3/'.length);
-      const document = await documents.v3(name);
-      return document && (() => this.#answerV3(context, name, document));
+      const document = await documents.v3(path.slice('/openapi/v3/'.length));
+      return document && (() => this.#answerV3(context, document));
     }
     if (path !== '/swaggerapi' && !path.startsWith('/swaggerapi/')) return undefined;
     const document = await documents.swagger12(path.slice('/swaggerapi'.length), baseUrl(context.request));
-    if (!document) throw resourceNotFound();
-    return () => document.answer(context);
+    return document && (() => document.answer(context));
   }
 
   /** A document asked for by its hash may be kept for good; one with another hash is somewhere else. */
-  async #answerV3(context: RequestContext, name: string, document: ApiDocument): Promise<void> {
+  async #answerV3(context: RequestContext, document: ApiDocument): Promise<void> {
     const hash = context.info.queryText ? context.query.get('hash') : undefined;
     if (!hash) return document.answer(context);
     if (hash !== document.hash) {
       context.response.writeHead(301, {
-        Location: `/openapi/v3/${name}?hash=${document.hash}`,
+        Location: `${context.info.path}?hash=${document.hash}`,
         'Content-Length': '0',
       });
       context.response.end();

@@ -8,10 +8,10 @@ import { readObject } from '../registry/input.ts';
 import { read } from '../registry/list.ts';
 import { patched } from '../registry/patch.ts';
 import { rescale, type Scale, type ScaleForm, scaleForms, scaleOf } from '../registry/scale.ts';
+import { AggregatedDiscovery } from './aggregateddiscovery.ts';
 import { answerText, answerValue } from './answer.ts';
 import { answerComponentStatus, type Component } from './componentstatus.ts';
 import type { RequestContext } from './context.ts';
-import { AggregatedDiscovery } from './aggregateddiscovery.ts';
 import { Discovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
 import {

@@ -5,6 +5,7 @@ import type { Kind } from '../api/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../registry/watch.ts';
 import { apiHeaders } from './answer.ts';
+import { chunkedOutlet } from './chunkedoutlet.ts';
 import type { RequestContext } from './context.ts';
 import { includeObject } from './presentation.ts';
 import type { ResourceInfo } from './requestinfo.ts';
@@ -89,23 +90,18 @@ export async function watchOverHttp(
   info: ResourceInfo,
 ): Promise<void> {
   const { response } = context;
-  const outlet: Outlet = {
-    write: (lines) => {
-      response.cork();
-      let flowing = true;
-      for (const line of lines) flowing = response.write(line);
-      response.uncork();
-      return flowing;
-    },
-    end: () => response.end(),
-  };
-  const { stream, run } = await prepare(watching, context, kind, info, outlet);
+  let outlet: Outlet = { write: () => true, writeShared: () => true, end: () => undefined };
+  const { stream, run } = await prepare(watching, context, kind, info, {
+    write: (lines) => outlet.write(lines),
+    writeShared: (notices) => outlet.writeShared(notices),
+    end: () => outlet.end(),
+  });
   if (response.destroyed) return;
   response.on('close', () => stream.end());
-  response.on('drain', () => stream.onDrain());
-  response.writeHead(200, apiHeaders(context));
+  response.writeHead(200, { ...apiHeaders(context), 'Transfer-Encoding': 'chunked' });
   // Clients wait for the header before they do anything else.
   response.flushHeaders();
+  outlet = chunkedOutlet(response, () => stream.onDrain());
   run();
   await stream.ended;
 }
@@ -125,8 +121,12 @@ export async function watchOverWebSocket(
   refuse: (error: StatusError) => void,
 ): Promise<void> {
   const { WebSocketServer } = await import('ws');
-  let send: Outlet = { write: () => true, end: () => undefined };
-  const outlet: Outlet = { write: (lines) => send.write(lines), end: () => send.end() };
+  let send: Pick<Outlet, 'write' | 'end'> = { write: () => true, end: () => undefined };
+  const outlet: Outlet = {
+    write: (lines) => send.write(lines),
+    writeShared: (notices) => send.write(notices.map((notice) => notice.line)),
+    end: () => send.end(),
+  };
   const { stream, run } = await prepare(watching, context, kind, info, outlet);
   const server = new WebSocketServer({
     noServer: true,

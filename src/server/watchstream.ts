@@ -14,7 +14,7 @@ import {
 import type { View } from '../registry/view.ts';
 import type { OpenWatch } from '../registry/watch.ts';
 import type { Watcher } from '../registry/watcher.ts';
-import { eventLine, type Notice } from '../registry/watchevent.ts';
+import type { Notice } from '../registry/watchevent.ts';
 import type { Negotiated } from './negotiation.ts';
 
 const bookmarkIntervalMs = 60_000;
@@ -25,6 +25,8 @@ const lastBookmarkMs = 2_000;
 export interface Outlet {
   /** False: no more until onDrain has been called. */
   write(lines: readonly Buffer[]): boolean;
+  /** The same for notices that go out as they are stored; many outlets may be handed the same ones. */
+  writeShared(notices: readonly Notice[]): boolean;
   end(): void;
 }
 
@@ -60,7 +62,8 @@ export class WatchStream {
   }
 
   run(open: OpenWatch): void {
-    const { timeoutMs, bookmarks, markInitialState } = this.options;
+    const { timeoutMs, bookmarks, markInitialState, kind, negotiated } = this.options;
+    const asStored = kind === kind.storage && !negotiated.transform;
     this.#timers.push(setTimeout(() => this.end(), timeoutMs));
     if (bookmarks) {
       this.#timers.push(setInterval(() => this.#bookmark(), bookmarkIntervalMs));
@@ -68,7 +71,10 @@ export class WatchStream {
         this.#timers.push(setTimeout(() => this.#bookmark(), timeoutMs - lastBookmarkMs));
     }
     this.#watcher = open.start({
-      send: (notices) => this.outlet.write(notices.map((notice) => this.#line(notice))),
+      send: (notices) =>
+        asStored
+          ? this.outlet.writeShared(notices)
+          : this.outlet.write(notices.map((notice) => this.#line(notice))),
       stateSent: () => {
         if (markInitialState) this.outlet.write([this.#bookmarkLine(open.stateRevision, true)]);
       },
@@ -131,8 +137,6 @@ export class WatchStream {
   #line(notice: Notice): Buffer {
     const { transform, transformVersion } = this.options.negotiated;
     const { kind, include, nowMs } = this.options;
-    if (!transform && kind === notice.entry.kind)
-      return notice.event?.line(notice.type, notice.entry) ?? eventLine(notice.type, notice.entry);
     const whole = notice.entry.object(kind);
     const object = !transform
       ? whole

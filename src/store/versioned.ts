@@ -24,6 +24,9 @@ import {
   type WriteResult,
 } from './store.ts';
 
+/** Most keys a range looks at before it gives way, however fast it is. */
+const SLICE_KEYS = 5000;
+
 /** Reading the clock costs about as much as reading a key; it is read once in this many keys. */
 const KEYS_PER_CLOCK = 64;
 
@@ -80,6 +83,9 @@ export class VersionedStore implements Store {
     if (end !== undefined) checkKey(end);
     if (revision > this.#queue.revision) throw new FutureRevisionError(revision, this.#queue.revision);
     if (revision < this.#compacted) throw new CompactedError(revision, this.#compacted);
+
+    // Before the first write there was nothing; a store without compactions is read from there when it starts.
+    if (revision === 0) return { items: [], revision, more: false };
 
     const items: Stored[] = [];
     let next = this.#readSlice(items, query.start, end, limit, revision);
@@ -144,7 +150,8 @@ export class VersionedStore implements Store {
     const deadlineMs = performance.now() + SLICE_MS;
     let keys = 0;
     for (const { key, value: head } of this.#engine.heads(start, end)) {
-      if (++keys % KEYS_PER_CLOCK === 0 && performance.now() > deadlineMs) return key;
+      if (++keys > SLICE_KEYS) return key;
+      if (keys % KEYS_PER_CLOCK === 0 && performance.now() > deadlineMs) return key;
       const stored = this.#readAt(head, revision);
       if (!stored) continue;
       if (items.length >= limit) return true;

@@ -2639,6 +2639,70 @@ export interface UncountedTerminatedPods {
   failed?: string[];
 }
 
+// coordination.k8s.io/v1
+
+/** coordination.k8s.io/v1/Lease */
+export interface Lease {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: LeaseSpec;
+}
+
+/** coordination.k8s.io/v1/LeaseList */
+export interface LeaseList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: Lease[];
+}
+
+export interface LeaseSpec {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+  strategy?: string;
+  preferredHolder?: string;
+}
+
+// events.k8s.io/v1
+
+/** events.k8s.io/v1/Event */
+export interface EventV1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  eventTime?: string;
+  series?: EventSeriesV1;
+  reportingController?: string;
+  reportingInstance?: string;
+  action?: string;
+  reason?: string;
+  regarding?: ObjectReference;
+  related?: ObjectReference;
+  note?: string;
+  type?: string;
+  deprecatedSource?: EventSource;
+  deprecatedFirstTimestamp?: string;
+  deprecatedLastTimestamp?: string;
+  deprecatedCount?: number;
+}
+
+/** events.k8s.io/v1/EventList */
+export interface EventListV1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: EventV1[];
+}
+
+export interface EventSeriesV1 {
+  count?: number;
+  lastObservedTime?: string;
+}
+
 // networking.k8s.io/v1
 
 export interface HTTPIngressPathV1 {

@@ -1,50 +1,31 @@
-/** Job: runs pods until enough of them have succeeded. */
-import { invalid, key, notSupported, required } from '../fielderror.ts';
-import type { Job, JobSpec, JobStatus, ObjectMeta, PodTemplateSpec } from '../generated/types.ts';
-import { defineKind, statusSubresource } from '../kind.ts';
-import {
-  formatLabelSelectorObject,
-  type LabelSelector,
-  type LabelSelectorObject,
-  SelectorError,
-  selectorFromObject,
-  validateLabelSelectorObject,
-} from '../labelselector.ts';
+/**
+ * Job as extensions/v1beta1 had it: the same thing as in batch/v1, where it is stored, with fewer words. Its author
+ * chooses the selector unless told otherwise; in batch/v1 it is the other way round.
+ */
+import { invalid, notSupported, required } from '../fielderror.ts';
+import type { Job, JobSpec, JobStatus, JobV1 } from '../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
 import { modelOf } from '../model.ts';
-import { durationText, timeToMs } from '../time.ts';
+import type { ApiObject } from '../object.ts';
+import { batchJob, defaultJobSpec } from './batchjob.ts';
 import { changedFields } from './change.ts';
-import {
-  ageCell,
-  ageColumn,
-  containersCell,
-  containersColumn,
-  imagesCell,
-  imagesColumn,
-  nameColumn,
-  selectorColumn,
-  wide,
-} from './columns.ts';
 import { collect, type Findings, negative } from './findings.ts';
+import { jobCells, jobColumns } from './jobcolumns.ts';
+import { labelFromTemplate, ownSelectorErrors, selectOwnPods, templateLabelErrors } from './jobselector.ts';
 import { makerWarnings } from './podwarnings.ts';
 import { defaultPodTemplate, templateErrors } from './template.ts';
-
-const uidLabel = 'batch.kubernetes.io/controller-uid';
-const uidLabels = [uidLabel, 'controller-uid'];
-const nameLabels = ['batch.kubernetes.io/job-name', 'job-name'];
-/** Conditions in the order in which they say how a job is doing; being deleted comes after the first two. */
-const endings = ['Complete', 'Failed'];
-const stages = ['Suspended', 'FailureTarget', 'SuccessCriteriaMet'];
 
 export const job = defineKind<Job>({
   kind: 'Job',
   resource: 'jobs',
   singular: 'job',
-  categories: ['all'],
   group: 'extensions',
   version: 'v1beta1',
   table: 'extensions-v1beta1',
   namespaced: true,
-  subresources: [statusSubresource],
+  stored: { kind: batchJob, toStored, fromStored },
+  subresources: batchJob.subresources,
   generationOf: 'spec',
 
   defaults(job) {
@@ -60,7 +41,7 @@ export const job = defineKind<Job>({
   },
 
   prepareForCreate(job) {
-    if (job.spec?.autoSelector) selectOwnPods(job.spec, job.metadata);
+    if (job.spec?.autoSelector) selectOwnPods(job);
     labelFromTemplate(job);
   },
 
@@ -77,48 +58,52 @@ export const job = defineKind<Job>({
   selectableFields: { 'status.successful': (job) => String(job.status?.succeeded ?? 0) },
   unknownField: (path) => `field label "${path}" not supported for Job`,
 
-  columns: [
-    nameColumn,
-    { name: 'Status', description: 'How the job is doing.' },
-    { name: 'Completions', description: 'Pods that have succeeded, out of all that must.' },
-    { name: 'Duration', description: 'How long the job has been running, or took.' },
-    ageColumn,
-    wide(containersColumn),
-    wide(imagesColumn),
-    wide(selectorColumn),
-  ],
-  cells(job, nowMs) {
-    const containers = job.spec?.template?.spec?.containers;
-    return [
-      job.metadata.name,
-      statusCell(job),
-      completionsCell(job),
-      durationCell(job, nowMs),
-      ageCell(job, nowMs),
-      containersCell(containers),
-      imagesCell(containers),
-      formatLabelSelectorObject(job.spec?.selector as LabelSelectorObject | undefined),
-    ];
-  },
+  columns: jobColumns,
+  cells: jobCells,
 });
 
-/** A job without labels has those of its pods. */
-function labelFromTemplate({ metadata, spec }: Job): void {
-  const labels = spec?.template?.metadata?.labels;
-  if (labels) metadata.labels ??= { ...labels };
+/** A selector that is neither asked for nor refused is its author's; the difference is not kept. */
+function toStored({ spec = {}, status = {}, ...rest }: Job, old: ApiObject | undefined): JobV1 {
+  const { autoSelector, parallelism, completions, activeDeadlineSeconds, selector, template } = spec;
+  const { conditions, startTime, completionTime, active, succeeded, failed } = status;
+  const before = old as JobV1 | undefined;
+  const stored = {
+    ...before?.spec,
+    parallelism,
+    completions,
+    activeDeadlineSeconds,
+    selector,
+    template,
+    manualSelector: !autoSelector,
+  };
+  defaultJobSpec(stored);
+  return {
+    ...rest,
+    spec: stored,
+    status: { ...before?.status, conditions, startTime, completionTime, active, succeeded, failed },
+  };
 }
 
-/** Labels that no other job's pods have, and a selector for them. What the client chose itself stays. */
-function selectOwnPods(spec: JobSpec, { name = '', uid = '' }: ObjectMeta): void {
-  const template = (spec.template ??= {});
-  const labels = ((template.metadata ??= {}).labels ??= {});
-  for (const label of nameLabels) if (!Object.hasOwn(labels, label)) labels[label] = name;
-  for (const label of uidLabels) if (!Object.hasOwn(labels, label)) labels[label] = uid;
-  const matched = ((spec.selector ??= {}).matchLabels ??= {});
-  if (!Object.hasOwn(matched, uidLabel)) matched[uidLabel] = uid;
+function fromStored(object: ApiObject): Job {
+  const { spec = {}, status = {}, ...rest } = object as JobV1;
+  const { manualSelector, parallelism, completions, activeDeadlineSeconds, selector, template } = spec;
+  const { conditions, startTime, completionTime, active, succeeded, failed } = status;
+  return {
+    ...rest,
+    spec: {
+      parallelism,
+      completions,
+      selector,
+      template,
+      activeDeadlineSeconds,
+      autoSelector: manualSelector ? undefined : true,
+    },
+    status: { conditions, startTime, completionTime, active, succeeded, failed },
+  };
 }
 
-function* jobErrors({ metadata, spec = {} }: Job): Findings {
+function* jobErrors(job: Job): Findings {
+  const { spec = {} } = job;
   for (const name of ['parallelism', 'completions', 'activeDeadlineSeconds'] as const)
     yield* negative(`spec.${name}`, spec[name]);
   const { template = {} } = spec;
@@ -128,47 +113,10 @@ function* jobErrors({ metadata, spec = {} }: Job): Findings {
     yield required('spec.template.spec.restartPolicy', 'valid values: "OnFailure", "Never"');
   else if (restartPolicy !== 'OnFailure' && restartPolicy !== 'Never')
     yield notSupported('spec.template.spec.restartPolicy', restartPolicy, ['OnFailure', 'Never']);
-  yield* selectorErrors(spec, template, metadata);
-}
-
-function* selectorErrors(spec: JobSpec, template: PodTemplateSpec, meta: ObjectMeta): Findings {
-  const object = spec.selector as LabelSelectorObject | undefined;
-  const labels = template.metadata?.labels;
-  if (!object) yield required('spec.selector');
-  yield* validateLabelSelectorObject(object, 'spec.selector');
-  const selector = readSelector(object);
-  if (!selector) return;
-  if (!selector.matches(labels))
-    yield invalid(
-      'spec.template.metadata.labels',
-      labels ?? null,
-      '`selector` does not match template `labels`',
-    );
-  if (!spec.autoSelector || !object) return;
-  const expected = ownLabels(meta);
-  for (const [label, value] of Object.entries(expected)) {
-    const path = key('spec.template.metadata.labels', label);
-    if (!labels || !Object.hasOwn(labels, label)) yield required(path, `must be '${value}'`);
-    else if (labels[label] !== value) yield invalid(path, labels, `must be '${value}'`);
-  }
-  if (!selector.matches(expected)) yield invalid('spec.selector', object, '`selector` not auto-generated');
-}
-
-function ownLabels({ name = '', uid = '' }: ObjectMeta): Record<string, string> {
-  const labels: Record<string, string> = {};
-  for (const label of nameLabels) labels[label] = name;
-  for (const label of uidLabels) labels[label] = uid;
-  return labels;
-}
-
-/** Undefined when it makes no sense; validation has said so already. */
-function readSelector(object: LabelSelectorObject | undefined): LabelSelector | undefined {
-  try {
-    return selectorFromObject(object);
-  } catch (error) {
-    if (error instanceof SelectorError) return undefined;
-    throw error;
-  }
+  if (!spec.selector) yield required('spec.selector');
+  yield* validateLabelSelectorObject(spec.selector as LabelSelectorObject | undefined, 'spec.selector');
+  yield* templateLabelErrors(job);
+  if (spec.autoSelector) yield* ownSelectorErrors(job);
 }
 
 /** What a job is to do is settled when it is made; how fast may change. */
@@ -181,25 +129,4 @@ function* changeErrors(spec: JobSpec, old: JobSpec): Findings {
 function* statusErrors(status: JobStatus): Findings {
   for (const name of ['active', 'succeeded', 'failed'] as const)
     yield* negative(`status.${name}`, status[name]);
-}
-
-function statusCell({ metadata, status }: Job): string {
-  const met = new Set((status?.conditions ?? []).filter(isTrue).map(({ type }) => type));
-  const first = (types: readonly string[]): string | undefined => types.find((type) => met.has(type));
-  return first(endings) ?? (metadata.deletionTimestamp ? 'Terminating' : (first(stages) ?? 'Running'));
-}
-
-const isTrue = (condition: { status?: string }): boolean => condition.status === 'True';
-
-function completionsCell({ spec, status }: Job): string {
-  const succeeded = status?.succeeded ?? 0;
-  if (spec?.completions !== undefined) return `${succeeded}/${spec.completions}`;
-  const parallelism = spec?.parallelism ?? 0;
-  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
-}
-
-function durationCell({ status }: Job, nowMs: number): string {
-  if (!status?.startTime) return '';
-  const endMs = status.completionTime ? timeToMs(status.completionTime) : nowMs;
-  return durationText(endMs - timeToMs(status.startTime));
 }

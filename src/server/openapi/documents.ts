@@ -45,7 +45,8 @@ export class Documents {
       const paths: Record<string, { serverRelativeURL: string }> = {};
       for (const apiVersion of this.discovery.served()) {
         const name = prefixOf(apiVersion).slice(1);
-        paths[name] = { serverRelativeURL: v3Location(name, await this.v3(name)) };
+        const document = await this.v3(name);
+        paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${document!.hash}` };
       }
       return ApiDocument.json({ paths });
     }) as Promise<ApiDocument>;
@@ -77,7 +78,9 @@ export class Documents {
 
   #swaggerPaths(): string[] {
     const versions = this.discovery.served().map(prefixOf);
-    const groups = versions.filter((path) => path.startsWith('/apis/')).map((path) => path.replace(/\/[^/]+$/, ''));
+    const groups = versions
+      .filter((path) => path.startsWith('/apis/'))
+      .map((path) => path.replace(/\/[^/]+$/, ''));
     return [...versions, ...new Set(groups), '/api', '/apis', '/version'];
   }
 
@@ -97,10 +100,7 @@ export class Documents {
   }
 
   /** Builds a document unless it is there; one that could not be built is tried again next time. */
-  #once(
-    key: string,
-    build: () => Promise<ApiDocument | undefined>,
-  ): Promise<ApiDocument | undefined> {
+  #once(key: string, build: () => Promise<ApiDocument | undefined>): Promise<ApiDocument | undefined> {
     this.#forgetIfGrown();
     let document = this.#documents.get(key);
     if (!document) {
@@ -123,7 +123,3 @@ export class Documents {
     this.#documents.clear();
   }
 }
-
-/** The address of a document that never changes: its content is part of it. */
-export const v3Location = (name: string, document: ApiDocument | undefined): string =>
-  `/openapi/v3/${name}?hash=${document?.hash ?? ''}`;

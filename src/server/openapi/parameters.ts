@@ -29,7 +29,11 @@ const all = [
   // Lists and watches
   query('allowWatchBookmarks', 'boolean', 'Lets a watch send BOOKMARK events, which only tell a version.'),
   query('continue', 'string', 'Token from the answer before, to get the next page of a list.'),
-  query('fieldSelector', 'string', 'Limits the answer to objects whose fields match, such as metadata.name=a.'),
+  query(
+    'fieldSelector',
+    'string',
+    'Limits the answer to objects whose fields match, such as metadata.name=a.',
+  ),
   query('labelSelector', 'string', 'Limits the answer to objects whose labels match.'),
   query('limit', 'integer', 'Most objects in one answer; the rest comes with the continue token.'),
   query('resourceVersion', 'string', 'Version that the answer is at or follows; empty means the newest.'),

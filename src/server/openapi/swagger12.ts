@@ -95,7 +95,11 @@ export function declaration(
     apiVersion,
     basePath,
     resourcePath,
-    apis: [...apis].map(([path, list]) => ({ path, description: `API at ${resourcePath}`, operations: list })),
+    apis: [...apis].map(([path, list]) => ({
+      path,
+      description: `API at ${resourcePath}`,
+      operations: list,
+    })),
     models: models.declared,
   };
 }

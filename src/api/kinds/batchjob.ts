@@ -1,0 +1,178 @@
+/** Job as batch/v1 has it: runs pods until enough of them have succeeded. This is the form in which jobs are stored. */
+import { invalid, notSupported, required } from '../fielderror.ts';
+import type { JobSpecV1, JobV1, PodTemplateSpec } from '../generated/types.ts';
+import { defineKind, statusSubresource } from '../kind.ts';
+import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
+import { modelOf } from '../model.ts';
+import { isLabel1123 } from '../names.ts';
+import { changedFields } from './change.ts';
+import { collect, type Findings, negative } from './findings.ts';
+import { jobCells, jobColumns } from './jobcolumns.ts';
+import { isIndexed, policyErrors } from './jobpolicy.ts';
+import { labelFromTemplate, ownSelectorErrors, selectOwnPods, templateLabelErrors } from './jobselector.ts';
+import { jobStatusErrors } from './jobstatus.ts';
+import { makerWarnings } from './podwarnings.ts';
+import { defaultPodTemplate, templateErrors } from './template.ts';
+
+const backoffLimitDefault = 6;
+/** A limit per index leaves it to the indexes when to give up. */
+const backoffLimitMax = 2 ** 31 - 1;
+/** From here on the status of an Indexed job may not be able to list all indexes that fail. */
+const completionsSoftMax = 100_000;
+const parallelismSoftMax = 10_000;
+
+export const batchJob = defineKind<JobV1>({
+  kind: 'Job',
+  resource: 'jobs',
+  singular: 'job',
+  categories: ['all'],
+  group: 'batch',
+  version: 'v1',
+  table: 'batch-v1',
+  namespaced: true,
+  subresources: [statusSubresource],
+  generationOf: 'spec',
+  defaultPropagation: 'Orphan',
+
+  defaults(job) {
+    const spec = (job.spec ??= {});
+    if (spec.parallelism === undefined) spec.completions ??= 1;
+    spec.parallelism ??= 1;
+    defaultJobSpec(spec);
+    spec.manualSelector ??= false;
+    defaultPodTemplate((spec.template ??= {}));
+    // Labels that are made from the uid come first, where there will be some.
+    if (spec.manualSelector) labelFromTemplate(job);
+  },
+
+  prepareForCreate(job) {
+    if (!job.spec?.manualSelector) selectOwnPods(job);
+    labelFromTemplate(job);
+  },
+
+  prepareForUpdate: labelFromTemplate,
+
+  validate: (job) => collect(jobErrors(job)),
+
+  validateUpdate: (job, old) => collect(changeErrors(job.spec ?? {}, old)),
+
+  validateStatusUpdate: (job, old) => collect(jobStatusErrors(job, old)),
+
+  warnings: (job, old) => [
+    ...makerWarnings(job, old, job.spec?.template, 'spec.template'),
+    ...sizeWarnings(job.spec ?? {}),
+  ],
+
+  selectableFields: { 'status.successful': (job) => String(job.status?.succeeded ?? 0) },
+  unknownField: (path) => `field label "${path}" not supported for Job`,
+
+  columns: jobColumns,
+  cells: jobCells,
+});
+
+/** Defaults of what only this version can say. */
+export function defaultJobSpec(spec: JobSpecV1): void {
+  spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? backoffLimitDefault : backoffLimitMax;
+  spec.completionMode ??= 'NonIndexed';
+  spec.suspend ??= false;
+  spec.podReplacementPolicy ??= spec.podFailurePolicy ? 'Failed' : 'TerminatingOrFailed';
+}
+
+function* jobErrors(job: JobV1): Findings {
+  const { metadata, spec = {} } = job;
+  if (!spec.manualSelector) yield* ownSelectorErrors(job);
+  for (const name of ['parallelism', 'completions', 'activeDeadlineSeconds'] as const)
+    yield* negative(`spec.${name}`, spec[name]);
+  yield* policyErrors(spec, 'spec');
+  yield* templateErrors(spec.template ?? {}, 'spec.template');
+  yield* restartPolicyErrors(spec);
+  if (!spec.selector) yield required('spec.selector');
+  yield* validateLabelSelectorObject(spec.selector as LabelSelectorObject | undefined, 'spec.selector');
+  yield* templateLabelErrors(job);
+  if (isIndexed(spec) && spec.completions !== undefined && spec.completions > 0)
+    yield* hostNameErrors(metadata.name ?? '', spec.completions - 1);
+}
+
+function* restartPolicyErrors({ template, podFailurePolicy }: JobSpecV1): Findings {
+  const path = 'spec.template.spec.restartPolicy';
+  const policy = template?.spec?.restartPolicy;
+  if (!policy || policy === 'Always') yield required(path, 'valid values: "OnFailure", "Never"');
+  else if (policy !== 'OnFailure' && policy !== 'Never')
+    yield notSupported(path, policy, ['OnFailure', 'Never']);
+  else if (podFailurePolicy && policy !== 'Never')
+    yield invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified');
+}
+
+/** Pods of an Indexed job are called after it and their index; better said now than when no pod can be made. */
+function* hostNameErrors(name: string, indexMax: number): Findings {
+  const host = `${name}-${indexMax}`;
+  if (isLabel1123(host).length)
+    yield invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${host}`);
+}
+
+/** What a job is to do is settled when it is made; how fast may change. */
+function* changeErrors(spec: JobSpecV1, old: JobV1): Findings {
+  const oldSpec = old.spec ?? {};
+  const model = modelOf('JobSpec', 'batch-v1');
+  const oldTemplate = isWaiting(old) ? rescheduled(spec.template, oldSpec.template) : oldSpec.template;
+  const changed = new Set(changedFields(model, spec, { ...oldSpec, template: oldTemplate }));
+  const immutable = (name: keyof JobSpecV1) =>
+    changed.has(name) ? [invalid(`spec.${name}`, spec[name] ?? null, 'field is immutable')] : [];
+  if (!isIndexed(spec)) yield* immutable('completions');
+  // An Indexed job may grow and shrink as a whole.
+  else if (
+    changed.has('completions') &&
+    spec.completions !== undefined &&
+    spec.completions !== spec.parallelism
+  )
+    yield invalid(
+      'spec.completions',
+      spec.completions,
+      'can only be modified in tandem with spec.parallelism',
+    );
+  for (const name of [
+    'selector',
+    'template',
+    'completionMode',
+    'podFailurePolicy',
+    'backoffLimitPerIndex',
+    'managedBy',
+    'successPolicy',
+  ] as const)
+    yield* immutable(name);
+}
+
+/** A suspended job that has never run may still be told where to run: queues for jobs do that. */
+const isWaiting = ({ spec, status }: JobV1): boolean => spec?.suspend === true && !status?.startTime;
+
+/** The old template with all that says where pods run, and their labels, as in the new one. */
+function rescheduled(
+  { metadata, spec = {} }: PodTemplateSpec = {},
+  old: PodTemplateSpec = {},
+): PodTemplateSpec {
+  const { nodeSelector, tolerations, schedulingGates, affinity } = spec;
+  const others = { ...old.spec?.affinity, nodeAffinity: affinity?.nodeAffinity };
+  const bare = !affinity && Object.values(others).every((part) => part === undefined);
+  return {
+    metadata: { ...old.metadata, labels: metadata?.labels, annotations: metadata?.annotations },
+    spec: {
+      ...old.spec,
+      nodeSelector,
+      tolerations,
+      schedulingGates,
+      affinity: bare ? undefined : others,
+    },
+  };
+}
+
+function sizeWarnings(spec: JobSpecV1): string[] {
+  const large =
+    isIndexed(spec) &&
+    (spec.completions ?? 0) > completionsSoftMax &&
+    (spec.parallelism ?? 0) > parallelismSoftMax;
+  return large
+    ? [
+        'spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail',
+      ]
+    : [];
+}
