@@ -223,7 +223,7 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     const slow = await watch(cluster.url, choices[1]!, 'version', log.base);
     slow.stream.pause();
     const [late] = await Promise.all([
-      openWatches(cluster.url, log, 40, randomFrom(seed)),
+      openWatches(cluster.url, log, 30, randomFrom(seed)),
       work(client, log, { seed, writers, enough: () => log.size >= changesWanted }),
     ]);
     await finish(client, log);

@@ -33,15 +33,16 @@ export class Descriptions {
   constructor(private readonly file: DescriptionFile) {}
 
   model(model: Model): string | undefined {
-    const about = this.#of(model)?.about;
+    const about = this.#of(model.file, model.name)?.about;
     if (about !== undefined || !isList(model)) return about;
     return this.file.list.about?.replaceAll('{kind}', model.name.replace(/List$/, ''));
   }
 
   field(model: Model, field: Field): string | undefined {
     const { name } = field;
-    for (let one = this.#of(model); one; one = this.#like(model, one))
-      if (one.fields && Object.hasOwn(one.fields, name)) return one.fields[name];
+    const own = this.#of(model.file, model.name);
+    const text = own?.fields?.[name] ?? this.#like(model, own)?.fields?.[name];
+    if (text !== undefined) return text;
     if (isList(model) && this.file.list.fields?.[name]) return this.file.list.fields[name];
     return isKind(model) ? this.file.kind[name] : undefined;
   }
@@ -51,12 +52,14 @@ export class Descriptions {
     return this.file.types[name];
   }
 
-  #of(model: Model): ModelDescription | undefined {
-    return this.file.models[model.file]?.[model.name];
+  #of(table: string, name: string): ModelDescription | undefined {
+    return this.file.models[table]?.[name];
   }
 
-  #like(model: Model, one: ModelDescription): ModelDescription | undefined {
-    return one.like === undefined ? undefined : this.file.models[model.file]?.[one.like];
+  #like(model: Model, own: ModelDescription | undefined): ModelDescription | undefined {
+    if (own?.like === undefined) return undefined;
+    const [table, name] = own.like.includes(':') ? own.like.split(':') : [model.file, own.like];
+    return this.#of(table!, name!);
   }
 }
 

@@ -100,11 +100,14 @@ export interface KindForm<T extends ApiObject> {
   readonly keepStatusOnCreate?: boolean;
   /** Takes from the stored object what an update may not change. The status is taken before. */
   prepareForUpdate?(object: T, old: T, context: WriteContext): void;
-  validate?(object: T): FieldError[];
+  /** Rules of every write. `old` is there on an update, for rules that let be what was there already. */
+  validate?(object: T, old?: T): FieldError[];
   validateUpdate?(object: T, old: T): FieldError[];
   /** The same for the /status path; the spec is taken from the stored object before. */
   prepareStatusUpdate?(object: T, old: T, context: WriteContext): void;
   validateStatusUpdate?(object: T, old: T): FieldError[];
+  /** The same for the /finalize path, which changes the spec alone. */
+  validateFinalize?(object: T, old: T): FieldError[];
   /** Texts for Warning headers of a create or update. */
   warnings?(object: T, old: T | undefined): string[];
   /**

@@ -1,11 +1,16 @@
 /** The list of kinds. Adding one: its file in `kinds/`, and a line here. */
 import type { Kind } from './kind.ts';
+import { autoscalingV1 } from './kinds/autoscalingv1.ts';
+import { autoscalingV2 } from './kinds/autoscalingv2.ts';
+import { batchJob } from './kinds/batchjob.ts';
 import { configMap } from './kinds/configmap.ts';
 import { endpoints } from './kinds/endpoints.ts';
 import { event } from './kinds/event.ts';
+import { eventsEvent } from './kinds/eventsevent.ts';
 import { horizontalPodAutoscaler } from './kinds/horizontalpodautoscaler.ts';
 import { ingress } from './kinds/ingress.ts';
 import { job } from './kinds/job.ts';
+import { lease } from './kinds/lease.ts';
 import { limitRange } from './kinds/limitrange.ts';
 import { namespace } from './kinds/namespace.ts';
 import { networkingIngress } from './kinds/networkingingress.ts';
@@ -36,8 +41,13 @@ export const builtinKinds: readonly Kind[] = [
   secret,
   service,
   serviceAccount,
-  // Clients prefer the group that comes first; extensions is the oldest home of its kinds.
+  // Clients prefer the group and the version that come first; extensions is the oldest home of its kinds.
+  eventsEvent,
+  autoscalingV2,
+  autoscalingV1,
+  batchJob,
   networkingIngress,
+  lease,
   horizontalPodAutoscaler,
   ingress,
   job,

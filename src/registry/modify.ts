@@ -192,7 +192,8 @@ function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: 
 function updateErrors(kind: Kind, part: Part, object: ApiObject, old: ApiObject): FieldError[] {
   const errors = validateMetaUpdate(kind, object.metadata, old.metadata);
   if (part === 'main')
-    errors.push(...(kind.validate?.(object) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
+    errors.push(...(kind.validate?.(object, old) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
   else if (part === 'status') errors.push(...(kind.validateStatusUpdate?.(object, old) ?? []));
+  else if (part === 'finalize') errors.push(...(kind.validateFinalize?.(object, old) ?? []));
   return errors;
 }

@@ -1,23 +1,25 @@
-/** HorizontalPodAutoscaler: sets the number of replicas from how busy they are. */
+/**
+ * HorizontalPodAutoscaler as extensions/v1beta1 had it: the same thing as in autoscaling/v2, where it is stored, with the
+ * CPU as the only metric it can name.
+ */
 import { type FieldError, invalid, required } from '../fielderror.ts';
-import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec } from '../generated/types.ts';
-import { defineKind, statusSubresource } from '../kind.ts';
+import type {
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerSpec,
+  HorizontalPodAutoscalerV2,
+} from '../generated/types.ts';
+import { defineKind } from '../kind.ts';
 import { isPathSegment } from '../names.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-
-const defaultTargetPercentage = 80;
-
-function replicaErrors({ minReplicas, maxReplicas = 0 }: HorizontalPodAutoscalerSpec): FieldError[] {
-  const errors: FieldError[] = [];
-  if (minReplicas !== undefined && minReplicas < 1)
-    errors.push(invalid('spec.minReplicas', minReplicas, 'must be greater than or equal to 1'));
-  if (maxReplicas === 0) errors.push(required('spec.maxReplicas', 'must be set and greater than 0'));
-  else if (maxReplicas < 0)
-    errors.push(invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to 1'));
-  if (minReplicas !== undefined && maxReplicas < minReplicas)
-    errors.push(invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to `minReplicas`'));
-  return errors;
-}
+import type { ApiObject } from '../object.ts';
+import {
+  autoscalerCells,
+  autoscalerColumns,
+  autoscalingV2,
+  replicaCountErrors,
+  replicaRangeErrors,
+} from './autoscalingv2.ts';
+import { cpuMetric, cpuTarget, olderStatus, storedStatus, withCpuTarget } from './cpumetric.ts';
+import { collect } from './findings.ts';
 
 /** Kind and name become parts of a path, when the autoscaler looks for what it scales. */
 function referenceErrors(reference: HorizontalPodAutoscalerSpec['scaleRef']): FieldError[] {
@@ -35,10 +37,50 @@ function targetErrors({ cpuUtilization }: HorizontalPodAutoscalerSpec): FieldErr
   return [invalid('spec.cpuUtilization.targetPercentage', target, 'must be greater than 0')];
 }
 
-function targetsText({ spec, status }: HorizontalPodAutoscaler): string {
-  if (!spec?.cpuUtilization) return '<none>';
-  const current = status?.currentCPUUtilizationPercentage;
-  return `cpu: ${current === undefined ? '<unknown>' : `${current}%`}/${spec.cpuUtilization.targetPercentage ?? 0}%`;
+function toStored(
+  { spec = {}, status, ...rest }: HorizontalPodAutoscaler,
+  old: ApiObject | undefined,
+): HorizontalPodAutoscalerV2 {
+  const before = old as HorizontalPodAutoscalerV2 | undefined;
+  const { scaleRef: { kind, name, apiVersion } = {}, minReplicas, maxReplicas, cpuUtilization } = spec;
+  return {
+    ...rest,
+    spec: {
+      ...before?.spec,
+      scaleTargetRef: { kind, name, apiVersion },
+      minReplicas,
+      maxReplicas,
+      metrics: withCpuTarget(before?.spec?.metrics, cpuUtilization && (cpuUtilization.targetPercentage ?? 0)),
+    },
+    status: storedStatus(status, before?.status),
+  };
+}
+
+function fromStored(object: ApiObject): HorizontalPodAutoscaler {
+  const { spec = {}, status, ...rest } = object as HorizontalPodAutoscalerV2;
+  const { scaleTargetRef, minReplicas, maxReplicas, metrics } = spec;
+  const target = cpuTarget(metrics);
+  return {
+    ...rest,
+    spec: {
+      scaleRef: { ...scaleTargetRef, subresource: 'scale' },
+      minReplicas,
+      maxReplicas,
+      cpuUtilization: target === undefined ? undefined : { targetPercentage: target },
+    },
+    status: olderStatus(status),
+  };
+}
+
+/** What this version can say, in the words of the stored one. */
+function shown({ spec = {}, status, ...rest }: HorizontalPodAutoscaler): HorizontalPodAutoscalerV2 {
+  const { scaleRef, minReplicas, maxReplicas, cpuUtilization } = spec;
+  const metrics = cpuUtilization ? [cpuMetric(cpuUtilization.targetPercentage ?? 0)] : [];
+  return {
+    ...rest,
+    spec: { scaleTargetRef: scaleRef, minReplicas, maxReplicas, metrics },
+    status: storedStatus(status),
+  };
 }
 
 export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>({
@@ -46,51 +88,28 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>({
   resource: 'horizontalpodautoscalers',
   singular: 'horizontalpodautoscaler',
   shortNames: ['hpa'],
-  categories: ['all'],
   group: 'extensions',
   version: 'v1beta1',
   table: 'extensions-v1beta1',
   namespaced: true,
-  subresources: [statusSubresource],
+  stored: { kind: autoscalingV2, toStored, fromStored },
+  subresources: autoscalingV2.subresources,
 
+  // The target is not filled in here: whether there is another metric to go by, only the stored object knows.
   defaults(autoscaler) {
     const spec = (autoscaler.spec ??= {});
     spec.minReplicas ??= 1;
-    spec.cpuUtilization ??= { targetPercentage: defaultTargetPercentage };
     // The only subresource that can be scaled; newer versions no longer let clients say it.
     spec.scaleRef = { ...spec.scaleRef, subresource: 'scale' };
   },
 
   validate: ({ spec = {} }) => [
-    ...replicaErrors(spec),
+    ...collect(replicaRangeErrors(spec)),
     ...referenceErrors(spec.scaleRef),
     ...targetErrors(spec),
   ],
-  validateStatusUpdate: ({ status }) =>
-    (['currentReplicas', 'desiredReplicas'] as const).flatMap((field) => {
-      const count = status?.[field] ?? 0;
-      return count < 0 ? [invalid(`status.${field}`, count, 'must be greater than or equal to 0')] : [];
-    }),
+  validateStatusUpdate: ({ status }) => collect(replicaCountErrors(status ?? {})),
 
-  columns: [
-    nameColumn,
-    { name: 'Reference', description: 'What is scaled.' },
-    { name: 'Targets', description: 'How busy the pods are, and how busy they should be.' },
-    { name: 'MinPods', description: 'Fewest replicas.' },
-    { name: 'MaxPods', description: 'Most replicas.' },
-    { name: 'Replicas', description: 'Replicas when the autoscaler last looked.' },
-    ageColumn,
-  ],
-  cells(autoscaler, nowMs) {
-    const { spec, status } = autoscaler;
-    return [
-      autoscaler.metadata.name,
-      `${spec?.scaleRef?.kind ?? ''}/${spec?.scaleRef?.name ?? ''}`,
-      targetsText(autoscaler),
-      spec?.minReplicas === undefined ? '<unset>' : String(spec.minReplicas),
-      spec?.maxReplicas ?? 0,
-      status?.currentReplicas ?? 0,
-      ageCell(autoscaler, nowMs),
-    ];
-  },
+  columns: autoscalerColumns,
+  cells: (autoscaler, nowMs) => autoscalerCells(shown(autoscaler), nowMs),
 });

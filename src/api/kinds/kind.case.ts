@@ -52,7 +52,7 @@ export function updated(kind: Kind, body: object, old: ApiObject): ApiObject {
 export function updateErrors(kind: Kind, body: object, oldBody: object): FieldError[] {
   const old = written(kind, oldBody);
   const object = updated(kind, body, old);
-  return [...(kind.validate?.(object) ?? []), ...(kind.validateUpdate?.(object, old) ?? [])];
+  return [...(kind.validate?.(object, old) ?? []), ...(kind.validateUpdate?.(object, old) ?? [])];
 }
 
 /** A write of the status of `old`. */

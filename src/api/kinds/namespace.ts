@@ -1,5 +1,5 @@
 /** Namespace: a scope for names. Deleting one deletes all that is in it. */
-import { invalid } from '../fielderror.ts';
+import { index, invalid } from '../fielderror.ts';
 import type { Namespace } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { isLabel1123, isQualifiedName, labelName } from '../names.ts';
@@ -16,10 +16,10 @@ function labelWithName({ metadata }: Namespace): void {
   metadata.labels[nameLabel] = metadata.name;
 }
 
-/** All on one path, without an index. */
-function* finalizerErrors(finalizers: readonly string[] | undefined): Findings {
-  const path = 'spec.finalizers';
-  for (const finalizer of finalizers ?? []) {
+/** Kubernetes names the position on the finalize path, and does not elsewhere. */
+function* finalizerErrors(finalizers: readonly string[] | undefined, indexed: boolean): Findings {
+  for (const [i, finalizer] of (finalizers ?? []).entries()) {
+    const path = indexed ? index('spec.finalizers', i) : 'spec.finalizers';
     yield* problemsOf(path, finalizer, isQualifiedName(finalizer));
     if (!finalizer.includes('/') && !standardFinalizers.has(finalizer))
       yield invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
@@ -57,7 +57,8 @@ export const namespace = defineKind<Namespace>({
     namespace.spec = { ...namespace.spec, finalizers: old.spec?.finalizers };
   },
 
-  validate: (namespace) => collect(finalizerErrors(namespace.spec?.finalizers)),
+  validate: (namespace) => collect(finalizerErrors(namespace.spec?.finalizers, false)),
+  validateFinalize: (namespace) => collect(finalizerErrors(namespace.spec?.finalizers, true)),
 
   validateStatusUpdate({ metadata, status }) {
     const phase = status?.phase ?? '';

@@ -72,7 +72,8 @@ export function definitionName({ file, name }: Model): string {
     if (authenticationModels.has(name)) return `io.k8s.api.authentication.v1.${name}`;
     if (name === 'Eviction') return `io.k8s.api.policy.v1.${name}`;
   }
-  return `io.k8s.api.${file.replace('-', '.')}.${name}`;
+  const [group, version] = file.split('-');
+  return `io.k8s.api.${group}.${version}.${name}`;
 }
 
 /** The kind a model stands for; undefined for models that are only parts of others. */

@@ -48,6 +48,9 @@ const values: Record<Dialect, Record<ValueName, Schema>> = {
   },
 };
 
+/** Values that a description names; more would bury what it says. */
+const namedMax = 12;
+
 /** The definitions of one document. What is referred to is defined, with everything it is made of. */
 export class Definitions {
   readonly #schemas = new Map<string, Schema>();
@@ -151,7 +154,7 @@ function withEnum(type: Schema, { enum: closed }: FieldDefinition): Schema {
 function withValues(description: string | undefined, definition: FieldDefinition): string | undefined {
   const { enum: closed, known } = definition;
   const named = (closed ?? known)?.filter((value) => value !== '');
-  if (!named?.length) return description;
+  if (!named?.length || named.length > namedMax) return description;
   const values = `${closed ? 'One of' : 'Known values'}: ${named.join(', ')}.`;
   return description ? `${description} ${values}` : values;
 }

@@ -38,7 +38,7 @@ const patchName = 'unversioned.Patch';
 /** `v1.Pod`, `v1beta1.Job`. kubectl finds the model of a manifest by its version and kind. */
 function modelName({ file, name }: Model): string {
   if (file === 'core-v1' && Object.hasOwn(oldNames, name)) return oldNames[name]!;
-  return `${file.slice(file.indexOf('-') + 1)}.${name}`;
+  return `${file.split('-')[1]}.${name}`;
 }
 
 /** What there is to read about, at `/swaggerapi`. */
@@ -152,6 +152,7 @@ function operationOf(operation: Operation, models: Models): object {
 
 /** The models of one declaration. What is named is declared, with everything it is made of. */
 class Models {
+  readonly #names = new Map<Model, string>();
   readonly #declared = new Map<string, Declared>();
 
   constructor(private readonly descriptions: Descriptions) {}
@@ -161,19 +162,22 @@ class Models {
   }
 
   name(model: Model): string {
-    const id = modelName(model);
-    if (!this.#declared.has(id)) {
-      const { required } = model.definition;
-      const description = this.descriptions.model(model);
-      const declared: Declared = {
-        id,
-        ...(description ? { description } : {}),
-        ...(required?.length ? { required } : {}),
-        properties: {},
-      };
-      this.#declared.set(id, declared);
-      for (const field of model.order) declared.properties[field.name] = this.#property(model, field);
-    }
+    const known = this.#names.get(model);
+    if (known !== undefined) return known;
+    // Two groups may have models of the same name; the second is told apart by its table.
+    const wished = modelName(model);
+    const id = this.#declared.has(wished) ? `${wished}.${model.file}` : wished;
+    this.#names.set(model, id);
+    const { required } = model.definition;
+    const description = this.descriptions.model(model);
+    const declared: Declared = {
+      id,
+      ...(description ? { description } : {}),
+      ...(required?.length ? { required } : {}),
+      properties: {},
+    };
+    this.#declared.set(id, declared);
+    for (const field of model.order) declared.properties[field.name] = this.#property(model, field);
     return id;
   }
 

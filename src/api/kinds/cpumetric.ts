@@ -1,0 +1,92 @@
+/**
+ * The CPU metric of an autoscaler: all that its older versions can say of metrics, and how they say it in autoscaling/v2,
+ * where it is one of many. The others are taken from what is stored, and stay where they are in the list.
+ */
+import type {
+  HorizontalPodAutoscalerStatusV1,
+  HorizontalPodAutoscalerStatusV2,
+  MetricSpec,
+  MetricStatus,
+} from '../generated/types.ts';
+
+const targetPercentageDefault = 80;
+
+export const cpuMetric = (averageUtilization: number): MetricSpec => ({
+  type: 'Resource',
+  resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } },
+});
+
+/** What an autoscaler goes by when it is not told. */
+export const defaultMetric = (): MetricSpec => cpuMetric(targetPercentageDefault);
+
+const isCpu = ({ type, resource }: MetricSpec | MetricStatus): boolean =>
+  type === 'Resource' && resource?.name === 'cpu';
+
+const isTarget = (metric: MetricSpec): boolean =>
+  isCpu(metric) && metric.resource?.target?.averageUtilization !== undefined;
+
+const isMeasured = (metric: MetricStatus): boolean =>
+  isCpu(metric) && metric.resource?.current?.averageUtilization !== undefined;
+
+export const cpuTarget = (metrics: readonly MetricSpec[] = []): number | undefined =>
+  metrics.find(isTarget)?.resource?.target?.averageUtilization;
+
+export const cpuCurrent = (metrics: readonly MetricStatus[] = []): number | undefined =>
+  metrics.find(isMeasured)?.resource?.current?.averageUtilization;
+
+/** The stored metrics with another CPU target, or none. No metrics at all stand for the default. */
+export function withCpuTarget(
+  metrics: readonly MetricSpec[] = [],
+  percentage: number | undefined,
+): MetricSpec[] {
+  const said = percentage === undefined ? undefined : cpuMetric(percentage);
+  const all = replaced(metrics, isTarget, said);
+  return all.length ? all : [defaultMetric()];
+}
+
+/** The same for what was measured. Only the percentage is known of a new measurement. */
+export function withCpuCurrent(
+  metrics: readonly MetricStatus[] = [],
+  percentage: number | undefined,
+): MetricStatus[] {
+  if (percentage === cpuCurrent(metrics)) return [...metrics];
+  const said: MetricStatus | undefined =
+    percentage === undefined
+      ? undefined
+      : { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: percentage } } };
+  return replaced(metrics, isMeasured, said);
+}
+
+/** A list with its first item of a kind replaced, removed, or added at the end. */
+function replaced<T>(items: readonly T[], fits: (item: T) => boolean, by: T | undefined): T[] {
+  const at = items.findIndex(fits);
+  if (at < 0) return by === undefined ? [...items] : [...items, by];
+  return by === undefined ? items.toSpliced(at, 1) : items.with(at, by);
+}
+
+/** The status as older versions have it: they know neither conditions nor other metrics. */
+export function olderStatus(status: HorizontalPodAutoscalerStatusV2 = {}): HorizontalPodAutoscalerStatusV1 {
+  const { observedGeneration, lastScaleTime, currentReplicas, desiredReplicas, currentMetrics } = status;
+  return {
+    observedGeneration,
+    lastScaleTime,
+    currentReplicas,
+    desiredReplicas,
+    currentCPUUtilizationPercentage: cpuCurrent(currentMetrics),
+  };
+}
+
+export function storedStatus(
+  { currentCPUUtilizationPercentage, ...status }: HorizontalPodAutoscalerStatusV1 = {},
+  old: HorizontalPodAutoscalerStatusV2 = {},
+): HorizontalPodAutoscalerStatusV2 {
+  const { observedGeneration, lastScaleTime, currentReplicas, desiredReplicas } = status;
+  return {
+    ...old,
+    observedGeneration,
+    lastScaleTime,
+    currentReplicas,
+    desiredReplicas,
+    currentMetrics: withCpuCurrent(old.currentMetrics, currentCPUUtilizationPercentage),
+  };
+}

@@ -1,0 +1,33 @@
+/** Lease: says who holds something at the moment. Leaders are elected with it, and nodes tell that they are alive. */
+import { invalid } from '../fielderror.ts';
+import type { Lease, LeaseSpec } from '../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { collect, type Findings, negative } from './findings.ts';
+
+function* specErrors({ leaseDurationSeconds, leaseTransitions }: LeaseSpec): Findings {
+  if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0)
+    yield invalid('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0');
+  yield* negative('spec.leaseTransitions', leaseTransitions);
+}
+
+export const lease = defineKind<Lease>({
+  kind: 'Lease',
+  resource: 'leases',
+  singular: 'lease',
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  table: 'coordination-v1',
+  namespaced: true,
+  createOnUpdate: true,
+
+  validate: ({ spec = {} }) => collect(specErrors(spec)),
+  // Two that overwrote each other's lease without looking would both hold it.
+  validateUpdate: ({ metadata }) =>
+    Number(metadata.resourceVersion)
+      ? []
+      : [invalid('metadata.resourceVersion', 0, 'must be specified for an update')],
+
+  columns: [nameColumn, { name: 'Holder', description: 'Who holds the lease.' }, ageColumn],
+  cells: (lease, nowMs) => [lease.metadata.name, lease.spec?.holderIdentity ?? '', ageCell(lease, nowMs)],
+});

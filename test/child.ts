@@ -1,0 +1,107 @@
+/** The built command as a process of its own. No test leaves one behind. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+
+const command = join(import.meta.dirname, '..', 'dist', 'cli.js');
+/** How long a process may take to become ready or to end. */
+const patienceMs = 20_000;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export class Child {
+  stdout = '';
+  stderr = '';
+  readonly exited: Promise<Exit>;
+  readonly #process: ChildProcess;
+  #woken: (() => void)[] = [];
+  #exit: Exit | undefined;
+
+  constructor(args: readonly string[], cwd?: string) {
+    this.#process = spawn(process.execPath, [command, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+      this.#wake();
+    });
+    this.#process.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.exited = new Promise((resolve) => {
+      // `close`, not `exit`: by then all that it wrote has arrived.
+      this.#process.on('close', (code, signal) => {
+        this.#exit = { code, signal };
+        this.#wake();
+        resolve(this.#exit);
+      });
+    });
+    children.add(this);
+  }
+
+  get pid(): number {
+    return this.#process.pid!;
+  }
+
+  /** The URL of the ready line. */
+  async ready(): Promise<string> {
+    await this.#until(() => /ready at .*\n/.test(this.stdout));
+    return /ready at (\S+)\n/.exec(this.stdout)![1]!;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await this.exited;
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    const deadline = Date.now() + patienceMs;
+    while (!condition()) {
+      const left = deadline - Date.now();
+      if (this.#exit || left <= 0)
+        throw new Error(
+          `it did not become ready: ${JSON.stringify(this.#exit)} ${this.stdout}${this.stderr}`,
+        );
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#woken.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
+  #wake(): void {
+    for (const wake of this.#woken.splice(0)) wake();
+  }
+}
+
+const children = new Set<Child>();
+
+/** For a file that starts processes: none of them outlives it. Gives a function that makes temporary folders. */
+export function useChildren(): { folder(): Promise<string> } {
+  const folders: string[] = [];
+  beforeAll(() => {
+    if (!existsSync(command)) throw new Error(`${command} is missing; run: node scripts/build.mjs`);
+  });
+  afterAll(async () => {
+    for (const child of children) await child.kill();
+    for (const folder of folders) await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    folder: async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'wherry-test-'));
+      folders.push(folder);
+      return folder;
+    },
+  };
+}

@@ -1,0 +1,337 @@
+/** Proves that the command does what its help says, fails with one clear sentence, and ends cleanly when told to. */
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { help } from '../src/cli/options.ts';
+import { Child, type Exit, useChildren } from './child.ts';
+import { Client } from './http.ts';
+import { Stream } from './stream.ts';
+import { readToEnd, Target } from './target.ts';
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const children = useChildren();
+
+const inMemory = ['--port', '0', '--in-memory'];
+
+interface Run extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A run that ends by itself. */
+async function run(...args: string[]): Promise<Run> {
+  const child = new Child(args, await children.folder());
+  const exit = await child.exited;
+  return { ...exit, stdout: child.stdout, stderr: child.stderr };
+}
+
+/** Refused with one sentence on standard error, and nothing else. */
+function expectSentence({ code, stdout, stderr }: Run, says: RegExp): void {
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^wherry: [^\n]+\n$/);
+  expect(stderr).toMatch(says);
+}
+
+async function serving(...args: string[]): Promise<{ child: Child; url: string; client: Client }> {
+  const child = new Child(args, await children.folder());
+  const url = await child.ready();
+  return { child, url, client: new Client(url) };
+}
+
+async function stop(child: Child, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  child.signal(signal);
+  expect(await child.exited, child.stderr).toEqual({ code: 0, signal: null });
+  expect(child.stderr).toBe('');
+}
+
+describe('information', () => {
+  it('is printed, and that is all', async () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
+    const [asked, bare, withCommand, versioned] = await Promise.all([
+      run('--help'),
+      run(),
+      run('up', '--help'),
+      run('--version'),
+    ]);
+    for (const printed of [asked, bare, withCommand])
+      expect(printed).toEqual({ code: 0, signal: null, stdout: help, stderr: '' });
+    expect(versioned).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('names exactly the options that have a test here', () => {
+    const options = [...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, option]) => option);
+    expect(options.sort()).toEqual([
+      '--create-status',
+      '--data-dir',
+      '--help',
+      '--history',
+      '--host',
+      '--in-memory',
+      '--log-level',
+      '--port',
+      '--version',
+      '--watch-start',
+    ]);
+  });
+});
+
+describe.each([
+  [['up', '--prot', '1'], /--prot/],
+  [['up', '-x'], /-x/],
+  [['down'], /there is no command "down"; the commands are up and serve/],
+  [['__proto__'], /there is no command "__proto__"/],
+  [['up', 'now'], /up takes options only, not "now"/],
+  [['up', '--port'], /--port/],
+  [['up', '--port', '--host', 'localhost'], /--port/],
+  [['up', '--port', 'http'], /--port must be a number from 0 to 65535, not "http"/],
+  [['up', '--port', '65536'], /--port/],
+  [['up', '--port', '-1'], /--port/],
+  [['up', '--port', ''], /--port/],
+  [['up', '--in-memory=yes'], /--in-memory/],
+  [['up', '--in-memory', '--data-dir', 'x'], /--in-memory and --data-dir exclude each other/],
+  [['up', '--history', '10m'], /--history must be an age and a count such as 10m,50000, not "10m"/],
+  [['up', '--history', '1d,5'], /--history/],
+  [['up', '--watch-start', 'now'], /--watch-start must be one of history, state, not "now"/],
+  [['up', '--create-status', '204'], /--create-status must be one of 200, 201, not "204"/],
+  [['up', '--log-level', 'loud'], /--log-level must be one of silent, error, warn, info, debug, not "loud"/],
+  [['up', ...inMemory, '--host', '0.0.0.0'], /0\.0\.0\.0 is not an address of this machine alone/],
+  [['up', ...inMemory, '--host', 'example.com'], /example\.com is not an address of this machine alone/],
+  [['up', ...inMemory, '--host', '127.0.0.1; rm -rf /'], /is not an address of this machine alone/],
+] as const)('the command line %j', (args, says) => {
+  it('is refused in one sentence', async () => {
+    expectSentence(await run(...args), says);
+  });
+});
+
+describe('a server', () => {
+  it.each(['up', 'serve'])('of `wherry %s` says where it is, in one line, and is there', async (command) => {
+    const { child, url, client } = await serving(command, ...inMemory);
+    expect((await client.get('/healthz')).text).toBe('ok');
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+    expect(child.stdout.match(/ready/g)).toHaveLength(1);
+    expect(child.stdout.split('\n')[0]).toBe(`Wherry is ready at ${url}`);
+    await stop(child);
+  });
+
+  it('listens where it is told', async () => {
+    const { child, url } = await serving('serve', ...inMemory, '--host', 'localhost');
+    expect((await new Client(url).get('/healthz')).text).toBe('ok');
+    const { port } = new URL(url);
+    await stop(child);
+    const again = await serving('serve', '--in-memory', '--port', port, '--host', '127.0.0.1');
+    expect(again.url).toBe(`http://127.0.0.1:${port}`);
+    await stop(again.child);
+  });
+
+  it('keeps objects in its folder over restarts, ended or killed', async () => {
+    const folder = join(await children.folder(), 'deep', 'down');
+    const args = ['serve', '--port', '0', '--data-dir', folder];
+    const first = await serving(...args);
+    const created = await first.client.post(configMaps, { metadata: { name: 'kept' }, data: { a: 'b' } });
+    await stop(first.child);
+    const second = await serving(...args);
+    expect((await second.client.get(`${configMaps}/kept`)).text).toBe(created.text);
+    const changed = await second.client.patch(`${configMaps}/kept`, { data: { a: 'c' } });
+    expect(Number(changed.body.metadata.resourceVersion)).toBeGreaterThan(
+      Number(created.body.metadata.resourceVersion),
+    );
+    await second.child.kill();
+    const third = await serving(...args);
+    expect((await third.client.get(`${configMaps}/kept`)).text).toBe(changed.text);
+    await stop(third.child);
+  });
+
+  it('keeps them in .wherry when not told where, and nowhere when told so', async () => {
+    const cwd = await children.folder();
+    const onDisk = new Child(['serve', '--port', '0'], cwd);
+    await onDisk.ready();
+    await stop(onDisk);
+    expect(await readdir(cwd)).toEqual(['.wherry']);
+    const elsewhere = await children.folder();
+    const nowhere = new Child(['serve', ...inMemory], elsewhere);
+    await nowhere.ready();
+    await stop(nowhere);
+    expect(await readdir(elsewhere)).toEqual([]);
+  });
+
+  it('answers a create with the code it is told', async () => {
+    for (const [args, code] of [
+      [[], 200],
+      [['--create-status', '200'], 200],
+      [['--create-status=201'], 201],
+    ] as const) {
+      const { child, client } = await serving('serve', ...inMemory, ...args);
+      expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(code);
+      await stop(child);
+    }
+  });
+
+  it('begins a watch where it is told', async () => {
+    for (const [args, events] of [
+      [[], ['ADDED', 'MODIFIED']],
+      [['--watch-start', 'state'], ['ADDED']],
+    ] as const) {
+      const { child, url, client } = await serving('serve', ...inMemory, ...args);
+      await client.post(configMaps, { metadata: { name: 'a' } });
+      await client.patch(`${configMaps}/a`, { data: { a: 'b' } });
+      const stream = await Stream.open(`${url}${configMaps}?watch=1`);
+      await client.post(configMaps, { metadata: { name: 'end' } });
+      await stream.until((told) => told.some(({ object }) => object.metadata.name === 'end'));
+      expect(stream.events.slice(0, -1).map(({ type }) => type)).toEqual(events);
+      await stop(child);
+    }
+  });
+
+  it('forgets history beyond what it is told to keep', async () => {
+    for (const bounds of ['1h,5', '1s,1000']) {
+      const { child, url, client } = await serving(
+        'serve',
+        ...inMemory,
+        '--history',
+        bounds,
+        '--log-level',
+        'debug',
+      );
+      const created = await client.post(configMaps, { metadata: { name: 'a' } });
+      const version = Number(created.body.metadata.resourceVersion) - 1;
+      for (let i = 0; i < 10; i++) await client.patch(`${configMaps}/a`, { data: { i: String(i) } });
+      // Forgetting happens in the background, about every second.
+      let status = 200;
+      while (status !== 410)
+        ({ status } = await client.get(
+          `${configMaps}?resourceVersion=${version}&resourceVersionMatch=Exact`,
+        ));
+      const stream = await Stream.open(`${url}${configMaps}?watch=1&resourceVersion=${version}`);
+      expect(await stream.ended).toBe(true);
+      expect(stream.events).toMatchObject([{ type: 'ERROR', object: { code: 410, reason: 'Expired' } }]);
+      await stop(child);
+    }
+  });
+
+  it('of `wherry up` runs all of the cluster: a namespace goes when it is deleted', async () => {
+    const { child, url, client } = await serving('up', ...inMemory);
+    await client.post('/api/v1/namespaces', { metadata: { name: 'short' } });
+    await client.post('/api/v1/namespaces/short/configmaps', { metadata: { name: 'a' } });
+    const stream = await Stream.open(`${url}/api/v1/watch/namespaces/short`);
+    await client.delete('/api/v1/namespaces/short');
+    await stream.until((events) => events.at(-1)?.type === 'DELETED');
+    expect((await client.get('/api/v1/namespaces/short/configmaps')).body.items).toEqual([]);
+    await stop(child);
+  });
+});
+
+describe('a start that cannot be', () => {
+  it('says that the port is taken', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const taken = await run('up', '--port', String(port), '--in-memory');
+    expectSentence(taken, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken`));
+    server.close();
+  });
+
+  it('says so, and leaves the folder to others', async () => {
+    const folder = await children.folder();
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    expectSentence(await run('up', '--port', String(port), '--data-dir', folder), /taken/);
+    server.close();
+    const { child } = await serving('serve', '--port', '0', '--data-dir', folder);
+    await stop(child);
+  });
+
+  it('says that the data folder is a file, or below one', async () => {
+    const folder = await children.folder();
+    const file = join(folder, 'file');
+    await writeFile(file, 'not a folder');
+    for (const path of [file, join(file, 'below')])
+      expectSentence(await run('serve', '--port', '0', '--data-dir', path), /file/);
+    expect(readFileSync(file, 'utf8')).toBe('not a folder');
+  });
+
+  it('says that the data folder cannot be made or written', async () => {
+    const folder = await children.folder();
+    await mkdir(join(folder, 'closed'), { mode: 0o555 });
+    // Root may write everywhere, but not make folders in /proc.
+    const path = process.getuid?.() === 0 ? '/proc/wherry/data' : join(folder, 'closed', 'data');
+    if (process.getuid?.() === 0 && !existsSync('/proc')) return;
+    expectSentence(await run('serve', '--port', '0', '--data-dir', path), /data folder/);
+  });
+
+  it('says that the data file was not written by Wherry, and leaves it as it is', async () => {
+    const folder = await children.folder();
+    await writeFile(join(folder, 'data.mdb'), 'something else entirely'.repeat(1000));
+    expectSentence(await run('serve', '--port', '0', '--data-dir', folder), /data\.mdb|data file/);
+    expect(readFileSync(join(folder, 'data.mdb'), 'utf8')).toMatch(/^something else entirely/);
+  });
+
+  it('says who uses the data folder, and does not disturb them', async () => {
+    const folder = await children.folder();
+    const { child, client } = await serving('serve', '--port', '0', '--data-dir', folder);
+    expectSentence(
+      await run('serve', '--port', '0', '--data-dir', folder),
+      new RegExp(`the data folder .* is in use by process ${child.pid}`),
+    );
+    expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(200);
+    await stop(child);
+  });
+});
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  it('ends watches properly, and the process with code 0', async () => {
+    const { child, url, client } = await serving('serve', ...inMemory);
+    const streams = await Promise.all(
+      Array.from({ length: 5 }, () => Stream.open(`${url}${configMaps}?watch=1&resourceVersion=0`)),
+    );
+    await client.post(configMaps, { metadata: { name: 'a' } });
+    for (const stream of streams) await stream.until((events) => events.length > 0);
+    await stop(child, signal);
+    for (const stream of streams) expect(await stream.ended).toBe(true);
+    await expect(client.get('/healthz')).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  it('lets a write that has begun be answered, and keeps it', async () => {
+    const folder = await children.folder();
+    const { child, url } = await serving('serve', '--port', '0', '--data-dir', folder);
+    const body = '{"metadata":{"name":"late"}}';
+    const target = new Target();
+    target.cluster = { url } as Target['cluster'];
+    const socket = target.dial();
+    const head = `POST ${configMaps} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`;
+    socket.write(head);
+    // The server asks for the body: the request is under way.
+    await new Promise((resolve) => socket.once('data', resolve));
+    const stream = await Stream.open(`${url}${configMaps}?watch=1&resourceVersion=0`);
+    child.signal(signal);
+    // It has heard the signal when it has ended the watch.
+    expect(await stream.ended).toBe(true);
+    socket.write(body);
+    const answer = (await readToEnd(socket)).toString('latin1');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*"name":"late"/);
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    const again = await serving('serve', '--port', '0', '--data-dir', folder);
+    expect((await again.client.get(`${configMaps}/late`)).status).toBe(200);
+    await stop(again.child);
+  });
+
+  it('given twice ends the process at once', async () => {
+    const { child, url } = await serving('serve', ...inMemory);
+    const target = new Target();
+    target.cluster = { url } as Target['cluster'];
+    // A request that does not end holds the first one up.
+    const socket = target.dial().on('error', () => undefined);
+    socket.write(
+      `POST ${configMaps} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n`,
+    );
+    await new Promise((resolve) => socket.once('data', resolve));
+    const stream = await Stream.open(`${url}${configMaps}?watch=1&resourceVersion=0`);
+    child.signal(signal);
+    await stream.ended;
+    child.signal(signal);
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    socket.destroy();
+  });
+});
