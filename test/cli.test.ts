@@ -1,5 +1,5 @@
 /** Proves that the command does what its help says, fails with one clear sentence, and ends cleanly when told to. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -71,6 +71,8 @@ describe('information', () => {
       '--in-memory',
       '--log-level',
       '--port',
+      '--service-cluster-ip-range',
+      '--service-node-port-range',
       '--version',
       '--watch-start',
     ]);
@@ -96,6 +98,10 @@ describe.each([
   [['up', '--watch-start', 'now'], /--watch-start must be one of history, state, not "now"/],
   [['up', '--create-status', '204'], /--create-status must be one of 200, 201, not "204"/],
   [['up', '--log-level', 'loud'], /--log-level must be one of silent, error, warn, info, debug, not "loud"/],
+  [['up', ...inMemory, '--service-cluster-ip-range', 'here'], /here/],
+  [['up', ...inMemory, '--service-cluster-ip-range', '10.0.0.0/33'], /10\.0\.0\.0\/33/],
+  [['up', ...inMemory, '--service-node-port-range', '9-1'], /9-1/],
+  [['up', ...inMemory, '--service-node-port-range', '1-70000'], /1-70000/],
   [['up', ...inMemory, '--host', '0.0.0.0'], /0\.0\.0\.0 is not an address of this machine alone/],
   [['up', ...inMemory, '--host', 'example.com'], /example\.com is not an address of this machine alone/],
   [['up', ...inMemory, '--host', '127.0.0.1; rm -rf /'], /is not an address of this machine alone/],
@@ -210,6 +216,16 @@ describe('a server', () => {
     }
   });
 
+  it('gives services addresses and ports from the ranges it is told', async () => {
+    const ranges = ['--service-cluster-ip-range', '10.9.8.0/28', '--service-node-port-range', '31000-31001'];
+    const { child, client } = await serving('serve', ...inMemory, ...ranges);
+    const service = { metadata: { name: 'a' }, spec: { type: 'NodePort', ports: [{ port: 80 }] } };
+    const { spec } = (await client.post('/api/v1/namespaces/default/services', service)).body;
+    expect(spec.clusterIP).toMatch(/^10\.9\.8\.(\d|1[0-5])$/);
+    expect([31_000, 31_001]).toContain(spec.ports[0].nodePort);
+    await stop(child);
+  });
+
   it('of `wherry up` runs all of the cluster: a namespace goes when it is deleted', async () => {
     const { child, url, client } = await serving('up', ...inMemory);
     await client.post('/api/v1/namespaces', { metadata: { name: 'short' } });
@@ -255,10 +271,11 @@ describe('a start that cannot be', () => {
   it('says that the data folder cannot be made or written', async () => {
     const folder = await children.folder();
     await mkdir(join(folder, 'closed'), { mode: 0o555 });
-    // Root may write everywhere, but not make folders in /proc.
-    const path = process.getuid?.() === 0 ? '/proc/wherry/data' : join(folder, 'closed', 'data');
-    if (process.getuid?.() === 0 && !existsSync('/proc')) return;
-    expectSentence(await run('serve', '--port', '0', '--data-dir', path), /data folder/);
+    const paths = [join(folder, 'x'.repeat(300)), '/sys/wherry'];
+    // Root may write everywhere.
+    if (process.getuid?.() !== 0) paths.push(join(folder, 'closed'), join(folder, 'closed', 'data'));
+    for (const path of paths)
+      expectSentence(await run('serve', '--port', '0', '--data-dir', path), /the data folder .* cannot be/);
   });
 
   it('says that the data file was not written by Wherry, and leaves it as it is', async () => {

@@ -105,7 +105,7 @@ export class VersionedStore implements Store {
     return { items, revision, more: next };
   }
 
-  async write(write: Write): Promise<WriteResult> {
+  write(write: Write): Promise<WriteResult> {
     return this.#queue.write(write);
   }
 

@@ -11,7 +11,6 @@ test('defaults', () => {
       ...spec,
       scaleRef: { ...spec.scaleRef, subresource: 'scale' },
       minReplicas: 1,
-      cpuUtilization: { targetPercentage: 80 },
     },
     status: { currentReplicas: 0, desiredReplicas: 0 },
   });
@@ -82,7 +81,8 @@ test.each(['currentReplicas', 'desiredReplicas'])('status: %s', (field) => {
 });
 
 test('cells', () => {
-  expect(cells(autoscaler, { spec })).toEqual({
+  const cpuUtilization = { targetPercentage: 80 };
+  expect(cells(autoscaler, { spec: { ...spec, cpuUtilization } })).toEqual({
     Name: 'a',
     Reference: 'ReplicationController/rc',
     Targets: 'cpu: <unknown>/80%',
@@ -92,7 +92,10 @@ test('cells', () => {
     Age: createdAge,
   });
   const status = { currentReplicas: 2, currentCPUUtilizationPercentage: 30 };
-  expect(cells(autoscaler, { spec, status })).toMatchObject({ Targets: 'cpu: 30%/80%', Replicas: 2 });
+  expect(cells(autoscaler, { spec: { ...spec, cpuUtilization }, status })).toMatchObject({
+    Targets: 'cpu: 30%/80%',
+    Replicas: 2,
+  });
   const bare = { metadata: { name: 'a' }, spec: {} };
   expect(autoscaler.cells!(bare, 0)).toMatchObject({ 2: '<none>', 3: '<unset>', 4: 0 });
 });

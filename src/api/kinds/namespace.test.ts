@@ -94,15 +94,13 @@ test('cells', () => {
   });
 });
 
-describe('finalize', () => {
-  test('names the position of a bad finalizer', () => {
-    const object = { metadata: { name: 'x' }, spec: { finalizers: ['kubernetes', 'bad'] } };
-    expect(namespace.validateFinalize?.(object, object)).toEqual([
-      {
-        field: 'spec.finalizers[1]',
-        reason: 'FieldValueInvalid',
-        message: 'Invalid value: "bad": name is neither a standard finalizer name nor is it fully qualified',
-      },
-    ]);
-  });
+test('finalize names the position of a bad finalizer', () => {
+  const object = { metadata: { name: 'x' }, spec: { finalizers: ['kubernetes', 'bad'] } };
+  expect(namespace.validateFinalize?.(object, object)).toEqual([
+    {
+      field: 'spec.finalizers[1]',
+      reason: 'FieldValueInvalid',
+      message: 'Invalid value: "bad": name is neither a standard finalizer name nor is it fully qualified',
+    },
+  ]);
 });

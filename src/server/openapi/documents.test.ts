@@ -5,7 +5,7 @@ import { KindTable } from '../../api/kinds.ts';
 import { type Field, type Model, modelOf } from '../../api/model.ts';
 import { Discovery } from '../discovery.ts';
 import { Documents } from './documents.ts';
-import { definitionName } from './names.ts';
+import { definitionName, prefixOf } from './names.ts';
 
 type Json = any;
 
@@ -15,7 +15,7 @@ const documents = new Documents(discovery, kinds);
 const parse = (document: { bytes: Buffer } | undefined): Json => JSON.parse(document!.bytes.toString());
 
 const v2 = parse(await documents.v2());
-const v3Names = ['api/v1', 'apis/extensions/v1beta1'];
+const v3Names = discovery.served().map((version) => prefixOf(version).slice(1));
 const v3 = new Map<string, Json>();
 for (const name of v3Names) v3.set(name, parse(await documents.v3(name)));
 
@@ -71,7 +71,7 @@ describe('every document', () => {
   it.each(all)('%s has a name of its own for every operation', (_, { paths }) => {
     const ids = operationsOf(paths).map(([, , operation]) => operation.operationId);
     expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
-    expect(ids.length).toBeGreaterThan(30);
+    expect(ids.length).toBeGreaterThan(10);
   });
 
   it.each(all)('%s declares the parameters of its paths', (_, { paths, parameters }) => {
@@ -89,7 +89,7 @@ describe('every document', () => {
   it.each(all)('%s defines every field of every model', (_, { schemas }) => {
     const missing: string[] = [];
     const here = [...kinds].filter(({ model }) => schemas[definitionName(model)]);
-    expect(here.length).toBeGreaterThan(2);
+    expect(here.length).toBeGreaterThan(0);
     for (const { model } of here)
       for (const [name, reached] of reach(model))
         for (const field of reached.fields.keys())
@@ -110,15 +110,15 @@ describe('every document', () => {
         const names = operation.parameters.map((parameter: Json) => parameter.name);
         expect(names, path).toEqual(expect.arrayContaining(['dryRun', 'fieldValidation', 'fieldManager']));
       }
-      expect(patches.length).toBeGreaterThan(3);
+      expect(patches.length).toBeGreaterThan(0);
     },
   );
 });
 
 describe('all documents together', () => {
   it('hold every kind, findable by group, version and kind', () => {
-    for (const { group, version, kind, model } of kinds) {
-      const name = group ? `apis/${group}/${version}` : `api/${version}`;
+    for (const { apiVersion, group, version, kind, model } of kinds) {
+      const name = prefixOf(apiVersion).slice(1);
       for (const schemas of [v2.definitions, v3.get(name).components.schemas])
         for (const suffix of ['', 'List']) {
           const found = Object.entries<Json>(schemas).filter(([, schema]) =>
@@ -132,9 +132,9 @@ describe('all documents together', () => {
   });
 
   it('lead from the path of every resource to its kind, as kubectl explain goes', () => {
-    for (const { group, version, kind, resource } of kinds) {
-      const prefix = group ? `apis/${group}/${version}` : `api/${version}`;
-      const operation = v3.get(prefix).paths[`/${prefix}/${resource}`].get;
+    for (const { apiVersion, group, version, kind, resource } of kinds) {
+      const prefix = prefixOf(apiVersion);
+      const operation = v3.get(prefix.slice(1)).paths[`${prefix}/${resource}`].get;
       expect(operation['x-kubernetes-group-version-kind']).toEqual({ group, kind, version });
     }
   });
@@ -150,7 +150,7 @@ describe('all documents together', () => {
     for (const apiVersion of discovery.served())
       for (const { name, namespaced, verbs } of discovery.resourceList(apiVersion)!.resources) {
         const [resource, part] = name.split('/');
-        const prefix = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+        const prefix = prefixOf(apiVersion);
         const collection = `${prefix}${namespaced ? '/namespaces/{namespace}' : ''}/${resource}`;
         const item = v2.paths[`${collection}/{name}${part ? `/${part}` : ''}`] ?? {};
         for (const [verb, method] of Object.entries(methodOf)) {
@@ -241,6 +241,7 @@ describe('documents', () => {
 
   it('of version 3 are listed with a hash of their content', async () => {
     const { paths } = parse(await documents.v3Index());
+    expect(v3Names).toEqual(expect.arrayContaining(['api/v1', 'apis/extensions/v1beta1']));
     expect(Object.keys(paths)).toEqual(v3Names);
     for (const name of v3Names) {
       const { hash } = (await documents.v3(name))!;
@@ -250,8 +251,8 @@ describe('documents', () => {
   });
 
   it('change when a kind is added, and only those it is in', async () => {
-    const grown = new KindTable([...kinds].filter(({ kind }) => kind !== 'Job'));
-    const job = [...kinds].find(({ kind }) => kind === 'Job')!;
+    const job = kinds.kind('extensions/v1beta1', 'Job')!;
+    const grown = new KindTable([...kinds].filter((kind) => kind !== job));
     const growing = new Documents(new Discovery(grown), grown);
     const before = await growing.v3('apis/extensions/v1beta1');
     const core = await growing.v3('api/v1');
