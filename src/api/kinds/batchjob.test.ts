@@ -242,7 +242,7 @@ test('table', () => {
     `batch.kubernetes.io/controller-uid=${uid}`,
   ]);
   expect(batchJob.columns!.map(({ name }) => name)).toHaveLength(8);
-  expect(batchJob.selectableFields['status.successful']!({ ...object, status: { succeeded: 2 } } as JobV1)).toBe(
-    '2',
-  );
+  expect(
+    batchJob.selectableFields['status.successful']!({ ...object, status: { succeeded: 2 } } as JobV1),
+  ).toBe('2');
 });

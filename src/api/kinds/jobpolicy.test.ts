@@ -96,7 +96,7 @@ describe('failure policy', () => {
     expect(rule({ onPodConditions })).toEqual([
       [`${path}.action`, 'R', 'Required value: valid values: ["Count" "FailIndex" "FailJob" "Ignore"]'],
     ]);
-    expect(rule({ action: 'X', onPodConditions })[0]).toMatchObject([`${path}.action`, 'N', {}]);
+    expect(rule({ action: 'X', onPodConditions })[0]).toEqual([`${path}.action`, 'N', expect.any(String)]);
     expect(rule({ action: 'FailIndex', onPodConditions })).toEqual([
       [`${path}.action`, 'I', 'Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set'],
     ]);
@@ -107,7 +107,7 @@ describe('failure policy', () => {
     expect(codes({ operator: 'X' })).toEqual([
       [`${at}.operator`, 'N', 'Unsupported value: "X": supported values: "In", "NotIn"'],
     ]);
-    expect(codes({ containerName: 'other' })).toMatchObject([[`${at}.containerName`, 'I', {}]]);
+    expect(codes({ containerName: 'other' })).toEqual([[`${at}.containerName`, 'I', expect.any(String)]]);
     expect(codes({ values: [] })).toEqual([
       [`${at}.values`, 'I', 'Invalid value: null: at least one value is required'],
     ]);
@@ -135,9 +135,9 @@ describe('failure policy', () => {
       [path, 'I', 'Invalid value: specifying one of OnExitCodes and OnPodConditions is required'],
     ]);
     const onPodConditions = [{ type: 'Ready', status: 'True' }];
-    expect(
-      rule({ action: 'Count', onExitCodes: { operator: 'In', values: [1] }, onPodConditions }),
-    ).toEqual([[path, 'I', 'Invalid value: specifying both OnExitCodes and OnPodConditions is not supported']]);
+    expect(rule({ action: 'Count', onExitCodes: { operator: 'In', values: [1] }, onPodConditions })).toEqual([
+      [path, 'I', 'Invalid value: specifying both OnExitCodes and OnPodConditions is not supported'],
+    ]);
   });
 });
 
@@ -161,11 +161,7 @@ describe('success policy', () => {
 
   test('that is wrong', () => {
     expect(rules()).toEqual([
-      [
-        path,
-        'R',
-        'Required value: at least one rules must be specified when the successPolicy is specified',
-      ],
+      [path, 'R', 'Required value: at least one rules must be specified when the successPolicy is specified'],
     ]);
     expect(rules({})).toEqual([
       [
@@ -193,6 +189,6 @@ describe('success policy', () => {
         'Invalid value: 11: must be less than or equal to 2 (the number of indexes in the specified succeededIndexes field)',
       ],
     ]);
-    expect(rules({ succeededCount: -1 })).toMatchObject([[`${path}[0].succeededCount`, 'I', {}]]);
+    expect(rules({ succeededCount: -1 })).toEqual([[`${path}[0].succeededCount`, 'I', expect.any(String)]]);
   });
 });
