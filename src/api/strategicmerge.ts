@@ -101,7 +101,7 @@ class StrategicMerge {
       else if (element[PATCH] === 'merge') throw failed('merging lists cannot yet be specified in the patch');
       else throw unknownPatchType(element[PATCH], element);
     }
-    // Even elements that stay untouched need their key: the order is made from it.
+    // Every element needs its key, merged or not: the order is made from it.
     const patchPositions = positionsOf(plain, idOf);
     const schema = schemaBelow(items);
     if (replace) return plain.map((element) => this.#takeMembers(schema, element));

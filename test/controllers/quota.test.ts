@@ -115,7 +115,7 @@ describe('a quota', () => {
   });
 
   test('counts any kind by count/', async () => {
-    const base = await namespaceWithQuota('counted', { 'count/secrets': '1', 'count/jobs.extensions': '0' });
+    const base = await namespaceWithQuota('counted', { 'count/secrets': '1', 'count/jobs.batch': '0' });
     expect((await api.post(`${base}/secrets`, { metadata: { name: 'a' } })).status).toBe(200);
     expect((await api.post(`${base}/secrets`, { metadata: { name: 'b' } })).status).toBe(403);
     const template = {
@@ -126,7 +126,7 @@ describe('a quota', () => {
       metadata: { name: 'j' },
       spec: { template },
     });
-    expect(job.body.message).toContain('exceeded quota: q, requested: count/jobs.extensions=1');
+    expect(job.body.message).toContain('exceeded quota: q, requested: count/jobs.batch=1');
   });
 });
 

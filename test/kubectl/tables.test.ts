@@ -44,10 +44,16 @@ const manifests = [
       conditions: [{ type: 'Ready', status: 'True' }],
       addresses: [{ type: 'InternalIP', address: '192.0.2.1' }],
       nodeInfo: {
-        kubeletVersion: 'v1.36.0',
-        osImage: 'Debian',
+        machineID: 'm',
+        systemUUID: 's',
+        bootID: 'b',
         kernelVersion: '6.1',
+        osImage: 'Debian',
         containerRuntimeVersion: 'process://1',
+        kubeletVersion: 'v1.36.0',
+        kubeProxyVersion: 'v1.36.0',
+        operatingSystem: 'linux',
+        architecture: 'arm64',
       },
     },
   }),
@@ -160,10 +166,10 @@ describeWith('kubectl')('kubectl get', () => {
       'pod/pod',
       'service/svc',
       'replicationcontroller/rc',
-      'job.extensions/job',
-      'horizontalpodautoscaler.extensions/hpa',
+      'job.batch/job',
+      'horizontalpodautoscaler.autoscaling/hpa',
     ])
-      expect(text).toContain(name);
+      expect(text.split(`${name} `), text).toHaveLength(2);
   });
 
   test('several kinds at once, --show-labels, -L, --sort-by and --no-headers', async () => {

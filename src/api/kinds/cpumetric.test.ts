@@ -22,6 +22,11 @@ test('the target', () => {
 test('another target stands where the old one stood', () => {
   expect(withCpuTarget([cpuMetric(30), memory], 40)).toEqual([cpuMetric(40), memory]);
   expect(withCpuTarget([memory], 40)).toEqual([memory, cpuMetric(40)]);
+  expect(withCpuTarget([memory, cpuMetric(30), amount, cpuMetric(50)], 40)).toEqual([
+    memory,
+    cpuMetric(40),
+    amount,
+  ]);
   expect(withCpuTarget([amount, cpuMetric(30)], undefined)).toEqual([amount]);
 });
 

@@ -39,8 +39,8 @@ export function withCpuTarget(
   metrics: readonly MetricSpec[] = [],
   percentage: number | undefined,
 ): MetricSpec[] {
-  const said = percentage === undefined ? undefined : cpuMetric(percentage);
-  const all = replaced(metrics, isTarget, said);
+  const said = percentage === undefined ? [] : [cpuMetric(percentage)];
+  const all = percentage === cpuTarget(metrics) ? [...metrics] : replaced(metrics, isTarget, said);
   return all.length ? all : [defaultMetric()];
 }
 
@@ -50,18 +50,15 @@ export function withCpuCurrent(
   percentage: number | undefined,
 ): MetricStatus[] {
   if (percentage === cpuCurrent(metrics)) return [...metrics];
-  const said: MetricStatus | undefined =
-    percentage === undefined
-      ? undefined
-      : { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: percentage } } };
-  return replaced(metrics, isMeasured, said);
+  const resource = { name: 'cpu', current: { averageUtilization: percentage } };
+  return replaced(metrics, isMeasured, percentage === undefined ? [] : [{ type: 'Resource', resource }]);
 }
 
-/** A list with its first item of a kind replaced, removed, or added at the end. */
-function replaced<T>(items: readonly T[], fits: (item: T) => boolean, by: T | undefined): T[] {
-  const at = items.findIndex(fits);
-  if (at < 0) return by === undefined ? [...items] : [...items, by];
-  return by === undefined ? items.toSpliced(at, 1) : items.with(at, by);
+/** A list with its items of a kind replaced, where the first of them stood, or else at the end. */
+function replaced<T>(items: readonly T[], fits: (item: T) => boolean, by: readonly T[]): T[] {
+  const first = items.findIndex(fits);
+  const others = items.filter((item) => !fits(item));
+  return first < 0 ? [...others, ...by] : others.toSpliced(first, 0, ...by);
 }
 
 /** The status as older versions have it: they know neither conditions nor other metrics. */

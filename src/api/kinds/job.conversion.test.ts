@@ -73,7 +73,7 @@ const newJob = fc.record({
       }),
     )
     .map(([one, other]) => {
-      const spec: JobSpecV1 = { ...one, ...other };
+      const spec = { ...one, ...other } as JobSpecV1;
       batchJob.defaults!({ metadata: {}, spec } as JobV1);
       return spec;
     }),

@@ -1,0 +1,160 @@
+/**
+ * Debian's kubectl 1.20 and what it learns from `/openapi/v2`: explanations, validation before it sends anything,
+ * and whether the server can do dry runs.
+ */
+import { expect, test } from 'vitest';
+import { clusterKinds, extensionsKinds, namespacedKinds } from '../contract/kinds.ts';
+import { describeWith } from '../tools.ts';
+import { withKubectl } from './kubectl.ts';
+
+const pod = (container: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'a' },
+  spec: { containers: [{ name: 'c', image: 'example.com/app:1', ...container }] },
+});
+
+const controller = (replicas: number, env: object[]) => ({
+  apiVersion: 'v1',
+  kind: 'ReplicationController',
+  metadata: { name: 'web' },
+  spec: {
+    replicas,
+    selector: { app: 'web' },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: { containers: [{ name: 'c', image: 'example.com/web:1', env }] },
+    },
+  },
+});
+
+/** Text without the line breaks that kubectl puts into it. */
+const joined = (text: string): string => text.replace(/\s+/g, ' ');
+
+describeWith('kubectl')('kubectl', () => {
+  const kubectl = withKubectl();
+  const k = (...args: string[]) => kubectl().run(...args);
+  const file = (name: string, manifest: object) => kubectl().file(name, manifest);
+
+  test('explain tells what a kind is and which fields it has', async () => {
+    const text = await k('explain', 'pods');
+    expect(text).toMatch(/^KIND: +Pod\nVERSION: +v1\n/);
+    expect(joined(text)).toContain('DESCRIPTION: Containers that run together on one node');
+    expect(text).toMatch(/^ {3}spec\t<Object>\n {5}How the pod is to run\.$/m);
+  });
+
+  test('explain goes down to a field, through lists and references', async () => {
+    const text = await k('explain', 'pod.spec.containers');
+    expect(text).toContain('RESOURCE: containers <[]Object>');
+    expect(text).toMatch(/^ {3}name\t<string> -required-$/m);
+    expect(text).toMatch(/^ {3}resources\t<Object>$/m);
+    expect(joined(text)).toContain('One of: Always, IfNotPresent, Never.');
+    const claim = await k('explain', 'rc.spec.template.spec.volumes.persistentVolumeClaim.claimName');
+    expect(claim).toContain('FIELD:    claimName <string>');
+    expect(claim).toContain('Name of the PersistentVolumeClaim.');
+    expect(await k('explain', 'svc.spec.ports.targetPort')).toContain('targetPort <string>');
+    expect(await k('explain', 'pod.metadata.labels')).toContain('labels <map[string]string>');
+    expect(await k('explain', 'ingress.spec', '--api-version=extensions/v1beta1')).toContain(
+      'VERSION:  extensions/v1beta1',
+    );
+  });
+
+  test('explain --recursive shows the whole tree', async () => {
+    const text = await k('explain', 'pod', '--recursive');
+    expect(text).toMatch(/^ {3}spec\t<Object>$/m);
+    expect(text).toMatch(/^ {9}livenessProbe\t<Object>$/m);
+    expect(text).toMatch(/^ {15}port\t<string>$/m);
+    expect(text).toMatch(/^ {9}fieldsV1\t</m);
+    expect(text.split('\n').length).toBeGreaterThan(500);
+  });
+
+  test('explain refuses what is not there', async () => {
+    const field = await kubectl().try('explain', 'pod.spec.nope');
+    expect(field).toMatchObject({ code: 1, stderr: 'error: field "nope" does not exist\n' });
+    expect((await kubectl().try('explain', 'widgets')).code).toBe(1);
+  });
+
+  test('manifests with unknown, missing and wrong fields are refused before they are sent', async () => {
+    const unknown = await kubectl().try('create', '-f', file('unknown.json', pod({ imagee: 'x' })));
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toContain(
+      'ValidationError(Pod.spec.containers[0]): unknown field "imagee" in io.k8s.api.core.v1.Container',
+    );
+    const wrong = await kubectl().try(
+      'apply',
+      '-f',
+      file('wrong.json', pod({ name: undefined, ports: 'none' })),
+    );
+    expect(wrong.stderr).toContain('missing required field "name" in io.k8s.api.core.v1.Container');
+    expect(wrong.stderr).toContain('Container.ports: got "string", expected "array"');
+    expect((await kubectl().try('get', 'pod', 'a')).stderr).toContain('NotFound');
+    expect(await k('create', '--validate=false', '-f', file('unknown.json', pod({ imagee: 'x' })))).toBe(
+      'pod/a created\n',
+    );
+  });
+
+  test('every sample of the contract is accepted, and a dry run keeps none of them', async () => {
+    const kinds = [...namespacedKinds, ...clusterKinds, ...extensionsKinds];
+    const items = kinds.map(({ apiVersion, kind, namespaced, sample }) => ({
+      apiVersion,
+      kind,
+      ...sample.manifest(namespaced ? 'default' : '', 'sample'),
+    }));
+    const list = file('samples.json', { apiVersion: 'v1', kind: 'List', items });
+    const lines = (await k('create', '--dry-run=server', '-f', list)).trimEnd().split('\n');
+    expect(lines).toHaveLength(kinds.length);
+    for (const line of lines) expect(line).toMatch(/\/sample created \(server dry run\)$/);
+    expect(await k('get', 'nodes,secrets,services', '-l', 'contract=sample', '-o', 'name')).toBe('');
+  });
+
+  test('apply makes, leaves alone and changes, with the server looking on first', async () => {
+    const first = file('rc.json', controller(2, [{ name: 'A', value: '1' }]));
+    expect(await k('apply', '--dry-run=server', '-f', first)).toBe(
+      'replicationcontroller/web created (server dry run)\n',
+    );
+    expect((await kubectl().try('get', 'rc', 'web')).code).toBe(1);
+    expect(await k('apply', '-f', first)).toBe('replicationcontroller/web created\n');
+    expect(await k('apply', '-f', first)).toBe('replicationcontroller/web unchanged\n');
+    const second = file('rc2.json', controller(3, [{ name: 'B', value: '2' }]));
+    expect(await k('apply', '--dry-run=server', '-f', second)).toBe(
+      'replicationcontroller/web configured (server dry run)\n',
+    );
+    expect((await kubectl().json('get', 'rc', 'web')).spec.replicas).toBe(2);
+    // What somebody else added to the list stays, because the list is merged by name.
+    await k('set', 'env', 'rc/web', 'C=3');
+    expect(await k('apply', '-f', second)).toBe('replicationcontroller/web configured\n');
+    const { spec } = await kubectl().json('get', 'rc', 'web');
+    expect(spec.replicas).toBe(3);
+    expect(spec.template.spec.containers[0].env).toEqual(
+      expect.arrayContaining([
+        { name: 'B', value: '2' },
+        { name: 'C', value: '3' },
+      ]),
+    );
+    expect(spec.template.spec.containers[0].env).toHaveLength(2);
+  });
+
+  test('diff ends with 1 and shows what would change, and with 0 when nothing would', async () => {
+    const settings = (a: string) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'settings' },
+      data: { a },
+    });
+    await k('apply', '-f', file('settings.json', settings('one')));
+    const same = await kubectl().try('diff', '-f', file('settings.json', settings('one')));
+    expect(same).toMatchObject({ code: 0, stdout: '' });
+    const changed = await kubectl().try('diff', '-f', file('settings2.json', settings('two')));
+    expect(changed.code).toBe(1);
+    expect(changed.stdout).toMatch(/^-\s+a: one$/m);
+    expect(changed.stdout).toMatch(/^\+\s+a: two$/m);
+    expect((await kubectl().json('get', 'configmap', 'settings')).data).toEqual({ a: 'one' });
+    const created = await kubectl().try(
+      'diff',
+      '-f',
+      file('new.json', { ...settings('x'), metadata: { name: 'b' } }),
+    );
+    expect(created.code).toBe(1);
+    expect((await kubectl().try('get', 'configmap', 'b')).code).toBe(1);
+  });
+});
