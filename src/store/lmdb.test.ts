@@ -45,7 +45,7 @@ const openForTest: OpenForTest = async (options) => {
   return { store, reopen };
 };
 
-storeContract('lmdb', openForTest);
+storeContract('lmdb', openForTest, { durable: true });
 storeModel('lmdb', openForTest, 40);
 
 /** Opens a store, does something, closes it; answers the folder. */
