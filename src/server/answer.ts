@@ -7,7 +7,7 @@ import type { RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 
 /** Bodies from here on are compressed for clients that take it. */
-const gzipBytesMin = 128 * 1024;
+export const gzipBytesMin = 128 * 1024;
 /** A client whose request was answered before it was all sent gets this long to finish, and so to read why. */
 const lingerMs = 500;
 /** Warnings together may be this long; beyond it each is cut. */
@@ -102,7 +102,7 @@ export async function answerBytes(
   response.end(parts.at(-1));
 }
 
-const acceptsGzip = (context: RequestContext): boolean =>
+export const acceptsGzip = (context: RequestContext): boolean =>
   /(^|[\s,])gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/.test(
     String(context.request.headers['accept-encoding'] ?? ''),
   );

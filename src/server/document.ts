@@ -4,11 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { gzip } from 'node:zlib';
-import { apiHeaders, type Headers } from './answer.ts';
+import { acceptsGzip, apiHeaders, gzipBytesMin, type Headers } from './answer.ts';
 import type { RequestContext } from './context.ts';
-
-/** Documents from here on are compressed for clients that take it. */
-const gzipBytesMin = 128 * 1024;
 
 export class ApiDocument {
   /** Of the content, in hexadecimal. */
@@ -43,7 +40,7 @@ export class ApiDocument {
       return;
     }
     let body = this.bytes;
-    if (compressible && acceptsGzip(request.headers['accept-encoding'])) {
+    if (compressible && acceptsGzip(context)) {
       body = await this.#gzip();
       headers['Content-Encoding'] = 'gzip';
     }
@@ -66,13 +63,4 @@ function isKnown(ifNoneMatch: string | undefined, hash: string): boolean {
     const text = tag.trim();
     return text === '*' || text.replace(/^W\//, '') === `"${hash}"`;
   });
-}
-
-function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
-  return String(acceptEncoding ?? '')
-    .split(',')
-    .some((part) => {
-      const [coding, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
-      return coding === 'gzip' && !parameters.some((text) => /^q=0(\.0*)?$/.test(text));
-    });
 }

@@ -1,6 +1,8 @@
 /** Proves that bodies full of errors get an answer of bounded size, and none of them breaks the rules. */
 import { expect, test } from 'vitest';
 import type { Kind } from '../kind.ts';
+import { autoscalingV2 } from './autoscalingv2.ts';
+import { batchJob } from './batchjob.ts';
 import { configMap } from './configmap.ts';
 import { endpoints } from './endpoints.ts';
 import { ingress } from './ingress.ts';
@@ -36,6 +38,14 @@ test.each<[string, Kind, object]>([
   ['volume capacity', persistentVolume, { spec: { capacity: map('0') } }],
   ['claim', persistentVolumeClaim, { spec: { accessModes: repeat('x') } }],
   ['ingress', ingress, { spec: { rules: [{ http: { paths: repeat({}) } }] } }],
+  ['job policy', batchJob, { spec: { podFailurePolicy: { rules: repeat({}) } } }],
+  [
+    'job exit codes',
+    batchJob,
+    { spec: { podFailurePolicy: { rules: [{ onExitCodes: { values: repeat(1) } }] } } },
+  ],
+  ['autoscaler metrics', autoscalingV2, { spec: { metrics: repeat({}) } }],
+  ['autoscaler policies', autoscalingV2, { spec: { behavior: { scaleUp: { policies: repeat({}) } } } }],
 ])('%s', (_, kind, body) => {
   expect(createErrors(kind, body)).toHaveLength(errorsMax);
 });
@@ -45,6 +55,7 @@ test.each<[string, Kind, object]>([
   ['node', node, { status: { addresses: repeat({}) } }],
   ['claim', persistentVolumeClaim, { status: { capacity: map('-1') } }],
   ['ingress', ingress, { status: { loadBalancer: { ingress: repeat({ ip: 'x' }) } } }],
+  ['job', batchJob, { status: { uncountedTerminatedPods: { failed: repeat('x') } } }],
 ])('status of %s', (_, kind, body) => {
   expect(statusErrors(kind, body)).toHaveLength(errorsMax);
 });
