@@ -125,6 +125,10 @@ export function parseReplies(bytes: Buffer): RawReply[] {
   return replies;
 }
 
+/** For the title of a test. */
+export const short = (text: string): string =>
+  JSON.stringify(text.length > 40 ? `${text.slice(0, 30)}… ${text.length} characters` : text);
+
 /** A server for the attacks of one file. Controllers are off, so that only requests move the store's version. */
 export function useTarget(options: StartOptions = {}): Target {
   const target = new Target();

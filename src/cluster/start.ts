@@ -6,13 +6,13 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { KindTable } from '../api/kinds.ts';
 import type { RunningController } from '../controllers/controller.ts';
 import { startControllers } from '../controllers/controllers.ts';
-import { bootstrap } from '../registry/bootstrap.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { parseIPRange } from '../registry/ipallocator.ts';
 import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
 import { parsePortRange } from '../registry/portallocator.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/serviceallocation.ts';
+import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { type BodyLimits, defaultBodyLimits } from '../server/body.ts';
@@ -88,11 +88,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   let history: History | undefined;
   let controllers: RunningController | undefined;
   let server: ApiServer | undefined;
+  let namespaces: SystemNamespaces | undefined;
   let kubernetes: KubernetesService | undefined;
   const close = async (): Promise<void> => {
     await server?.close();
     await controllers?.close();
     await kubernetes?.close();
+    await namespaces?.close();
     await history?.close();
     view?.close();
     await store.close();
@@ -101,7 +103,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     view = await View.open(store, kinds);
     const services = new ServiceAllocator(view, ranges);
     const registry = new Registry(store, view, kinds, chance, [services]);
-    await bootstrap(registry);
+    namespaces = new SystemNamespaces(registry, report);
+    await namespaces.start();
     history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     server = new ApiServer(registry, {
       host,

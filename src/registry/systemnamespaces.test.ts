@@ -1,0 +1,39 @@
+/** System namespaces: there from the start, and back when one was deleted. */
+import { expect, test } from 'vitest';
+import { KindTable } from '../api/kinds.ts';
+import { openMemoryStore } from '../store/memory.ts';
+import { remove } from './delete.ts';
+import { modify } from './modify.ts';
+import { internalWrite, Registry } from './registry.ts';
+import { SystemNamespaces } from './systemnamespaces.ts';
+import { View } from './view.ts';
+
+test('what is missing is made, what is there is left alone', async () => {
+  const store = openMemoryStore();
+  const kinds = new KindTable();
+  const view = await View.open(store, kinds);
+  let uids = 0;
+  const chance = { nowMs: () => 0, uid: () => `uid-${++uids}`, randomBelow: () => 0 };
+  const registry = new Registry(store, view, kinds, chance);
+  const system = new SystemNamespaces(registry, (error) => {
+    throw error;
+  });
+  await system.start();
+  const uid = (name: string) => view.collection('namespaces').get('', name)?.object().metadata.uid;
+  const before = ['default', 'kube-system', 'kube-public', 'kube-node-lease'].map(uid);
+  expect(new Set(before).size).toBe(4);
+
+  const kind = kinds.resource('v1', 'namespaces')!;
+  await remove(registry, kind, '', 'kube-node-lease', {});
+  await modify(registry, kind, '', 'kube-node-lease', 'finalize', internalWrite(), (current) => ({
+    ...current.object(),
+    spec: {},
+  }));
+  expect(uid('kube-node-lease')).toBeUndefined();
+  await system.ensure();
+  expect(uid('kube-node-lease')).toBe('uid-5');
+  expect(['default', 'kube-system', 'kube-public'].map(uid)).toEqual(before.slice(0, 3));
+  await system.close();
+  view.close();
+  await store.close();
+});

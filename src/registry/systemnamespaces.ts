@@ -1,0 +1,47 @@
+/** System namespaces: those a cluster has from the start. One that somebody deletes comes back within a minute. */
+import { StatusError } from '../api/errors.ts';
+import { create } from './create.ts';
+import { internalWrite, type Registry } from './registry.ts';
+
+const names: readonly string[] = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const intervalMs = 60_000;
+
+export class SystemNamespaces {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly onError: (error: Error) => void,
+  ) {}
+
+  /** Creates what is missing, and goes on doing so until it is closed. */
+  async start(): Promise<void> {
+    await this.ensure();
+    this.#timer = setInterval(() => {
+      this.#running = this.ensure().catch(this.onError);
+    }, intervalMs);
+    this.#timer.unref();
+  }
+
+  /** Creates what is missing. */
+  async ensure(): Promise<void> {
+    const kind = this.registry.kinds.resource('v1', 'namespaces')!;
+    const missing = names.filter((name) => !this.registry.view.collection('namespaces').get('', name));
+    await Promise.all(
+      missing.map(async (name) => {
+        try {
+          await create(this.registry, kind, '', { metadata: { name } }, internalWrite());
+        } catch (error) {
+          // Another server on the same store was faster.
+          if (!(error instanceof StatusError && error.code === 409)) throw error;
+        }
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+}
