@@ -44,7 +44,7 @@ describe('a label selector', () => {
     ['!'.repeat(60_000), /expected: identifier/],
     [Array(1025).fill('a').join(), /more than 1024 requirements/],
     [`a in (${'x!,'.repeat(10_000)})`, /expected/],
-  ])
+  ] as const)
     it(`may be ${short(selector)}`, async () => {
       await target.refuses(() => target.get(query('labelSelector', selector)), 400, says);
       await target.refuses(() => target.get(`${query('labelSelector', selector)}&watch=1`), 400, says);
@@ -73,7 +73,7 @@ describe('a field selector', () => {
     ['a'.repeat(60_000), /can't understand/],
     ['a'.repeat(500_000), /too long/],
     [Array(257).fill('metadata.name=a').join(), /more than 256 terms/],
-  ])
+  ] as const)
     it(`may be ${short(selector)}`, async () => {
       if (says) await target.refuses(() => target.get(query('fieldSelector', selector)), 400, says);
       else expect((await target.get(query('fieldSelector', selector))).status).toBe(200);

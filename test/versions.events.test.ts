@@ -138,6 +138,30 @@ describe('leases', () => {
     expect((await client.put(`${leases}/other`, { metadata: { name: 'other' }, spec })).status).toBe(200);
   });
 
+  test('are written in protobuf by those who elect leaders', async () => {
+    const field = (number: number, bytes: Buffer) =>
+      Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes]);
+    const text = (number: number, value: string) => field(number, Buffer.from(value));
+    const type = [text(1, 'coordination.k8s.io/v1'), text(2, 'Lease')];
+    const time = field(4, Buffer.from([0x08, 0x01, 0x10, 0xe8, 0x07]));
+    const lease = [
+      field(1, text(1, 'binary')),
+      field(2, Buffer.concat([text(1, 'one'), Buffer.from([2 << 3, 15]), time])),
+    ];
+    const body = [field(1, Buffer.concat(type)), field(2, Buffer.concat(lease))];
+    const reply = await client.post(leases, Buffer.concat([Buffer.from('k8s\0'), ...body]), {
+      'Content-Type': 'application/vnd.kubernetes.protobuf',
+    });
+    expect(reply.status, reply.text).toBe(200);
+    expect(reply.body).toMatchObject({ kind: 'Lease', metadata: { name: 'binary' } });
+    expect(reply.body.spec).toEqual({
+      holderIdentity: 'one',
+      leaseDurationSeconds: 15,
+      renewTime: '1970-01-01T00:00:01.000001Z',
+    });
+    await client.delete(`${leases}/binary`);
+  });
+
   test('are shown with their holders', async () => {
     const table = (await client.get(leases, tableAccept)).body;
     expect(table.columnDefinitions.map(({ name }: Json) => name)).toEqual(['Name', 'Holder', 'Age']);

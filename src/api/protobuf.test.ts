@@ -23,6 +23,10 @@ const kinds: [table: string, kind: string][] = [
   ['extensions-v1beta1', 'Job'],
   ['extensions-v1beta1', 'Scale'],
   ['autoscaling-v1', 'HorizontalPodAutoscaler'],
+  ['autoscaling-v2', 'HorizontalPodAutoscaler'],
+  ['batch-v1', 'Job'],
+  ['coordination-v1', 'Lease'],
+  ['events-v1', 'Event'],
 ];
 
 const bodyOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');

@@ -4,7 +4,6 @@ import type { Endpoints, Service } from '../api/generated/types.ts';
 import { KindTable } from '../api/kinds.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
-import { bootstrap } from './bootstrap.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { parseIPRange } from './ipallocator.ts';
@@ -13,6 +12,7 @@ import { modify } from './modify.ts';
 import { parsePortRange } from './portallocator.ts';
 import { internalWrite, Registry } from './registry.ts';
 import { ServiceAllocator } from './serviceallocation.ts';
+import { ensureSystemNamespaces } from './systemnamespaces.ts';
 import { View } from './view.ts';
 
 let store: Store;
@@ -35,7 +35,7 @@ async function open(range: string, port: number): Promise<void> {
     randomBelow: () => 0,
   };
   registry = new Registry(store, view, kinds, chance, [allocator]);
-  await bootstrap(registry);
+  await ensureSystemNamespaces(registry);
   errors = [];
   kubernetes = new KubernetesService(
     registry,

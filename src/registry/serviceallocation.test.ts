@@ -9,7 +9,6 @@ import type { Kind } from '../api/kind.ts';
 import { KindTable } from '../api/kinds.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
-import { bootstrap } from './bootstrap.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Entry } from './entry.ts';
@@ -18,6 +17,7 @@ import { modify } from './modify.ts';
 import { parsePortRange } from './portallocator.ts';
 import { internalWrite, Registry } from './registry.ts';
 import { ServiceAllocator } from './serviceallocation.ts';
+import { ensureSystemNamespaces } from './systemnamespaces.ts';
 import { View } from './view.ts';
 
 let store: Store;
@@ -46,7 +46,7 @@ async function open(): Promise<void> {
 beforeEach(async () => {
   store = openMemoryStore();
   await open();
-  await bootstrap(registry);
+  await ensureSystemNamespaces(registry);
 });
 
 afterEach(async () => {

@@ -5,7 +5,7 @@ import { openMemoryStore } from '../store/memory.ts';
 import { remove } from './delete.ts';
 import { modify } from './modify.ts';
 import { internalWrite, Registry } from './registry.ts';
-import { SystemNamespaces } from './systemnamespaces.ts';
+import { ensureSystemNamespaces, SystemNamespaces } from './systemnamespaces.ts';
 import { View } from './view.ts';
 
 test('what is missing is made, what is there is left alone', async () => {
@@ -30,7 +30,7 @@ test('what is missing is made, what is there is left alone', async () => {
     spec: {},
   }));
   expect(uid('kube-node-lease')).toBeUndefined();
-  await system.ensure();
+  await ensureSystemNamespaces(registry);
   expect(uid('kube-node-lease')).toBe('uid-5');
   expect(['default', 'kube-system', 'kube-public'].map(uid)).toEqual(before.slice(0, 3));
   await system.close();

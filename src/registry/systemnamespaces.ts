@@ -17,31 +17,31 @@ export class SystemNamespaces {
 
   /** Creates what is missing, and goes on doing so until it is closed. */
   async start(): Promise<void> {
-    await this.ensure();
+    await ensureSystemNamespaces(this.registry);
     this.#timer = setInterval(() => {
-      this.#running = this.ensure().catch(this.onError);
+      this.#running = ensureSystemNamespaces(this.registry).catch(this.onError);
     }, intervalMs);
     this.#timer.unref();
-  }
-
-  /** Creates what is missing. */
-  async ensure(): Promise<void> {
-    const kind = this.registry.kinds.resource('v1', 'namespaces')!;
-    const missing = names.filter((name) => !this.registry.view.collection('namespaces').get('', name));
-    await Promise.all(
-      missing.map(async (name) => {
-        try {
-          await create(this.registry, kind, '', { metadata: { name } }, internalWrite());
-        } catch (error) {
-          // Another server on the same store was faster.
-          if (!(error instanceof StatusError && error.code === 409)) throw error;
-        }
-      }),
-    );
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;
   }
+}
+
+/** Creates what is missing. */
+export async function ensureSystemNamespaces(registry: Registry): Promise<void> {
+  const kind = registry.kinds.resource('v1', 'namespaces')!;
+  const missing = names.filter((name) => !registry.view.collection('namespaces').get('', name));
+  await Promise.all(
+    missing.map(async (name) => {
+      try {
+        await create(registry, kind, '', { metadata: { name } }, internalWrite());
+      } catch (error) {
+        // Another server on the same store was faster.
+        if (!(error instanceof StatusError && error.code === 409)) throw error;
+      }
+    }),
+  );
 }

@@ -16,12 +16,12 @@ import {
   type Subscription,
   type Write,
 } from '../store/store.ts';
-import { bootstrap } from './bootstrap.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { list, read } from './list.ts';
 import { patch, readPatch } from './patch.ts';
 import { internalWrite, Registry } from './registry.ts';
+import { ensureSystemNamespaces } from './systemnamespaces.ts';
 import { update } from './update.ts';
 import { View } from './view.ts';
 import { watch } from './watch.ts';
@@ -107,7 +107,7 @@ async function pair(): Promise<[Server, Server]> {
   const shared = openMemoryStore();
   const servers = await Promise.all([serve(shared), serve(shared)]);
   // Both find an empty store, and both set it up.
-  await Promise.all(servers.map(({ registry }) => bootstrap(registry)));
+  await Promise.all(servers.map(({ registry }) => ensureSystemNamespaces(registry)));
   cleanups.push(() => shared.close());
   return servers;
 }
@@ -303,7 +303,7 @@ describe('a view', () => {
     const shared = openMemoryStore();
     cleanups.push(() => shared.close());
     const first = await serve(shared);
-    await bootstrap(first.registry);
+    await ensureSystemNamespaces(first.registry);
     await make(first, 'a');
     await change(first, 'a', { data: { a: 'b' } });
     let refusals = 0;

@@ -24,7 +24,7 @@ const selectPolicies = ['Disabled', 'Max', 'Min'];
 const policyTypes = ['Percent', 'Pods'];
 
 /** The only kind of the core group that can be scaled; all others must say which group they mean. */
-const corelessKind = 'ReplicationController';
+const coreKind = 'ReplicationController';
 
 export const autoscalerColumns: readonly Column[] = [
   nameColumn,
@@ -118,7 +118,7 @@ export function* scaleTargetErrors(
   const { kind, apiVersion = '' } = reference;
   const kept = old !== undefined && old.kind === kind && (old.apiVersion ?? '') === apiVersion;
   yield* referenceErrors(kept ? { ...reference, apiVersion: '' } : reference, path);
-  if (!kept && kind !== corelessKind && !/^[^/]+\//.test(apiVersion))
+  if (!kept && kind !== coreKind && !/^[^/]+\//.test(apiVersion))
     yield invalid(child(path, 'apiVersion'), apiVersion, 'apiVersion must specify API group');
 }
 

@@ -1,5 +1,5 @@
 /** Job columns: what `kubectl get jobs` shows, in all versions of Job. */
-import type { JobCondition, ObjectMeta } from '../generated/types.ts';
+import type { JobCondition } from '../generated/types.ts';
 import type { Column } from '../kind.ts';
 import { formatLabelSelectorObject, type LabelSelectorObject } from '../labelselector.ts';
 import { durationText, timeToMs } from '../time.ts';
@@ -18,7 +18,6 @@ import type { SelectingJob } from './jobselector.ts';
 
 /** What all versions of Job call by the same name. */
 interface ShownJob extends SelectingJob {
-  metadata: ObjectMeta;
   spec?: SelectingJob['spec'] & { completions?: number; parallelism?: number };
   status?: {
     conditions?: JobCondition[];
