@@ -2,8 +2,9 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { start } from '../src/cluster/index.ts';
 import type { Reply } from './http.ts';
-import { parseReplies, readToEnd, useTarget } from './target.ts';
+import { parseReplies, readToEnd, Target, useTarget } from './target.ts';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const target = useTarget();
@@ -308,9 +309,8 @@ describe('upgrades', () => {
   });
 
   it('that were refused, or stay silent, do not hold the server up when it closes', async () => {
-    const { start } = await import('../src/cluster/index.ts');
-    const cluster = await start({ store: 'memory', controllers: false });
-    const own = Object.assign(Object.create(target), { cluster }) as typeof target;
+    const own = new Target();
+    own.cluster = await start({ store: 'memory', controllers: false });
     const sockets = [
       head('GET /', 'Connection: Upgrade', 'Upgrade: h2c'),
       webSocketHead(`${configMaps}?watch=1`),
@@ -325,7 +325,7 @@ describe('upgrades', () => {
     await Promise.all(
       sockets.slice(0, -1).map((socket) => new Promise((resolve) => socket.once('data', resolve))),
     );
-    await cluster.close();
+    await own.cluster.close();
     for (const socket of sockets) socket.destroy();
   }, 8_000);
 });

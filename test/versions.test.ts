@@ -252,6 +252,27 @@ describe('jobs', () => {
   });
 });
 
+describe('deleting a job', () => {
+  const client = useCluster({ controllers: false });
+  const warning = /child pods are preserved by default when jobs are deleted/;
+
+  test('warns when the request does not say what becomes of its pods, in batch/v1', async () => {
+    for (const [apiVersion, body, warned] of [
+      ['batch/v1', undefined, true],
+      ['batch/v1', { propagationPolicy: 'Background' }, false],
+      ['batch/v1', { orphanDependents: true }, false],
+      ['extensions/v1beta1', undefined, false],
+    ] as const) {
+      const jobs = placeOf(apiVersion, 'jobs');
+      const name = `gone-${apiVersion.length}-${JSON.stringify(body)?.length ?? 0}`;
+      await made(client, jobs, { metadata: { name }, spec: { template: podTemplate() } });
+      const { status, warnings } = await client.delete(`${jobs}/${name}`, body);
+      expect(status).toBe(200);
+      expect(warnings.some((text) => warning.test(text))).toBe(warned);
+    }
+  });
+});
+
 describe('discovery', () => {
   const client = useCluster({ controllers: false });
 

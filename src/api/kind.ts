@@ -89,6 +89,8 @@ export interface KindForm<T extends ApiObject> {
   readonly generationOf?: 'spec' | 'template';
   /** What becomes of dependents when DELETE does not say; `Background` when not given. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
+  /** Told in a Warning header of a DELETE that does not say what becomes of dependents. */
+  readonly deletionWarning?: string;
   /** Never gets a garbage collection finalizer. */
   readonly uncollected?: boolean;
 

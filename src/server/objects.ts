@@ -229,8 +229,19 @@ export async function patchObject(
 
 // Deletes
 
+async function deleteOptions(serving: Serving, context: RequestContext, kind: Kind): Promise<DeleteOptions> {
+  const options = await sentDeleteOptions(serving, context);
+  if (
+    kind.deletionWarning &&
+    options.propagationPolicy === undefined &&
+    options.orphanDependents === undefined
+  )
+    context.warnings.push(kind.deletionWarning);
+  return options;
+}
+
 /** Options come from the body or, when there is none, from the query. */
-async function deleteOptions(serving: Serving, context: RequestContext): Promise<DeleteOptions> {
+async function sentDeleteOptions(serving: Serving, context: RequestContext): Promise<DeleteOptions> {
   const bytes = await readBody(context.request, serving.limits);
   if (bytes.length === 0) return queryDeleteOptions(context);
   const input = await parseDeleteBody(serving, context, bytes);
@@ -284,7 +295,7 @@ export async function deleteObject(
   checkPathName(name);
   const { registry } = serving;
   const negotiated = context.negotiate();
-  const options = await deleteOptions(serving, context);
+  const options = await deleteOptions(serving, context, kind);
   const { entry, removed } = await remove(registry, kind, namespace, name, options);
   if (!removed || kind.deleteReturnsObject)
     return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
@@ -313,7 +324,7 @@ export async function deleteCollection(
     fieldSelector: query.get('fieldSelector'),
   });
   const limit = query.integer('limit');
-  const options = await deleteOptions(serving, context);
+  const options = await deleteOptions(serving, context, kind);
   const { entries, revision } = await removeCollection(
     registry,
     kind,

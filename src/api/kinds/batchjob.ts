@@ -33,6 +33,8 @@ export const batchJob = defineKind<JobV1>({
   subresources: [statusSubresource],
   generationOf: 'spec',
   defaultPropagation: 'Orphan',
+  deletionWarning:
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
 
   defaults(job) {
     const spec = (job.spec ??= {});
