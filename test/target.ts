@@ -125,6 +125,21 @@ export function parseReplies(bytes: Buffer): RawReply[] {
   return replies;
 }
 
+// Requests as bytes
+
+export const head = (line: string, ...headers: string[]): string =>
+  `${[`${line} HTTP/1.1`, 'Host: localhost', ...headers].join('\r\n')}\r\n\r\n`;
+
+export const webSocketHead = (path: string, ...headers: string[]): string =>
+  head(
+    `GET ${path}`,
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ...headers,
+  );
+
 /** For the title of a test. */
 export const short = (text: string): string =>
   JSON.stringify(text.length > 40 ? `${text.slice(0, 30)}… ${text.length} characters` : text);

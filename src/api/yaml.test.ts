@@ -257,6 +257,7 @@ describe('writeYaml', () => {
   test('what is written is read again, by us and by other readers of YAML 1.1 and 1.2', () => {
     const word = fc.constantFrom(
       'yes',
+      'e0',
       '<<',
       '0o7',
       '1_0',

@@ -354,7 +354,11 @@ const PLAIN = /^[A-Za-z_/](?:[\w./@+=~-]|[: ](?=[\w/]))*$/;
 /** What would change if it were written line by line: space around lines, and all but common characters. */
 const NOT_LITERAL = /^[ \t\n]|[ \t](?:\n|$)|[^\t\n\x20-\x7e\u00a0-\u2027\u2030-\ud7ff]/;
 
-const isPlain = (text: string): boolean => text.length <= keyCharsMax && PLAIN.test(text) && !WORDS.has(text);
+/** An exponent alone, such as `e0`: no number, but some readers take it for one. */
+const EXPONENT = /^[eE][-+\d_.]*$/;
+
+const isPlain = (text: string): boolean =>
+  text.length <= keyCharsMax && PLAIN.test(text) && !EXPONENT.test(text) && !WORDS.has(text);
 
 /** JSON is YAML, but for some characters that YAML wants escaped. */
 function quote(value: unknown): string {
