@@ -16,7 +16,8 @@ import { finish, namespaces, prepare, randomFrom, work } from './workload.ts';
 
 const changesWanted = 2_000;
 const writers = 8;
-const seed = Number(process.env['WHERRY_SEED'] ?? Date.now() % 1_000_000);
+/** What the writers do; when they get to do it is up to the machine. */
+const seed = Number(process.env['WHERRY_SEED'] ?? 20_261_115);
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -214,7 +215,7 @@ async function openWatches(
 }
 
 describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s', (store) => {
-  it('tells every watcher exactly what happened after its start', async () => {
+  it('tells every watcher exactly what happened after its start', { timeout: 120_000 }, async () => {
     const cluster = await open(store);
     const client = new Client(cluster.url);
     const log = await prepare(client);
@@ -240,7 +241,7 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     expect(history.changes.length).toBeGreaterThanOrEqual(changesWanted);
   });
 
-  it('says so when history is gone, and never leaves a gap', async () => {
+  it('says so when history is gone, and never leaves a gap', { timeout: 120_000 }, async () => {
     const cluster = await open(store, { history: { changesMax: 200 } });
     const client = new Client(cluster.url);
     const log = await prepare(client);

@@ -62,8 +62,8 @@ export function decodeRecord(record: Buffer, revision: number): Version | undefi
   const keyEnd = HEADER_BYTES + record.readUInt16BE(KEY_BYTES);
   let value: Buffer | null = null;
   if ((flags & DELETED) === 0) {
-    // Memory of its own: a slice of a shared pool would keep its neighbours alive as long as it lives.
-    value = Buffer.allocUnsafeSlow(bytes - keyEnd);
+    // From the shared pool: whoever keeps values for long makes something else of them first.
+    value = Buffer.allocUnsafe(bytes - keyEnd);
     record.copy(value, 0, keyEnd, bytes);
   }
   return {

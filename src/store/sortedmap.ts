@@ -78,9 +78,13 @@ export class SortedMap<V> {
       return;
     }
     const compare = this.#comparison(key);
-    const at = this.#chunkFor(key, compare);
+    // Keys often arrive in order, as when a store is read from its beginning.
+    const last = this.#chunks.length - 1;
+    const isNewest = compare(this.#chunks[last]!.at(-1)!.key, key) < 0;
+    const at = isNewest ? last : this.#chunkFor(key, compare);
     const chunk = this.#chunks[at]!;
-    chunk.splice(lowerBound(chunk, key, compare), 0, entry);
+    if (isNewest) chunk.push(entry);
+    else chunk.splice(lowerBound(chunk, key, compare), 0, entry);
     if (chunk.length > CHUNK_ENTRIES_MAX) this.#split(at, chunk);
   }
 
