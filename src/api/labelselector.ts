@@ -130,7 +130,7 @@ function isSetOperator(operator: LabelOperator): boolean {
 
 function validateExpression(expression: LabelSelectorExpression, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  const { key, operator } = expression;
+  const { key = '', operator = '' } = expression;
   const values = expression.values ?? [];
   const known = objectOperators.get(operator);
   if (!known) errors.push(invalid(child(path, 'operator'), operator, 'not a valid selector operator'));

@@ -79,6 +79,7 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
   const errors: FieldError[] = [];
   const path = 'metadata.ownerReferences';
   let controller: OwnerReference | undefined;
+  let several = false;
   for (const reference of references ?? []) {
     const version = reference.apiVersion?.slice(reference.apiVersion.indexOf('/') + 1);
     if (!version)
@@ -87,7 +88,9 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
       if (!reference[name]) errors.push(invalid(`${path}.${name}`, '', 'must not be empty'));
     if (reference.apiVersion === 'v1' && reference.kind === 'Event')
       errors.push(invalid(path, reference, '/v1, Kind=Event is disallowed from being an owner'));
-    if (reference.controller && controller)
+    // Told once: the error quotes all references.
+    if (reference.controller && controller && !several) {
+      several = true;
       errors.push(
         invalid(
           path,
@@ -95,6 +98,7 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
           `Only one reference can have Controller set to true. Found "true" in references for ${controller.kind}/${controller.name} and ${reference.kind}/${reference.name}`,
         ),
       );
+    }
     if (reference.controller) controller ??= reference;
   }
   return errors;
@@ -103,7 +107,8 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
 export function validateMetaUpdate(kind: Kind, meta: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors = validateMeta(kind, meta);
   if (old.deletionTimestamp) {
-    const added = (meta.finalizers ?? []).filter((finalizer) => !old.finalizers?.includes(finalizer));
+    const known = new Set(old.finalizers);
+    const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer));
     if (added.length)
       errors.push(
         forbidden(

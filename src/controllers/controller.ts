@@ -28,13 +28,21 @@ export interface Controller {
 /** What happened to an object: `entry` is how it is now, undefined when it is gone; `previous` how it was. */
 export type Observer = (entry: Entry | undefined, previous: Entry | undefined) => void;
 
+/** An observer that has failed is shown everything anew after this time. */
+const anewAfterMs = 1_000;
+
 /** Calls the observer for every object of a resource that there is, and for every change from then on. */
-export function observe(registry: Registry, resource: string, observer: Observer): { close(): void } {
+export function observe(
+  { registry, onError }: ControllerContext,
+  resource: string,
+  observer: Observer,
+): { close(): void } {
   const collection = registry.view.collection(resource);
   const everything = new Filter(undefined, undefined, undefined, undefined);
-  const start = { state: collection.select(everything).entries, position: collection.endNumber };
-  const open = (from: typeof start): Watcher => {
-    const watcher = new Watcher(collection, everything, from, {
+  let timer: NodeJS.Timeout | undefined;
+  const open = (): Watcher => {
+    const start = { state: collection.select(everything).entries, position: collection.endNumber };
+    const watcher = new Watcher(collection, everything, start, {
       send: (notices) => {
         for (const { entry, event } of notices) {
           if (event) observer(event.entry, event.previous);
@@ -45,14 +53,26 @@ export function observe(registry: Registry, resource: string, observer: Observer
       stateSent: () => undefined,
       // An observer takes everything at once and cannot fall behind; should it, it begins anew.
       expired: () => {
-        current = open({ state: collection.select(everything).entries, position: collection.endNumber });
+        current = open();
+      },
+      failed: (error) => {
+        onError(error as Error);
+        timer = setTimeout(() => {
+          current = open();
+        }, anewAfterMs);
+        timer.unref();
       },
     });
     watcher.pump();
     return watcher;
   };
-  let current = open(start);
-  return { close: () => current.close() };
+  let current = open();
+  return {
+    close: () => {
+      clearTimeout(timer);
+      current.close();
+    },
+  };
 }
 
 /** Waits for a write to an object that somebody else may delete, or replace by another, meanwhile. */

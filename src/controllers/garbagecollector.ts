@@ -42,14 +42,15 @@ class GarbageCollector implements RunningController {
   /** Dependents of each owner, by the owner's uid. */
   readonly #dependents = new Map<string, Set<Place>>();
 
-  constructor({ registry, onError }: ControllerContext) {
+  constructor(context: ControllerContext) {
+    const { registry, onError } = context;
     this.#registry = registry;
     this.#queue = new WorkQueue({
       work: (place) => this.#look(place),
       onError: (_, error) => onError(error),
     });
     this.#observers = [...registry.kinds.stored()].map((kind) =>
-      observe(registry, kind.resource, (entry, previous) => this.#observed(entry, previous)),
+      observe(context, kind.resource, (entry, previous) => this.#observed(entry, previous)),
     );
   }
 

@@ -20,13 +20,14 @@ interface Remains {
 
 export const namespaceController: Controller = {
   name: 'namespace',
-  start({ registry, onError }) {
+  start(context) {
+    const { registry, onError } = context;
     const queue = new WorkQueue({
       work: (name) => empty(registry, name),
       onError: (_, error) => onError(error),
     });
     const observers = [...registry.kinds.stored()].map((kind) =>
-      observe(registry, kind.resource, (entry, previous) => {
+      observe(context, kind.resource, (entry, previous) => {
         if (kind.kind === 'Namespace') {
           if (entry) queue.add(entry.name);
         } else if (kind.namespaced && !entry && previous) queue.add(previous.namespace);

@@ -12,7 +12,8 @@ const volumeFinalizer = 'kubernetes.io/pv-protection';
 
 export const protectionController: Controller = {
   name: 'protection',
-  start({ registry, onError }) {
+  start(context) {
+    const { registry, onError } = context;
     const claims = new WorkQueue({
       work: (key) => releaseClaim(registry, key),
       onError: (_, error) => onError(error),
@@ -23,12 +24,12 @@ export const protectionController: Controller = {
     });
     const observers = [
       observe(
-        registry,
+        context,
         'persistentvolumeclaims',
         (entry) => entry && claims.add(`${entry.namespace}/${entry.name}`),
       ),
-      observe(registry, 'persistentvolumes', (entry) => entry && volumes.add(entry.name)),
-      observe(registry, 'pods', (entry, previous) => {
+      observe(context, 'persistentvolumes', (entry) => entry && volumes.add(entry.name)),
+      observe(context, 'pods', (entry, previous) => {
         const pod = (entry ?? previous)!;
         if (pod.document.includes('"persistentVolumeClaim"'))
           for (const claim of claimsOf(pod.object() as Pod)) claims.add(`${pod.namespace}/${claim}`);

@@ -9,7 +9,8 @@ const recountMs = 5 * 60_000;
 
 export const resourceQuotaController: Controller = {
   name: 'resourcequota',
-  start({ registry, onError }) {
+  start(context) {
+    const { registry, onError } = context;
     const queue = new WorkQueue({
       work: (namespace) => registry.quotas.recount(namespace),
       onError: (_, error) => onError(error),
@@ -19,7 +20,7 @@ export const resourceQuotaController: Controller = {
     const observers = [...registry.kinds.stored()]
       .filter((kind) => kind.namespaced)
       .map((kind) =>
-        observe(registry, kind.resource, (entry, previous) => {
+        observe(context, kind.resource, (entry, previous) => {
           const { namespace } = (entry ?? previous)!;
           if (kind.kind === 'ResourceQuota') {
             const count = (quotaCount.get(namespace) ?? 0) + (entry ? 1 : 0) - (previous ? 1 : 0);

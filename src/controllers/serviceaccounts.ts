@@ -5,14 +5,15 @@ import { WorkQueue } from './workqueue.ts';
 
 export const serviceAccountController: Controller = {
   name: 'serviceaccount',
-  start({ registry, onError }) {
+  start(context) {
+    const { registry, onError } = context;
     const queue = new WorkQueue({
       work: (namespace) => ensureDefaultAccount(registry, namespace),
       onError: (_, error) => onError(error),
     });
     const observers = [
-      observe(registry, 'namespaces', (entry) => entry && queue.add(entry.name)),
-      observe(registry, 'serviceaccounts', (entry, previous) => {
+      observe(context, 'namespaces', (entry) => entry && queue.add(entry.name)),
+      observe(context, 'serviceaccounts', (entry, previous) => {
         if (!entry && previous?.name === 'default') queue.add(previous.namespace);
       }),
     ];

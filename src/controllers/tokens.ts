@@ -19,19 +19,20 @@ const isTokenSecret = (entry: Entry): boolean => entry.field('type') === tokenTy
 
 export const tokenController: Controller = {
   name: 'serviceaccount-token',
-  start({ registry, onError }) {
+  start(context) {
+    const { registry, onError } = context;
     const report = (_: string, error: Error): void => onError(error);
     const secrets = new WorkQueue({ work: (key) => complete(registry, key), onError: report });
     const accounts = new WorkQueue({ work: (key) => forgetGone(registry, key), onError: report });
     const observers = [
-      observe(registry, 'secrets', (entry, previous) => {
+      observe(context, 'secrets', (entry, previous) => {
         if (entry && isTokenSecret(entry)) secrets.add(`${entry.namespace}/${entry.name}`);
         if (!entry && previous && isTokenSecret(previous)) {
           const account = (previous.object() as Secret).metadata.annotations?.[accountName];
           if (account) accounts.add(`${previous.namespace}/${account}`);
         }
       }),
-      observe(registry, 'serviceaccounts', (entry, previous) => {
+      observe(context, 'serviceaccounts', (entry, previous) => {
         const { namespace } = (entry ?? previous)!;
         // Only an account that comes or goes changes what its secrets should hold.
         if (entry && previous) return;
