@@ -55,26 +55,29 @@ export const builtinKinds: readonly Kind[] = [
 
 /** The kinds a server knows. It can grow while the server runs. */
 export class KindTable {
-  readonly #byResource = new Map<string, Kind>();
-  readonly #byKind = new Map<string, Kind>();
+  /** By version, then by name: `v1` and `pods`, `v1` and `Pod`. */
+  readonly #byResource = new Map<string, Map<string, Kind>>();
+  readonly #byKind = new Map<string, Map<string, Kind>>();
+  readonly #all: Kind[] = [];
 
   constructor(kinds: readonly Kind[] = builtinKinds) {
     for (const kind of kinds) this.add(kind);
   }
 
   add(kind: Kind): void {
-    this.#byResource.set(`${kind.apiVersion}/${kind.resource}`, kind);
-    this.#byKind.set(`${kind.apiVersion}/${kind.kind}`, kind);
+    this.#all.push(kind);
+    named(this.#byResource, kind.apiVersion).set(kind.resource, kind);
+    named(this.#byKind, kind.apiVersion).set(kind.kind, kind);
   }
 
   /** By `v1` and `pods`. */
   resource(apiVersion: string, resource: string): Kind | undefined {
-    return this.#byResource.get(`${apiVersion}/${resource}`);
+    return this.#byResource.get(apiVersion)?.get(resource);
   }
 
   /** By `v1` and `Pod`. */
   kind(apiVersion: string, kind: string): Kind | undefined {
-    return this.#byKind.get(`${apiVersion}/${kind}`);
+    return this.#byKind.get(apiVersion)?.get(kind);
   }
 
   /** The kinds whose objects are in the store, each once however many versions of it are served. */
@@ -83,6 +86,15 @@ export class KindTable {
   }
 
   [Symbol.iterator](): IterableIterator<Kind> {
-    return this.#byResource.values();
+    return this.#all.values();
   }
+}
+
+function named(versions: Map<string, Map<string, Kind>>, apiVersion: string): Map<string, Kind> {
+  let names = versions.get(apiVersion);
+  if (!names) {
+    names = new Map();
+    versions.set(apiVersion, names);
+  }
+  return names;
 }

@@ -21,17 +21,20 @@ export interface ListResult {
   readonly remaining: number | undefined;
 }
 
-export async function read(
+/** The object at once when the view has it, or a promise when something has to be waited for. */
+export function read(
   registry: Registry,
   kind: Kind,
   namespace: string,
   name: string,
   resourceVersion: string | undefined,
-): Promise<Entry> {
+): Entry | Promise<Entry> {
   const version = parseVersion(resourceVersion, 'get');
-  if (version) await awaitVersion(registry.view, version);
-  else if (version === undefined) await registry.view.caughtUp();
-  return registry.find(kind, namespace, name);
+  const ready = version
+    ? awaitVersion(registry.view, version)
+    : version === undefined && registry.view.caughtUp();
+  const find = (): Entry => registry.find(kind, namespace, name);
+  return ready ? ready.then(find) : find();
 }
 
 export async function list(registry: Registry, kind: Kind, query: ListQuery): Promise<ListResult> {

@@ -155,7 +155,7 @@ describe('two servers on one store', () => {
     b.store.hold();
     await make(a, 'one');
     const listed = names(b);
-    const got = read(b.registry, configMaps, 'default', 'one', undefined);
+    const got = Promise.resolve(read(b.registry, configMaps, 'default', 'one', undefined));
     expect(await isOpen(listed)).toBe(true);
     expect(await isOpen(got)).toBe(true);
     b.store.release();

@@ -18,14 +18,35 @@ export type Headers = Record<string, string | string[]>;
 
 /** Headers every API answer carries. */
 export function apiHeaders(context: RequestContext, contentType = 'application/json'): Headers {
-  const audit = context.request.headers['audit-id'];
   const headers: Headers = {
-    'Audit-Id': typeof audit === 'string' && /^[\w-]{1,64}$/.test(audit) ? audit : randomUUID(),
+    'Audit-Id': auditId(context),
     'Cache-Control': 'no-cache, private',
     'Content-Type': contentType,
   };
   if (context.warnings.length) headers.Warning = warningHeaders(context.warnings);
   return headers;
+}
+
+/** The same as a list, for the answers that there are most of: Node writes it several times faster. */
+function jsonHeaderList(context: RequestContext, length: number): string[] {
+  const list = [
+    'Audit-Id',
+    auditId(context),
+    'Cache-Control',
+    'no-cache, private',
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(length),
+  ];
+  if (context.warnings.length)
+    for (const text of warningHeaders(context.warnings)) list.push('Warning', text);
+  return list;
+}
+
+function auditId({ request }: RequestContext): string {
+  const sent = request.headers['audit-id'];
+  return typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent) ? sent : randomUUID();
 }
 
 function warningHeaders(warnings: readonly string[]): string[] {
@@ -48,7 +69,7 @@ export function answerDocument(
   document: Buffer,
 ): void | Promise<void> {
   if (document.length >= gzipBytesMin) return answerBytes(context, code, [document]);
-  context.response.writeHead(code, { ...apiHeaders(context), 'Content-Length': String(document.length) });
+  context.response.writeHead(code, jsonHeaderList(context, document.length));
   context.response.end(document);
 }
 
@@ -81,8 +102,8 @@ export async function answerBytes(
 ): Promise<void> {
   const { response } = context;
   const size = parts.reduce((sum, part) => sum + part.length, 0);
-  const headers = apiHeaders(context);
   if (size >= gzipBytesMin && context.info.method === 'GET' && acceptsGzip(context)) {
+    const headers = apiHeaders(context);
     const compressed = await new Promise<Buffer>((resolve, reject) =>
       gzip(
         parts.length === 1 ? parts[0]! : Buffer.concat(parts, size),
@@ -96,7 +117,7 @@ export async function answerBytes(
     response.end(compressed);
     return;
   }
-  response.writeHead(code, { ...headers, 'Content-Length': String(size) });
+  response.writeHead(code, jsonHeaderList(context, size));
   for (let i = 0; i < parts.length - 1 && !response.destroyed; i++)
     if (!response.write(parts[i]!)) await drained(response);
   response.end(parts.at(-1));

@@ -27,13 +27,13 @@ export function includeObject(context: RequestContext): IncludeObject {
 /** What showing an object needs to know of its kind; a Scale, say, is shown but is no stored kind. */
 export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'cells' | 'rowConditions'>;
 
-export async function answerEntry(
+export function answerEntry(
   context: RequestContext,
   code: number,
   kind: Kind,
   entry: Entry,
   nowMs: number,
-): Promise<void> {
+): void | Promise<void> {
   const negotiated = context.negotiate();
   if (
     kind === entry.kind &&
@@ -42,7 +42,7 @@ export async function answerEntry(
     !context.pretty(negotiated)
   )
     return answerDocument(context, code, entry.document);
-  await answerObject(context, code, kind, entry.object(kind), nowMs);
+  return answerObject(context, code, kind, entry.object(kind), nowMs);
 }
 
 /** Answers with one object in the form the client asked for. */

@@ -34,6 +34,8 @@ export interface ResourceInfo {
   readonly watchPrefix: boolean;
 }
 
+const noTail: readonly string[] = [];
+
 /** The only parts of a namespace object with a path of their own; other third segments are resources. */
 const namespaceSubresources = new Set(['finalize', 'status']);
 
@@ -77,7 +79,16 @@ function parseSegments(apiVersion: string, segments: string[], first: number): R
     namespace = segments[at + 1] || undefined;
     at += 2;
   }
-  const [resource, name, subresource, ...tail] = segments.slice(at);
+  const resource = segments[at];
   if (!resource) return undefined;
-  return { apiVersion, resource, namespace, name, subresource, tail, watchPrefix };
+  const tail = segments.length > at + 3 ? segments.slice(at + 3) : noTail;
+  return {
+    apiVersion,
+    resource,
+    namespace,
+    name: segments[at + 1],
+    subresource: segments[at + 2],
+    tail,
+    watchPrefix,
+  };
 }

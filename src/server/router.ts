@@ -52,9 +52,12 @@ export class Router {
     this.#openApi = new OpenApi(this.#discovery, kinds, () => chance.nowMs());
   }
 
-  async route(context: RequestContext): Promise<void> {
+  route(context: RequestContext): void | Promise<void> {
     const { resource } = context.info;
-    if (resource) return this.#resource(context, resource);
+    return resource ? this.#resource(context, resource) : this.#page(context);
+  }
+
+  async #page(context: RequestContext): Promise<void> {
     if (!(await this.#other(context))) answerText(context, 404, '404 page not found\n');
   }
 
@@ -62,12 +65,12 @@ export class Router {
   watchTarget(context: RequestContext): { kind: Kind; info: ResourceInfo } | undefined {
     const info = context.info.resource;
     if (!info || context.info.method !== 'GET') return undefined;
+    if (!info.watchPrefix && !context.info.queryText.includes('watch')) return undefined;
     const kind = this.#kindOf(info);
     if (!kind) return undefined;
     if (info.watchPrefix)
       return info.subresource === undefined && fitsScope(kind, info) ? { kind, info } : undefined;
-    const asked =
-      info.name === undefined && context.info.queryText.includes('watch') && context.query.flag('watch');
+    const asked = info.name === undefined && context.query.flag('watch');
     return asked && fitsScope(kind, info, true) ? { kind, info } : undefined;
   }
 
@@ -116,7 +119,7 @@ export class Router {
 
   // Resources
 
-  async #resource(context: RequestContext, info: ResourceInfo): Promise<void> {
+  #resource(context: RequestContext, info: ResourceInfo): void | Promise<void> {
     if (info.apiVersion !== 'v1' && !this.#discovery.group(info.apiVersion.split('/')[0]!)) {
       // A group nobody knows is no part of the API.
       if (context.info.path.startsWith('/apis/')) return answerText(context, 404, '404 page not found\n');
@@ -156,7 +159,7 @@ export class Router {
     }
   }
 
-  #object(context: RequestContext, kind: Kind, info: ResourceInfo): Promise<void> {
+  #object(context: RequestContext, kind: Kind, info: ResourceInfo): void | Promise<void> {
     const namespace = info.namespace ?? '';
     switch (context.info.method) {
       case 'GET':
@@ -172,7 +175,7 @@ export class Router {
     }
   }
 
-  #subresource(context: RequestContext, kind: Kind, info: ResourceInfo): Promise<void> {
+  #subresource(context: RequestContext, kind: Kind, info: ResourceInfo): void | Promise<void> {
     const namespace = info.namespace ?? '';
     const name = info.name!;
     const part = info.subresource;

@@ -88,7 +88,7 @@ export class ApiServer {
         requireHostHeader: false,
         noDelay: true,
       },
-      (request, response) => this.#track(this.#handle(request, response)),
+      (request, response) => this.#handle(request, response),
     );
     this.#server.on('checkExpectation', (request, response) =>
       answerError(
@@ -154,17 +154,20 @@ export class ApiServer {
     socket.on('close', () => this.#detached.delete(socket));
   }
 
-  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #handle(request: IncomingMessage, response: ServerResponse): void {
     let context: RequestContext | undefined;
+    const fail = (error: unknown): void =>
+      answerError(context ?? noContext(request, response), asStatus(error), this.options.report);
     this.#newest.set(request.socket, response);
     try {
       const info = this.#requestInfo(request);
       context = new RequestContext(request, response, info, localUser);
       checkLocal(request);
       if (this.#closing) throw unavailable('the server is shutting down');
-      await this.#withinTime(context);
+      const work = this.#withinTime(context);
+      if (work) this.#track(work.catch(fail));
     } catch (error) {
-      answerError(context ?? noContext(request, response), asStatus(error), this.options.report);
+      fail(error);
     }
   }
 
@@ -173,12 +176,16 @@ export class ApiServer {
   }
 
   /** Runs the handler; whatever is not a watch must be done in time. */
-  async #withinTime(context: RequestContext): Promise<void> {
+  #withinTime(context: RequestContext): void | Promise<void> {
     const { method, queryText } = context.info;
     const limitMs = queryText.includes('timeout') ? this.#timeLimitMs(context) : requestMaxMs;
     // Reads are answered from memory; only those that may wait need a clock.
     const mayWait = method !== 'GET' || queryText !== '';
     if (!mayWait || this.#router.watchTarget(context)) return this.#router.route(context);
+    return this.#onTheClock(context, limitMs);
+  }
+
+  async #onTheClock(context: RequestContext, limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(requestTimeout()), limitMs);
