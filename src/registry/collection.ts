@@ -51,44 +51,32 @@ export class Collection {
   select(filter: Filter, page: { start?: string; limit?: number; revision?: number } = {}): Page {
     const range = memberRange(filter.namespace);
     const start = page.start !== undefined && page.start > range.start ? page.start : range.start;
-    const source =
-      page.revision === undefined
-        ? this.#now(filter, start, range.end)
-        : this.#fromAt(start, range.end, page.revision);
     const entries: Entry[] = [];
     const limit = page.limit ?? Number.POSITIVE_INFINITY;
-    for (const entry of source) {
-      if (!filter.covers(entry.namespace, entry.name) || !filter.selects(entry)) continue;
-      if (entries.length < limit) {
-        entries.push(entry);
-        continue;
-      }
-      const next = memberKey(entry.namespace, entry.name);
-      return {
-        entries,
-        next,
-        remaining:
-          filter.selective || filter.name !== undefined
-            ? undefined
-            : this.#count(next, range.end, page.revision),
-      };
-    }
-    return { entries, next: undefined, remaining: undefined };
+    let next: string | undefined;
+    /** Takes an entry if it is chosen; false when there is no room for it. */
+    const visit = (entry: Entry): boolean => {
+      if (!filter.covers(entry.namespace, entry.name) || !filter.selects(entry)) return true;
+      if (entries.length < limit) return entries.push(entry) > 0;
+      next = memberKey(entry.namespace, entry.name);
+      return false;
+    };
+    if (page.revision === undefined) this.#visitNow(filter, start, range.end, visit);
+    else for (const entry of this.#fromAt(start, range.end, page.revision)) if (!visit(entry)) break;
+    // How many are left can be told only where nobody has to look into them.
+    const countable = next !== undefined && !filter.selective && filter.name === undefined;
+    return { entries, next, remaining: countable ? this.#count(next!, range.end, page.revision) : undefined };
   }
 
   /** A filter for one name in one namespace needs no walk. */
-  #now(filter: Filter, start: string, end: string | undefined): Iterable<Entry> {
-    if (filter.name === undefined || filter.namespace === undefined) return this.#from(start, end);
+  #visitNow(filter: Filter, start: string, end: string | undefined, visit: (entry: Entry) => boolean): void {
+    if (filter.name === undefined || filter.namespace === undefined) {
+      this.#entries.walk(start, (entry, key) => (end === undefined || key < end) && visit(entry));
+      return;
+    }
     const key = memberKey(filter.namespace, filter.name);
     const entry = compareKeys(key, start) >= 0 ? this.#entries.get(key) : undefined;
-    return entry ? [entry] : [];
-  }
-
-  *#from(start: string, end: string | undefined): Iterable<Entry> {
-    for (const { key, value: entry } of this.#entries.from(start)) {
-      if (end !== undefined && key >= end) return;
-      yield entry;
-    }
+    if (entry) visit(entry);
   }
 
   /** State at an older revision: today's, with every later change undone. */

@@ -91,3 +91,30 @@ describe('SortedMap', () => {
     expect([map.size, map.has('\u{1f600}'), [...map.from()]]).toEqual([0, false, []]);
   });
 });
+
+it('walking and counting agree with iterating, wherever they begin and end', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.string({ maxLength: 4 }), { maxLength: 300 }),
+      fc.string(),
+      fc.string(),
+      (keys, a, b) => {
+        const map = new SortedMap<string>();
+        for (const key of keys) map.set(key, key);
+        const rest = [...map.from(a)].map(({ key }) => key);
+        const walked: string[] = [];
+        map.walk(a, (value, key) => {
+          expect(value).toBe(key);
+          walked.push(key);
+          return true;
+        });
+        expect(walked).toEqual(rest);
+        expect(map.count(a)).toBe(rest.length);
+        if (compareKeys(a, b) <= 0) expect(map.count(a, b)).toBe(rest.length - [...map.from(b)].length);
+        let visits = 0;
+        map.walk('', () => ++visits < 3);
+        expect(visits).toBe(Math.min(3, keys.length));
+      },
+    ),
+  );
+});

@@ -116,6 +116,21 @@ export class SortedMap<V> {
     }
   }
 
+  /**
+   * Visits values in key order from `start` (inclusive) until the visitor answers false. Several times faster than
+   * `from`, and under the same condition.
+   */
+  walk(start: string, visit: (value: V, key: string) => boolean): void {
+    if (this.#chunks.length === 0) return;
+    const compare = this.#comparison(start);
+    let at = this.#chunkFor(start, compare);
+    let i = lowerBound(this.#chunks[at]!, start, compare);
+    for (; at < this.#chunks.length; at++, i = 0) {
+      const chunk = this.#chunks[at]!;
+      for (; i < chunk.length; i++) if (!visit(chunk[i]!.value, chunk[i]!.key)) return;
+    }
+  }
+
   /** How many keys there are from `start` (inclusive) up to `end` (exclusive; undefined: the last). */
   count(start: string, end?: string): number {
     return (end === undefined ? this.size : this.#rank(end)) - this.#rank(start);
