@@ -34,12 +34,6 @@ export const invalid = (field: string, value: unknown, detail: string): FieldErr
   message: `Invalid value: ${shown(value)}${detail ? `: ${detail}` : ''}`,
 });
 
-export const typeInvalid = (field: string, value: unknown, detail: string): FieldError => ({
-  field,
-  reason: 'FieldValueTypeInvalid',
-  message: `Invalid value: ${shown(value)}${detail ? `: ${detail}` : ''}`,
-});
-
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError => ({
   field,
   reason: 'FieldValueNotSupported',

@@ -147,7 +147,6 @@ export interface Kind extends KindForm<ApiObject> {
   /** The kind whose objects are in the store: itself, or the one it is a version of. */
   readonly storage: Kind;
   readonly hasStatus: boolean;
-  readonly hasSpec: boolean;
 }
 
 const allVerbs: readonly Verb[] = [
@@ -180,7 +179,6 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
     fieldAliases: form.fieldAliases ?? {},
     model,
     hasStatus: form.subresources?.some((sub) => sub.name === 'status') ?? false,
-    hasSpec: model.fields.has('spec'),
   };
   const storage = form.stored?.kind;
   const defined = kind as { -readonly [K in keyof Kind]: Kind[K] };

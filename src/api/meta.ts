@@ -56,19 +56,19 @@ export function validateMeta(kind: Kind, meta: ObjectMeta): FieldError[] {
 const controlCharacters = (name: string): string[] =>
   name.includes('\u0000') ? ['may not contain U+0000'] : [];
 
-export function validateFinalizers(finalizers: readonly string[] | undefined, path: string): FieldError[] {
+/** What is wrong with a finalizer that has no prefix: only a few names are known without one. */
+export const unqualifiedProblems = (finalizer: string): string[] =>
+  finalizer.includes('/') || standardFinalizers.has(finalizer)
+    ? []
+    : ['name is neither a standard finalizer name nor is it fully qualified'];
+
+function validateFinalizers(finalizers: readonly string[] | undefined, path: string): FieldError[] {
   const errors: FieldError[] = [];
   if (!finalizers) return errors;
   finalizers.forEach((finalizer, i) => {
     for (const problem of isQualifiedName(finalizer)) errors.push(invalid(path, finalizer, problem));
-    if (!finalizer.includes('/') && !standardFinalizers.has(finalizer))
-      errors.push(
-        invalid(
-          `${path}[${i}]`,
-          finalizer,
-          'name is neither a standard finalizer name nor is it fully qualified',
-        ),
-      );
+    for (const problem of unqualifiedProblems(finalizer))
+      errors.push(invalid(`${path}[${i}]`, finalizer, problem));
   });
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion'))
     errors.push(invalid(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));

@@ -124,10 +124,6 @@ export class View {
     return this.#compacted;
   }
 
-  get changeCount(): number {
-    return this.#log.length;
-  }
-
   /** Why the feed broke, if it did; the view is stale then. */
   get failure(): Error | undefined {
     return this.#failure;

@@ -78,18 +78,13 @@ export class WatchStream {
       stateSent: () => {
         if (markInitialState) this.outlet.write([this.#bookmarkLine(open.stateRevision, true)]);
       },
-      expired: () => this.#fail(watchExpired(this.view.compacted, this.view.compacted).status),
+      expired: () => this.fail(watchExpired(this.view.compacted, this.view.compacted).status),
       failed: (error) => {
         this.options.report(error as Error);
-        this.#fail(internal('the server could not tell of a change').status);
+        this.fail(internal('the server could not tell of a change').status);
       },
     });
     if (this.#ended) this.#watcher.close();
-  }
-
-  /** Says why the watch cannot be, and ends. */
-  fail(status: Status): void {
-    this.#fail(status);
   }
 
   onDrain(): void {
@@ -106,7 +101,8 @@ export class WatchStream {
     this.#resolveEnded();
   }
 
-  #fail(status: Status): void {
+  /** Says why the watch cannot go on, and ends it. */
+  fail(status: Status): void {
     if (this.#ended) return;
     this.outlet.write([Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`)]);
     this.end();

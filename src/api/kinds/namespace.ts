@@ -2,12 +2,12 @@
 import { index, invalid } from '../fielderror.ts';
 import type { Namespace } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
+import { unqualifiedProblems } from '../meta.ts';
 import { isLabel1123, isQualifiedName, labelName } from '../names.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { collect, type Findings, problemsOf } from './findings.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
-const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
 /** Selectors of namespaces rely on this label, so nobody can change it. A bad name is refused later. */
 function labelWithName({ metadata }: Namespace): void {
@@ -20,9 +20,7 @@ function labelWithName({ metadata }: Namespace): void {
 function* finalizerErrors(finalizers: readonly string[] | undefined, indexed: boolean): Findings {
   for (const [i, finalizer] of (finalizers ?? []).entries()) {
     const path = indexed ? index('spec.finalizers', i) : 'spec.finalizers';
-    yield* problemsOf(path, finalizer, isQualifiedName(finalizer));
-    if (!finalizer.includes('/') && !standardFinalizers.has(finalizer))
-      yield invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
+    yield* problemsOf(path, finalizer, [...isQualifiedName(finalizer), ...unqualifiedProblems(finalizer)]);
   }
 }
 
