@@ -1,0 +1,205 @@
+/** A thin typed client of the API: one method per verb, over HTTP. Refusals are thrown as `StatusError`. */
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent as SecureAgent, request as secureRequest } from 'node:https';
+import { refusal } from './refusal.ts';
+import type { Resource } from './resources.ts';
+import { type WatchHandlers, WatchStream } from './watchstream.ts';
+
+/** Connections kept for requests; watches have their own. */
+const connectionsMax = 16;
+const answerMaxMs = 60_000;
+/** A list of a hundred thousand pods has some 150 MB. */
+const answerBytesMax = 1024 * 1024 * 1024;
+
+export type PatchType = 'merge' | 'strategic' | 'json';
+
+const patchTypes: Record<PatchType, string> = {
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  json: 'application/json-patch+json',
+};
+
+export interface Selection {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+export interface Listed<T> {
+  readonly items: T[];
+  readonly resourceVersion: string;
+}
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string };
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+export interface ClientOptions {
+  /** What the requests say they come from. */
+  readonly userAgent?: string;
+  /** For a server that wants to know who is there. */
+  readonly token?: string;
+  /** Certificates a server over TLS is checked with, in PEM. */
+  readonly ca?: string;
+}
+
+export class Client {
+  readonly #base: URL;
+  readonly #agent: Agent;
+
+  constructor(
+    url: string,
+    private readonly options: ClientOptions = {},
+  ) {
+    this.#base = new URL(url);
+    const kept = { keepAlive: true, maxSockets: connectionsMax };
+    this.#agent =
+      this.#base.protocol === 'https:' ? new SecureAgent({ ...kept, ca: options.ca }) : new Agent(kept);
+  }
+
+  async get<T>(of: Resource<T>, namespace: string | undefined, name: string): Promise<T> {
+    return (await this.#call('GET', pathOf(of, namespace, name))) as T;
+  }
+
+  async list<T>(of: Resource<T>, selection: Selection = {}): Promise<Listed<T>> {
+    const answer = (await this.#call('GET', pathOf(of, selection.namespace) + queryOf(selection))) as {
+      items?: T[];
+      metadata: { resourceVersion: string };
+    };
+    return { items: answer.items ?? [], resourceVersion: answer.metadata.resourceVersion };
+  }
+
+  async create<T>(of: Resource<T>, namespace: string | undefined, object: T): Promise<T> {
+    return (await this.#call('POST', pathOf(of, namespace), object)) as T;
+  }
+
+  /** Replaces an object, or with a subresource a part of it. */
+  async replace<T>(of: Resource<T>, namespace: string | undefined, object: T, sub?: string): Promise<T> {
+    const { name } = (object as { metadata: { name?: string } }).metadata;
+    return (await this.#call('PUT', pathOf(of, namespace, name, sub), object)) as T;
+  }
+
+  async patch<T>(
+    of: Resource<T>,
+    namespace: string | undefined,
+    name: string,
+    patch: unknown,
+    type: PatchType = 'merge',
+    sub?: string,
+  ): Promise<T> {
+    return (await this.#call('PATCH', pathOf(of, namespace, name, sub), patch, patchTypes[type])) as T;
+  }
+
+  async delete<T>(
+    of: Resource<T>,
+    namespace: string | undefined,
+    name: string,
+    options: DeleteOptions = {},
+  ): Promise<void> {
+    await this.#call('DELETE', pathOf(of, namespace, name), options);
+  }
+
+  /** Sends a body to a subresource that makes something: `binding`, `token`, `eviction`. */
+  async post(
+    of: Resource<unknown>,
+    namespace: string,
+    name: string,
+    sub: string,
+    body: unknown,
+  ): Promise<unknown> {
+    return this.#call('POST', pathOf(of, namespace, name, sub), body);
+  }
+
+  /** Reads any other path as JSON. */
+  async read(path: string): Promise<unknown> {
+    return this.#call('GET', path);
+  }
+
+  /** Watches from a version on. What the handlers are told ends with `ended`, whatever the reason. */
+  watch<T>(
+    of: Resource<T>,
+    selection: Selection,
+    resourceVersion: string,
+    handlers: WatchHandlers<T>,
+  ): { close(): void } {
+    const query = queryOf(selection, { watch: 'true', resourceVersion, allowWatchBookmarks: 'true' });
+    const stream = new WatchStream<T>(handlers);
+    const sent = this.#open('GET', pathOf(of, selection.namespace) + query, undefined, undefined, false);
+    sent.on('response', (response) => stream.read(response)).on('error', (error) => stream.fail(error));
+    sent.end();
+    return {
+      close: () => {
+        stream.close();
+        sent.destroy();
+      },
+    };
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #open(method: string, path: string, bytes?: Buffer, type = 'application/json', pooled = true) {
+    const { token, userAgent = 'wherry' } = this.options;
+    const send = this.#base.protocol === 'https:' ? secureRequest : request;
+    return send({
+      protocol: this.#base.protocol,
+      hostname: this.#base.hostname.replace(/^\[|\]$/g, ''),
+      port: this.#base.port,
+      method,
+      path,
+      agent: pooled ? this.#agent : undefined,
+      ...(pooled ? {} : { ca: this.options.ca }),
+      headers: {
+        Accept: 'application/json',
+        'User-Agent': userAgent,
+        ...(token ? { Authorization: `Bearer ${token}` } : {}),
+        ...(bytes ? { 'Content-Type': type, 'Content-Length': bytes.length } : {}),
+      },
+    });
+  }
+
+  #call(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    return new Promise((resolve, reject) => {
+      const sent = this.#open(method, path, bytes, type);
+      sent.setTimeout(answerMaxMs, () => sent.destroy(new Error(`${method} ${path}: no answer`)));
+      sent.on('error', reject).on('response', (response) => {
+        readAnswer(response).then(resolve, reject);
+      });
+      sent.end(bytes);
+    });
+  }
+}
+
+async function readAnswer(response: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response) {
+    length += (chunk as Buffer).length;
+    if (length > answerBytesMax) throw new Error(`an answer of more than ${answerBytesMax} bytes`);
+    chunks.push(chunk as Buffer);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  if (response.statusCode! < 400) return text ? JSON.parse(text) : undefined;
+  throw refusal(response.statusCode!, text);
+}
+
+function pathOf(of: Resource<unknown>, namespace?: string, name?: string, sub?: string): string {
+  const root = of.apiVersion.includes('/') ? `/apis/${of.apiVersion}` : `/api/${of.apiVersion}`;
+  const segments = [...(namespace ? ['namespaces', namespace] : []), of.resource, name, sub];
+  return `${root}/${segments
+    .filter(Boolean)
+    .map((segment) => encodeURIComponent(segment!))
+    .join('/')}`;
+}
+
+function queryOf({ labelSelector, fieldSelector }: Selection, more: Record<string, string> = {}): string {
+  const query = new URLSearchParams(more);
+  if (labelSelector) query.set('labelSelector', labelSelector);
+  if (fieldSelector) query.set('fieldSelector', fieldSelector);
+  const text = query.toString();
+  return text ? `?${text}` : '';
+}

@@ -1,0 +1,194 @@
+/**
+ * Event recording: what parts of the cluster tell people about objects. The same event told again counts up instead
+ * of being written anew; many that differ in their text only are folded into one; and whoever tells too much about
+ * one object is not listened to for a while.
+ */
+import type { Event, ObjectReference } from '../api/generated/types.ts';
+import { formatTime } from '../api/time.ts';
+
+/** Events that are told again within this time are counted. */
+const similarMs = 10 * 60_000;
+/** Different texts of one reason about one object before they are folded into one event. */
+const foldAfter = 10;
+/** Told at once about one object; then one every five minutes. */
+const burst = 25;
+const refillMs = 5 * 60_000;
+/** Objects and events remembered. */
+const rememberedMax = 4096;
+const messageCharactersMax = 1024;
+
+export interface EventSink {
+  create(namespace: string, event: Event): Promise<{ metadata: { name?: string } }>;
+  /** A merge patch; throws a StatusError with code 404 when the event is gone. */
+  patch(namespace: string, name: string, patch: object): Promise<unknown>;
+}
+
+/** An object events are about. `apiVersion` and `kind` must be there. */
+export interface EventSubject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: {
+    readonly name?: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+  };
+}
+
+export interface RecorderOptions {
+  readonly component: string;
+  readonly host?: string;
+  readonly now: () => number;
+  readonly onError: (error: Error) => void;
+}
+
+interface Told {
+  readonly namespace: string;
+  readonly name: Promise<string | undefined>;
+  count: number;
+  lastMs: number;
+}
+
+export class EventRecorder {
+  readonly #told = new Map<string, Told>();
+  readonly #texts = new Map<string, { texts: Set<string>; sinceMs: number }>();
+  readonly #allowance = new Map<string, { left: number; atMs: number }>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #sequence = 0;
+
+  constructor(
+    private readonly sink: EventSink,
+    private readonly options: RecorderOptions,
+  ) {}
+
+  normal(subject: EventSubject, reason: string, message: string, fieldPath?: string): void {
+    this.#record('Normal', subject, reason, message, fieldPath);
+  }
+
+  warning(subject: EventSubject, reason: string, message: string, fieldPath?: string): void {
+    this.#record('Warning', subject, reason, message, fieldPath);
+  }
+
+  /** Resolves when what was told so far is written, or has failed. */
+  async flushed(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+
+  #record(type: string, subject: EventSubject, reason: string, text: string, fieldPath?: string): void {
+    const nowMs = this.options.now();
+    const about = referenceTo(subject, fieldPath);
+    const who = [about.kind, about.namespace, about.name, about.uid].join('/');
+    if (!this.#allowed(who, nowMs)) return;
+    const message = this.#folded([who, type, reason].join('\n'), shortened(text), nowMs);
+    const key = [who, fieldPath, type, reason, message.key].join('\n');
+    const before = this.#told.get(key);
+    const work =
+      before && nowMs - before.lastMs < similarMs
+        ? this.#again(key, before, type, about, reason, message.text, nowMs)
+        : this.#first(key, type, about, reason, message.text, nowMs);
+    const settled = work.catch(this.options.onError).finally(() => this.#underWay.delete(settled));
+    this.#underWay.add(settled);
+  }
+
+  async #first(
+    key: string,
+    type: string,
+    about: ObjectReference,
+    reason: string,
+    message: string,
+    nowMs: number,
+  ): Promise<void> {
+    const namespace = about.namespace || 'default';
+    const time = formatTime(nowMs);
+    const { component, host } = this.options;
+    const unique = (BigInt(nowMs) * 1_000_000n + BigInt(this.#sequence++ % 1_000_000)).toString(16);
+    const created = this.sink.create(namespace, {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${about.name}.${unique}`, namespace },
+      involvedObject: about,
+      reason,
+      message,
+      source: { component, ...(host ? { host } : {}) },
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+      type,
+      reportingComponent: component,
+      reportingInstance: host ?? '',
+    });
+    const name = created.then(
+      (event) => event.metadata.name,
+      () => undefined,
+    );
+    remember(this.#told, key, { namespace, name, count: 1, lastMs: nowMs });
+    await created;
+  }
+
+  async #again(
+    key: string,
+    told: Told,
+    type: string,
+    about: ObjectReference,
+    reason: string,
+    message: string,
+    nowMs: number,
+  ): Promise<void> {
+    told.count++;
+    told.lastMs = nowMs;
+    const { count } = told;
+    const name = await told.name;
+    if (!name) return;
+    try {
+      await this.sink.patch(told.namespace, name, { count, message, lastTimestamp: formatTime(nowMs) });
+    } catch (error) {
+      if ((error as { code?: number }).code !== 404) throw error;
+      await this.#first(key, type, about, reason, message, nowMs);
+    }
+  }
+
+  /** Texts that differ are one event after a number of them: the key stays, the text says the newest. */
+  #folded(group: string, message: string, nowMs: number): { key: string; text: string } {
+    let known = this.#texts.get(group);
+    if (!known || nowMs - known.sinceMs > similarMs) {
+      known = { texts: new Set(), sinceMs: nowMs };
+      remember(this.#texts, group, known);
+    }
+    if (known.texts.size < foldAfter || known.texts.has(message)) {
+      known.texts.add(message);
+      return { key: message, text: message };
+    }
+    return { key: '', text: shortened(`(combined from similar events): ${message}`) };
+  }
+
+  #allowed(who: string, nowMs: number): boolean {
+    const before = this.#allowance.get(who) ?? { left: burst, atMs: nowMs };
+    const left = Math.min(burst, before.left + (nowMs - before.atMs) / refillMs);
+    const granted = left >= 1;
+    remember(this.#allowance, who, { left: granted ? left - 1 : left, atMs: nowMs });
+    return granted;
+  }
+}
+
+/** The oldest entries make room. */
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > rememberedMax) map.delete(map.keys().next().value!);
+}
+
+const shortened = (text: string): string =>
+  text.length > messageCharactersMax ? `${text.slice(0, messageCharactersMax - 3)}...` : text;
+
+function referenceTo(subject: EventSubject, fieldPath: string | undefined): ObjectReference {
+  const { name, namespace, uid, resourceVersion } = subject.metadata;
+  return {
+    kind: subject.kind,
+    ...(namespace ? { namespace } : {}),
+    name,
+    uid,
+    apiVersion: subject.apiVersion,
+    resourceVersion,
+    ...(fieldPath ? { fieldPath } : {}),
+  };
+}

@@ -1,0 +1,144 @@
+/**
+ * An informer: a copy of a selection of objects that follows the server. It lists, then watches; when a watch ends
+ * it goes on where that one was, and when history does not reach back that far it lists again and tells the
+ * difference.
+ */
+import { StatusError } from '../api/errors.ts';
+import type { Client, Selection } from './client.ts';
+import type { Resource } from './resources.ts';
+
+const retryFirstMs = 50;
+const retryMaxMs = 5_000;
+
+export interface InformerOptions<T> extends Selection {
+  /** How an object is now, undefined when it is gone, and how it was. */
+  readonly changed: (object: T | undefined, previous: T | undefined) => void;
+  readonly onError: (error: Error) => void;
+}
+
+interface Meta {
+  readonly metadata: {
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly resourceVersion?: string;
+  };
+}
+
+const keyOf = (object: unknown): string => {
+  const { namespace = '', name = '' } = (object as Meta).metadata;
+  return `${namespace}/${name}`;
+};
+
+const versionOf = (object: unknown): string => (object as Meta).metadata.resourceVersion!;
+
+export class Informer<T> {
+  readonly #objects = new Map<string, T>();
+  #version: string | undefined;
+  #watch: { close(): void } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #retryMs = retryFirstMs;
+  #closed = false;
+  #synced: (() => void) | undefined;
+
+  constructor(
+    private readonly client: Client,
+    private readonly of: Resource<T>,
+    private readonly options: InformerOptions<T>,
+  ) {}
+
+  /** Resolves when everything there is has been told once. */
+  start(): Promise<void> {
+    const synced = new Promise<void>((resolve) => {
+      this.#synced = resolve;
+    });
+    void this.#go();
+    return synced;
+  }
+
+  get(namespace: string, name: string): T | undefined {
+    return this.#objects.get(`${namespace}/${name}`);
+  }
+
+  all(): IterableIterator<T> {
+    return this.#objects.values();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#watch?.close();
+    this.#synced?.();
+  }
+
+  async #go(): Promise<void> {
+    try {
+      if (this.#version === undefined) await this.#list();
+      if (!this.#closed) this.#follow();
+    } catch (error) {
+      this.#later(error as Error);
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { items, resourceVersion } = await this.client.list(this.of, this.options);
+    if (this.#closed) return;
+    const gone = new Set(this.#objects.keys());
+    for (const item of items) {
+      gone.delete(keyOf(item));
+      this.#set(item);
+    }
+    for (const key of gone) this.#remove(key);
+    this.#version = resourceVersion;
+    this.#synced?.();
+  }
+
+  #follow(): void {
+    this.#watch = this.client.watch(this.of, this.options, this.#version!, {
+      changed: (type, object) => {
+        this.#retryMs = retryFirstMs;
+        this.#version = versionOf(object);
+        if (type === 'DELETED') this.#remove(keyOf(object), object);
+        else this.#set(object);
+      },
+      bookmark: (version) => {
+        this.#retryMs = retryFirstMs;
+        this.#version = version;
+      },
+      ended: (error) => {
+        // History no longer reaches back to where this copy is.
+        if (error instanceof StatusError && (error.code === 410 || error.code === 504))
+          this.#version = undefined;
+        this.#later(error);
+      },
+    });
+  }
+
+  #later(error: Error | undefined): void {
+    if (this.#closed) return;
+    if (error && this.#version !== undefined) this.options.onError(error);
+    this.#timer = setTimeout(() => void this.#go(), this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, retryMaxMs);
+  }
+
+  #set(object: T): void {
+    const key = keyOf(object);
+    const previous = this.#objects.get(key);
+    if (previous && versionOf(previous) === versionOf(object)) return;
+    this.#objects.set(key, object);
+    this.#tell(object, previous);
+  }
+
+  #remove(key: string, last?: T): void {
+    const previous = this.#objects.get(key);
+    this.#objects.delete(key);
+    if (previous) this.#tell(undefined, last ?? previous);
+  }
+
+  #tell(object: T | undefined, previous: T | undefined): void {
+    try {
+      this.options.changed(object, previous);
+    } catch (error) {
+      this.options.onError(error as Error);
+    }
+  }
+}

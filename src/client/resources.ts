@@ -1,0 +1,36 @@
+/** The resources that parts of the cluster talk about, and the type of their objects. */
+import type {
+  ConfigMap,
+  Endpoints,
+  Event,
+  Ingress,
+  Lease,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  Service,
+} from '../api/generated/types.ts';
+
+/** `T` is what a get answers. */
+export interface Resource<T> {
+  readonly apiVersion: string;
+  readonly resource: string;
+  /** Never set: it carries the type. */
+  readonly object?: T;
+}
+
+const of = <T>(apiVersion: string, resource: string): Resource<T> => ({ apiVersion, resource });
+
+export const pods = of<Pod>('v1', 'pods');
+export const nodes = of<Node>('v1', 'nodes');
+export const services = of<Service>('v1', 'services');
+export const endpoints = of<Endpoints>('v1', 'endpoints');
+export const secrets = of<Secret>('v1', 'secrets');
+export const configMaps = of<ConfigMap>('v1', 'configmaps');
+export const claims = of<PersistentVolumeClaim>('v1', 'persistentvolumeclaims');
+export const volumes = of<PersistentVolume>('v1', 'persistentvolumes');
+export const events = of<Event>('v1', 'events');
+export const leases = of<Lease>('coordination.k8s.io/v1', 'leases');
+export const ingresses = of<Ingress>('extensions/v1beta1', 'ingresses');
