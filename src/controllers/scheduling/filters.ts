@@ -1,0 +1,76 @@
+/** Filters: why a pod may not go to a node, in Kubernetes' words. A node must pass all of them. */
+import type { Taint } from '../../api/generated/types.ts';
+import { selectsNode, tolerates } from './nodeaffinity.ts';
+import type { NodeFacts } from './nodefacts.ts';
+import type { PodAffinity } from './podaffinity.ts';
+import type { PodFacts } from './podfacts.ts';
+import type { TopologySpread } from './topologyspread.ts';
+
+/** `hopeless`: making room on the node would not help. */
+export interface Refusal {
+  readonly reasons: readonly string[];
+  readonly hopeless: boolean;
+}
+
+/** What is asked for every node about one pod. */
+export interface Wish {
+  readonly pod: PodFacts;
+  readonly affinity: PodAffinity | undefined;
+  readonly spread: TopologySpread;
+  /** Whether the pod's volumes can be reached from a node; the reason if not. */
+  readonly volumes: (node: NodeFacts) => string | undefined;
+}
+
+const hopeless = (reason: string): Refusal => ({ reasons: [reason], hopeless: true });
+const crowded = (reasons: readonly string[]): Refusal => ({ reasons, hopeless: false });
+
+const unschedulableTaint: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+/** The first filter that the node does not pass; of resources, all that are short. */
+export function refusalOf({ pod, affinity, spread, volumes }: Wish, node: NodeFacts): Refusal | undefined {
+  if (node.unschedulable && !tolerates(pod.tolerations, unschedulableTaint))
+    return hopeless('node(s) were unschedulable');
+  if (node.taints.length && node.taints.some((taint) => keepsAway(taint, pod)))
+    return hopeless('node(s) had untolerated taint(s)');
+  if (!selectsNode(pod, node)) return hopeless("node(s) didn't match Pod's node affinity/selector");
+  if (pod.hostPorts.some((port) => node.portTaken(port)))
+    return crowded(["node(s) didn't have free ports for the requested pod ports"]);
+  const short = shortages(pod, node);
+  if (short.length) return crowded(short);
+  if (pod.disks.some((disk) => node.diskTaken(disk))) return crowded(['node(s) had no available disk']);
+  const unreachable = volumes(node);
+  if (unreachable) return hopeless(unreachable);
+  const tooClose = affinity?.failure(node);
+  if (tooClose) return crowded([tooClose]);
+  const uneven = spread.failure(node);
+  return uneven === undefined ? undefined : crowded([uneven]);
+}
+
+const keepsAway = (taint: Taint, pod: PodFacts): boolean =>
+  taint.effect !== 'PreferNoSchedule' && !tolerates(pod.tolerations, taint);
+
+function shortages(pod: PodFacts, node: NodeFacts): string[] {
+  const short: string[] = [];
+  if (node.pods.size + 1 > (node.allocatable.get('pods') ?? 0)) short.push('Too many pods');
+  for (const [name, amount] of pod.requests)
+    if ((node.requested.get(name) ?? 0) + amount > (node.allocatable.get(name) ?? 0))
+      short.push(`Insufficient ${name}`);
+  return short;
+}
+
+/** The message for people: how many nodes were refused for which reason. */
+export function refusalText(nodes: number, refusals: readonly Refusal[]): string {
+  if (nodes === 0) return 'no nodes available to schedule pods';
+  const counts = new Map<string, number>();
+  for (const { reasons } of refusals)
+    for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const told = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
+  const hopelessCount = refusals.filter((refusal) => refusal.hopeless).length;
+  const others = refusals.length - hopelessCount;
+  const preemption = [
+    ...(others ? [`${others} No preemption victims found for incoming pod`] : []),
+    ...(hopelessCount ? [`${hopelessCount} Preemption is not helpful for scheduling`] : []),
+  ];
+  const none = `0/${nodes} nodes are available`;
+  return `${none}: ${told.join(', ')}. preemption: ${none}: ${preemption.join(', ')}.`;
+}

@@ -1,0 +1,129 @@
+/** What the scheduler knows of a pod: worked out once per change, so that looking at a thousand nodes is cheap. */
+import type {
+  Affinity,
+  Pod,
+  PodSpec,
+  Toleration,
+  TopologySpreadConstraint,
+} from '../../api/generated/types.ts';
+import { podRequests } from '../../api/kinds/podresources.ts';
+import { milliValue, parseQuantity, toNumber } from '../../api/quantity.ts';
+import { timeToMs } from '../../api/time.ts';
+
+/** What a pod that asks for nothing counts for when nodes are compared, so that such pods spread too. */
+const assumedMilliCpu = 100;
+const assumedMemoryBytes = 200 * 1024 * 1024;
+
+/** Amounts by resource: milli-units of cpu, whole units of everything else. */
+export type Amounts = ReadonlyMap<string, number>;
+
+export interface HostPort {
+  readonly protocol: string;
+  readonly ip: string;
+  readonly port: number;
+}
+
+export interface PodFacts {
+  readonly key: string;
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly nodeName: string | undefined;
+  /** Of the controller that made it. */
+  readonly ownerUid: string | undefined;
+  readonly priority: number;
+  readonly createdMs: number;
+  readonly schedulerName: string;
+  readonly gated: boolean;
+  readonly deleting: boolean;
+  /** It has ended, and takes no room any more. */
+  readonly finished: boolean;
+  readonly requests: Amounts;
+  /** What it counts for in a comparison of nodes. */
+  readonly cpuForScore: number;
+  readonly memoryForScore: number;
+  readonly hostPorts: readonly HostPort[];
+  readonly nodeSelector: Readonly<Record<string, string>> | undefined;
+  readonly affinity: Affinity | undefined;
+  readonly tolerations: readonly Toleration[];
+  readonly spread: readonly TopologySpreadConstraint[];
+  readonly claims: readonly string[];
+  readonly disks: readonly string[];
+  /** Changes when the pod should be looked at again. */
+  readonly signature: string;
+}
+
+export function podFacts(pod: Pod): PodFacts {
+  const { metadata, spec = {}, status = {} } = pod;
+  const requests = amountsOf(podRequests(spec));
+  return {
+    key: `${metadata.namespace}/${metadata.name}`,
+    uid: metadata.uid!,
+    namespace: metadata.namespace!,
+    name: metadata.name!,
+    labels: metadata.labels ?? {},
+    nodeName: spec.nodeName || undefined,
+    ownerUid: metadata.ownerReferences?.find((owner) => owner.controller)?.uid,
+    priority: spec.priority ?? 0,
+    createdMs: metadata.creationTimestamp ? timeToMs(metadata.creationTimestamp) : 0,
+    schedulerName: spec.schedulerName ?? 'default-scheduler',
+    gated: Boolean(spec.schedulingGates?.length),
+    deleting: metadata.deletionTimestamp !== undefined,
+    finished: status.phase === 'Succeeded' || status.phase === 'Failed',
+    requests,
+    cpuForScore: requests.get('cpu') ?? assumedMilliCpu,
+    memoryForScore: requests.get('memory') ?? assumedMemoryBytes,
+    hostPorts: hostPortsOf(spec),
+    nodeSelector: spec.nodeSelector,
+    affinity: spec.affinity,
+    tolerations: spec.tolerations ?? [],
+    spread: spec.topologySpreadConstraints ?? [],
+    claims: claimsOf(metadata.name!, spec),
+    disks: disksOf(spec),
+    signature: JSON.stringify([metadata.generation, metadata.labels, spec.schedulingGates, spec.tolerations]),
+  };
+}
+
+/** A resource list in numbers. */
+export function amountsOf(list: Readonly<Record<string, string>> | undefined): Map<string, number> {
+  const amounts = new Map<string, number>();
+  for (const [name, text] of Object.entries(list ?? {})) {
+    const quantity = parseQuantity(text);
+    const amount = name === 'cpu' ? milliValue(quantity) : toNumber(quantity);
+    if (amount > 0) amounts.set(name, amount);
+  }
+  return amounts;
+}
+
+function hostPortsOf(spec: PodSpec): HostPort[] {
+  const ports = [...(spec.containers ?? []), ...(spec.initContainers ?? [])].flatMap(
+    (container) => container.ports ?? [],
+  );
+  return ports
+    .filter(({ hostPort }) => hostPort)
+    .map(({ protocol, hostIP, hostPort }) => ({
+      protocol: protocol ?? 'TCP',
+      ip: hostIP || '0.0.0.0',
+      port: hostPort!,
+    }));
+}
+
+function claimsOf(podName: string, spec: PodSpec): string[] {
+  return (spec.volumes ?? []).flatMap((volume) => {
+    if (volume.persistentVolumeClaim?.claimName) return [volume.persistentVolumeClaim.claimName];
+    return volume.ephemeral ? [`${podName}-${volume.name}`] : [];
+  });
+}
+
+/** Disks that may be attached once per node, unless everybody only reads. */
+function disksOf(spec: PodSpec): string[] {
+  return (spec.volumes ?? []).flatMap((volume) => {
+    const { gcePersistentDisk: gce, awsElasticBlockStore: aws, rbd, iscsi } = volume;
+    if (gce && !gce.readOnly) return [`gce/${gce.pdName}`];
+    if (aws) return [`aws/${aws.volumeID}`];
+    if (rbd && !rbd.readOnly) return [`rbd/${rbd.pool}/${rbd.image}`];
+    if (iscsi && !iscsi.readOnly) return [`iscsi/${iscsi.iqn}/${iscsi.lun}`];
+    return [];
+  });
+}

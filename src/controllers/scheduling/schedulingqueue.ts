@@ -1,0 +1,138 @@
+/**
+ * The scheduling queue: pods that wait for a node, the most important and then the oldest first. A pod that found
+ * none waits apart until the cluster changes, and no sooner than its back-off says.
+ */
+import type { PodFacts } from './podfacts.ts';
+
+const backoffFirstMs = 1_000;
+const backoffMaxMs = 10_000;
+
+interface Waiting {
+  readonly pod: PodFacts;
+  readonly attempts: number;
+  readonly notBeforeMs: number;
+  /** The cluster has changed since the last attempt. */
+  worthATry: boolean;
+}
+
+export class SchedulingQueue {
+  /** A heap: the next pod is the first. */
+  readonly #heap: PodFacts[] = [];
+  /** The newest state of every pod in the heap; others in it are stale. */
+  readonly #ready = new Map<string, PodFacts>();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #attempts = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly now: () => number,
+    private readonly wake: () => void,
+  ) {}
+
+  get empty(): boolean {
+    return this.#ready.size === 0;
+  }
+
+  /** A pod that is new or has changed. One that waits is looked at again only if the change may matter. */
+  offer(pod: PodFacts): void {
+    const waiting = this.#waiting.get(pod.uid);
+    if (waiting && waiting.pod.signature === pod.signature) {
+      this.#waiting.set(pod.uid, { ...waiting, pod });
+      return;
+    }
+    this.#waiting.delete(pod.uid);
+    this.#push(pod);
+  }
+
+  forget(uid: string): void {
+    this.#ready.delete(uid);
+    this.#waiting.delete(uid);
+    this.#attempts.delete(uid);
+  }
+
+  next(): PodFacts | undefined {
+    for (;;) {
+      const pod = this.#pop();
+      if (!pod) return undefined;
+      if (this.#ready.get(pod.uid) === pod) {
+        this.#ready.delete(pod.uid);
+        return pod;
+      }
+    }
+  }
+
+  /** There was no node for it. `again`: something went wrong that has nothing to do with the cluster's state. */
+  failed(pod: PodFacts, again: boolean): void {
+    const attempts = (this.#attempts.get(pod.uid) ?? 0) + 1;
+    this.#attempts.set(pod.uid, attempts);
+    const backoffMs = Math.min(backoffFirstMs * 2 ** (attempts - 1), backoffMaxMs);
+    this.#waiting.set(pod.uid, { pod, attempts, notBeforeMs: this.now() + backoffMs, worthATry: again });
+    if (again) this.#retry();
+  }
+
+  /** The cluster has changed in a way that may help. */
+  clusterChanged(): void {
+    if (this.#waiting.size === 0) return;
+    for (const waiting of this.#waiting.values()) waiting.worthATry = true;
+    this.#retry();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Brings back those whose time has come, and makes an appointment for the next. */
+  #retry(): void {
+    clearTimeout(this.#timer);
+    const nowMs = this.now();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const [uid, { pod, notBeforeMs, worthATry }] of this.#waiting) {
+      if (!worthATry) continue;
+      if (notBeforeMs > nowMs) nextMs = Math.min(nextMs, notBeforeMs);
+      else {
+        this.#waiting.delete(uid);
+        this.#push(pod);
+      }
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) {
+      this.#timer = setTimeout(() => this.#retry(), nextMs - nowMs);
+      this.#timer.unref();
+    }
+  }
+
+  #push(pod: PodFacts): void {
+    this.#ready.set(pod.uid, pod);
+    const heap = this.#heap;
+    let i = heap.push(pod) - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (!before(heap[i]!, heap[parent]!)) break;
+      [heap[i], heap[parent]] = [heap[parent]!, heap[i]!];
+      i = parent;
+    }
+    this.wake();
+  }
+
+  #pop(): PodFacts | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (first === undefined || heap.length === 0) return first;
+    heap[0] = last!;
+    for (let i = 0; ; ) {
+      let least = i;
+      for (const child of [2 * i + 1, 2 * i + 2])
+        if (child < heap.length && before(heap[child]!, heap[least]!)) least = child;
+      if (least === i) return first;
+      [heap[i], heap[least]] = [heap[least]!, heap[i]!];
+      i = least;
+    }
+  }
+}
+
+const before = (a: PodFacts, b: PodFacts): boolean =>
+  a.priority !== b.priority
+    ? a.priority > b.priority
+    : a.createdMs !== b.createdMs
+      ? a.createdMs < b.createdMs
+      : a.key < b.key;

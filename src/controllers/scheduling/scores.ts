@@ -1,0 +1,65 @@
+/** Scores: of the nodes a pod may go to, which one it goes to. Each score is 0 to 100, and they are weighed. */
+import type { Wish } from './filters.ts';
+import { nodePreference, tolerates } from './nodeaffinity.ts';
+import type { NodeFacts } from './nodefacts.ts';
+
+const weights = { taints: 3, nodeAffinity: 2, spread: 2, podAffinity: 2, fit: 1, balance: 1 };
+
+/** The best node; among equals chance decides. */
+export function bestOf(
+  wish: Wish,
+  nodes: readonly NodeFacts[],
+  randomBelow: (bound: number) => number,
+): NodeFacts {
+  if (nodes.length === 1) return nodes[0]!;
+  const totals = nodes.map(() => 0);
+  const add = (weight: number, values: readonly number[], scale: (value: number) => number): void => {
+    for (const [i, value] of values.entries()) totals[i]! += weight * scale(value);
+  };
+  const { pod, affinity, spread } = wish;
+
+  const bothersome = nodes.map(
+    ({ taints }) =>
+      taints.filter((taint) => taint.effect === 'PreferNoSchedule' && !tolerates(pod.tolerations, taint))
+        .length,
+  );
+  add(weights.taints, bothersome, fewerIsBetter(bothersome));
+
+  if (pod.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution?.length) {
+    const liked = nodes.map((node) => nodePreference(pod, node));
+    const most = Math.max(...liked);
+    add(weights.nodeAffinity, liked, (value) => (most > 0 ? (value * 100) / most : 0));
+  }
+  const crowds = nodes.map((node) => spread.crowd(node));
+  add(weights.spread, crowds, fewerIsBetter(crowds));
+  if (affinity) {
+    const liked = nodes.map((node) => affinity.preference(node));
+    const least = Math.min(...liked);
+    const range = Math.max(...liked) - least;
+    add(weights.podAffinity, liked, (value) => (range > 0 ? ((value - least) * 100) / range : 0));
+  }
+  for (const [i, node] of nodes.entries()) {
+    const cpu = share(node.cpuForScore + pod.cpuForScore, node.allocatable.get('cpu'));
+    const memory = share(node.memoryForScore + pod.memoryForScore, node.allocatable.get('memory'));
+    totals[i]! += weights.fit * 50 * (1 - cpu + 1 - memory);
+    totals[i]! += weights.balance * 100 * (1 - Math.abs(cpu - memory) / 2);
+  }
+  return pick(nodes, totals, randomBelow);
+}
+
+const fewerIsBetter = (values: readonly number[]): ((value: number) => number) => {
+  const most = Math.max(...values);
+  return (value) => (most > 0 ? ((most - value) * 100) / most : 100);
+};
+
+const share = (used: number, all: number | undefined): number => (all ? Math.min(used / all, 1) : 1);
+
+function pick(
+  nodes: readonly NodeFacts[],
+  totals: readonly number[],
+  randomBelow: (bound: number) => number,
+): NodeFacts {
+  const highest = Math.max(...totals);
+  const best = nodes.filter((_, i) => totals[i]! >= highest - 1e-9);
+  return best[best.length === 1 ? 0 : randomBelow(best.length)]!;
+}

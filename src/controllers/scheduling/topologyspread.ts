@@ -1,0 +1,108 @@
+/** Spreading: pods of one kind go where fewest of them are, as far as their constraints ask for it or all is equal. */
+import type { TopologySpreadConstraint } from '../../api/generated/types.ts';
+import { type LabelSelector, selectorFromObject } from '../../api/labelselector.ts';
+import type { ClusterFacts } from './clusterfacts.ts';
+import { selectsNode, tolerates } from './nodeaffinity.ts';
+import type { NodeFacts } from './nodefacts.ts';
+import type { PodFacts } from './podfacts.ts';
+
+const hostnameLabel = 'kubernetes.io/hostname';
+
+/** How many matching pods each place of a topology holds. */
+class Count {
+  readonly places = new Map<string, number>();
+  readonly key: string;
+  readonly #means: (pod: PodFacts) => boolean;
+  /** Whether the pod to be placed counts itself. */
+  readonly self: number;
+
+  constructor(
+    private readonly pod: PodFacts,
+    cluster: ClusterFacts,
+    readonly constraint: TopologySpreadConstraint,
+    means?: (pod: PodFacts) => boolean,
+  ) {
+    this.key = constraint.topologyKey ?? hostnameLabel;
+    const selector = selectorOf(constraint, pod);
+    this.#means = means ?? ((other) => other.namespace === pod.namespace && selector.matches(other.labels));
+    this.self = this.#means(pod) ? 1 : 0;
+    for (const node of cluster.nodes) {
+      const place = this.placeOf(node);
+      if (place === undefined || !this.#eligible(node)) continue;
+      let sum = this.places.get(place) ?? 0;
+      for (const other of node.pods.values()) if (!other.deleting && this.#means(other)) sum++;
+      this.places.set(place, sum);
+    }
+  }
+
+  placeOf(node: NodeFacts): string | undefined {
+    if (Object.hasOwn(node.labels, this.key)) return node.labels[this.key];
+    return this.key === hostnameLabel ? node.name : undefined;
+  }
+
+  #eligible(node: NodeFacts): boolean {
+    const { nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' } = this.constraint;
+    if (nodeAffinityPolicy === 'Honor' && !selectsNode(this.pod, node)) return false;
+    return (
+      nodeTaintsPolicy !== 'Honor' ||
+      node.taints.every(
+        ({ effect, ...taint }) =>
+          effect === 'PreferNoSchedule' || tolerates(this.pod.tolerations, { effect, ...taint }),
+      )
+    );
+  }
+
+  get least(): number {
+    if (this.places.size < (this.constraint.minDomains ?? 1)) return 0;
+    let least = Number.POSITIVE_INFINITY;
+    for (const count of this.places.values()) least = Math.min(least, count);
+    return least;
+  }
+}
+
+function selectorOf(constraint: TopologySpreadConstraint, pod: PodFacts): LabelSelector {
+  const { labelSelector, matchLabelKeys = [] } = constraint;
+  if (!matchLabelKeys.length)
+    return selectorFromObject(labelSelector as Parameters<typeof selectorFromObject>[0]);
+  const matchLabels: Record<string, string> = { ...labelSelector?.matchLabels };
+  for (const key of matchLabelKeys) if (Object.hasOwn(pod.labels, key)) matchLabels[key] = pod.labels[key]!;
+  return selectorFromObject({ ...labelSelector, matchLabels } as Parameters<typeof selectorFromObject>[0]);
+}
+
+export class TopologySpread {
+  readonly #hard: { count: Count; least: number }[] = [];
+  readonly #soft: Count[] = [];
+
+  /** `kin` says which pods are of one group where the pod itself has no constraints. */
+  constructor(pod: PodFacts, cluster: ClusterFacts, kin: ((other: PodFacts) => boolean) | undefined) {
+    for (const constraint of pod.spread) {
+      const count = new Count(pod, cluster, constraint);
+      if (constraint.whenUnsatisfiable === 'ScheduleAnyway') this.#soft.push(count);
+      else this.#hard.push({ count, least: count.least });
+    }
+    if (pod.spread.length === 0 && kin)
+      this.#soft.push(new Count(pod, cluster, { topologyKey: hostnameLabel, maxSkew: 3 }, kin));
+  }
+
+  failure(node: NodeFacts): string | undefined {
+    for (const { count, least } of this.#hard) {
+      const place = count.placeOf(node);
+      if (place === undefined)
+        return "node(s) didn't match pod topology spread constraints (missing required label)";
+      const skew = (count.places.get(place) ?? 0) + count.self - least;
+      if (skew > (count.constraint.maxSkew ?? 1))
+        return "node(s) didn't match pod topology spread constraints";
+    }
+    return undefined;
+  }
+
+  /** How many of its kind a pod would find here; fewer is better. */
+  crowd(node: NodeFacts): number {
+    let sum = 0;
+    for (const count of this.#soft) {
+      const place = count.placeOf(node);
+      sum += place === undefined ? 0 : (count.places.get(place) ?? 0);
+    }
+    return sum;
+  }
+}
