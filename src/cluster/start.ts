@@ -4,8 +4,13 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { KindTable } from '../api/kinds.ts';
-import type { RunningController } from '../controllers/controller.ts';
-import { startControllers } from '../controllers/controllers.ts';
+import {
+  type Controller,
+  type ControllerSettings,
+  defaultSettings,
+  type RunningController,
+} from '../controllers/controller.ts';
+import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { parseIPRange } from '../registry/ipallocator.ts';
 import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
@@ -40,8 +45,13 @@ export interface StartOptions {
   readonly serviceClusterIPRange?: string;
   /** Ports that services get on every node. Default `30000-32767`. */
   readonly serviceNodePortRange?: string;
-  /** Run the controllers of the cluster beside the API server. Default true. */
-  readonly controllers?: boolean;
+  /**
+   * Which controllers run beside the API server: all, none, or those of a list such as `['-job', '-scheduler']`
+   * (all but these) or `['namespace']` (these alone). Default true.
+   */
+  readonly controllers?: boolean | readonly string[];
+  /** What can be set about controllers. */
+  readonly controllerSettings?: Partial<ControllerSettings>;
   /** Bounds on request bodies. */
   readonly limits?: Partial<BodyLimits>;
   /** Told of failures that are the server's own; default: they are dropped. */
@@ -81,7 +91,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const chance: Chance = { ...systemChance, ...options.chance };
   const report = options.onError ?? (() => undefined);
   const ranges = serviceRanges(options);
-  const runControllers = options.controllers !== false;
+  const chosen = controllersOf(options);
   const kinds = new KindTable();
   const store = await openStore(options, chance);
   let view: View | undefined;
@@ -114,14 +124,15 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       limits: { ...defaultBodyLimits, ...options.limits },
       components: [
         { name: 'etcd-0', failure: () => view!.failure?.message },
-        ...(runControllers ? [{ name: 'controller-manager', failure: () => undefined }] : []),
+        ...(chosen.length ? [{ name: 'controller-manager', failure: () => undefined }] : []),
       ],
       report,
     });
     await server.listen();
     kubernetes = new KubernetesService(registry, advertised(server.url, services.firstIP), report);
     await kubernetes.start();
-    if (runControllers) controllers = startControllers({ registry, onError: report });
+    const settings = { ...defaultSettings, ...options.controllerSettings };
+    controllers = startControllers({ registry, settings, onError: report }, chosen);
   } catch (error) {
     await close();
     throw asStartError(error, options);
@@ -135,6 +146,15 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       return closed;
     },
   };
+}
+
+function controllersOf({ controllers = true }: StartOptions): readonly Controller[] {
+  if (controllers === false) return [];
+  try {
+    return chosenControllers(controllers === true ? ['*'] : controllers);
+  } catch (error) {
+    throw new StartError((error as Error).message);
+  }
 }
 
 function serviceRanges(options: StartOptions): ServiceRanges {

@@ -8,8 +8,28 @@ import { Filter } from '../registry/filter.ts';
 import type { Registry } from '../registry/registry.ts';
 import { Watcher } from '../registry/watcher.ts';
 
+/** What can be set about controllers, with Kubernetes' defaults. */
+export interface ControllerSettings {
+  /** A node that has not been heard of for this long is not known to be well. */
+  readonly nodeGraceMs: number;
+  /** Finished pods kept; the oldest beyond that go. */
+  readonly finishedPodsMax: number;
+  /** Events live this long after they were last written. */
+  readonly eventLifeMs: number;
+  /** How often autoscalers look at what their pods use. */
+  readonly autoscalerSyncMs: number;
+}
+
+export const defaultSettings: ControllerSettings = {
+  nodeGraceMs: 50_000,
+  finishedPodsMax: 12_500,
+  eventLifeMs: 3_600_000,
+  autoscalerSyncMs: 15_000,
+};
+
 export interface ControllerContext {
   readonly registry: Registry;
+  readonly settings: ControllerSettings;
   /** Told of failures; the controller goes on. */
   readonly onError: (error: Error) => void;
 }

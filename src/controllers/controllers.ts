@@ -1,9 +1,13 @@
 /** The list of controllers. Adding one: its file, and a line here. */
 import type { Controller, ControllerContext, RunningController } from './controller.ts';
+import { eventExpiryController } from './eventexpiry.ts';
 import { garbageCollector } from './garbagecollector.ts';
 import { namespaceController } from './namespaces.ts';
+import { nodeLifecycleController } from './nodelifecycle.ts';
+import { podCollector } from './podcollector.ts';
 import { protectionController } from './protection.ts';
 import { resourceQuotaController } from './resourcequotas.ts';
+import { schedulerController } from './scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
 import { tokenController } from './tokens.ts';
 
@@ -14,11 +18,39 @@ export const controllers: readonly Controller[] = [
   tokenController,
   protectionController,
   resourceQuotaController,
+  schedulerController,
+  nodeLifecycleController,
+  podCollector,
+  eventExpiryController,
 ];
 
-/** Runs all controllers until they are closed. */
-export function startControllers(context: ControllerContext): RunningController {
-  const running = controllers.map((controller) => controller.start(context));
+/**
+ * Which controllers run: `*` stands for all, a name for itself, and `-name` for all but that one. A list that takes
+ * controllers away only begins with all. Throws when a name is unknown.
+ */
+export function chosenControllers(list: readonly string[]): readonly Controller[] {
+  const names = new Set(
+    list.every((item) => item.startsWith('-')) ? controllers.map(({ name }) => name) : [],
+  );
+  for (const item of list) {
+    const name = item.replace(/^-/, '');
+    if (item === '*') for (const controller of controllers) names.add(controller.name);
+    else if (!controllers.some((controller) => controller.name === name))
+      throw new Error(
+        `there is no controller ${JSON.stringify(name)}; there are ${controllers.map((one) => one.name).join(', ')}`,
+      );
+    else if (item.startsWith('-')) names.delete(name);
+    else names.add(name);
+  }
+  return controllers.filter(({ name }) => names.has(name));
+}
+
+/** Runs controllers until they are closed. */
+export function startControllers(
+  context: ControllerContext,
+  chosen: readonly Controller[],
+): RunningController {
+  const running = chosen.map((controller) => controller.start(context));
   return {
     get settled() {
       return running.every((controller) => controller.settled);

@@ -96,6 +96,7 @@ class Scheduler implements RunningController {
     } else if (pod.nodeName) {
       this.#queue.forget(pod.uid);
       this.#cluster.place(pod, pod.nodeName);
+      this.#queue.podPlaced();
     } else if (pod.deleting || pod.gated || pod.schedulerName !== schedulerName) this.#queue.forget(pod.uid);
     // One that is on its way to a node is in the facts already.
     else if (!this.#cluster.nodeOf(pod.uid)) this.#queue.offer(pod);

@@ -6,7 +6,13 @@
 
 const retryFirstMs = 5;
 const retryMaxMs = 30_000;
-const triesMax = 20;
+const triesMaxDefault = 20;
+/** Keys worked on at once, and at most as many begun before the rest of the process gets its turn. */
+const widthDefault = 8;
+/** The longest a timer can wait; a longer appointment is looked at earlier, and made anew. */
+const timerMaxMs = 2 ** 31 - 1;
+/** Appointments further away than this are not work that is left to do. */
+const soonMs = 1_000;
 
 export interface WorkQueueOptions {
   /** Brings the world in line with the object of a key. */
@@ -15,6 +21,13 @@ export interface WorkQueueOptions {
   readonly onError: (key: string, error: Error) => void;
   /** Keys worked on at once. */
   readonly width?: number;
+  /** Tries before a key is given up. Infinity for work that may succeed without a change to its object. */
+  readonly triesMax?: number;
+}
+
+interface Appointment {
+  readonly timer: NodeJS.Timeout;
+  readonly atMs: number;
 }
 
 export class WorkQueue {
@@ -22,7 +35,9 @@ export class WorkQueue {
   readonly #working = new Set<string>();
   readonly #again = new Set<string>();
   readonly #tries = new Map<string, number>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #retries = new Map<string, NodeJS.Timeout>();
+  readonly #appointments = new Map<string, Appointment>();
+  #turn: NodeJS.Immediate | undefined;
   #idle: (() => void)[] = [];
   #closed = false;
 
@@ -33,30 +48,45 @@ export class WorkQueue {
     if (this.#working.has(key)) this.#again.add(key);
     else {
       this.#waiting.add(key);
-      queueMicrotask(() => this.#next());
+      this.#takeTurn();
     }
   }
 
   /** Adds a key later; an earlier appointment for the same key is kept, a later one is moved forward. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
-    clearTimeout(this.#timers.get(key));
+    const waitMs = Math.min(Math.max(delayMs, 0), timerMaxMs);
+    const atMs = performance.now() + waitMs;
+    const before = this.#appointments.get(key);
+    if (before && before.atMs <= atMs) return;
+    clearTimeout(before?.timer);
     const timer = setTimeout(() => {
-      this.#timers.delete(key);
+      this.#appointments.delete(key);
       this.add(key);
-    }, delayMs);
+    }, waitMs);
     timer.unref();
-    this.#timers.set(key, timer);
+    this.#appointments.set(key, { timer, atMs });
   }
 
-  /** Whether nothing waits, is worked on, or has an appointment. */
+  /** Whether nothing waits, is worked on, is to be tried again, or is due soon. */
   get settled(): boolean {
-    return this.#waiting.size + this.#working.size + this.#timers.size === 0;
+    if (this.#waiting.size + this.#working.size + this.#retries.size > 0) return false;
+    const soon = performance.now() + soonMs;
+    for (const { atMs } of this.#appointments.values()) if (atMs <= soon) return false;
+    return true;
+  }
+
+  /** Work that never waits for anything would otherwise keep the whole process from its other duties. */
+  #takeTurn(): void {
+    this.#turn ??= setImmediate(() => {
+      this.#turn = undefined;
+      this.#next();
+    });
   }
 
   #next(): void {
     for (const key of this.#waiting) {
-      if (this.#working.size >= (this.options.width ?? 8)) return;
+      if (this.#working.size >= (this.options.width ?? widthDefault)) return;
       this.#waiting.delete(key);
       this.#working.add(key);
       void this.#run(key);
@@ -64,6 +94,8 @@ export class WorkQueue {
   }
 
   async #run(key: string): Promise<void> {
+    clearTimeout(this.#retries.get(key));
+    this.#retries.delete(key);
     try {
       await this.options.work(key);
       this.#tries.delete(key);
@@ -72,7 +104,7 @@ export class WorkQueue {
     }
     this.#working.delete(key);
     if (this.#again.delete(key)) this.add(key);
-    this.#next();
+    if (this.#waiting.size > 0) this.#takeTurn();
     if (this.#working.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
@@ -80,19 +112,30 @@ export class WorkQueue {
     if (this.#closed) return;
     this.options.onError(key, error);
     const tries = (this.#tries.get(key) ?? 0) + 1;
-    if (tries >= triesMax) {
+    if (tries >= (this.options.triesMax ?? triesMaxDefault)) {
       this.#tries.delete(key);
       return;
     }
     this.#tries.set(key, tries);
-    this.addAfter(key, Math.min(retryFirstMs * 2 ** (tries - 1), retryMaxMs));
+    const timer = setTimeout(
+      () => {
+        this.#retries.delete(key);
+        this.add(key);
+      },
+      Math.min(retryFirstMs * 2 ** (tries - 1), retryMaxMs),
+    );
+    timer.unref();
+    this.#retries.set(key, timer);
   }
 
   /** Takes no more work, and resolves when what is under way is done. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
+    clearImmediate(this.#turn);
+    for (const timer of this.#retries.values()) clearTimeout(timer);
+    for (const { timer } of this.#appointments.values()) clearTimeout(timer);
+    this.#retries.clear();
+    this.#appointments.clear();
     this.#waiting.clear();
     if (this.#working.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }

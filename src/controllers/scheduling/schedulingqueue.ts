@@ -72,8 +72,17 @@ export class SchedulingQueue {
 
   /** The cluster has changed in a way that may help. */
   clusterChanged(): void {
+    this.#encourage(() => true);
+  }
+
+  /** A pod has come to a node: that helps those who want company, or an even spread. */
+  podPlaced(): void {
+    this.#encourage(({ affinity, spread }) => affinity?.podAffinity !== undefined || spread.length > 0);
+  }
+
+  #encourage(concerns: (pod: PodFacts) => boolean): void {
     if (this.#waiting.size === 0) return;
-    for (const waiting of this.#waiting.values()) waiting.worthATry = true;
+    for (const waiting of this.#waiting.values()) if (concerns(waiting.pod)) waiting.worthATry = true;
     this.#retry();
   }
 

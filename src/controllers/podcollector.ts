@@ -1,0 +1,164 @@
+/**
+ * The pod collector: ends what nobody else ends. Pods of nodes that are gone, pods that are to go and were never
+ * given a node, pods that hang on a node declared out of service, and the oldest finished ones when there are too many.
+ */
+import type { Node, Pod } from '../api/generated/types.ts';
+import { remove } from '../registry/delete.ts';
+import type { Entry } from '../registry/entry.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite } from '../registry/registry.ts';
+import {
+  type Controller,
+  type ControllerContext,
+  observe,
+  type RunningController,
+  tolerant,
+} from './controller.ts';
+import { WorkQueue } from './workqueue.ts';
+
+const outOfService = 'node.kubernetes.io/out-of-service';
+/** A node that comes back within this share of the time it may be silent keeps its pods. */
+const quarantineShare = 0.8;
+
+export const podCollector: Controller = {
+  name: 'pod-collector',
+  start: (context) => new PodCollector(context),
+};
+
+class PodCollector implements RunningController {
+  readonly #queue: WorkQueue;
+  readonly #observers: { close(): void }[];
+  readonly #byNode = new Map<string, Set<string>>();
+  /** Finished pods, the one that finished first being the first. */
+  readonly #finished = new Set<string>();
+
+  constructor(private readonly context: ControllerContext) {
+    this.#queue = new WorkQueue({
+      work: (key) => this.#look(key),
+      onError: (_, error) => context.onError(error),
+    });
+    this.#observers = [
+      observe(context, 'pods', (entry, previous) => this.#podChanged(entry, previous)),
+      observe(context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+    ];
+  }
+
+  get settled(): boolean {
+    return this.#queue.settled;
+  }
+
+  async close(): Promise<void> {
+    for (const observer of this.#observers) observer.close();
+    await this.#queue.close();
+  }
+
+  get #quarantineMs(): number {
+    return this.context.settings.nodeGraceMs * quarantineShare;
+  }
+
+  #node(name: string): Entry | undefined {
+    return this.context.registry.view.collection('nodes').get('', name);
+  }
+
+  #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    const { namespace, name } = (entry ?? previous)!;
+    const key = `${namespace}/${name}`;
+    const nodeName = (entry ?? previous)!.field('spec.nodeName');
+    if (!entry) {
+      this.#finished.delete(key);
+      const pods = this.#byNode.get(nodeName ?? '');
+      pods?.delete(key);
+      if (pods?.size === 0) this.#byNode.delete(nodeName ?? '');
+      return;
+    }
+    if (['Succeeded', 'Failed'].includes(entry.field('status.phase') ?? '')) this.#finish(key);
+    if (nodeName) {
+      let pods = this.#byNode.get(nodeName);
+      if (!pods) this.#byNode.set(nodeName, (pods = new Set()));
+      pods.add(key);
+      if (!this.#node(nodeName)) this.#queue.addAfter(key, this.#quarantineMs);
+      else if (entry.document.includes('"deletionTimestamp"')) this.#queue.add(key);
+    } else if (entry.document.includes('"deletionTimestamp"')) this.#queue.add(key);
+  }
+
+  #finish(key: string): void {
+    this.#finished.add(key);
+    const surplus = this.#finished.size - this.context.settings.finishedPodsMax;
+    let i = 0;
+    for (const oldest of this.#finished) {
+      if (i++ >= surplus) break;
+      this.#queue.add(oldest);
+    }
+  }
+
+  #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    const { name } = (entry ?? previous)!;
+    const pods = this.#byNode.get(name) ?? [];
+    if (!entry) for (const key of pods) this.#queue.addAfter(key, this.#quarantineMs);
+    else if (entry.document.includes(outOfService)) for (const key of pods) this.#queue.add(key);
+  }
+
+  async #look(key: string): Promise<void> {
+    const [namespace, name] = key.split('/') as [string, string];
+    const entry = this.context.registry.view.collection('pods').get(namespace, name);
+    if (!entry) return;
+    const pod = entry.object() as Pod;
+    const nodeName = pod.spec?.nodeName;
+    const finished = ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '');
+    if (nodeName && !this.#node(nodeName)) {
+      if (!finished) await this.#fail(pod, 'PodGC: node no longer exists');
+      await this.#end(pod);
+    } else if (finished && this.#finished.size > this.context.settings.finishedPodsMax) await this.#end(pod);
+    else if (pod.metadata.deletionTimestamp && (!nodeName || this.#isOutOfService(nodeName)))
+      await this.#end(pod);
+  }
+
+  #isOutOfService(nodeName: string): boolean {
+    const node = this.#node(nodeName)?.object() as Node | undefined;
+    const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+    return !ready && (node?.spec?.taints?.some(({ key }) => key === outOfService) ?? false);
+  }
+
+  async #fail(pod: Pod, message: string): Promise<void> {
+    const { registry } = this.context;
+    const kind = registry.kinds.resource('v1', 'pods')!;
+    const now = registry.now();
+    await tolerant(
+      modify(
+        registry,
+        kind,
+        pod.metadata.namespace!,
+        pod.metadata.name!,
+        'status',
+        internalWrite(),
+        (current) => {
+          const object = current.object() as Pod;
+          const status = (object.status ??= {});
+          status.phase = 'Failed';
+          status.conditions = [
+            ...(status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget'),
+            {
+              type: 'DisruptionTarget',
+              status: 'True',
+              lastTransitionTime: now,
+              reason: 'DeletionByPodGC',
+              message,
+            },
+          ];
+          return object;
+        },
+      ),
+    );
+  }
+
+  async #end({ metadata }: Pod): Promise<void> {
+    const { registry } = this.context;
+    const kind = registry.kinds.resource('v1', 'pods')!;
+    await tolerant(
+      remove(registry, kind, metadata.namespace!, metadata.name!, {
+        gracePeriodSeconds: 0,
+        preconditions: { uid: metadata.uid },
+      }),
+    );
+  }
+}

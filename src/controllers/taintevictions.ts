@@ -1,0 +1,146 @@
+/**
+ * Evictions by taints: a pod on a node with a NoExecute taint goes when it does not tolerate it, or when the time it
+ * tolerates it for is over. A taint that is taken off in time lets the pod stay.
+ */
+import type { Node, Pod, Taint } from '../api/generated/types.ts';
+import { timeToMs } from '../api/time.ts';
+import type { EventRecorder } from '../client/events.ts';
+import { remove } from '../registry/delete.ts';
+import type { Entry } from '../registry/entry.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite } from '../registry/registry.ts';
+import { type ControllerContext, observe, tolerant } from './controller.ts';
+import { tolerates } from './scheduling/nodeaffinity.ts';
+import { WorkQueue } from './workqueue.ts';
+
+export class TaintEvictions {
+  readonly #byNode = new Map<string, Map<string, Entry>>();
+  readonly #tainted = new Map<string, readonly Taint[]>();
+  readonly #queue: WorkQueue;
+  readonly #observers: { close(): void }[];
+  /** Pods with an appointment. */
+  readonly #marked = new Set<string>();
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly recorder: EventRecorder,
+  ) {
+    this.#queue = new WorkQueue({
+      work: (key) => this.#look(key),
+      onError: (_, error) => context.onError(error),
+    });
+    this.#observers = [
+      observe(context, 'pods', (entry, previous) => this.#podChanged(entry, previous)),
+      observe(context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+    ];
+  }
+
+  podsOn(node: string): Entry[] {
+    return [...(this.#byNode.get(node)?.values() ?? [])];
+  }
+
+  async close(): Promise<void> {
+    for (const observer of this.#observers) observer.close();
+    await this.#queue.close();
+    await this.recorder.flushed();
+  }
+
+  #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    const { namespace, name } = (entry ?? previous)!;
+    const key = `${namespace}/${name}`;
+    const nodeName = (entry ?? previous)!.field('spec.nodeName');
+    if (!nodeName) return;
+    if (entry) {
+      let pods = this.#byNode.get(nodeName);
+      if (!pods) this.#byNode.set(nodeName, (pods = new Map()));
+      pods.set(key, entry);
+      if (this.#tainted.has(nodeName)) this.#queue.add(key);
+      return;
+    }
+    const pods = this.#byNode.get(nodeName);
+    pods?.delete(key);
+    if (pods?.size === 0) this.#byNode.delete(nodeName);
+    this.#marked.delete(key);
+  }
+
+  #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    const { name } = (entry ?? previous)!;
+    const taints = entry?.document.includes('"NoExecute"')
+      ? ((entry.object() as Node).spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
+      : [];
+    if (taints.length) this.#tainted.set(name, taints);
+    else if (!this.#tainted.delete(name)) return;
+    for (const key of this.#byNode.get(name)?.keys() ?? []) this.#queue.add(key);
+  }
+
+  async #look(key: string): Promise<void> {
+    const [namespace, name] = key.split('/') as [string, string];
+    const entry = this.context.registry.view.collection('pods').get(namespace, name);
+    if (!entry) return;
+    const pod = entry.object() as Pod;
+    if (pod.metadata.deletionTimestamp) return void this.#marked.delete(key);
+    const taints = this.#tainted.get(pod.spec?.nodeName ?? '') ?? [];
+    const endMs = this.#endMs(pod, taints);
+    if (endMs === undefined) {
+      if (this.#marked.delete(key)) this.#tell(pod, `Cancelling deletion of Pod ${key}`);
+      return;
+    }
+    const waitMs = endMs - this.context.registry.chance.nowMs();
+    if (waitMs > 0) {
+      this.#marked.add(key);
+      this.#queue.addAfter(key, waitMs);
+      return;
+    }
+    this.#marked.delete(key);
+    await this.#evict(pod, key);
+  }
+
+  /** When the pod has to go; undefined when it may stay. */
+  #endMs(pod: Pod, taints: readonly Taint[]): number | undefined {
+    let endMs: number | undefined;
+    for (const taint of taints) {
+      const tolerations = (pod.spec?.tolerations ?? []).filter((one) => tolerates([one], taint));
+      if (tolerations.length === 0) return 0;
+      const seconds = tolerations.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
+      if (seconds.length === 0) continue;
+      const sinceMs = taint.timeAdded ? timeToMs(taint.timeAdded) : this.context.registry.chance.nowMs();
+      const oneEndMs = sinceMs + Math.max(0, Math.min(...seconds.map(Number))) * 1000;
+      endMs = Math.min(endMs ?? oneEndMs, oneEndMs);
+    }
+    return endMs;
+  }
+
+  async #evict(pod: Pod, key: string): Promise<void> {
+    const { registry } = this.context;
+    const kind = registry.kinds.resource('v1', 'pods')!;
+    const { namespace, name, uid } = pod.metadata;
+    this.#tell(pod, `Marking for deletion Pod ${key}`);
+    const now = registry.now();
+    await tolerant(
+      modify(registry, kind, namespace!, name!, 'status', internalWrite(), (current) => {
+        const object = current.object() as Pod;
+        const status = (object.status ??= {});
+        status.conditions = [
+          ...(status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget'),
+          {
+            type: 'DisruptionTarget',
+            status: 'True',
+            lastTransitionTime: now,
+            reason: 'DeletionByTaintManager',
+            message: 'Taint manager: deleting due to NoExecute taint',
+          },
+        ];
+        return object;
+      }),
+    );
+    await tolerant(remove(registry, kind, namespace!, name!, { preconditions: { uid } }));
+  }
+
+  #tell(pod: Pod, message: string): void {
+    this.recorder.normal(
+      { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata },
+      'TaintManagerEviction',
+      message,
+    );
+  }
+}
