@@ -8,6 +8,8 @@ import { type WatchHandlers, WatchStream } from './watchstream.ts';
 /** Connections kept for requests; watches have their own. */
 const connectionsMax = 16;
 const answerMaxMs = 60_000;
+/** A dead peer of a watch is found by TCP's own means: a watch may be silent for long. */
+const keepAliveMs = 30_000;
 /** A list of a hundred thousand pods has some 150 MB. */
 const answerBytesMax = 1024 * 1024 * 1024;
 
@@ -127,6 +129,7 @@ export class Client {
     const query = queryOf(selection, { watch: 'true', resourceVersion, allowWatchBookmarks: 'true' });
     const stream = new WatchStream<T>(handlers);
     const sent = this.#open('GET', pathOf(of, selection.namespace) + query, undefined, undefined, false);
+    sent.setSocketKeepAlive(true, keepAliveMs);
     sent.on('response', (response) => stream.read(response)).on('error', (error) => stream.fail(error));
     sent.end();
     return {
@@ -150,7 +153,8 @@ export class Client {
       port: this.#base.port,
       method,
       path,
-      agent: pooled ? this.#agent : undefined,
+      // A watch has a connection of its own, which ends with it.
+      agent: pooled ? this.#agent : false,
       ...(pooled ? {} : { ca: this.options.ca }),
       headers: {
         Accept: 'application/json',
@@ -164,12 +168,21 @@ export class Client {
   #call(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     return new Promise((resolve, reject) => {
-      const sent = this.#open(method, path, bytes, type);
-      sent.setTimeout(answerMaxMs, () => sent.destroy(new Error(`${method} ${path}: no answer`)));
-      sent.on('error', reject).on('response', (response) => {
-        readAnswer(response).then(resolve, reject);
-      });
-      sent.end(bytes);
+      const send = (again: boolean) => {
+        const sent = this.#open(method, path, bytes, type);
+        sent.setTimeout(answerMaxMs, () => sent.destroy(new Error(`${method} ${path}: no answer`)));
+        sent.on('error', (error: NodeJS.ErrnoException) => {
+          // The server has closed a kept connection just when it was to be used. Sent twice, a POST may do twice.
+          const stale = sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+          if (stale && again && method !== 'POST') send(false);
+          else reject(error);
+        });
+        sent.on('response', (response) => {
+          readAnswer(response).then(resolve, reject);
+        });
+        sent.end(bytes);
+      };
+      send(true);
     });
   }
 }

@@ -69,6 +69,11 @@ export class EventRecorder {
     this.#record('Warning', subject, reason, message, fieldPath);
   }
 
+  /** Whether everything told so far is written, or has failed. */
+  get idle(): boolean {
+    return this.#underWay.size === 0;
+  }
+
   /** Resolves when what was told so far is written, or has failed. */
   async flushed(): Promise<void> {
     await Promise.allSettled(this.#underWay);

@@ -11,13 +11,17 @@ const retryFirstMs = 50;
 const retryMaxMs = 5_000;
 
 export interface InformerOptions<T> extends Selection {
-  /** How an object is now, undefined when it is gone, and how it was. */
+  /**
+   * How an object is now, undefined when it is gone, and how it was. One that was replaced by another of its name is
+   * told as gone before that.
+   */
   readonly changed: (object: T | undefined, previous: T | undefined) => void;
   readonly onError: (error: Error) => void;
 }
 
 interface Meta {
   readonly metadata: {
+    readonly uid?: string;
     readonly namespace?: string;
     readonly name?: string;
     readonly resourceVersion?: string;
@@ -28,6 +32,8 @@ const keyOf = (object: unknown): string => {
   const { namespace = '', name = '' } = (object as Meta).metadata;
   return `${namespace}/${name}`;
 };
+
+const uidOf = (object: unknown): string | undefined => (object as Meta).metadata.uid;
 
 const versionOf = (object: unknown): string => (object as Meta).metadata.resourceVersion!;
 
@@ -105,17 +111,17 @@ export class Informer<T> {
         this.#version = version;
       },
       ended: (error) => {
-        // History no longer reaches back to where this copy is.
-        if (error instanceof StatusError && (error.code === 410 || error.code === 504))
-          this.#version = undefined;
-        this.#later(error);
+        // History no longer reaches back to where this copy is, or the server has lost what came after it.
+        const lost = error instanceof StatusError && (error.code === 410 || error.code === 504);
+        if (lost) this.#version = undefined;
+        this.#later(lost ? undefined : error);
       },
     });
   }
 
   #later(error: Error | undefined): void {
     if (this.#closed) return;
-    if (error && this.#version !== undefined) this.options.onError(error);
+    if (error) this.options.onError(error);
     this.#timer = setTimeout(() => void this.#go(), this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, retryMaxMs);
   }
@@ -124,8 +130,10 @@ export class Informer<T> {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
     if (previous && versionOf(previous) === versionOf(object)) return;
+    const same = previous && uidOf(previous) === uidOf(object);
+    if (previous && !same) this.#remove(key);
     this.#objects.set(key, object);
-    this.#tell(object, previous);
+    this.#tell(object, same ? previous : undefined);
   }
 
   #remove(key: string, last?: T): void {

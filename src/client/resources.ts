@@ -11,6 +11,7 @@ import type {
   Pod,
   Secret,
   Service,
+  ServiceAccount,
 } from '../api/generated/types.ts';
 
 /** `T` is what a get answers. */
@@ -28,6 +29,7 @@ export const nodes = of<Node>('v1', 'nodes');
 export const services = of<Service>('v1', 'services');
 export const endpoints = of<Endpoints>('v1', 'endpoints');
 export const secrets = of<Secret>('v1', 'secrets');
+export const serviceAccounts = of<ServiceAccount>('v1', 'serviceaccounts');
 export const configMaps = of<ConfigMap>('v1', 'configmaps');
 export const claims = of<PersistentVolumeClaim>('v1', 'persistentvolumeclaims');
 export const volumes = of<PersistentVolume>('v1', 'persistentvolumes');

@@ -3,10 +3,15 @@
  * line with what they say. Reading one should teach how to write the next: `namespaces.ts` is a good first.
  */
 import { StatusError } from '../api/errors.ts';
+import { semanticEqual } from '../api/object.ts';
+import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
-import type { Registry } from '../registry/registry.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
 import { Watcher } from '../registry/watcher.ts';
+import type { PodIndex } from './podindex.ts';
+import type { WorkQueue } from './workqueue.ts';
 
 /** What can be set about controllers, with Kubernetes' defaults. */
 export interface ControllerSettings {
@@ -27,22 +32,64 @@ export const defaultSettings: ControllerSettings = {
   autoscalerSyncMs: 15_000,
 };
 
+/** What a pod uses: thousandths of a core, and memory it works with. */
+export interface PodUsage {
+  readonly milliCpu: number;
+  readonly memoryBytes: number;
+}
+
 export interface ControllerContext {
   readonly registry: Registry;
+  /** What the pods of a namespace use, by name, as their nodes tell; absent where nobody asks nodes. */
+  readonly podUsage?: (namespace: string) => Promise<ReadonlyMap<string, PodUsage>>;
   readonly settings: ControllerSettings;
   /** Told of failures; the controller goes on. */
   readonly onError: (error: Error) => void;
 }
 
+/** What all controllers of a process share. */
+export interface SharedContext extends ControllerContext {
+  readonly pods: PodIndex;
+}
+
 export interface RunningController {
-  /** Whether it has nothing left to do, as far as it knows. */
+  /** Whether it has seen all there is, and has nothing left to do that is due now or soon. */
   readonly settled: boolean;
   close(): Promise<void>;
 }
 
 export interface Controller {
   readonly name: string;
-  start(context: ControllerContext): RunningController;
+  start(context: SharedContext): RunningController;
+}
+
+/** Somebody who is told of objects. */
+export interface Observation {
+  /** Whether everything that has happened has been told. */
+  readonly caughtUp: boolean;
+  close(): void;
+}
+
+/** A controller made of observations and queues, and perhaps a recorder of what it tells people. */
+export function running(
+  observations: readonly Observation[],
+  queues: readonly WorkQueue[],
+  recorder?: EventRecorder,
+): RunningController {
+  return {
+    get settled() {
+      return (
+        observations.every(({ caughtUp }) => caughtUp) &&
+        queues.every(({ settled }) => settled) &&
+        recorder?.idle !== false
+      );
+    },
+    close: async () => {
+      for (const observation of observations) observation.close();
+      await Promise.all(queues.map((queue) => queue.close()));
+      await recorder?.flushed();
+    },
+  };
 }
 
 /** What happened to an object: `entry` is how it is now, undefined when it is gone; `previous` how it was. */
@@ -56,7 +103,7 @@ export function observe(
   { registry, onError }: ControllerContext,
   resource: string,
   observer: Observer,
-): { close(): void } {
+): Observation {
   const collection = registry.view.collection(resource);
   const everything = new Filter(undefined, undefined, undefined, undefined);
   let timer: NodeJS.Timeout | undefined;
@@ -78,6 +125,7 @@ export function observe(
       failed: (error) => {
         onError(error as Error);
         timer = setTimeout(() => {
+          timer = undefined;
           current = open();
         }, anewAfterMs);
         timer.unref();
@@ -88,6 +136,9 @@ export function observe(
   };
   let current = open();
   return {
+    get caughtUp() {
+      return timer === undefined && current.caughtUp;
+    },
     close: () => {
       clearTimeout(timer);
       current.close();
@@ -95,11 +146,42 @@ export function observe(
   };
 }
 
-/** Waits for a write to an object that somebody else may delete, or replace by another, meanwhile. */
-export async function tolerant(write: Promise<unknown>): Promise<void> {
+/**
+ * Waits for a write to an object that somebody else may delete, or replace by another, meanwhile. False: that is
+ * what has happened.
+ */
+export async function tolerant(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;
+    return true;
   } catch (error) {
     if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
+    return false;
   }
 }
+
+/**
+ * Writes the status of an object, as worked out from the state in `entry`. False: the object has changed since, or
+ * is gone. Nothing needs to be done then, as the change brings the object's key back.
+ */
+export async function writeStatus(registry: Registry, entry: Entry, status: object): Promise<boolean> {
+  const object = entry.object();
+  if (semanticEqual(object.status, status)) return true;
+  return tolerant(
+    modify(registry, entry.kind, entry.namespace, entry.name, 'status', internalWrite(), () => ({
+      // Its resourceVersion makes the write fail when the state is no longer current.
+      ...entry.object(),
+      status: structuredClone(status),
+    })),
+  );
+}
+
+/** Whether a write was refused because its namespace is going away: there is nothing to do but to wait. */
+export const isNamespaceTerminating = (error: unknown): boolean =>
+  error instanceof StatusError &&
+  (error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false);
+
+/** Keys of namespaced objects in a work queue. */
+export const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+export const fromKey = (key: string): [namespace: string, name: string] =>
+  key.split('/') as [namespace: string, name: string];

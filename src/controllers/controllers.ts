@@ -1,15 +1,21 @@
 /** The list of controllers. Adding one: its file, and a line here. */
+import { autoscalerController } from './autoscalers.ts';
 import type { Controller, ControllerContext, RunningController } from './controller.ts';
+import { endpointsController } from './endpoints.ts';
 import { eventExpiryController } from './eventexpiry.ts';
 import { garbageCollector } from './garbagecollector.ts';
+import { jobController } from './jobs.ts';
 import { namespaceController } from './namespaces.ts';
 import { nodeLifecycleController } from './nodelifecycle.ts';
 import { podCollector } from './podcollector.ts';
+import { PodIndex } from './podindex.ts';
 import { protectionController } from './protection.ts';
+import { replicationController } from './replicationcontrollers.ts';
 import { resourceQuotaController } from './resourcequotas.ts';
 import { schedulerController } from './scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
 import { tokenController } from './tokens.ts';
+import { volumeBinder } from './volumebinder.ts';
 
 export const controllers: readonly Controller[] = [
   namespaceController,
@@ -18,10 +24,15 @@ export const controllers: readonly Controller[] = [
   tokenController,
   protectionController,
   resourceQuotaController,
+  replicationController,
+  jobController,
+  endpointsController,
   schedulerController,
   nodeLifecycleController,
   podCollector,
   eventExpiryController,
+  volumeBinder,
+  autoscalerController,
 ];
 
 /**
@@ -50,13 +61,16 @@ export function startControllers(
   context: ControllerContext,
   chosen: readonly Controller[],
 ): RunningController {
-  const running = chosen.map((controller) => controller.start(context));
+  if (chosen.length === 0) return { settled: true, close: async () => undefined };
+  const pods = new PodIndex(context);
+  const running = chosen.map((controller) => controller.start({ ...context, pods }));
   return {
     get settled() {
       return running.every((controller) => controller.settled);
     },
     close: async () => {
       await Promise.all(running.map((controller) => controller.close()));
+      pods.close();
     },
   };
 }

@@ -18,8 +18,8 @@ export class TaintEvictions {
   readonly #tainted = new Map<string, readonly Taint[]>();
   readonly #queue: WorkQueue;
   readonly #observers: { close(): void }[];
-  /** Pods with an appointment. */
-  readonly #marked = new Set<string>();
+  /** Pods with an appointment, and since when they have had it: taints need not say when they were put on. */
+  readonly #marked = new Map<string, number>();
 
   constructor(
     private readonly context: ControllerContext,
@@ -80,34 +80,21 @@ export class TaintEvictions {
     const pod = entry.object() as Pod;
     if (pod.metadata.deletionTimestamp) return void this.#marked.delete(key);
     const taints = this.#tainted.get(pod.spec?.nodeName ?? '') ?? [];
-    const endMs = this.#endMs(pod, taints);
+    const nowMs = this.context.registry.chance.nowMs();
+    const markedMs = this.#marked.get(key) ?? nowMs;
+    const endMs = endOf(pod, taints, markedMs);
     if (endMs === undefined) {
       if (this.#marked.delete(key)) this.#tell(pod, `Cancelling deletion of Pod ${key}`);
       return;
     }
-    const waitMs = endMs - this.context.registry.chance.nowMs();
+    const waitMs = endMs - nowMs;
     if (waitMs > 0) {
-      this.#marked.add(key);
+      this.#marked.set(key, markedMs);
       this.#queue.addAfter(key, waitMs);
       return;
     }
     this.#marked.delete(key);
     await this.#evict(pod, key);
-  }
-
-  /** When the pod has to go; undefined when it may stay. */
-  #endMs(pod: Pod, taints: readonly Taint[]): number | undefined {
-    let endMs: number | undefined;
-    for (const taint of taints) {
-      const tolerations = (pod.spec?.tolerations ?? []).filter((one) => tolerates([one], taint));
-      if (tolerations.length === 0) return 0;
-      const seconds = tolerations.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
-      if (seconds.length === 0) continue;
-      const sinceMs = taint.timeAdded ? timeToMs(taint.timeAdded) : this.context.registry.chance.nowMs();
-      const oneEndMs = sinceMs + Math.max(0, Math.min(...seconds.map(Number))) * 1000;
-      endMs = Math.min(endMs ?? oneEndMs, oneEndMs);
-    }
-    return endMs;
   }
 
   async #evict(pod: Pod, key: string): Promise<void> {
@@ -143,4 +130,19 @@ export class TaintEvictions {
       message,
     );
   }
+}
+
+/** When a pod has to go; undefined when it may stay. */
+function endOf(pod: Pod, taints: readonly Taint[], markedMs: number): number | undefined {
+  let endMs: number | undefined;
+  for (const taint of taints) {
+    const tolerations = (pod.spec?.tolerations ?? []).filter((one) => tolerates([one], taint));
+    if (tolerations.length === 0) return 0;
+    const seconds = tolerations.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
+    if (seconds.length === 0) continue;
+    const sinceMs = taint.timeAdded ? timeToMs(taint.timeAdded) : markedMs;
+    const oneEndMs = sinceMs + Math.max(0, Math.min(...seconds.map(Number))) * 1000;
+    endMs = Math.min(endMs ?? oneEndMs, oneEndMs);
+  }
+  return endMs;
 }

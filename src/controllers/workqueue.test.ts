@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WorkQueue } from './workqueue.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'] });
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'],
+  });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -61,7 +63,7 @@ describe('keys', () => {
     const { queue, worked } = recording();
     for (let i = 0; i < 100; i++) queue.add(`k${i}`);
     await vi.advanceTimersToNextTimerAsync();
-    expect(worked.length).toBeLessThanOrEqual(8);
+    expect(worked.length).toBeLessThan(30);
     await vi.advanceTimersByTimeAsync(50);
     expect(worked.length).toBe(100);
   });

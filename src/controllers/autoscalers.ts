@@ -1,0 +1,364 @@
+/** Autoscalers: keep the number of replicas of a controller such that its pods are as busy as they should be. */
+import type {
+  HorizontalPodAutoscalerCondition,
+  HorizontalPodAutoscalerV2,
+  MetricSpec,
+  MetricStatus,
+  Pod,
+} from '../api/generated/types.ts';
+import type { Kind } from '../api/kind.ts';
+import { selectorFromObject } from '../api/labelselector.ts';
+import { milliValue, parseQuantity, toNumber } from '../api/quantity.ts';
+import type { EventRecorder } from '../client/events.ts';
+import type { Entry } from '../registry/entry.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
+import { rescale, type Scale, scaleForms, scaleOf } from '../registry/scale.ts';
+import {
+  type Controller,
+  fromKey,
+  keyOf,
+  observe,
+  type RunningController,
+  type SharedContext,
+  writeStatus,
+} from './controller.ts';
+import { recorderFor } from './eventsink.ts';
+import type { IndexedPod } from './indexedpod.ts';
+import { ScalingPace } from './scalingpace.ts';
+import { type MeasuredPod, type Proposal, propose, type Target } from './scalingproposal.ts';
+import { WorkQueue } from './workqueue.ts';
+
+export const autoscalerController: Controller = {
+  name: 'autoscaler',
+  start: (context) => new Autoscalers(context),
+};
+
+/** What a round of looking at an autoscaler found. */
+interface Findings {
+  readonly current: number;
+  readonly desired: number;
+  readonly metrics: MetricStatus[];
+  readonly conditions: HorizontalPodAutoscalerCondition[];
+  readonly scaled: boolean;
+}
+
+class Autoscalers implements RunningController {
+  readonly #registry: Registry;
+  readonly #recorder: EventRecorder;
+  readonly #queue: WorkQueue;
+  readonly #observer: { close(): void };
+  readonly #paces = new Map<string, ScalingPace>();
+
+  constructor(private readonly context: SharedContext) {
+    this.#registry = context.registry;
+    this.#recorder = recorderFor(context, 'horizontal-pod-autoscaler');
+    this.#queue = new WorkQueue({
+      work: (key) => this.#look(key),
+      onError: (_, error) => context.onError(error),
+    });
+    this.#observer = observe(context, 'horizontalpodautoscalers', (entry, previous) => {
+      const { namespace, name } = (entry ?? previous)!;
+      if (!entry) this.#paces.delete(keyOf(namespace, name));
+      // What it writes itself is no reason to look again.
+      else if (!previous || generation(entry) !== generation(previous))
+        this.#queue.add(keyOf(namespace, name));
+    });
+  }
+
+  get settled(): boolean {
+    return this.#queue.settled;
+  }
+
+  async close(): Promise<void> {
+    this.#observer.close();
+    await this.#queue.close();
+    await this.#recorder.flushed();
+  }
+
+  async #look(key: string): Promise<void> {
+    const [namespace, name] = fromKey(key);
+    const entry = this.#registry.view.collection('horizontalpodautoscalers').get(namespace, name);
+    if (!entry) return;
+    try {
+      const autoscaler = entry.object() as HorizontalPodAutoscalerV2;
+      await this.#write(entry, autoscaler, await this.#decide(key, autoscaler));
+    } finally {
+      this.#queue.addAfter(key, this.context.settings.autoscalerSyncMs);
+    }
+  }
+
+  async #write(entry: Entry, autoscaler: HorizontalPodAutoscalerV2, found: Findings): Promise<void> {
+    const { status: before = {}, metadata } = autoscaler;
+    const now = this.#registry.now();
+    const conditions = found.conditions.map((condition) => {
+      const old = before.conditions?.find(({ type }) => type === condition.type);
+      return {
+        ...condition,
+        lastTransitionTime: old && old.status === condition.status ? old.lastTransitionTime : now,
+      };
+    });
+    await writeStatus(this.#registry, entry, {
+      ...before,
+      observedGeneration: metadata.generation,
+      ...(found.scaled ? { lastScaleTime: now } : {}),
+      currentReplicas: found.current,
+      desiredReplicas: found.desired,
+      currentMetrics: found.metrics,
+      conditions,
+    });
+  }
+
+  async #decide(key: string, autoscaler: HorizontalPodAutoscalerV2): Promise<Findings> {
+    const { namespace } = autoscaler.metadata;
+    const { scaleTargetRef: reference = {}, minReplicas = 1, maxReplicas = 1 } = autoscaler.spec ?? {};
+    const conditions: HorizontalPodAutoscalerCondition[] = [];
+    const say = (type: string, status: boolean, reason: string, message: string): void => {
+      conditions.push({ type, status: status ? 'True' : 'False', reason, message });
+    };
+    const kind = this.#scalable(reference.kind, reference.apiVersion);
+    const target =
+      kind && this.#registry.view.collection(kind.resource).get(namespace!, reference.name ?? '');
+    if (!kind || !target) {
+      const why = `${(kind?.resource ?? reference.kind ?? '').toLowerCase()} ${JSON.stringify(reference.name)} not found`;
+      this.#warn(autoscaler, 'FailedGetScale', why);
+      say(
+        'AbleToScale',
+        false,
+        'FailedGetScale',
+        `the HPA controller was unable to get the target's current scale: ${why}`,
+      );
+      return { current: 0, desired: 0, metrics: [], conditions, scaled: false };
+    }
+    const scale = scaleOf(target, scaleForms.v1!);
+    const current = scale.spec.replicas ?? 0;
+    say(
+      'AbleToScale',
+      true,
+      'SucceededGetScale',
+      "the HPA controller was able to get the target's current scale",
+    );
+    if (current === 0) {
+      say(
+        'ScalingActive',
+        false,
+        'ScalingDisabled',
+        'scaling is disabled since the replica count of the target is zero',
+      );
+      return { current, desired: 0, metrics: [], conditions, scaled: false };
+    }
+    if (current > maxReplicas)
+      return this.#follow(
+        autoscaler,
+        kind,
+        current,
+        maxReplicas,
+        'Current number of replicas above Spec.MaxReplicas',
+        [],
+        conditions,
+      );
+    if (current < minReplicas)
+      return this.#follow(
+        autoscaler,
+        kind,
+        current,
+        minReplicas,
+        'Current number of replicas below Spec.MinReplicas',
+        [],
+        conditions,
+      );
+    const measured = await this.#measure(autoscaler, target, current);
+    if (measured.error !== undefined) {
+      say(
+        'ScalingActive',
+        false,
+        'FailedGetResourceMetric',
+        `the HPA was unable to compute the replica count: ${measured.error}`,
+      );
+      this.#warn(autoscaler, 'FailedGetResourceMetric', measured.error);
+      this.#warn(
+        autoscaler,
+        'FailedComputeMetricsReplicas',
+        `invalid metrics (1 invalid out of ${autoscaler.spec?.metrics?.length ?? 0}), first error is: ${measured.error}`,
+      );
+      if (measured.replicas === undefined || measured.replicas <= current)
+        return { current, desired: current, metrics: measured.metrics, conditions, scaled: false };
+    } else
+      say(
+        'ScalingActive',
+        true,
+        'ValidMetricFound',
+        `the HPA was able to successfully calculate a replica count from ${measured.name}`,
+      );
+    const pace = this.#paces.get(key) ?? new ScalingPace();
+    this.#paces.set(key, pace);
+    const nowMs = this.#registry.chance.nowMs();
+    const limited = pace.limit(autoscaler.spec!, current, measured.replicas!, nowMs);
+    say('ScalingLimited', limited.limited, limited.reason, limited.message);
+    const reason = limited.replicas > current ? `${measured.name} above target` : 'All metrics below target';
+    const found = await this.#follow(
+      autoscaler,
+      kind,
+      current,
+      limited.replicas,
+      reason,
+      measured.metrics,
+      conditions,
+    );
+    if (found.scaled) pace.stepped(current, found.desired, nowMs);
+    return found;
+  }
+
+  /** The kind of what is scaled, when it can be. */
+  #scalable(kind: string | undefined, apiVersion: string | undefined): Kind | undefined {
+    const found = [...this.#registry.kinds.stored()].find((one) => one.kind === kind);
+    const scalable = found?.subresources?.some(({ name }) => name === 'scale');
+    return scalable && (!apiVersion || found?.apiVersion === apiVersion || found?.group === '')
+      ? found
+      : undefined;
+  }
+
+  async #follow(
+    autoscaler: HorizontalPodAutoscalerV2,
+    kind: Kind,
+    current: number,
+    desired: number,
+    reason: string,
+    metrics: MetricStatus[],
+    conditions: HorizontalPodAutoscalerCondition[],
+  ): Promise<Findings> {
+    if (desired === current) return { current, desired, metrics, conditions, scaled: false };
+    const { namespace } = autoscaler.metadata;
+    const { name } = autoscaler.spec!.scaleTargetRef!;
+    const able = conditions.find(({ type }) => type === 'AbleToScale')!;
+    try {
+      const read = (scale: Scale): Scale => ({ ...scale, spec: { replicas: desired } });
+      await rescale(this.#registry, kind, namespace!, name!, scaleForms.v1!, read, internalWrite());
+    } catch (error) {
+      const why = (error as Error).message;
+      this.#warn(autoscaler, 'FailedRescale', `New size: ${desired}; reason: ${reason}; error: ${why}`);
+      Object.assign(able, {
+        status: 'False',
+        reason: 'FailedUpdateScale',
+        message: `the HPA controller was unable to update the target scale: ${why}`,
+      });
+      return { current, desired: current, metrics, conditions, scaled: false };
+    }
+    this.#recorder.normal(
+      subject(autoscaler),
+      'SuccessfulRescale',
+      `New size: ${desired}; reason: ${reason}`,
+    );
+    Object.assign(able, {
+      reason: 'SucceededRescale',
+      message: `the HPA controller was able to update the target scale to ${desired}`,
+    });
+    return { current, desired, metrics, conditions, scaled: true };
+  }
+
+  /** The highest number of replicas that any metric asks for. */
+  async #measure(
+    autoscaler: HorizontalPodAutoscalerV2,
+    target: Entry,
+    current: number,
+  ): Promise<{ replicas?: number; name: string; metrics: MetricStatus[]; error?: string }> {
+    const { namespace } = autoscaler.metadata;
+    const selector = selectorOf(target);
+    await this.#registry.view.caughtUp();
+    const pods = this.context.pods
+      .inNamespace(namespace!)
+      .filter(
+        (pod) =>
+          selector.matches(pod.labels ?? {}) &&
+          !pod.marked &&
+          pod.phase !== 'Failed' &&
+          pod.phase !== 'Succeeded',
+      );
+    const metrics: MetricStatus[] = [];
+    let best: { replicas: number; name: string } | undefined;
+    let error: string | undefined;
+    for (const metric of autoscaler.spec?.metrics ?? []) {
+      try {
+        const { proposal, name, status } = await this.#one(metric, namespace!, pods, current);
+        metrics.push(status);
+        if (!best || proposal.replicas > best.replicas) best = { replicas: proposal.replicas, name };
+      } catch (failure) {
+        error ??= (failure as Error).message;
+      }
+    }
+    return { ...best, name: best?.name ?? '', metrics, ...(error === undefined ? {} : { error }) };
+  }
+
+  async #one(
+    { type, resource }: MetricSpec,
+    namespace: string,
+    pods: readonly IndexedPod[],
+    current: number,
+  ): Promise<{ proposal: Proposal; name: string; status: MetricStatus }> {
+    const name = resource?.name;
+    if (type !== 'Resource' || (name !== 'cpu' && name !== 'memory'))
+      throw new Error(`metrics of type ${JSON.stringify(type)} are not known to this cluster`);
+    const failed = `failed to get ${name} utilization: unable to get metrics for resource ${name}`;
+    if (!this.context.podUsage) throw new Error(`${failed}: no node agent reports them`);
+    const usage = await this.context.podUsage(namespace);
+    const measured = pods.map((pod): MeasuredPod => {
+      const used = usage.get(pod.name);
+      return {
+        name: pod.name,
+        ready: pod.ready,
+        request: requestOf(pod.entry.object() as Pod, name),
+        usage: used && (name === 'cpu' ? used.milliCpu : used.memoryBytes),
+      };
+    });
+    const { target = {} } = resource!;
+    const wanted: Target =
+      target.averageUtilization === undefined
+        ? { average: amount(name, target.averageValue ?? '0') }
+        : { utilization: target.averageUtilization };
+    let proposal: Proposal;
+    try {
+      proposal = propose(current, wanted, measured);
+    } catch (error) {
+      throw new Error(`${failed}: ${(error as Error).message}`);
+    }
+    const averageValue =
+      name === 'cpu' ? `${Math.round(proposal.average)}m` : String(Math.round(proposal.average));
+    const text =
+      'utilization' in wanted ? `${name} resource utilization (percentage of request)` : `${name} resource`;
+    const now = {
+      averageValue,
+      ...(proposal.utilization === undefined ? {} : { averageUtilization: proposal.utilization }),
+    };
+    return { proposal, name: text, status: { type: 'Resource', resource: { name, current: now } } };
+  }
+
+  #warn(autoscaler: HorizontalPodAutoscalerV2, reason: string, message: string): void {
+    this.#recorder.warning(subject(autoscaler), reason, message);
+  }
+}
+
+const generation = (entry: Entry): number | undefined => entry.object().metadata.generation;
+
+const amount = (resource: string, text: string): number =>
+  resource === 'cpu' ? milliValue(parseQuantity(text)) : toNumber(parseQuantity(text));
+
+/** What a pod asks for; undefined when one of its containers does not say. */
+function requestOf({ spec }: Pod, resource: string): number | undefined {
+  let sum = 0;
+  for (const { resources } of spec?.containers ?? []) {
+    const text = resources?.requests?.[resource];
+    if (text === undefined) return undefined;
+    sum += amount(resource, text);
+  }
+  return sum;
+}
+
+function selectorOf(entry: Entry) {
+  const { selector = {} } = (entry.object() as { spec?: { selector?: Record<string, string> } }).spec ?? {};
+  return selectorFromObject({ matchLabels: selector });
+}
+
+const subject = ({ metadata }: HorizontalPodAutoscalerV2) => ({
+  apiVersion: 'autoscaling/v2',
+  kind: 'HorizontalPodAutoscaler',
+  metadata,
+});

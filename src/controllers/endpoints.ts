@@ -1,0 +1,253 @@
+/**
+ * The endpoints controller: for every service with a selector, the addresses of the pods it selects. Services
+ * without one are their users' business.
+ */
+import type { Endpoints, Service } from '../api/generated/types.ts';
+import type { Kind } from '../api/kind.ts';
+import type { LabelSelector } from '../api/labelselector.ts';
+import { semanticEqual } from '../api/object.ts';
+import { formatTime } from '../api/time.ts';
+import type { EventRecorder } from '../client/events.ts';
+import { create } from '../registry/create.ts';
+import { remove } from '../registry/delete.ts';
+import type { Entry } from '../registry/entry.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
+import {
+  type Controller,
+  fromKey,
+  isNamespaceTerminating,
+  keyOf,
+  observe,
+  type RunningController,
+  running,
+  type SharedContext,
+  tolerant,
+} from './controller.ts';
+import { isHeadless, subsetsOf, truncated } from './endpointsubsets.ts';
+import { recorderFor } from './eventsink.ts';
+import { type IndexedPod, isFinished } from './indexedpod.ts';
+import { mapSelector, Selectors } from './selectors.ts';
+import { WorkQueue } from './workqueue.ts';
+
+/** Addresses in one Endpoints object. */
+const addressesMax = 1000;
+/** Services with more pods than this gather changes for a while: every change writes all their addresses anew. */
+const manyPods = 100;
+const gatherMs = 100;
+
+const managedByLabel = 'endpoints.kubernetes.io/managed-by';
+const headlessLabel = 'service.kubernetes.io/headless';
+const triggerAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time';
+const capacityAnnotation = 'endpoints.kubernetes.io/over-capacity';
+const component = 'endpoint-controller';
+
+export const endpointsController: Controller = {
+  name: 'endpoints',
+  start: (context) => new EndpointsKeeper(context).start(),
+};
+
+/** The selector of a service whose Endpoints are kept here. */
+const selectorOf = ({ spec = {} }: Service): LabelSelector | undefined =>
+  spec.type === 'ExternalName' ? undefined : mapSelector(spec.selector);
+
+/** What Endpoints should be; everything else about them is left as it is. */
+interface Wanted {
+  readonly subsets: Endpoints['subsets'];
+  readonly labels: Record<string, string>;
+  readonly cut: boolean;
+}
+
+class EndpointsKeeper {
+  readonly #registry: Registry;
+  readonly #recorder: EventRecorder;
+  readonly #kind: Kind;
+  readonly #queue: WorkQueue;
+  readonly #selectors = new Selectors(selectorOf);
+  /** When the oldest change that is not yet taken in happened, by key of the service. */
+  readonly #triggers = new Map<string, number>();
+  /** How many pods a service was last seen to have, when they are many. */
+  readonly #large = new Set<string>();
+
+  constructor(private readonly context: SharedContext) {
+    const { registry, onError } = context;
+    this.#registry = registry;
+    this.#recorder = recorderFor(context, component);
+    this.#kind = registry.kinds.resource('v1', 'endpoints')!;
+    this.#queue = new WorkQueue({
+      work: (key) => this.#sync(key),
+      onError: (_, error) => onError(error),
+    });
+  }
+
+  start(): RunningController {
+    const observations = [
+      observe(this.context, 'services', (entry, previous) => this.#serviceChanged(entry, previous)),
+      this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
+      observe(this.context, 'endpoints', (entry, previous) => this.#endpointsChanged(entry, previous)),
+    ];
+    return running(observations, [this.#queue], this.#recorder);
+  }
+
+  #serviceChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    this.#selectors.observe(entry, previous);
+    const { namespace, name } = (entry ?? previous)!;
+    const key = keyOf(namespace, name);
+    if (!entry) {
+      this.#large.delete(key);
+      this.#triggers.delete(key);
+    } else if (previous) this.#trigger(key, this.#registry.chance.nowMs());
+    else this.#trigger(key, Date.parse(entry.object().metadata.creationTimestamp ?? ''));
+    this.#queue.add(key);
+  }
+
+  #podChanged(pod: IndexedPod | undefined, previous: IndexedPod | undefined): void {
+    if (pod && previous && sameEndpoint(pod, previous)) return;
+    const { namespace } = (pod ?? previous)!;
+    const names = new Set([pod, previous].flatMap((one) => this.#selecting(one)));
+    if (names.size === 0) return;
+    const readied = pod?.readyChangedMs !== previous?.readyChangedMs ? pod?.readyChangedMs : undefined;
+    for (const name of names) {
+      const key = keyOf(namespace, name);
+      this.#trigger(key, readied ?? this.#registry.chance.nowMs());
+      if (this.#large.has(key)) this.#queue.addAfter(key, gatherMs);
+      else this.#queue.add(key);
+    }
+  }
+
+  /** A pod without an address is behind no service, whoever selects it. */
+  #selecting(pod: IndexedPod | undefined): string[] {
+    return pod?.ips.length && !isFinished(pod) ? this.#selectors.selecting(pod.namespace, pod.labels) : [];
+  }
+
+  /** Endpoints that somebody deleted come back; those a service left behind go. */
+  #endpointsChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    const { namespace, name } = (entry ?? previous)!;
+    if (!entry || (!previous && isOurs(entry) && !this.#service(namespace, name)))
+      this.#queue.add(keyOf(namespace, name));
+  }
+
+  #trigger(key: string, ms: number): void {
+    const before = this.#triggers.get(key);
+    if (before === undefined || ms < before) this.#triggers.set(key, ms);
+  }
+
+  #service(namespace: string, name: string): Entry | undefined {
+    return this.#registry.view.collection('services').get(namespace, name);
+  }
+
+  async #sync(key: string): Promise<void> {
+    await this.#registry.view.caughtUp();
+    const [namespace, name] = fromKey(key);
+    const service = this.#service(namespace, name)?.object() as Service | undefined;
+    const current = this.#registry.view.collection('endpoints').get(namespace, name);
+    const triggerMs = this.#triggers.get(key);
+    this.#triggers.delete(key);
+    // A service takes its Endpoints with it; what is left here is from a server that stopped in between.
+    if (!service) {
+      if (current && isOurs(current)) await tolerant(remove(this.#registry, this.#kind, namespace, name, {}));
+      return;
+    }
+    const selector = selectorOf(service);
+    if (!selector || service.metadata.deletionTimestamp) return;
+    const pods = this.context.pods.inNamespace(namespace).filter(({ labels }) => selector.matches(labels));
+    if (pods.length > manyPods) this.#large.add(key);
+    else this.#large.delete(key);
+    const wanted = wantedFor(service, pods);
+    if (current && isRight(current.object() as Endpoints, wanted)) return;
+    try {
+      await this.#write(service, current, wanted, triggerMs ?? this.#registry.chance.nowMs());
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return;
+      if (triggerMs !== undefined) this.#trigger(key, triggerMs);
+      this.#complain(service, current, error as Error);
+      throw error;
+    }
+  }
+
+  /**
+   * Pods that run as processes of this machine may have loopback addresses, which the rules for clients refuse in
+   * Endpoints. Here they are the truth, so addresses are written past the rules, into an object made within them.
+   */
+  async #write(
+    service: Service,
+    current: Entry | undefined,
+    wanted: Wanted,
+    triggerMs: number,
+  ): Promise<void> {
+    const { namespace = '', name = '' } = service.metadata;
+    const trigger = formatTime(triggerMs);
+    if (!current) {
+      const metadata = { name, labels: wanted.labels, annotations: { [triggerAnnotation]: trigger } };
+      const made = await tolerant(
+        create(this.#registry, this.#kind, namespace, { metadata }, internalWrite()),
+      );
+      if (made && !wanted.subsets?.length) return;
+    }
+    await tolerant(
+      modify(this.#registry, this.#kind, namespace, name, 'whole', internalWrite(), (entry) => {
+        const endpoints = entry.object() as Endpoints;
+        const { [capacityAnnotation]: _, ...annotations } = endpoints.metadata.annotations ?? {};
+        endpoints.metadata.labels = wanted.labels;
+        endpoints.metadata.annotations = {
+          ...annotations,
+          [triggerAnnotation]: trigger,
+          ...(wanted.cut ? { [capacityAnnotation]: 'truncated' } : {}),
+        };
+        endpoints.subsets = wanted.subsets;
+        return endpoints;
+      }),
+    );
+  }
+
+  #complain(service: Service, current: Entry | undefined, { message }: Error): void {
+    const place = `${service.metadata.namespace}/${service.metadata.name}`;
+    if (current)
+      this.#recorder.warning(
+        current.object(),
+        'FailedToUpdateEndpoint',
+        `Failed to update endpoint ${place}: ${message}`,
+      );
+    else
+      this.#recorder.warning(
+        service,
+        'FailedToCreateEndpoint',
+        `Failed to create endpoint for service ${place}: ${message}`,
+      );
+  }
+}
+
+const isOurs = ({ labels }: Entry): boolean => labels?.[managedByLabel] === component;
+
+/** Whether a change to a pod means nothing to the services before it. */
+function sameEndpoint(a: IndexedPod, b: IndexedPod): boolean {
+  return (
+    a.uid === b.uid &&
+    a.ready === b.ready &&
+    a.marked === b.marked &&
+    isFinished(a) === isFinished(b) &&
+    a.nodeName === b.nodeName &&
+    semanticEqual(a.ips, b.ips) &&
+    semanticEqual(a.labels, b.labels)
+  );
+}
+
+function wantedFor(service: Service, pods: readonly IndexedPod[]): Wanted {
+  const labels: Record<string, string> = { ...service.metadata.labels, [managedByLabel]: component };
+  delete labels[headlessLabel];
+  if (isHeadless(service)) labels[headlessLabel] = '';
+  return { ...truncated(subsetsOf(service, pods), addressesMax), labels };
+}
+
+const isRight = ({ metadata, subsets }: Endpoints, wanted: Wanted): boolean =>
+  semanticEqual(subsets, wanted.subsets) &&
+  sameLabels(metadata.labels, wanted.labels) &&
+  (metadata.annotations?.[capacityAnnotation] === 'truncated') === wanted.cut;
+
+/** A label with an empty value is not the same as none. */
+function sameLabels(a: Record<string, string> = {}, b: Record<string, string>): boolean {
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key])
+  );
+}

@@ -1,0 +1,300 @@
+/**
+ * The volume binder: brings claims and volumes together, one write after the other so that it can go on wherever it
+ * was interrupted: the volume names its claim, the volume is bound, the claim names its volume, the claim is bound.
+ */
+import type { PersistentVolume, PersistentVolumeClaim } from '../api/generated/types.ts';
+import type { ApiObject } from '../api/object.ts';
+import type { EventRecorder } from '../client/events.ts';
+import type { Entry } from '../registry/entry.ts';
+import { Filter } from '../registry/filter.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
+import {
+  type Controller,
+  type ControllerContext,
+  observe,
+  type RunningController,
+  tolerant,
+} from './controller.ts';
+import { recorderFor } from './eventsink.ts';
+import { bestVolume, classOf, mismatch, refersTo } from './volumematching.ts';
+import { VolumeReclaimer } from './volumereclaimer.ts';
+import { WorkQueue } from './workqueue.ts';
+
+const bindCompleted = 'pv.kubernetes.io/bind-completed';
+const boundByController = 'pv.kubernetes.io/bound-by-controller';
+const everything = new Filter(undefined, undefined, undefined, undefined);
+
+export const volumeBinder: Controller = {
+  name: 'volume-binder',
+  start: (context) => new VolumeBinder(context),
+};
+
+class VolumeBinder implements RunningController {
+  readonly #registry: Registry;
+  readonly #recorder: EventRecorder;
+  readonly #claims: WorkQueue;
+  readonly #volumes: WorkQueue;
+  readonly #reclaimer: VolumeReclaimer;
+  readonly #observers: { close(): void }[];
+
+  constructor(context: ControllerContext) {
+    this.#registry = context.registry;
+    this.#recorder = recorderFor(context, 'persistentvolume-controller');
+    this.#reclaimer = new VolumeReclaimer(context, this.#recorder);
+    const onError = (_: string, error: Error): void => context.onError(error);
+    // One at a time: two claims must not choose the same volume.
+    this.#claims = new WorkQueue({ work: (key) => this.#claim(key), onError, width: 1 });
+    this.#volumes = new WorkQueue({ work: (name) => this.#volume(name), onError, width: 1 });
+    this.#observers = [
+      observe(context, 'persistentvolumes', (entry, previous) => {
+        this.#volumes.add((entry ?? previous)!.name);
+        this.#claimsConcernedBy((entry ?? previous)!.object() as PersistentVolume);
+      }),
+      observe(context, 'persistentvolumeclaims', (entry, previous) => {
+        const claim = (entry ?? previous)!.object() as PersistentVolumeClaim;
+        this.#claims.add(keyOf(claim));
+        if (!entry) this.#volumesOf(claim);
+      }),
+      // Those that empty volumes.
+      observe(context, 'pods', (entry, previous) => {
+        const volume = this.#reclaimer.volumeOf((entry ?? previous)!);
+        if (volume) this.#volumes.add(volume);
+      }),
+    ];
+  }
+
+  get settled(): boolean {
+    return this.#claims.settled && this.#volumes.settled;
+  }
+
+  async close(): Promise<void> {
+    for (const observer of this.#observers) observer.close();
+    await Promise.all([this.#claims.close(), this.#volumes.close()]);
+    await this.#recorder.flushed();
+  }
+
+  #claimsConcernedBy({ spec, metadata }: PersistentVolume): void {
+    if (spec?.claimRef) this.#claims.add(`${spec.claimRef.namespace}/${spec.claimRef.name}`);
+    for (const entry of this.#registry.view.collection('persistentvolumeclaims').select(everything).entries) {
+      const claim = entry.object() as PersistentVolumeClaim;
+      const waits = claim.status?.phase === 'Pending' || claim.spec?.volumeName === metadata.name;
+      if (waits) this.#claims.add(keyOf(claim));
+    }
+  }
+
+  #volumesOf(claim: PersistentVolumeClaim): void {
+    for (const volume of this.#allVolumes())
+      if (refersTo(volume, claim)) this.#volumes.add(volume.metadata.name!);
+  }
+
+  #allVolumes(): PersistentVolume[] {
+    return this.#registry.view
+      .collection('persistentvolumes')
+      .select(everything)
+      .entries.map((entry) => entry.object() as PersistentVolume);
+  }
+
+  #volumeNamed(name: string | undefined): PersistentVolume | undefined {
+    if (!name) return undefined;
+    return this.#registry.view.collection('persistentvolumes').get('', name)?.object() as
+      | PersistentVolume
+      | undefined;
+  }
+
+  #claimNamed(namespace: string, name: string): PersistentVolumeClaim | undefined {
+    return this.#registry.view.collection('persistentvolumeclaims').get(namespace, name)?.object() as
+      | PersistentVolumeClaim
+      | undefined;
+  }
+
+  // Claims
+
+  async #claim(key: string): Promise<void> {
+    const [namespace, name] = key.split('/') as [string, string];
+    const claim = this.#claimNamed(namespace, name);
+    if (!claim) return;
+    if (claim.metadata.annotations?.[bindCompleted]) return this.#boundClaim(claim);
+    if (claim.metadata.deletionTimestamp) return;
+    if (!claim.spec?.volumeName) return this.#unboundClaim(claim);
+    const volume = this.#volumeNamed(claim.spec.volumeName);
+    if (!volume) return this.#claimPhase(claim, 'Pending');
+    if (volume.spec?.claimRef && !refersTo(volume, claim)) {
+      this.#warn(
+        claim,
+        'FailedBinding',
+        `volume ${JSON.stringify(volume.metadata.name)} already bound to a different claim.`,
+      );
+      return this.#claimPhase(claim, 'Pending');
+    }
+    const why = mismatch(claim, volume);
+    if (!why) return this.#bind(claim, volume, false);
+    this.#warn(
+      claim,
+      'VolumeMismatch',
+      `Cannot bind to requested volume ${JSON.stringify(volume.metadata.name)}: ${why}`,
+    );
+    return this.#claimPhase(claim, 'Pending');
+  }
+
+  async #unboundClaim(claim: PersistentVolumeClaim): Promise<void> {
+    const volume = bestVolume(claim, this.#allVolumes());
+    if (volume) return this.#bind(claim, volume, true);
+    const wanted = classOf(claim);
+    if (wanted)
+      this.#warn(
+        claim,
+        'ProvisioningFailed',
+        `storageclass.storage.k8s.io ${JSON.stringify(wanted)} not found`,
+      );
+    else
+      this.#recorder.normal(
+        subject(claim, 'PersistentVolumeClaim'),
+        'FailedBinding',
+        'no persistent volumes available for this claim and no storage class is set',
+      );
+    return this.#claimPhase(claim, 'Pending');
+  }
+
+  async #boundClaim(claim: PersistentVolumeClaim): Promise<void> {
+    const lost = (text: string): Promise<void> => {
+      if (claim.status?.phase !== 'Lost') this.#warn(claim, 'ClaimLost', text);
+      return this.#claimPhase(claim, 'Lost');
+    };
+    if (!claim.spec?.volumeName)
+      return lost('Bound claim has lost reference to PersistentVolume. Data on the volume is lost!');
+    const volume = this.#volumeNamed(claim.spec.volumeName);
+    if (!volume) return lost('Bound claim has lost its PersistentVolume. Data on the volume is lost!');
+    if (!volume.spec?.claimRef || refersTo(volume, claim)) return this.#bind(claim, volume, false);
+    if (claim.status?.phase !== 'Lost')
+      this.#warn(
+        claim,
+        'ClaimMisbound',
+        'Two claims are bound to the same volume, this one is bound incorrectly',
+      );
+    return this.#claimPhase(claim, 'Lost');
+  }
+
+  /** `chosen`: it was this controller that brought the two together. */
+  async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume, chosen: boolean): Promise<void> {
+    const { namespace, name, uid, resourceVersion } = claim.metadata;
+    const volumeName = volume.metadata.name!;
+    const reserved = volume.spec?.claimRef !== undefined;
+    if (volume.spec?.claimRef?.uid !== uid)
+      await this.#modify('persistentvolumes', '', volumeName, 'main', (object: PersistentVolume) => {
+        object.spec!.claimRef = {
+          kind: 'PersistentVolumeClaim',
+          namespace,
+          name,
+          uid,
+          apiVersion: 'v1',
+          resourceVersion,
+        };
+        if (!reserved) annotate(object, boundByController);
+        return object;
+      });
+    await this.#volumePhase(volumeName, 'Bound');
+    if (claim.spec?.volumeName !== volumeName || !claim.metadata.annotations?.[bindCompleted])
+      await this.#modify(
+        'persistentvolumeclaims',
+        namespace!,
+        name!,
+        'main',
+        (object: PersistentVolumeClaim) => {
+          object.spec!.volumeName = volumeName;
+          annotate(object, bindCompleted);
+          if (chosen) annotate(object, boundByController);
+          return object;
+        },
+      );
+    await this.#modify(
+      'persistentvolumeclaims',
+      namespace!,
+      name!,
+      'status',
+      (object: PersistentVolumeClaim) => {
+        const { accessModes, capacity } = volume.spec!;
+        object.status = { ...object.status, phase: 'Bound', accessModes, capacity };
+        return object;
+      },
+    );
+  }
+
+  async #claimPhase({ metadata, status }: PersistentVolumeClaim, phase: string): Promise<void> {
+    if (status?.phase === phase) return;
+    await this.#modify(
+      'persistentvolumeclaims',
+      metadata.namespace!,
+      metadata.name!,
+      'status',
+      (object: PersistentVolumeClaim) => {
+        object.status = { ...object.status, phase };
+        return object;
+      },
+    );
+  }
+
+  // Volumes
+
+  async #volume(name: string): Promise<void> {
+    const volume = this.#volumeNamed(name);
+    if (!volume) return;
+    const reference = volume.spec?.claimRef;
+    if (!reference?.uid) {
+      if (!volume.metadata.deletionTimestamp) await this.#volumePhase(name, 'Available');
+      return;
+    }
+    const claim = this.#claimNamed(reference.namespace!, reference.name!);
+    if (!claim || claim.metadata.uid !== reference.uid) {
+      if (!['Released', 'Failed'].includes(volume.status?.phase ?? ''))
+        await this.#volumePhase(name, 'Released');
+      await this.#reclaimer.reclaim(this.#volumeNamed(name) ?? volume);
+    } else if (!claim.spec?.volumeName) this.#claims.add(keyOf(claim));
+    else if (claim.spec.volumeName === name) await this.#volumePhase(name, 'Bound');
+    else await this.#letGo(volume);
+  }
+
+  /** Its claim has another volume: one chosen by this controller is free again, a reserved one stays reserved. */
+  async #letGo(volume: PersistentVolume): Promise<void> {
+    await this.#modify('persistentvolumes', '', volume.metadata.name!, 'main', (object: PersistentVolume) => {
+      if (object.metadata.annotations?.[boundByController]) {
+        delete object.spec!.claimRef;
+        delete object.metadata.annotations[boundByController];
+      } else delete object.spec!.claimRef?.uid;
+      return object;
+    });
+    await this.#volumePhase(volume.metadata.name!, 'Available');
+  }
+
+  async #volumePhase(name: string, phase: string): Promise<void> {
+    if (this.#volumeNamed(name)?.status?.phase === phase) return;
+    await this.#modify('persistentvolumes', '', name, 'status', (object: PersistentVolume) => {
+      object.status = { phase };
+      return object;
+    });
+  }
+
+  async #modify<T>(
+    resource: string,
+    namespace: string,
+    name: string,
+    part: 'main' | 'status',
+    change: (object: T) => T,
+  ): Promise<void> {
+    const kind = this.#registry.kinds.resource('v1', resource)!;
+    const work = (current: Entry): ApiObject => change(current.object() as T) as ApiObject;
+    await tolerant(modify(this.#registry, kind, namespace, name, part, internalWrite(), work));
+  }
+
+  #warn(claim: PersistentVolumeClaim, reason: string, message: string): void {
+    this.#recorder.warning(subject(claim, 'PersistentVolumeClaim'), reason, message);
+  }
+}
+
+const keyOf = ({ metadata }: PersistentVolumeClaim): string => `${metadata.namespace}/${metadata.name}`;
+
+const subject = ({ metadata }: PersistentVolumeClaim, kind: string) => ({ apiVersion: 'v1', kind, metadata });
+
+function annotate(object: { metadata: { annotations?: Record<string, string> } }, name: string): void {
+  object.metadata.annotations = { ...object.metadata.annotations, [name]: 'yes' };
+}

@@ -1,0 +1,156 @@
+/**
+ * What becomes of a volume whose claim is gone: kept, emptied for the next claim, or emptied and removed. Emptying
+ * is the work of a pod, because only a node can reach the storage.
+ */
+import type { PersistentVolume, Pod } from '../api/generated/types.ts';
+import type { ApiObject } from '../api/object.ts';
+import type { EventRecorder } from '../client/events.ts';
+import { create } from '../registry/create.ts';
+import { remove } from '../registry/delete.ts';
+import type { Entry } from '../registry/entry.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite } from '../registry/registry.ts';
+import { type ControllerContext, tolerant } from './controller.ts';
+
+const podNamespace = 'kube-system';
+const podPrefix = 'recycler-for-';
+/** A pod that has not emptied the volume by then never will. */
+const deadlineSeconds = 300;
+
+/** Where a container without a mount namespace finds its mounts is said by WHERRY_ROOT. */
+const script = ['cd "$WHERRY_ROOT/scrub" || exit 1', 'rm -rf ..?* .[!.]* ./*', 'test -z "$(ls -A .)"'].join(
+  '\n',
+);
+
+export class VolumeReclaimer {
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly recorder: EventRecorder,
+  ) {}
+
+  /** The volume that a pod of this controller empties. */
+  volumeOf({ namespace, name }: Entry): string | undefined {
+    return namespace === podNamespace && name.startsWith(podPrefix)
+      ? name.slice(podPrefix.length)
+      : undefined;
+  }
+
+  async reclaim(volume: PersistentVolume): Promise<void> {
+    if (volume.status?.phase === 'Failed') return;
+    const policy = volume.spec?.persistentVolumeReclaimPolicy ?? 'Retain';
+    if (policy === 'Retain') return;
+    if (policy !== 'Recycle' && policy !== 'Delete') {
+      this.#warn(
+        volume,
+        'VolumeUnknownReclaimPolicy',
+        'Volume has unrecognized PersistentVolumeReclaimPolicy',
+      );
+      return;
+    }
+    const path = volume.spec?.hostPath?.path;
+    const failure = policy === 'Recycle' ? 'VolumeFailedRecycle' : 'VolumeFailedDelete';
+    if (!path) return this.#fail(volume, failure, noPlugin(volume, policy));
+    if (policy === 'Delete' && !/^\/tmp\/.+/.test(path))
+      return this.#fail(
+        volume,
+        failure,
+        `host_path deleter only supports /tmp/.+ but received provided ${path}`,
+      );
+    const pod = this.#pod(volume);
+    if (!pod) return this.#empty(volume, path);
+    const phase = pod.status?.phase;
+    if (phase !== 'Succeeded' && phase !== 'Failed') return;
+    await this.#removePod(pod);
+    if (phase === 'Failed')
+      return this.#fail(
+        volume,
+        failure,
+        `the pod that should have emptied the volume failed: ${pod.status?.message ?? ''}`,
+      );
+    if (policy === 'Delete') return this.#remove(volume);
+    this.recorder.normal(subject(volume), 'VolumeRecycled', 'Volume recycled');
+    await this.#release(volume);
+  }
+
+  #pod({ metadata }: PersistentVolume): Pod | undefined {
+    const name = `${podPrefix}${metadata.name}`;
+    return this.context.registry.view.collection('pods').get(podNamespace, name)?.object() as Pod | undefined;
+  }
+
+  async #empty({ metadata }: PersistentVolume, path: string): Promise<void> {
+    const { registry } = this.context;
+    const pod: Pod = {
+      metadata: { name: `${podPrefix}${metadata.name}`, namespace: podNamespace },
+      spec: {
+        activeDeadlineSeconds: deadlineSeconds,
+        restartPolicy: 'Never',
+        automountServiceAccountToken: false,
+        containers: [
+          {
+            name: 'recycler',
+            image: 'host',
+            command: ['sh', '-c', script],
+            volumeMounts: [{ name: 'volume', mountPath: '/scrub' }],
+          },
+        ],
+        volumes: [{ name: 'volume', hostPath: { path } }],
+      },
+    };
+    const kind = registry.kinds.resource('v1', 'pods')!;
+    await tolerant(create(registry, kind, podNamespace, pod as ApiObject, internalWrite()));
+  }
+
+  async #removePod({ metadata }: Pod): Promise<void> {
+    const kind = this.context.registry.kinds.resource('v1', 'pods')!;
+    const options = { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } };
+    await tolerant(remove(this.context.registry, kind, metadata.namespace!, metadata.name!, options));
+  }
+
+  /** Free for the next claim. */
+  async #release({ metadata }: PersistentVolume): Promise<void> {
+    const { registry } = this.context;
+    const kind = registry.kinds.resource('v1', 'persistentvolumes')!;
+    await tolerant(
+      modify(registry, kind, '', metadata.name!, 'main', internalWrite(), (current) => {
+        const object = current.object() as PersistentVolume;
+        delete object.spec!.claimRef;
+        delete object.metadata.annotations?.['pv.kubernetes.io/bound-by-controller'];
+        return object as ApiObject;
+      }),
+    );
+  }
+
+  async #remove({ metadata }: PersistentVolume): Promise<void> {
+    const kind = this.context.registry.kinds.resource('v1', 'persistentvolumes')!;
+    const options = { preconditions: { uid: metadata.uid } };
+    await tolerant(remove(this.context.registry, kind, '', metadata.name!, options));
+  }
+
+  async #fail(volume: PersistentVolume, reason: string, message: string): Promise<void> {
+    const { registry } = this.context;
+    const kind = registry.kinds.resource('v1', 'persistentvolumes')!;
+    this.#warn(volume, reason, message);
+    await tolerant(
+      modify(registry, kind, '', volume.metadata.name!, 'status', internalWrite(), (current) => {
+        const object = current.object() as PersistentVolume;
+        object.status = { phase: 'Failed', message };
+        return object as ApiObject;
+      }),
+    );
+  }
+
+  #warn(volume: PersistentVolume, reason: string, message: string): void {
+    this.recorder.warning(subject(volume), reason, message);
+  }
+}
+
+const noPlugin = ({ metadata }: PersistentVolume, policy: string): string =>
+  policy === 'Recycle'
+    ? 'No recycler plugin found for the volume!'
+    : `error getting deleter volume plugin for volume ${JSON.stringify(metadata.name)}: no deletable volume plugin matched`;
+
+const subject = ({ metadata }: PersistentVolume) => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata,
+});
