@@ -188,6 +188,16 @@ export class WatchReader {
 export const brief = ({ type, object }: WatchEvent): string =>
   `${type} ${object.metadata?.name ?? ''}`.trim();
 
+/** Controllers that keep house, and leave what tests have made as it is: nobody runs pods or reports on them. */
+export const housekeeping: readonly string[] = [
+  'namespace',
+  'garbagecollector',
+  'serviceaccount',
+  'serviceaccount-token',
+  'protection',
+  'resourcequota',
+];
+
 /** A cluster of its own for the tests of a file or a describe block. */
 export function useCluster(options: StartOptions = {}): Client {
   let cluster: Cluster | undefined;

@@ -3,7 +3,7 @@
  * other, and the version that cannot say everything loses nothing of it.
  */
 import { describe, expect, test } from 'vitest';
-import { brief, type Json, jsonPatch, mergePatch, strategicPatch, useCluster } from './http.ts';
+import { brief, housekeeping, type Json, jsonPatch, mergePatch, strategicPatch, useCluster } from './http.ts';
 import { made, placeOf, read, tableAccept } from './versions.ts';
 
 const podTemplate = (labels: object = { app: 'job' }) => ({
@@ -12,7 +12,7 @@ const podTemplate = (labels: object = { app: 'job' }) => ({
 });
 
 describe('jobs', () => {
-  const client = useCluster();
+  const client = useCluster({ controllers: housekeeping });
   const batch = placeOf('batch/v1', 'jobs');
   const extensions = placeOf('extensions/v1beta1', 'jobs');
 

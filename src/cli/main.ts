@@ -22,12 +22,15 @@ async function run({ command, start: options, logLevel }: CommandLine): Promise<
   const log = logger(logLevel);
   const cluster = await start({
     ...options,
-    controllers: command === 'up',
+    ...(command === 'up' ? { node: true } : { controllers: false }),
     onError: (error) => log('error', error.stack ?? error.message),
   });
   closeOnSignal(cluster);
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
-  if (command === 'up') process.stdout.write(`Try: kubectl -s ${new URL(cluster.url).host} get namespaces\n`);
+  if (command !== 'up') return;
+  const description = await cluster.nodesReady;
+  if (description) process.stdout.write(`${description}\n`);
+  process.stdout.write(`Try: kubectl -s ${new URL(cluster.url).host} get nodes\n`);
 }
 
 function closeOnSignal(cluster: Cluster): void {

@@ -3,6 +3,7 @@
  * signal handlers, nothing printed; dozens fit in one process.
  */
 import { randomInt, randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { KindTable } from '../api/kinds.ts';
 import {
   type Controller,
@@ -26,6 +27,10 @@ import { ApiServer } from '../server/server.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
+import { LocalNodes } from './localnodes.ts';
+import type { NodeOptions } from './node.ts';
+import { NodeCredentials } from './nodecredentials.ts';
+import { Ways } from './nodeway.ts';
 
 export interface StartOptions {
   /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
@@ -52,6 +57,10 @@ export interface StartOptions {
   readonly controllers?: boolean | readonly string[];
   /** What can be set about controllers. */
   readonly controllerSettings?: Partial<ControllerSettings>;
+  /** Run pods as processes of this machine. Default: no. */
+  readonly node?: boolean | NodeOptions;
+  /** Nodes that only pretend to run pods. Default 0. */
+  readonly simulatedNodes?: number;
   /** Bounds on request bodies. */
   readonly limits?: Partial<BodyLimits>;
   /** Told of failures that are the server's own; default: they are dropped. */
@@ -64,6 +73,8 @@ export interface Cluster {
   readonly url: string;
   /** A kubeconfig for this cluster, as YAML text. */
   readonly kubeconfig: string;
+  /** Resolves when the nodes of this process are registered; what it says is for people. */
+  readonly nodesReady: Promise<string | undefined>;
   /** Stops serving, and resolves when everything is closed. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -100,7 +111,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   let server: ApiServer | undefined;
   let namespaces: SystemNamespaces | undefined;
   let kubernetes: KubernetesService | undefined;
+  let nodes: LocalNodes | undefined;
   const close = async (): Promise<void> => {
+    // Nodes say goodbye while there is somebody to say it to.
+    await nodes?.close();
     await server?.close();
     await controllers?.close();
     await kubernetes?.close();
@@ -116,6 +130,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     namespaces = new SystemNamespaces(registry, report);
     await namespaces.start();
     history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
+    const credentials = new NodeCredentials(registry);
+    const ways = new Ways(() => credentials.load());
     server = new ApiServer(registry, {
       host,
       port: options.port ?? 0,
@@ -126,6 +142,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         { name: 'etcd-0', failure: () => view!.failure?.message },
         ...(chosen.length ? [{ name: 'controller-manager', failure: () => undefined }] : []),
       ],
+      nodes: ways,
       report,
     });
     await server.listen();
@@ -133,12 +150,24 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     await kubernetes.start();
     const settings = { ...defaultSettings, ...options.controllerSettings };
     controllers = startControllers({ registry, settings, onError: report }, chosen);
+    nodes = new LocalNodes({
+      url: server.url,
+      ways,
+      node: nodeOptions(options),
+      simulated: options.simulatedNodes ?? 0,
+      now: chance.nowMs,
+      onError: report,
+    });
   } catch (error) {
     await close();
     throw asStartError(error, options);
   }
   let closed: Promise<void> | undefined;
+  const local = nodes;
+  const nodesReady = local.start().then(() => local.description);
+  nodesReady.catch(report);
   return {
+    nodesReady,
     url: server.url,
     kubeconfig: kubeconfigFor(server.url),
     close: () => {
@@ -146,6 +175,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       return closed;
     },
   };
+}
+
+/** Pods are kept beside the objects. */
+function nodeOptions({ node = false, dataDir }: StartOptions): NodeOptions | undefined {
+  if (node === false) return undefined;
+  const folder = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'node');
+  return { folder, ...(node === true ? {} : node) };
 }
 
 function controllersOf({ controllers = true }: StartOptions): readonly Controller[] {

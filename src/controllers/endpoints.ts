@@ -150,7 +150,7 @@ class EndpointsKeeper {
     }
     const selector = selectorOf(service);
     if (!selector || service.metadata.deletionTimestamp) return;
-    const pods = this.context.pods.inNamespace(namespace).filter(({ labels }) => selector.matches(labels));
+    const pods = this.context.pods.selected(namespace, selector);
     if (pods.length > manyPods) this.#large.add(key);
     else this.#large.delete(key);
     const wanted = wantedFor(service, pods);

@@ -18,6 +18,7 @@ import {
   type ControllerContext,
   observe,
   type RunningController,
+  running,
   tolerant,
 } from './controller.ts';
 import { WorkQueue } from './workqueue.ts';
@@ -38,7 +39,7 @@ export const garbageCollector: Controller = {
 class GarbageCollector implements RunningController {
   readonly #registry: Registry;
   readonly #queue: WorkQueue;
-  readonly #observers: { close(): void }[];
+  readonly #running: RunningController;
   /** Dependents of each owner, by the owner's uid. */
   readonly #dependents = new Map<string, Set<Place>>();
 
@@ -49,18 +50,18 @@ class GarbageCollector implements RunningController {
       work: (place) => this.#look(place),
       onError: (_, error) => onError(error),
     });
-    this.#observers = [...registry.kinds.stored()].map((kind) =>
+    const observers = [...registry.kinds.stored()].map((kind) =>
       observe(context, kind.resource, (entry, previous) => this.#observed(entry, previous)),
     );
+    this.#running = running(observers, [this.#queue]);
   }
 
   get settled(): boolean {
-    return this.#queue.settled;
+    return this.#running.settled;
   }
 
-  async close(): Promise<void> {
-    for (const observer of this.#observers) observer.close();
-    await this.#queue.close();
+  close(): Promise<void> {
+    return this.#running.close();
   }
 
   /** Objects are read only when their text says that there is something to read. */

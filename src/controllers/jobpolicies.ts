@@ -1,6 +1,6 @@
 /** Job policies at work: what a pod's failure means to its job, and when enough indexes have succeeded. */
 import type { JobSpecV1, Pod, PodFailurePolicyRule } from '../api/generated/types.ts';
-import { readIndexes } from './jobindexset.ts';
+import { IndexSet } from './jobindexset.ts';
 
 export interface FailureVerdict {
   readonly action: 'Count' | 'Ignore' | 'FailJob' | 'FailIndex';
@@ -56,11 +56,11 @@ function conditionMatch(
 /** The first rule of the success policy that holds. */
 export function successRule(
   { successPolicy, completions = 0 }: JobSpecV1,
-  completed: ReadonlySet<number>,
+  completed: IndexSet,
 ): number | undefined {
   for (const [i, { succeededIndexes, succeededCount }] of (successPolicy?.rules ?? []).entries()) {
-    const wanted = succeededIndexes === undefined ? undefined : readIndexes(succeededIndexes, completions);
-    const matched = wanted ? [...completed].filter((index) => wanted.has(index)).length : completed.size;
+    const wanted = succeededIndexes === undefined ? undefined : IndexSet.read(succeededIndexes, completions);
+    const matched = wanted ? completed.common(wanted) : completed.size;
     if (matched >= (succeededCount ?? wanted?.size ?? 0)) return i;
   }
   return undefined;

@@ -10,7 +10,7 @@ import type { JobConditionV1, JobSpecV1, JobStatusV1, JobV1, Pod } from '../api/
 import { isIndexed } from '../api/kinds/jobpolicy.ts';
 import { type IndexedPod, isActive, isFinished } from './indexedpod.ts';
 import { waitAfter, waitMs } from './jobbackoff.ts';
-import { readIndexes } from './jobindexset.ts';
+import { IndexSet } from './jobindexset.ts';
 import { judgeFailure, successRule } from './jobpolicies.ts';
 import { victimsFirst } from './victims.ts';
 
@@ -45,8 +45,8 @@ export class JobRun {
   readonly spec: JobSpecV1;
   readonly active: readonly IndexedPod[];
   /** Indexes that have succeeded; undefined when the job has none. */
-  readonly completed: ReadonlySet<number> | undefined;
-  readonly failedIndexes: ReadonlySet<number> | undefined;
+  readonly completed: IndexSet | undefined;
+  readonly failedIndexes: IndexSet | undefined;
   /** Pods whose finalizer may go once the status to be written is. */
   readonly releasable: readonly IndexedPod[];
   /** Pods that succeeded or failed, by uid, written down and not yet numbers. */
@@ -145,9 +145,9 @@ export class JobRun {
     return !isIndexed(this.spec) || this.#indexOf(pod) !== undefined;
   }
 
-  #completedIndexes(ended: readonly IndexedPod[]): ReadonlySet<number> | undefined {
+  #completedIndexes(ended: readonly IndexedPod[]): IndexSet | undefined {
     if (!isIndexed(this.spec)) return undefined;
-    const indexes = readIndexes(this.job.status?.completedIndexes, this.spec.completions ?? 0);
+    const indexes = IndexSet.read(this.job.status?.completedIndexes, this.spec.completions ?? 0);
     for (const pod of ended) {
       const index = this.#indexOf(pod);
       if (pod.phase === 'Succeeded' && index !== undefined) indexes.add(index);
@@ -155,10 +155,10 @@ export class JobRun {
     return indexes;
   }
 
-  #failedIndexes(judged: readonly { pod: IndexedPod; action: string }[]): ReadonlySet<number> | undefined {
+  #failedIndexes(judged: readonly { pod: IndexedPod; action: string }[]): IndexSet | undefined {
     const { backoffLimitPerIndex, completions = 0 } = this.spec;
     if (backoffLimitPerIndex === undefined) return undefined;
-    const indexes = readIndexes(this.job.status?.failedIndexes, completions);
+    const indexes = IndexSet.read(this.job.status?.failedIndexes, completions);
     for (const { pod, action } of judged) {
       const index = this.#indexOf(pod);
       if (index === undefined || action === 'Succeeded' || this.completed?.has(index)) continue;
@@ -296,14 +296,29 @@ export class JobRun {
     const history = this.#indexHistory();
     const indexes: { index: number; failures: number }[] = [];
     let shortestMs = 0;
-    for (let index = 0; index < (this.spec.completions ?? 0) && indexes.length < count; index++) {
-      if (taken.has(index) || this.#isDone(index)) continue;
+    const { completions = 0 } = this.spec;
+    for (
+      let index = this.#open(0);
+      index < completions && indexes.length < count;
+      index = this.#open(index + 1)
+    ) {
+      if (taken.has(index)) continue;
       const { failures, lastMs } = history.get(index) ?? { failures: 0, lastMs: 0 };
       const wait = waitMs(failures, lastMs, this.nowMs);
       if (wait === 0) indexes.push({ index, failures });
       else shortestMs = Math.min(shortestMs || wait, wait);
     }
     return { count: indexes.length, indexes, waitMs: shortestMs };
+  }
+
+  /** The lowest index from this one on that is not done with. */
+  #open(index: number): number {
+    let open = index;
+    while (this.#isDone(open)) {
+      open = this.completed?.after(open) ?? open;
+      open = this.failedIndexes?.after(open) ?? open;
+    }
+    return open;
   }
 
   /** How often each index has failed, and when it did last. */

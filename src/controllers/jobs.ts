@@ -82,8 +82,8 @@ class Jobs {
     this.#selectors.observe(entry, previous);
     if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
     const job = (entry ?? previous)!.object() as JobV1;
-    if (entry && !hasEnded(job)) return;
-    for (const pod of this.context.pods.controlledBy(job.metadata.uid ?? ''))
+    if (entry && !(isOurs(job) && hasEnded(job))) return;
+    for (const pod of this.#ownPods(job))
       if (isTracked(pod)) this.#strays.add(keyOf(pod.namespace, pod.name));
   }
 
@@ -97,6 +97,10 @@ class Jobs {
         this.#queue.add(keyOf(pod.namespace, name));
   }
 
+  #ownPods({ metadata }: JobV1): IndexedPod[] {
+    return this.context.pods.controlledBy(metadata.namespace ?? '', metadata.uid ?? '');
+  }
+
   #find(namespace: string, name: string): Entry | undefined {
     return this.#registry.view.collection('jobs').get(namespace, name);
   }
@@ -105,7 +109,8 @@ class Jobs {
   #jobOf({ namespace, controller }: IndexedPod): JobV1 | undefined {
     if (controller?.kind !== 'Job') return undefined;
     const job = this.#find(namespace, controller.name ?? '')?.object() as JobV1 | undefined;
-    return job && job.metadata.uid === controller.uid && !hasEnded(job) ? job : undefined;
+    if (job?.metadata.uid !== controller.uid) return undefined;
+    return job && !(isOurs(job) && hasEnded(job)) ? job : undefined;
   }
 
   async #releaseStray(key: string): Promise<void> {
@@ -129,7 +134,7 @@ class Jobs {
     if (hasEnded(job)) return this.#expire(key, job);
     // What is being deleted has no more use for its numbers, and its pods may go.
     if (job.metadata.deletionTimestamp) {
-      const pods = this.context.pods.controlledBy(job.metadata.uid ?? '').filter(isTracked);
+      const pods = this.#ownPods(job).filter(isTracked);
       await Promise.all(pods.map((pod) => this.#release(pod)));
       return;
     }
@@ -185,9 +190,9 @@ class Jobs {
   /** Deletes a job, and its pods, some time after it has ended, if it asks for that. */
   async #expire(key: string, { metadata, spec, status }: JobV1): Promise<void> {
     const seconds = spec?.ttlSecondsAfterFinished;
-    if (seconds === undefined || metadata.deletionTimestamp) return;
     const end = conditionOf(status, 'Complete') ?? conditionOf(status, 'Failed');
-    const inMs = Date.parse(end?.lastTransitionTime ?? '') + seconds * 1000 - this.#registry.chance.nowMs();
+    if (seconds === undefined || metadata.deletionTimestamp || !end?.lastTransitionTime) return;
+    const inMs = Date.parse(end.lastTransitionTime) + seconds * 1000 - this.#registry.chance.nowMs();
     if (inMs > 0) {
       this.#queue.addAfter(key, inMs);
       return;

@@ -2,7 +2,6 @@
 import type { JobConditionV1, JobStatusV1 } from '../api/generated/types.ts';
 import { formatTime } from '../api/time.ts';
 import { type IndexedPod, isActive, isFinished } from './indexedpod.ts';
-import { writeIndexes } from './jobindexset.ts';
 import { conditionOf, type JobRun } from './jobrun.ts';
 
 export interface JobNews {
@@ -32,8 +31,8 @@ export function statusAfter(
     terminating: pods.filter((pod) => pod.marked && !isFinished(pod)).length,
     succeeded: run.counted.succeeded,
     failed: run.counted.failed,
-    completedIndexes: run.completed && writeIndexes(run.completed),
-    failedIndexes: run.failedIndexes && writeIndexes(run.failedIndexes),
+    completedIndexes: run.completed?.toString(),
+    failedIndexes: run.failedIndexes?.toString(),
     uncountedTerminatedPods: run.uncounted,
   };
   const say = (type: string, state: 'True' | 'False', reason: string, message: string): boolean => {

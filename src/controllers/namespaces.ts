@@ -9,7 +9,7 @@ import { removeCollection } from '../registry/delete.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe } from './controller.ts';
+import { type Controller, observe, running } from './controller.ts';
 import { WorkQueue } from './workqueue.ts';
 
 /** What still stands in a namespace: how many objects of each resource, and which finalizers hold how many. */
@@ -33,15 +33,7 @@ export const namespaceController: Controller = {
         } else if (kind.namespaced && !entry && previous) queue.add(previous.namespace);
       }),
     );
-    return {
-      get settled() {
-        return queue.settled;
-      },
-      close: async () => {
-        for (const observer of observers) observer.close();
-        await queue.close();
-      },
-    };
+    return running(observers, [queue]);
   },
 };
 

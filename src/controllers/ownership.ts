@@ -37,7 +37,7 @@ export const controllerReference = (kind: Kind, { metadata }: ApiObject): OwnerR
 export async function claimPods(context: SharedContext, claim: Claim): Promise<IndexedPod[]> {
   const { entry, owner, selector, claimable = () => true } = claim;
   const uid = owner.metadata.uid ?? '';
-  const own = (): IndexedPod[] => context.pods.controlledBy(uid);
+  const own = (): IndexedPod[] => context.pods.controlledBy(entry.namespace, uid);
   if (owner.metadata.deletionTimestamp) return own().filter(({ labels }) => selector.matches(labels));
   const writes: Promise<unknown>[] = [];
   for (const pod of own())

@@ -1,15 +1,17 @@
 /**
- * The pod index: all pods, found by who controls them, by node and by namespace. It is shared by the controllers.
+ * The pod index: all pods, found by who controls them, by their labels and by node. It is shared by the controllers.
  *
  * It is never behind the view: every question first takes in the changes that the view has and the index has not.
  * A write is answered when the view shows it, so who has made pods and asks again finds them. That is why nobody
  * here has to remember what it expects to see, as Kubernetes' controllers must; what other servers have written is
  * waited for with `view.caughtUp()` before a question is asked.
  */
+import type { LabelSelector } from '../api/labelselector.ts';
 import type { Collection } from '../registry/collection.ts';
 import { Filter } from '../registry/filter.ts';
 import { type ControllerContext, keyOf, type Observation, observe } from './controller.ts';
 import { type IndexedPod, indexedPod } from './indexedpod.ts';
+import { askedLabel, placeOf } from './selectors.ts';
 
 /** What happened to a pod: how it is now, undefined when it is gone, and how it was. */
 export type PodObserver = (pod: IndexedPod | undefined, previous: IndexedPod | undefined) => void;
@@ -44,6 +46,7 @@ export class PodIndex {
   readonly #byController = new Groups();
   readonly #uncontrolled = new Groups();
   readonly #byNamespace = new Groups();
+  readonly #byLabel = new Groups();
   readonly #byNode = new Groups();
   readonly #observers = new Set<PodObserver>();
   readonly #bell: Observation;
@@ -59,10 +62,10 @@ export class PodIndex {
     this.#catchUp();
   }
 
-  /** Pods that an object controls. */
-  controlledBy(uid: string): IndexedPod[] {
+  /** Pods that an object of their namespace controls. */
+  controlledBy(namespace: string, uid: string): IndexedPod[] {
     this.#catchUp();
-    return this.#byController.of(uid);
+    return this.#byController.of(keyOf(namespace, uid));
   }
 
   /** Pods that nobody controls. */
@@ -74,6 +77,14 @@ export class PodIndex {
   inNamespace(namespace: string): IndexedPod[] {
     this.#catchUp();
     return this.#byNamespace.of(namespace);
+  }
+
+  /** Pods of a namespace that a selector means. */
+  selected(namespace: string, selector: LabelSelector): IndexedPod[] {
+    this.#catchUp();
+    const asked = askedLabel(selector);
+    const some = asked ? this.#byLabel.of(keyOf(namespace, asked)) : this.#byNamespace.of(namespace);
+    return some.filter(({ labels }) => selector.matches(labels));
   }
 
   /** Pods bound to a node; those without one for ''. */
@@ -148,9 +159,11 @@ export class PodIndex {
   }
 
   #file(how: 'add' | 'delete', pod: IndexedPod): void {
-    if (pod.controller?.uid) this.#byController[how](pod.controller.uid, pod);
+    if (pod.controller?.uid) this.#byController[how](keyOf(pod.namespace, pod.controller.uid), pod);
     else this.#uncontrolled[how](pod.namespace, pod);
     this.#byNamespace[how](pod.namespace, pod);
+    for (const [key, value] of Object.entries(pod.labels ?? {}))
+      this.#byLabel[how](keyOf(pod.namespace, placeOf(key, value)), pod);
     this.#byNode[how](pod.nodeName, pod);
   }
 

@@ -4,7 +4,7 @@ import type { Kind } from '../api/kind.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe } from './controller.ts';
+import { type Controller, observe, running } from './controller.ts';
 import { WorkQueue } from './workqueue.ts';
 
 const claimFinalizer = 'kubernetes.io/pvc-protection';
@@ -35,15 +35,7 @@ export const protectionController: Controller = {
           for (const claim of claimsOf(pod.object() as Pod)) claims.add(`${pod.namespace}/${claim}`);
       }),
     ];
-    return {
-      get settled() {
-        return claims.settled && volumes.settled;
-      },
-      close: async () => {
-        for (const observer of observers) observer.close();
-        await Promise.all([claims.close(), volumes.close()]);
-      },
-    };
+    return running(observers, [claims, volumes]);
   },
 };
 

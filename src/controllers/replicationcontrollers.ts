@@ -104,7 +104,7 @@ class Replication {
       ? undefined
       : await this.#scale(entry, controller, pods.filter(isActive));
     const active = this.context.pods
-      .controlledBy(uid)
+      .controlledBy(namespace, uid)
       .filter((pod) => isActive(pod) && selector.matches(pod.labels));
     await writeStatus(this.#registry, entry, this.#statusOf(controller, active, failure));
     this.#lookAgain(key, controller, active);

@@ -1,5 +1,5 @@
 /** The resource quota controller: copies `spec.hard` to the status and keeps `status.used` right. */
-import { type Controller, observe } from './controller.ts';
+import { type Controller, observe, running } from './controller.ts';
 import { WorkQueue } from './workqueue.ts';
 
 /** Counting anew walks a namespace; changes that come close together share one count. */
@@ -38,14 +38,14 @@ export const resourceQuotaController: Controller = {
       for (const namespace of quotaCount.keys()) queue.add(namespace);
     }, recountMs);
     timer.unref();
+    const whole = running(observers, [queue]);
     return {
       get settled() {
-        return queue.settled;
+        return whole.settled;
       },
       close: async () => {
         clearInterval(timer);
-        for (const observer of observers) observer.close();
-        await queue.close();
+        await whole.close();
       },
     };
   },

@@ -1,6 +1,6 @@
 /** The service account controller: every namespace has an account named `default`. */
 import { ensureDefaultAccount } from '../registry/defaultaccount.ts';
-import { type Controller, observe } from './controller.ts';
+import { type Controller, observe, running } from './controller.ts';
 import { WorkQueue } from './workqueue.ts';
 
 export const serviceAccountController: Controller = {
@@ -17,14 +17,6 @@ export const serviceAccountController: Controller = {
         if (!entry && previous?.name === 'default') queue.add(previous.namespace);
       }),
     ];
-    return {
-      get settled() {
-        return queue.settled;
-      },
-      close: async () => {
-        for (const observer of observers) observer.close();
-        await queue.close();
-      },
-    };
+    return running(observers, [queue]);
   },
 };

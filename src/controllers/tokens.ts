@@ -8,7 +8,7 @@ import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe, tolerant } from './controller.ts';
+import { type Controller, observe, running, tolerant } from './controller.ts';
 import { WorkQueue } from './workqueue.ts';
 
 const tokenType = 'kubernetes.io/service-account-token';
@@ -40,15 +40,7 @@ export const tokenController: Controller = {
           secrets.add(`${secret.namespace}/${secret.name}`);
       }),
     ];
-    return {
-      get settled() {
-        return secrets.settled && accounts.settled;
-      },
-      close: async () => {
-        for (const observer of observers) observer.close();
-        await Promise.all([secrets.close(), accounts.close()]);
-      },
-    };
+    return running(observers, [secrets, accounts]);
   },
 };
 

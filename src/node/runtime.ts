@@ -101,10 +101,18 @@ export interface RunningContainer {
   readonly exited: Promise<ContainerExit>;
   /** Signals every process of the container. */
   kill(signal: 'SIGTERM' | 'SIGKILL' | NodeJS.Signals): void;
-  /** Runs a command beside the main process, as the same user, with its environment, folder and limits. */
-  exec(command: readonly string[], session: Session): Promise<SessionResult>;
+  /**
+   * Runs a command beside the main process, as the same user, with its environment, folder and limits. When the client
+   * goes, the command loses its pipes or its terminal but is not ended, unless `killWhenGone` says so.
+   */
+  exec(command: readonly string[], session: Session, options?: ExecOptions): Promise<SessionResult>;
   /** Joins the main process until it ends or the client goes. */
   attach(session: Session): Promise<SessionResult>;
+}
+
+export interface ExecOptions {
+  /** For commands of the agent itself, such as probes: nobody will look at them again. */
+  readonly killWhenGone?: boolean;
 }
 
 export interface LogQuery {

@@ -21,6 +21,28 @@ const coreExtras: readonly Resource[] = [
   { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
 ];
 
+const connectVerbs = ['create', 'get'];
+const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
+
+/** Connections: parts of objects that are reached through the server rather than stored by it. */
+const connections: readonly Resource[] = (
+  [
+    ['nodes/proxy', 'NodeProxyOptions', proxyVerbs],
+    ['pods/attach', 'PodAttachOptions', connectVerbs],
+    ['pods/exec', 'PodExecOptions', connectVerbs],
+    ['pods/log', 'Pod', ['get']],
+    ['pods/portforward', 'PodPortForwardOptions', connectVerbs],
+    ['pods/proxy', 'PodProxyOptions', proxyVerbs],
+    ['services/proxy', 'ServiceProxyOptions', proxyVerbs],
+  ] as const
+).map(([name, kind, verbs]) => ({
+  name,
+  singularName: '',
+  namespaced: !name.startsWith('nodes/'),
+  kind,
+  verbs,
+}));
+
 /** The scale of a controller was served by the extensions group first, and still is. */
 const extensionsExtras: readonly Resource[] = [
   {
@@ -104,7 +126,7 @@ export class Discovery {
   resourceList(apiVersion: string) {
     const resources = [...this.kinds].filter((kind) => kind.apiVersion === apiVersion).flatMap(resourcesOf);
     if (resources.length === 0) return undefined;
-    if (apiVersion === 'v1') resources.push(...coreExtras, ...resourcesOf(componentStatus));
+    if (apiVersion === 'v1') resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus));
     if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);
     resources.sort((a, b) => (a.name < b.name ? -1 : 1));
     return {

@@ -6,6 +6,7 @@
  *   …/watch/…                         the same collection or object, watched
  *   …/namespaces/{ns}/<resource>[/{name}[/{subresource}[/…]]]
  *   …/<resource>[/{name}[/{subresource}[/…]]]
+ *   …/proxy/…                         pods, services and nodes: the same as …/{name}/proxy, as old clients write it
  */
 import { badRequest } from '../api/errors.ts';
 
@@ -32,40 +33,85 @@ export interface ResourceInfo {
   readonly tail: readonly string[];
   /** The path began with `watch/`. */
   readonly watchPrefix: boolean;
+  /** Set when what is asked for is behind a pod, service or node. */
+  readonly proxy: ProxyInfo | undefined;
+}
+
+/** Where in a path the API ends and what is proxied begins. Both parts are as they were sent: still encoded. */
+export interface ProxyInfo {
+  /** `connect`: the name is followed by `/proxy`. `prefix`: the path began with `proxy/`. */
+  readonly form: 'connect' | 'prefix';
+  /** Up to and including `/proxy` or, in the prefix form, the name. */
+  readonly prefix: string;
+  /** What follows behind the next slash; undefined when there is no slash. */
+  readonly tail: string | undefined;
 }
 
 const noTail: readonly string[] = [];
 
+/** Connections to pods and nodes last as long as both sides like; the time limit of requests is not for them. */
+const longRunning = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
+
+export const isLongRunning = (info: ResourceInfo | undefined): boolean =>
+  longRunning.has(info?.subresource ?? '');
+
 /** The only parts of a namespace object with a path of their own; other third segments are resources. */
 const namespaceSubresources = new Set(['finalize', 'status']);
 
+/** What can be proxied, and whether it is in a namespace. */
+const proxied: ReadonlyMap<string, boolean> = new Map([
+  ['pods', true],
+  ['services', true],
+  ['nodes', false],
+]);
+
 export function parseRequest(method: string, url: string): RequestInfo {
   const question = url.indexOf('?');
-  let path = question < 0 ? url : url.slice(0, question);
+  const sent = question < 0 ? url : url.slice(0, question);
   const queryText = question < 0 ? '' : url.slice(question + 1);
-  if (path.includes('%')) path = decodePath(path);
+  let path = sent;
+  let exact = true;
+  if (path.includes('%')) ({ path, exact } = decodePath(path));
   if (path.length > 1 && path.endsWith('/')) path = path.slice(0, -1);
-  return { method, path, queryText, resource: parseResource(path) };
+  const resource = parseResource(path, sent);
+  if (!exact && !resource?.proxy) throw malformed();
+  return { method, path, queryText, resource };
 }
 
-function decodePath(path: string): string {
+/** Behind a proxy there may be bytes that are no text; they are not read here, so they need not be exact. */
+function decodePath(path: string): { path: string; exact: boolean } {
+  if (/%(?![0-9a-f]{2})/i.test(path)) throw malformed();
   try {
-    return decodeURIComponent(path);
+    return { path: decodeURIComponent(path), exact: true };
   } catch {
-    throw badRequest('the path holds a malformed percent-encoding');
+    const text = path.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+      Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),
+    );
+    return { path: text, exact: false };
   }
 }
 
-function parseResource(path: string): ResourceInfo | undefined {
+const malformed = () => badRequest('the path holds a malformed percent-encoding');
+
+function parseResource(path: string, sent: string): ResourceInfo | undefined {
   const segments = path.split('/');
-  if (segments[1] === 'api' && segments.length > 3) return parseSegments(segments[2]!, segments, 3);
+  if (segments[1] === 'api' && segments.length > 3) return parseSegments(segments[2]!, segments, 3, sent);
   if (segments[1] === 'apis' && segments.length > 4)
-    return parseSegments(`${segments[2]}/${segments[3]}`, segments, 4);
+    return parseSegments(`${segments[2]}/${segments[3]}`, segments, 4, sent);
   return undefined;
 }
 
-function parseSegments(apiVersion: string, segments: string[], first: number): ResourceInfo | undefined {
+function parseSegments(
+  apiVersion: string,
+  segments: string[],
+  first: number,
+  sent: string,
+): ResourceInfo | undefined {
   let at = first;
+  if (apiVersion === 'v1' && segments[at] === 'proxy') {
+    const info = parseProxyPrefix(segments, sent);
+    if (info) return info;
+  }
   const watchPrefix = segments[at] === 'watch';
   if (watchPrefix) at++;
   let namespace: string | undefined;
@@ -81,14 +127,50 @@ function parseSegments(apiVersion: string, segments: string[], first: number): R
   }
   const resource = segments[at];
   if (!resource) return undefined;
-  const tail = segments.length > at + 3 ? segments.slice(at + 3) : noTail;
+  const subresource = segments[at + 2];
+  const isProxy =
+    subresource === 'proxy' &&
+    apiVersion === 'v1' &&
+    !watchPrefix &&
+    proxied.get(resource) === (namespace !== undefined);
   return {
     apiVersion,
     resource,
     namespace,
     name: segments[at + 1],
-    subresource: segments[at + 2],
-    tail,
+    subresource,
+    tail: segments.length > at + 3 ? segments.slice(at + 3) : noTail,
     watchPrefix,
+    proxy: isProxy ? proxyInfo('connect', sent, at + 2) : undefined,
   };
+}
+
+/** `/api/v1/proxy/namespaces/{ns}/pods/{name}[/…]`, `/api/v1/proxy/nodes/{name}[/…]`; undefined when it is neither. */
+function parseProxyPrefix(segments: string[], sent: string): ResourceInfo | undefined {
+  const namespaced = segments[4] === 'namespaces';
+  const at = namespaced ? 6 : 4;
+  const namespace = namespaced ? segments[5] : undefined;
+  const resource = segments[at] ?? '';
+  const name = segments[at + 1];
+  if (proxied.get(resource) !== namespaced || namespace === '' || name === undefined) return undefined;
+  return {
+    apiVersion: 'v1',
+    resource,
+    namespace,
+    name,
+    // So that whoever does not know this form cannot take it for the object itself.
+    subresource: 'proxy',
+    tail: segments.length > at + 2 ? segments.slice(at + 2) : noTail,
+    watchPrefix: false,
+    proxy: proxyInfo('prefix', sent, at + 1),
+  };
+}
+
+/** Finds the place in the path as it was sent. An encoded slash has counted as one until here, so it does here too. */
+function proxyInfo(form: ProxyInfo['form'], sent: string, slashes: number): ProxyInfo {
+  const slash = /\/|%2f/gi;
+  let found = slash.exec(sent);
+  for (let count = 0; found && count < slashes; count++) found = slash.exec(sent);
+  if (!found) return { form, prefix: sent, tail: undefined };
+  return { form, prefix: sent.slice(0, found.index), tail: sent.slice(found.index + found[0].length) };
 }

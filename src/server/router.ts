@@ -1,5 +1,5 @@
 /** The router: from what a request asks for to the handler that answers it. */
-import { methodNotAllowed, resourceNotFound, success } from '../api/errors.ts';
+import { badRequest, methodNotAllowed, resourceNotFound, success } from '../api/errors.ts';
 import type { Binding } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { modelOf } from '../api/model.ts';
@@ -8,9 +8,11 @@ import { readObject } from '../registry/input.ts';
 import { read } from '../registry/list.ts';
 import { patched } from '../registry/patch.ts';
 import { rescale, type Scale, type ScaleForm, scaleForms, scaleOf } from '../registry/scale.ts';
+import type { Upgrade } from '../streams/tunnel.ts';
 import { AggregatedDiscovery } from './aggregateddiscovery.ts';
 import { answerText, answerValue } from './answer.ts';
 import { answerComponentStatus, type Component } from './componentstatus.ts';
+import type { Connecting } from './connecting.ts';
 import type { RequestContext } from './context.ts';
 import { Discovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
@@ -31,6 +33,7 @@ import {
 import { OpenApi } from './openapi.ts';
 import { connect, isConnection } from './podconnections.ts';
 import { answerObject } from './presentation.ts';
+import { isProxy, Proxying } from './proxying.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 import { requestToken } from './tokenrequest.ts';
 import { versionInfo } from './version.ts';
@@ -40,21 +43,35 @@ export class Router {
   readonly #discovery: Discovery;
   readonly #aggregated: AggregatedDiscovery;
   readonly #openApi: OpenApi;
+  readonly #proxying: Proxying;
 
   constructor(
     private readonly serving: Serving,
     private readonly watching: Watching,
     private readonly components: readonly Component[],
+    private readonly connecting: Connecting,
   ) {
     const { chance, kinds } = serving.registry;
     this.#discovery = new Discovery(kinds);
     this.#aggregated = new AggregatedDiscovery(this.#discovery);
     this.#openApi = new OpenApi(this.#discovery, kinds, () => chance.nowMs());
+    this.#proxying = new Proxying(connecting);
   }
 
   route(context: RequestContext): void | Promise<void> {
     const { resource } = context.info;
+    if (isProxy(resource)) return this.#proxying.request(context, resource);
     return resource ? this.#resource(context, resource) : this.#page(context);
+  }
+
+  /** A request for another protocol that is no watch. Serves the connection to its end. */
+  async upgrade(context: RequestContext, upgrade: Upgrade): Promise<void> {
+    const info = context.info.resource;
+    if (isProxy(info)) return this.#proxying.upgrade(context, info, upgrade);
+    const kind = info && this.#kindOf(info);
+    if (kind && !info.watchPrefix && isConnection(info))
+      return connect(this.connecting, context, kind, info, upgrade);
+    throw badRequest('this path does not take an upgrade of the connection');
   }
 
   async #page(context: RequestContext): Promise<void> {
@@ -141,7 +158,7 @@ export class Router {
     if (info.name === undefined) return this.#collection(context, kind, info);
     if (!fitsScope(kind, info)) throw resourceNotFound();
     if (info.subresource === undefined) return this.#object(context, kind, info);
-    if (isConnection(info)) return connect(this.serving, context, kind, info);
+    if (isConnection(info)) return connect(this.connecting, context, kind, info);
     return this.#subresource(context, kind, info);
   }
 

@@ -14,13 +14,18 @@ import { badRequest, methodNotAllowed, requestTimeout, StatusError, unavailable 
 import type { Registry } from '../registry/registry.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { StoreUnavailableError } from '../store/store.ts';
+import type { NodeWay } from '../streams/nodeway.ts';
+import { ClientGone } from '../streams/tunnel.ts';
 import { answerError } from './answer.ts';
+import { takeBearerProtocol } from './bearerprotocol.ts';
 import type { BodyLimits } from './body.ts';
 import type { Component } from './componentstatus.ts';
+import { OpenConnections } from './connecting.ts';
 import { RequestContext, type User } from './context.ts';
 import { checkLocal } from './localdoor.ts';
+import { defaultAddressTypes } from './nodelocation.ts';
 import { parseDurationMs } from './query.ts';
-import { parseRequest, type RequestInfo } from './requestinfo.ts';
+import { isLongRunning, parseRequest, type RequestInfo } from './requestinfo.ts';
 import { Router } from './router.ts';
 import { type Watching, watchOverWebSocket } from './watching.ts';
 
@@ -29,7 +34,7 @@ const keepAliveMs = 120_000;
 /** Selectors and tokens can be long. */
 const headerBytesMax = 1024 * 1024;
 const headersTimeoutMs = 30_000;
-/** Any request but a watch is answered within this time. */
+/** Any request but a watch or a connection is answered within this time. */
 const requestMaxMs = 60_000;
 /** When closing, requests under way get this long. */
 const drainMaxMs = 10_000;
@@ -48,6 +53,10 @@ export interface ServerOptions {
   readonly watchDefault: WatchDefault;
   readonly limits: BodyLimits;
   readonly components: readonly Component[];
+  /** How the agents of nodes are reached. */
+  readonly nodes: NodeWay;
+  /** Types of node addresses in the order they are tried. Default: Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP. */
+  readonly nodeAddressTypes?: readonly string[];
   /** Told of failures that are the server's own. */
   readonly report: (error: Error) => void;
 }
@@ -56,6 +65,7 @@ export class ApiServer {
   readonly #server: Server;
   readonly #router: Router;
   readonly #watching: Watching;
+  readonly #connections = new OpenConnections();
   readonly #underWay = new Set<Promise<void>>();
   /** Connections that are no longer HTTP's: nobody else would close them. */
   readonly #detached = new Set<Socket>();
@@ -77,6 +87,12 @@ export class ApiServer {
       { registry, limits: options.limits, createStatus: options.createStatus },
       this.#watching,
       options.components,
+      {
+        registry,
+        nodes: options.nodes,
+        addressTypes: options.nodeAddressTypes ?? defaultAddressTypes,
+        open: this.#connections,
+      },
     );
     this.#server = createServer(
       {
@@ -126,12 +142,13 @@ export class ApiServer {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
-  /** Takes no more requests, ends watches, lets the rest be answered. Safe to call twice. */
+  /** Takes no more requests, ends watches, cuts connections, lets the rest be answered. Safe to call twice. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const stream of this.#watching.streams) stream.end();
+    this.#connections.cutAll();
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, drainMaxMs).unref());
     await Promise.race([Promise.allSettled(this.#underWay), deadline]);
     this.#server.closeIdleConnections();
@@ -175,9 +192,10 @@ export class ApiServer {
     return parseRequest(request.method!, request.url!);
   }
 
-  /** Runs the handler; whatever is not a watch must be done in time. */
+  /** Runs the handler; whatever is not a watch or a connection must be done in time. */
   #withinTime(context: RequestContext): void | Promise<void> {
-    const { method, queryText } = context.info;
+    const { method, queryText, resource } = context.info;
+    if (isLongRunning(resource)) return this.#router.route(context);
     const limitMs = queryText.includes('timeout') ? this.#timeLimitMs(context) : requestMaxMs;
     // Reads are answered from memory; only those that may wait need a clock.
     const mayWait = method !== 'GET' || queryText !== '';
@@ -213,13 +231,17 @@ export class ApiServer {
       const context = new RequestContext(request, undefined as never, this.#requestInfo(request), localUser);
       checkLocal(request);
       if (this.#closing) throw unavailable('the server is shutting down');
+      // Everybody who comes through the local door is known already, but a token is never passed on.
+      takeBearerProtocol(request);
+      await this.#answeredBefore(socket);
       const target = this.#router.watchTarget(context);
-      if (request.headers.upgrade?.toLowerCase() !== 'websocket' || !target)
-        throw badRequest('this path does not take an upgrade of the connection');
-      await watchOverWebSocket(this.#watching, context, target.kind, target.info, socket, head, (error) =>
-        refuse(socket, error),
-      );
+      if (target && request.headers.upgrade?.toLowerCase() === 'websocket')
+        await watchOverWebSocket(this.#watching, context, target.kind, target.info, socket, head, (error) =>
+          refuse(socket, error),
+        );
+      else await this.#router.upgrade(context, { socket, head });
     } catch (error) {
+      if (error instanceof ClientGone) return void socket.destroy();
       const known = asStatus(error);
       if (!(known instanceof StatusError)) this.options.report(known as Error);
       refuse(
@@ -227,6 +249,13 @@ export class ApiServer {
         known instanceof StatusError ? known : unavailable('the connection could not be upgraded'),
       );
     }
+  }
+
+  /** Requests sent without waiting for answers get those in their order, also when the last is an upgrade. */
+  async #answeredBefore(socket: Socket): Promise<void> {
+    const newest = this.#newest.get(socket);
+    if (!newest || newest.writableFinished || newest.destroyed) return;
+    await new Promise<void>((resolve) => newest.once('close', () => resolve()));
   }
 
   /** What is not even HTTP, or is too much of it, gets a Status all the same, once those before it have theirs. */

@@ -21,7 +21,10 @@ export interface Session {
   readonly tty: boolean;
   /** Ends when the client closes its input. */
   readonly stdin: Readable | undefined;
-  /** Writing respects back-pressure: a slow client stops its command. The session ends these, not the command. */
+  /**
+   * Writing respects back-pressure: a slow client stops its command. The session ends these, not the command. When
+   * the client has gone they are destroyed, without an error: what waits for room must also wait for `gone`.
+   */
   readonly stdout: Writable | undefined;
   readonly stderr: Writable | undefined;
   /** Tells of every size of the client's terminal, the newest known one at once. */

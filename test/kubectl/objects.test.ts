@@ -1,5 +1,6 @@
 /** Debian's kubectl 1.20 against a live server: making, reading, changing and deleting objects of several kinds. */
 import { expect, test } from 'vitest';
+import { housekeeping } from '../http.ts';
 import { describeWith } from '../tools.ts';
 import { withKubectl } from './kubectl.ts';
 
@@ -44,7 +45,7 @@ const job = {
 };
 
 describeWith('kubectl')('kubectl', () => {
-  const kubectl = withKubectl();
+  const kubectl = withKubectl({ controllers: housekeeping });
   const k = (...args: string[]) => kubectl().run(...args);
   const file = (name: string, manifest: object) => kubectl().file(name, manifest);
 

@@ -1,5 +1,6 @@
 /** What `kubectl get` and `describe` print for every kind, with kubectl 1.20: columns come from the server. */
 import { beforeAll, expect, test } from 'vitest';
+import { housekeeping } from '../http.ts';
 import { describeWith } from '../tools.ts';
 import { withKubectl } from './kubectl.ts';
 
@@ -143,7 +144,7 @@ const short = (row: string[]): string =>
 const headingsOf = (text: string): string[] => (text.includes('|') ? text.split('|') : text.split(' '));
 
 describeWith('kubectl')('kubectl get', () => {
-  const kubectl = withKubectl();
+  const kubectl = withKubectl({ controllers: housekeeping });
   beforeAll(async () => {
     const list = { apiVersion: 'v1', kind: 'List', items: manifests };
     await kubectl().run('create', '-f', kubectl().file('all.json', list));

@@ -1,5 +1,6 @@
 /** Debian's kubectl 1.20 and kinds with several homes: it works in today's, and old manifests go where they say. */
 import { beforeAll, expect, test } from 'vitest';
+import { housekeeping } from '../http.ts';
 import { describeWith } from '../tools.ts';
 import { withKubectl } from './kubectl.ts';
 
@@ -26,7 +27,7 @@ const memory = {
 };
 
 describeWith('kubectl')('kubectl', () => {
-  const kubectl = withKubectl();
+  const kubectl = withKubectl({ controllers: housekeeping });
   const k = (...args: string[]) => kubectl().run(...args);
   const create = (manifest: object) => k('create', '-f', kubectl().file('manifest.json', manifest));
 

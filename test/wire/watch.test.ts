@@ -1,10 +1,10 @@
 /** Watches: framing, where they begin, what selectors let through, and how they end. Wire contract, section 8. */
 import { describe, expect, it } from 'vitest';
-import { brief, type Client, type Reply, useCluster } from '../http.ts';
+import { brief, type Client, housekeeping, type Reply, useCluster } from '../http.ts';
 import { expectFailure, expectInvalidOptions } from './failure.ts';
 import { configMap, configMaps, created, currentVersion } from './objects.ts';
 
-const client = useCluster();
+const client = useCluster({ controllers: housekeeping });
 
 const open = (query: Record<string, string>, path = configMaps, from: Client = client) =>
   from.watch(`${path}?${new URLSearchParams({ watch: 'true', ...query })}`);

@@ -1,0 +1,144 @@
+/** A node of this machine: an agent with the runtime, the network and the folder it needs. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { hostname, networkInterfaces, tmpdir } from 'node:os';
+import path from 'node:path';
+import { StatusError } from '../api/errors.ts';
+import type { Secret } from '../api/generated/types.ts';
+import { Client, type ClientOptions } from '../client/client.ts';
+import { secrets } from '../client/resources.ts';
+import type { Agent } from '../node/agent.ts';
+import type { KubeletListening } from '../node/kubeletserver.ts';
+
+export interface NodeOptions {
+  /** Default: the name of the machine. */
+  readonly name?: string;
+  /** Where pods, volumes and logs are kept. Default: a temporary folder that goes with the node. */
+  readonly folder?: string;
+  /** The address of the node, and of pods that share its network. Default: the first that is not loopback. */
+  readonly address?: string;
+  /** A file that maps image names to commands. */
+  readonly images?: string;
+  /** Serve the kubelet API over TLS on this port too; 0 takes any free one. Default: no. */
+  readonly kubeletPort?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly now?: () => number;
+  readonly onError?: (error: Error) => void;
+}
+
+export interface RunningNode {
+  readonly name: string;
+  readonly agent: Agent;
+  /** How pods are run here, for people. */
+  readonly description: string;
+  close(): Promise<void>;
+}
+
+/** An agent that is ready to be started. */
+export async function openNode(client: Client, options: NodeOptions): Promise<RunningNode> {
+  const [{ Agent }, { ProcessRuntime }, { HostNetwork }, { ImageTable }] = await Promise.all([
+    import('../node/agent.ts'),
+    import('../node/processruntime.ts'),
+    import('../node/podnetwork.ts'),
+    import('../node/images.ts'),
+  ]);
+  const now = options.now ?? Date.now;
+  const onError = options.onError ?? (() => undefined);
+  const name = options.name ?? defaultName();
+  const temporary = options.folder === undefined;
+  const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'wherry-node-')));
+  const address = options.address ?? machineAddress();
+  const images = await ImageTable.open(options.images);
+  const network = new HostNetwork(address);
+  const runtime = new ProcessRuntime({ folder, network, images, now, onError });
+  const agent = new Agent({
+    nodeName: name,
+    client,
+    runtime,
+    folder,
+    address,
+    hostname: hostname(),
+    labels: options.labels,
+    kubelet:
+      options.kubeletPort === undefined
+        ? undefined
+        : await listening(client, name, address, options.kubeletPort),
+    now,
+    onError,
+  });
+  return {
+    name,
+    agent,
+    description: `Node ${name} at ${address}`,
+    close: async () => {
+      await agent.close();
+      if (temporary) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** With a certificate of the cluster's node authority, which is made when nobody has needed it before. */
+async function listening(
+  client: Client,
+  name: string,
+  address: string,
+  port: number,
+): Promise<KubeletListening> {
+  const { authorityData, authorityOf, issueServingCertificate, makeNodeAuthority, nodeAuthoritySecret } =
+    await import('../client/nodecertificates.ts');
+  const { namespace } = nodeAuthoritySecret;
+  const stored = () => client.get(secrets, namespace, nodeAuthoritySecret.name);
+  const secret = await stored().catch(async (error: unknown) => {
+    if (!(error instanceof StatusError && error.code === 404)) throw error;
+    const data = authorityData(await makeNodeAuthority(Date.now()));
+    const made: Secret = { metadata: { name: nodeAuthoritySecret.name }, type: 'Opaque', data };
+    // When another was faster, theirs counts.
+    return client.create(secrets, namespace, made).catch(stored);
+  });
+  const authority = authorityOf(secret.data);
+  if (!authority)
+    throw new Error(`the secret ${namespace}/${nodeAuthoritySecret.name} does not hold certificates`);
+  const tls = await issueServingCertificate(authority.ca, { names: [name], ips: [address] });
+  return { host: address, port, tls: { ...tls, ca: authority.ca.cert } };
+}
+
+/** Node names are DNS names; names of machines need not be. */
+function defaultName(): string {
+  const name = hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
+    .slice(0, 63);
+  return name || 'node';
+}
+
+/** An address that others can use, where the machine has one. */
+function machineAddress(): string {
+  for (const addresses of Object.values(networkInterfaces()))
+    for (const { address, family, internal } of addresses ?? [])
+      if (family === 'IPv4' && !internal && !address.startsWith('169.254.')) return address;
+  return '127.0.0.1';
+}
+
+/** Runs a node that belongs to a server elsewhere. */
+export async function startNode(
+  url: string,
+  options: NodeOptions,
+  access: ClientOptions = {},
+): Promise<RunningNode> {
+  const client = new Client(url, { userAgent: 'wherry-node', ...access });
+  const node = await openNode(client, options);
+  try {
+    await node.agent.start();
+  } catch (error) {
+    await node.close();
+    client.close();
+    throw error;
+  }
+  return {
+    ...node,
+    close: async () => {
+      await node.close();
+      client.close();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** The cluster's node authority: read from its secret, made when it is first needed. */
+import type { Secret } from '../api/generated/types.ts';
+import {
+  authorityData,
+  authorityOf,
+  makeNodeAuthority,
+  type NodeAuthority,
+  nodeAuthoritySecret,
+} from '../client/nodecertificates.ts';
+import type { Registry } from '../registry/registry.ts';
+
+export class NodeCredentials {
+  #loading: Promise<NodeAuthority> | undefined;
+  /** Revision of the secret that was loaded: a new one counts at once. */
+  #revision: number | undefined;
+
+  constructor(private readonly registry: Registry) {}
+
+  load(): Promise<NodeAuthority> {
+    const revision = this.#entry()?.revision;
+    if (this.#loading && (revision === undefined || revision === this.#revision)) return this.#loading;
+    this.#revision = revision;
+    const loading = this.#load().catch((error) => {
+      if (this.#loading === loading) this.#loading = undefined;
+      throw error;
+    });
+    this.#loading = loading;
+    return loading;
+  }
+
+  async #load(): Promise<NodeAuthority> {
+    const stored = this.#stored();
+    if (stored) return stored;
+    const made = await makeNodeAuthority(this.registry.chance.nowMs());
+    const kind = this.registry.kinds.resource('v1', 'secrets')!;
+    const { namespace, name } = nodeAuthoritySecret;
+    const secret: Secret = { metadata: { name }, type: 'Opaque', data: authorityData(made) };
+    // When another server made one at the same moment, that one counts.
+    const planted = await this.registry.plant(kind, namespace, secret);
+    this.#revision = this.#entry()?.revision;
+    const current = planted ? made : this.#stored();
+    if (!current) throw new Error(`the secret ${namespace}/${name} does not hold certificates`);
+    return current;
+  }
+
+  #entry() {
+    const { namespace, name } = nodeAuthoritySecret;
+    return this.registry.view.collection('secrets').get(namespace, name);
+  }
+
+  #stored(): NodeAuthority | undefined {
+    return authorityOf((this.#entry()?.object() as Secret | undefined)?.data);
+  }
+}

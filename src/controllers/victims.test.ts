@@ -1,0 +1,47 @@
+/** Proves in which order pods go when there are too many: each rule decides only where those before it do not. */
+import { expect, it } from 'vitest';
+import type { IndexedPod } from './indexedpod.ts';
+import { victimsFirst } from './victims.ts';
+
+const nowMs = Date.parse('2026-01-02T00:00:00Z');
+const ago = (seconds: number): number => nowMs - seconds * 1000;
+
+const pod = (name: string, more: Partial<IndexedPod>): IndexedPod =>
+  ({
+    name,
+    uid: name,
+    nodeName: `node-of-${name}`,
+    phase: 'Running',
+    ready: true,
+    deletionCost: 0,
+    readyChangedMs: ago(3600),
+    restartsMax: 0,
+    createdMs: ago(7200),
+    ...more,
+  }) as IndexedPod;
+
+/** From the first to go to the last. */
+const expected = [
+  pod('unbound', { nodeName: '', phase: 'Pending', ready: false }),
+  pod('pending', { phase: 'Pending', ready: false, deletionCost: 9 }),
+  pod('unknown', { phase: 'Unknown', ready: false }),
+  pod('not ready', { ready: false, deletionCost: 99 }),
+  pod('cheap', { deletionCost: -5 }),
+  pod('crowded, restarted', { nodeName: 'crowd', restartsMax: 3, createdMs: ago(7200) }),
+  pod('crowded, newer', { nodeName: 'crowd', createdMs: ago(7000) }),
+  pod('crowded, older', { nodeName: 'crowd', createdMs: ago(7200) }),
+  pod('ready since nobody knows when', { readyChangedMs: undefined }),
+  pod('ready for a minute', { readyChangedMs: ago(60) }),
+  // An hour and a little more are the same: only powers of two are told apart.
+  pod('ready for an hour and more, restarted', { readyChangedMs: ago(3700), restartsMax: 2 }),
+  pod('ready for an hour, newer', { readyChangedMs: ago(3600), createdMs: ago(7100) }),
+  pod('ready for an hour, older', { readyChangedMs: ago(3650), createdMs: ago(7200) }),
+  pod('ready for a day', { readyChangedMs: ago(86_400) }),
+  pod('dear', { deletionCost: 5 }),
+];
+
+it('those that matter least go first', () => {
+  const names = expected.map(({ name }) => name);
+  expect(victimsFirst([...expected].reverse(), nowMs).map(({ name }) => name)).toEqual(names);
+  expect(victimsFirst(expected, nowMs).map(({ name }) => name)).toEqual(names);
+});

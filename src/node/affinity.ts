@@ -1,0 +1,36 @@
+/** Session affinity: which target a client was sent to, for as long as a service wants it to stay there. */
+import type { Target } from './serviceports.ts';
+
+/** Clients remembered per port of a service. Beyond that the one longest unseen is forgotten. */
+const clientsMax = 10_000;
+
+interface Stay {
+  readonly target: string;
+  readonly untilMs: number;
+}
+
+export const targetKey = ({ ip, port }: Target): string => `${ip} ${port}`;
+
+export class Affinity {
+  readonly #stays = new Map<string, Stay>();
+
+  constructor(private readonly now: () => number) {}
+
+  /** Where a client was sent to and still is to go, if that target is there. */
+  find(client: string, targets: readonly Target[]): Target | undefined {
+    const stay = this.#stays.get(client);
+    if (!stay) return undefined;
+    if (stay.untilMs <= this.now()) {
+      this.#stays.delete(client);
+      return undefined;
+    }
+    return targets.find((target) => targetKey(target) === stay.target);
+  }
+
+  /** Every connection begins the time anew. */
+  keep(client: string, target: Target, forMs: number): void {
+    this.#stays.delete(client);
+    this.#stays.set(client, { target: targetKey(target), untilMs: this.now() + forMs });
+    if (this.#stays.size > clientsMax) this.#stays.delete(this.#stays.keys().next().value!);
+  }
+}

@@ -1,0 +1,85 @@
+/** Proves that a host path is what its type says, is made where the type says so, and is refused otherwise. */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prepareHostPath } from './hostpath.ts';
+
+let base: string;
+const server = createServer();
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'wherry-hostpath-'));
+  await mkdir(join(base, 'folder'));
+  await writeFile(join(base, 'file'), 'kept');
+  await symlink('folder', join(base, 'link'));
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject).listen(join(base, 'socket'), resolve);
+  });
+});
+
+afterAll(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  await rm(base, { recursive: true, force: true });
+});
+
+describe('a host path', () => {
+  it.each([
+    ['folder', 'Directory'],
+    ['link', 'Directory'],
+    ['folder', 'DirectoryOrCreate'],
+    ['file', 'File'],
+    ['file', 'FileOrCreate'],
+    ['socket', 'Socket'],
+    ['folder', ''],
+    ['file', ''],
+    ['socket', undefined],
+  ])('%s as %j', async (name, type) => {
+    // Proves that what fits is taken as it is.
+    expect(await prepareHostPath({ path: join(base, name), type })).toBe(join(base, name));
+  });
+
+  it.each([
+    ['file', 'Directory', 'directory'],
+    ['none', 'Directory', 'directory'],
+    ['file', 'DirectoryOrCreate', 'directory'],
+    ['folder', 'File', 'file'],
+    ['none', 'File', 'file'],
+    ['folder', 'FileOrCreate', 'file'],
+    ['file', 'Socket', 'socket file'],
+    ['folder', 'CharDevice', 'character device'],
+    ['none', 'BlockDevice', 'block device'],
+  ])('%s is not taken as %s', async (name, type, words) => {
+    // Proves the check of every type, in Kubernetes' words.
+    const path = join(base, name);
+    await expect(prepareHostPath({ path, type })).rejects.toThrow(
+      `hostPath type check failed: ${path} is not a ${words}`,
+    );
+    expect(existsSync(join(base, 'none'))).toBe(false);
+  });
+
+  it('/dev/null is a character device', async () => {
+    // Proves the type with the one device every machine has.
+    expect(await prepareHostPath({ path: '/dev/null', type: 'CharDevice' })).toBe('/dev/null');
+  });
+
+  it('is made', async () => {
+    // Proves creation of folders with all above them, and of a file only in a folder that is there.
+    await prepareHostPath({ path: join(base, 'new/a'), type: 'DirectoryOrCreate' });
+    await prepareHostPath({ path: join(base, 'new/b/c') });
+    await prepareHostPath({ path: join(base, 'new/file'), type: 'FileOrCreate' });
+    expect((await stat(join(base, 'new/a'))).isDirectory()).toBe(true);
+    expect((await stat(join(base, 'new/b/c'))).isDirectory()).toBe(true);
+    expect((await stat(join(base, 'new/file'))).isFile()).toBe(true);
+    await expect(prepareHostPath({ path: join(base, 'no/file'), type: 'FileOrCreate' })).rejects.toThrow(
+      'ENOENT',
+    );
+  });
+
+  it.each([['relative'], [''], ['/a/../etc']])('%j is refused', async (path) => {
+    // Proves that only plain absolute paths are taken.
+    await expect(prepareHostPath({ path })).rejects.toThrow(/must (be an absolute path|not contain '\.\.')/);
+  });
+});

@@ -1,0 +1,56 @@
+/** Memory limits where the kernel does not keep them: containers are looked at now and then, and ended above theirs. */
+import type { ContainerProcess } from './containerprocess.ts';
+import { bySession, listProcesses, type ProcessEntry, proportionalBytes } from './processtable.ts';
+import type { Spawner } from './spawner.ts';
+
+const lookMs = 1_000;
+
+export class MemoryWatch {
+  readonly #limits = new Map<ContainerProcess, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(
+    private readonly spawner: Spawner,
+    private readonly onError: (error: Error) => void,
+  ) {}
+
+  add(container: ContainerProcess, limitBytes: number): void {
+    this.#limits.set(container, limitBytes);
+    void container.exited.then(() => this.#limits.delete(container));
+    this.#arm();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #arm(): void {
+    if (this.#timer || this.#closed || !this.#limits.size) return;
+    this.#timer = setTimeout(() => {
+      this.#look()
+        .catch(this.onError)
+        .finally(() => {
+          this.#timer = undefined;
+          this.#arm();
+        });
+    }, lookMs);
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<void> {
+    const sessions = bySession(await listProcesses(this.spawner));
+    for (const [container, limit] of this.#limits) {
+      const members = [...container.sessions].flatMap((session) => sessions.get(session) ?? []);
+      // What processes share is counted for each of them, so a sum above the limit is only a reason to look closer.
+      const above = sum(members, ({ rssBytes }) => rssBytes) > limit;
+      if (above && sum(members, fairBytes) > limit) container.endForMemory();
+    }
+  }
+}
+
+const fairBytes = ({ pid, rssBytes }: ProcessEntry): number => proportionalBytes(pid) ?? rssBytes;
+
+const sum = (entries: readonly ProcessEntry[], of: (entry: ProcessEntry) => number): number =>
+  entries.reduce((total, entry) => total + of(entry), 0);

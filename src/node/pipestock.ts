@@ -1,0 +1,86 @@
+/**
+ * Pipes between the agent and its children. Node makes sockets for that, and a program cannot open those again by name
+ * (`> /dev/stdout`, `cat /dev/stdin`), as it can with a real pipe. So they are made as named pipes, some at a time,
+ * each used once and without a name from the moment it is open.
+ */
+import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Spawner } from './spawner.ts';
+
+/** Made at once. */
+const batch = 12;
+
+export interface PipeEnds {
+  readonly readEnd: number;
+  readonly writeEnd: number;
+}
+
+export class PipeStock {
+  #names: string[] = [];
+  #made = 0;
+  #making: Promise<void> | undefined;
+
+  constructor(
+    private readonly folder: string,
+    private readonly spawner: Spawner,
+  ) {}
+
+  /** Throws when no pipe can be had. The caller closes both ends. */
+  async take(): Promise<PipeEnds> {
+    for (;;) {
+      const name = this.#names.pop();
+      if (name) return openPipe(name);
+      this.#making ??= this.#make().finally(() => {
+        this.#making = undefined;
+      });
+      await this.#making;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#making?.catch(() => undefined);
+    this.#names = [];
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #make(): Promise<void> {
+    // What an earlier agent has left is of no use.
+    if (!this.#made) await rm(this.folder, { recursive: true, force: true });
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    const names = Array.from({ length: batch }, () => join(this.folder, String(this.#made++)));
+    // Open to all users, because a container may run as any; nobody but the agent gets as far as the folder.
+    const { code, stderr } = await this.spawner.run(['mkfifo', '-m', '666', ...names]);
+    if (code) throw new Error(`mkfifo: ${stderr.trim()}`);
+    this.#names = names;
+  }
+}
+
+/** Opening an end waits for the other; opening both at once does not. */
+function openPipe(name: string): PipeEnds {
+  const opened: number[] = [];
+  const open = (flags: number): number => {
+    const descriptor = openSync(name, flags);
+    opened.push(descriptor);
+    return descriptor;
+  };
+  try {
+    const both = open(constants.O_RDWR);
+    const ends = { readEnd: open(constants.O_RDONLY), writeEnd: open(constants.O_WRONLY) };
+    closeSync(both);
+    return ends;
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor);
+    throw error;
+  } finally {
+    unlinkSync(name);
+  }
+}
+
+/** The agent's end of a pipe as a stream. It has an error listener: a broken pipe is an end like any other. */
+export function pipeStream(descriptor: number, direction: 'read' | 'write'): Socket {
+  const readable = direction === 'read';
+  const stream = new Socket({ fd: descriptor, readable, writable: !readable });
+  return stream.on('error', () => stream.destroy());
+}

@@ -1,0 +1,528 @@
+/**
+ * The life of one container of a pod, from run to run. Its pod says when it is to run and when to stop; it sees to
+ * images, hooks, probes, signals and back-off, and says in `status` how it is.
+ *
+ *   waiting ──run()──▶ starting ──▶ running ──stop() or its own end──▶ ended
+ *      ▲                  │                                              │
+ *      └── back-off ◀─────┴── no image, no config, no start              └──run()──▶ starting, or waiting (back-off)
+ */
+import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../api/generated/types.ts';
+import { formatTime } from '../api/time.ts';
+import { BackOff, type BackOffTimes, goDuration } from './backoff.ts';
+import { runHook } from './hook.ts';
+import type { LaunchParts, PodSetup } from './podsetup.ts';
+import { isSidecar } from './podstatus.ts';
+import type { ProbeTarget } from './probe.ts';
+import { Prober } from './prober.ts';
+import {
+  type ContainerExit,
+  type ImageCommand,
+  type PodPlace,
+  type RunningContainer,
+  type Runtime,
+  StartFailure,
+} from './runtime.ts';
+
+/** What a container gets after its preStop hook has used up the grace period. */
+const lastWindowMs = 2_000;
+/** A postStart hook has no time-out of its own; this is for those that never end. */
+const postStartMaxMs = 10 * 60_000;
+
+export type ContainerRole = 'init' | 'main' | 'ephemeral';
+
+export interface ContainerContext {
+  readonly runtime: Runtime;
+  readonly setup: PodSetup;
+  readonly pod: () => Pod;
+  readonly place: () => PodPlace;
+  readonly backOff: BackOffTimes;
+  /** A second of the spec in milliseconds. */
+  readonly secondMs: number;
+  readonly now: () => number;
+  /** Something is different: the pod is to look again. */
+  readonly changed: () => void;
+  /** The pod is to look again after this time. */
+  readonly wakeIn: (ms: number) => void;
+  readonly tell: (type: 'Normal' | 'Warning', reason: string, message: string, fieldPath: string) => void;
+  readonly onError: (error: Error) => void;
+}
+
+export interface StopReason {
+  /** What the event says instead of `Stopping container c`. */
+  readonly message?: string;
+  /** Whether it is to run again, whatever the policy says about how it ended. */
+  readonly restart?: boolean;
+}
+
+interface Stopping extends StopReason {
+  readonly graceMs: number;
+  deadlineMs: number;
+  timer: NodeJS.Timeout | undefined;
+  /** Whether the process has been asked to end. */
+  asked: boolean;
+  /** Resolves the wait for a preStop hook that takes too long. */
+  giveUpHook: (() => void) | undefined;
+}
+
+/** The end of a run that nobody saw, because the agent that ran it has gone. */
+const unseenEnd = { exitCode: 137, reason: 'ContainerStatusUnknown' } as const;
+
+export class PodContainer {
+  #status: ContainerStatus;
+  #running: RunningContainer | undefined;
+  #starting = false;
+  #stopping: Stopping | undefined;
+  #prober: Prober | undefined;
+  #image = '';
+  #notBeforeMs = 0;
+  /** Until then a failed pull is shown as such, and as back-off afterwards. */
+  #pullShownUntilMs = 0;
+  #closed = false;
+  readonly #restarts: BackOff;
+  readonly #pulls: BackOff;
+  readonly #repairs: BackOff;
+
+  constructor(
+    private readonly context: ContainerContext,
+    readonly role: ContainerRole,
+    private container: Container,
+    waitingReason: string,
+    before: ContainerStatus | undefined,
+  ) {
+    const { backOff } = context;
+    this.#restarts = new BackOff(backOff);
+    this.#pulls = new BackOff(backOff);
+    this.#repairs = new BackOff({ ...backOff, firstMs: backOff.firstMs / 10, maxMs: backOff.firstMs });
+    this.#status = before ? this.#restored(before) : this.#fresh(waitingReason);
+  }
+
+  get name(): string {
+    return this.container.name!;
+  }
+
+  get spec(): Container {
+    return this.container;
+  }
+
+  get status(): ContainerStatus {
+    return this.#status;
+  }
+
+  /** Whether something of it runs, or is about to. */
+  get active(): boolean {
+    return this.#starting || this.#running !== undefined;
+  }
+
+  /** What runs now, for those who want to talk to it. */
+  get running(): RunningContainer | undefined {
+    return this.#status.state?.running ? this.#running : undefined;
+  }
+
+  /** How its last run ended, when none is under way. */
+  get ended(): ContainerStateTerminated | undefined {
+    return this.#status.state?.terminated ?? this.#status.lastState?.terminated;
+  }
+
+  /** Whether it has ended and waits for nothing. */
+  get resting(): boolean {
+    return !this.active && this.#status.state?.terminated !== undefined;
+  }
+
+  /** Takes a changed spec. Another image is another container: it is restarted for it. */
+  update(container: Container): void {
+    const before = this.container;
+    this.container = container;
+    if (before.image === container.image) return;
+    this.#pulls.reset();
+    if (!this.active && !this.resting) this.#notBeforeMs = 0;
+    if (this.active && this.#image !== container.image)
+      this.stop(this.graceMs(), {
+        message: `Container ${this.name} definition changed, will be restarted`,
+        restart: true,
+      });
+  }
+
+  /** Brings it to run: now, or when its back-off is over. */
+  run(): void {
+    if (this.active || this.#closed) return;
+    const waitMs = this.#notBeforeMs - this.context.now();
+    if (waitMs > 0) return this.#showWait(waitMs);
+    this.#starting = true;
+    this.#begin()
+      .catch((error: Error) => this.#notStarted(error))
+      .finally(() => {
+        this.#starting = false;
+        // Stopped before there was anything to stop.
+        if (!this.#running) this.#stopping = undefined;
+        this.#changed();
+      });
+  }
+
+  /** Ends the run within a time. Asked again with less time, it hurries. */
+  stop(graceMs: number, reason: StopReason = {}): void {
+    if (!this.active) return;
+    const deadlineMs = this.context.now() + graceMs;
+    const stopping = this.#stopping;
+    if (stopping) {
+      if (deadlineMs >= stopping.deadlineMs) return;
+      stopping.deadlineMs = deadlineMs;
+      return this.#armDeadline(stopping);
+    }
+    this.#stopping = {
+      ...reason,
+      graceMs,
+      deadlineMs,
+      timer: undefined,
+      asked: false,
+      giveUpHook: undefined,
+    };
+    if (this.#running) this.#end(this.#running, this.#stopping).catch(this.context.onError);
+  }
+
+  /** Lets go of timers; whatever runs is the runtime's to end. */
+  close(): void {
+    this.#closed = true;
+    this.#prober?.close();
+    clearTimeout(this.#stopping?.timer);
+    this.#stopping?.giveUpHook?.();
+  }
+
+  /** Time to end, as the pod wants it. */
+  graceMs(): number {
+    return (this.context.pod().spec?.terminationGracePeriodSeconds ?? 30) * this.context.secondMs;
+  }
+
+  async #begin(): Promise<void> {
+    const { runtime, setup } = this.context;
+    const { container } = this;
+    let image: ImageCommand;
+    try {
+      image = await runtime.resolveImage(container.image ?? '');
+    } catch (error) {
+      return this.#noImage(error as Error);
+    }
+    if (this.#stopping || this.#closed) return;
+    let parts: LaunchParts;
+    try {
+      parts = await setup.parts(container, image);
+    } catch (error) {
+      return this.#noConfig('CreateContainerConfigError', error as Error);
+    }
+    if (this.#stopping || this.#closed) return;
+    this.#pulls.reset();
+    this.#tell(
+      'Normal',
+      'Pulled',
+      `Container image "${container.image}" already present on machine and can be accessed by the pod`,
+    );
+    const ended = this.ended;
+    const attempt = this.#status.restartCount! + (ended ? 1 : 0);
+    const launch = { pod: this.context.pod(), container, place: this.context.place(), attempt, ...parts };
+    const running = await runtime.start(launch);
+    this.#repairs.reset();
+    this.#running = running;
+    this.#image = container.image ?? '';
+    if (ended) this.#restarts.grow();
+    const containerID = this.#id(running);
+    this.#set({
+      // Until its hook is done it is not said to run.
+      state: { waiting: { reason: 'ContainerCreating' } },
+      restartCount: attempt,
+      image: container.image,
+      imageID: container.image,
+      containerID,
+      ...(ended ? { lastState: { terminated: ended } } : {}),
+    });
+    void running.exited.then(
+      (exit) => this.#exited(running, exit),
+      (error: Error) => this.context.onError(error),
+    );
+    this.#tell('Normal', 'Created', 'Container created');
+    this.#tell('Normal', 'Started', 'Container started');
+    if (this.#stopping) return this.#end(running, this.#stopping);
+    if (!(await this.#postStart(running))) return;
+    // It may have ended meanwhile.
+    if (this.#running === running) this.#showRunning(running);
+  }
+
+  /** Whether all went well. */
+  async #postStart(running: RunningContainer): Promise<boolean> {
+    const hook = this.container.lifecycle?.postStart;
+    if (!hook || this.context.runtime.simulated) return true;
+    const { signal, forget } = this.#untilExit(running);
+    const problem = await runHook(hook, this.#target(running), {
+      timeoutMs: postStartMaxMs,
+      secondMs: this.context.secondMs,
+      gone: signal,
+    });
+    forget();
+    if (problem === undefined || this.#closed) return !this.#closed;
+    if (this.#running !== running) return false;
+    this.#tell('Warning', 'FailedPostStartHook', 'PostStartHook failed');
+    this.stop(this.graceMs(), { message: 'FailedPostStartHook' });
+    return false;
+  }
+
+  #showRunning(running: RunningContainer): void {
+    const { container, role } = this;
+    const { simulated } = this.context.runtime;
+    const lasts = role === 'main' || (role === 'init' && isSidecar(container));
+    const probed = lasts && !simulated;
+    const started = !(probed && container.startupProbe);
+    this.#set({
+      state: { running: { startedAt: timeOf(running.startedAt) } },
+      started,
+      ready: lasts && started && !(probed && container.readinessProbe),
+    });
+    const { startupProbe, livenessProbe, readinessProbe } = container;
+    if (!probed || this.#stopping || !(startupProbe || livenessProbe || readinessProbe)) return;
+    this.#prober = new Prober({
+      target: this.#target(running),
+      secondMs: this.context.secondMs,
+      started: () => this.#judged({ started: true, ready: !readinessProbe }),
+      ready: (ready) => this.#judged({ ready }),
+      sick: (kind, probe) => {
+        const policy = container.restartPolicy ?? this.context.pod().spec?.restartPolicy;
+        const seconds = probe.terminationGracePeriodSeconds;
+        this.stop(seconds === undefined ? this.graceMs() : seconds * this.context.secondMs, {
+          message: `Container ${this.name} failed ${kind.toLowerCase()} probe, will be restarted`,
+          restart: policy !== 'Never',
+        });
+      },
+      unhealthy: (message) => this.#tell('Warning', 'Unhealthy', message),
+    });
+  }
+
+  #judged(change: Partial<ContainerStatus>): void {
+    this.#set(change);
+    this.#changed();
+  }
+
+  async #end(running: RunningContainer, stopping: Stopping): Promise<void> {
+    this.#prober?.close();
+    this.#tell('Normal', 'Killing', stopping.message ?? `Stopping container ${this.name}`);
+    if (stopping.graceMs <= 0) return running.kill('SIGKILL');
+    this.#armDeadline(stopping);
+    const hook = this.container.lifecycle?.preStop;
+    if (hook && this.#status.state?.running && !this.context.runtime.simulated) {
+      await this.#preStop(running, stopping);
+      if (this.#running !== running || this.#closed) return;
+      const leftMs = stopping.deadlineMs - this.context.now();
+      stopping.deadlineMs += Math.max(0, Math.min(lastWindowMs, stopping.graceMs) - leftMs);
+    }
+    stopping.asked = true;
+    this.#armDeadline(stopping);
+    const signal = this.container.lifecycle?.stopSignal ?? 'SIGTERM';
+    running.kill(signal as NodeJS.Signals);
+  }
+
+  async #preStop(running: RunningContainer, stopping: Stopping): Promise<void> {
+    const overdue = new Promise<string>((resolve) => {
+      stopping.giveUpHook = () => resolve('the grace period is over');
+    });
+    const { signal, forget } = this.#untilExit(running);
+    const hook = runHook(this.container.lifecycle!.preStop!, this.#target(running), {
+      timeoutMs: stopping.graceMs,
+      secondMs: this.context.secondMs,
+      gone: signal,
+    });
+    const problem = await Promise.race([hook, overdue]);
+    forget();
+    stopping.giveUpHook = undefined;
+    if (problem !== undefined && this.#running === running && !this.#closed)
+      this.#tell('Warning', 'FailedPreStopHook', 'PreStopHook failed');
+  }
+
+  #armDeadline(stopping: Stopping): void {
+    clearTimeout(stopping.timer);
+    if (this.#closed) return;
+    const leftMs = Math.max(0, stopping.deadlineMs - this.context.now());
+    stopping.timer = setTimeout(() => {
+      if (stopping.asked) this.#running?.kill('SIGKILL');
+      else stopping.giveUpHook?.();
+    }, leftMs);
+  }
+
+  /** Aborted when the run ends, so that nobody waits for an answer of the dead. */
+  #untilExit(running: RunningContainer): { signal: AbortSignal; forget: () => void } {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort();
+    running.exited.then(abort, abort);
+    return { signal: controller.signal, forget: abort };
+  }
+
+  #exited(running: RunningContainer, exit: ContainerExit): void {
+    if (this.#closed || this.#running !== running) return;
+    this.#prober?.close();
+    this.#prober = undefined;
+    const stopping = this.#stopping;
+    clearTimeout(stopping?.timer);
+    this.#stopping = undefined;
+    this.#running = undefined;
+    const terminated: ContainerStateTerminated = {
+      exitCode: exit.exitCode,
+      ...(exit.signal ? { signal: exit.signal } : {}),
+      reason: exit.reason,
+      ...(exit.message ? { message: exit.message } : {}),
+      startedAt: timeOf(running.startedAt),
+      finishedAt: timeOf(exit.finishedAt),
+      containerID: this.#id(running),
+    };
+    this.#restarts.lasted(exit.finishedAt.getTime() - running.startedAt.getTime());
+    this.#notBeforeMs = exit.finishedAt.getTime() + this.#restarts.waitMs;
+    if (stopping?.restart) {
+      // Straight to waiting: a container that may not restart by itself must never be seen ended.
+      if (this.#image !== this.container.image) this.#notBeforeMs = 0;
+      this.#wait('ContainerCreating', undefined, terminated);
+    } else this.#showEnded(terminated);
+    this.#changed();
+  }
+
+  #showEnded(terminated: ContainerStateTerminated): void {
+    const completed = this.role === 'init' && !isSidecar(this.container) && terminated.exitCode === 0;
+    this.#set({ state: { terminated }, ready: completed, started: false });
+  }
+
+  #noImage(error: Error): void {
+    const { image } = this.container;
+    this.#tell('Warning', 'Failed', `Failed to pull image "${image}": ${error.message}`);
+    this.#tell('Warning', 'Failed', 'Error: ErrImagePull');
+    this.#wait('ErrImagePull', error.message, this.ended);
+    this.#pulls.grow();
+    this.#pullShownUntilMs = this.context.now() + this.context.backOff.firstMs / 10;
+    this.#notBeforeMs = this.context.now() + this.#pulls.waitMs;
+  }
+
+  #noConfig(reason: string, error: Error): void {
+    this.#tell('Warning', 'Failed', `Error: ${error.message}`);
+    this.#wait(reason, error.message, this.ended);
+    this.#repairs.grow();
+    this.#notBeforeMs = this.context.now() + this.#repairs.waitMs;
+  }
+
+  #notStarted(error: Error): void {
+    if (this.#closed) return;
+    if (!(error instanceof StartFailure)) {
+      this.context.onError(error);
+      return this.#noConfig('CreateContainerError', error);
+    }
+    if (error.reason === 'CreateContainerError') return this.#noConfig(error.reason, error);
+    this.#tell('Warning', 'Failed', `Error: ${error.message}`);
+    // It counts as a run that ended at once.
+    const ended = this.ended;
+    const nowMs = this.context.now();
+    if (ended) {
+      this.#restarts.grow();
+      this.#set({ restartCount: this.#status.restartCount! + 1, lastState: { terminated: ended } });
+    }
+    const at = formatTime(nowMs);
+    this.#notBeforeMs = nowMs + this.#restarts.waitMs;
+    this.#showEnded({
+      exitCode: error.exitCode,
+      reason: error.reason,
+      message: error.message,
+      startedAt: at,
+      finishedAt: at,
+    });
+  }
+
+  /** It is to run but has to wait: says why. */
+  #showWait(waitMs: number): void {
+    const { waiting } = this.#status.state ?? {};
+    const { image } = this.container;
+    if (waiting?.reason === 'ErrImagePull') {
+      const shownMs = this.#pullShownUntilMs - this.context.now();
+      if (shownMs > 0) return this.context.wakeIn(shownMs);
+      this.#tell('Normal', 'BackOff', `Back-off pulling image "${image}"`);
+      this.#tell('Warning', 'Failed', 'Error: ImagePullBackOff');
+      this.#wait(
+        'ImagePullBackOff',
+        `Back-off pulling image "${image}": ErrImagePull: ${waiting.message}`,
+        this.ended,
+      );
+    } else if (!waiting || waiting.reason === 'ContainerCreating') {
+      const { name, namespace, uid } = this.context.pod().metadata;
+      const where = `${name}_${namespace}(${uid})`;
+      this.#tell('Warning', 'BackOff', `Back-off restarting failed container ${this.name} in pod ${where}`);
+      const duration = goDuration(this.#restarts.waitMs);
+      this.#wait(
+        'CrashLoopBackOff',
+        `back-off ${duration} restarting failed container=${this.name} pod=${where}`,
+        this.ended,
+      );
+    }
+    this.context.wakeIn(waitMs);
+  }
+
+  #wait(reason: string, message: string | undefined, ended: ContainerStateTerminated | undefined): void {
+    this.#set({
+      state: { waiting: { reason, ...(message ? { message } : {}) } },
+      ...(ended ? { lastState: { terminated: ended } } : {}),
+      ready: false,
+      started: false,
+    });
+  }
+
+  #set(change: Partial<ContainerStatus>): void {
+    this.#status = { ...this.#status, ...change };
+  }
+
+  #fresh(reason: string): ContainerStatus {
+    return {
+      name: this.name,
+      state: { waiting: { reason } },
+      lastState: {},
+      ready: false,
+      restartCount: 0,
+      image: this.container.image,
+      imageID: '',
+      started: false,
+    };
+  }
+
+  /** What an earlier agent has written is the memory: what ran then has ended, unseen. */
+  #restored(before: ContainerStatus): ContainerStatus {
+    const status = { ...before, restartCount: before.restartCount ?? 0 };
+    const { running } = before.state ?? {};
+    if (!running) return status;
+    return {
+      ...status,
+      ready: false,
+      started: false,
+      state: {
+        terminated: {
+          ...unseenEnd,
+          message: 'The container could not be located when the pod was terminated',
+          startedAt: running.startedAt,
+          finishedAt: formatTime(this.context.now()),
+          containerID: before.containerID,
+        },
+      },
+    };
+  }
+
+  #target(running: RunningContainer): ProbeTarget {
+    const { runtime, pod, place } = this.context;
+    return {
+      container: this.container,
+      running,
+      podIP: place().ip,
+      dial: (port) => runtime.dial(pod().metadata.uid!, port),
+    };
+  }
+
+  #id({ id }: RunningContainer): string {
+    return `${this.context.runtime.name}://${id}`;
+  }
+
+  #tell(type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const list = { init: 'initContainers', main: 'containers', ephemeral: 'ephemeralContainers' }[this.role];
+    this.context.tell(type, reason, message, `spec.${list}{${this.name}}`);
+  }
+
+  #changed(): void {
+    if (!this.#closed) this.context.changed();
+  }
+}
+
+const timeOf = (date: Date): string => formatTime(date.getTime());

@@ -1,0 +1,189 @@
+/**
+ * The processes of this machine: who belongs to which session, what they use, and which of them carry the mark of a
+ * container. Linux tells by files; elsewhere `ps` has to do.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Spawner } from './spawner.ts';
+
+/** Processes looked at before others get their turn. */
+const sliceMax = 100;
+/** Linux gives times to programs in these, whatever the kernel uses. */
+const ticksPerSecond = 100;
+const nanosecondsPerTick = 1e9 / ticksPerSecond;
+/** Of an environment is read at most this much. */
+const environBytesMax = 2 * 1024 * 1024;
+
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly session: number;
+  readonly cpuNanoseconds: number;
+  readonly rssBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+}
+
+interface Stat extends ProcessEntry {
+  readonly dead: boolean;
+  /** In clock ticks since the machine was started. With the pid it names a process for good. */
+  readonly startTicks: string;
+}
+
+export const hasProc = process.platform === 'linux';
+
+/** All processes that run. */
+export async function listProcesses(spawner: Spawner): Promise<ProcessEntry[]> {
+  if (!hasProc) return parsePs((await spawner.run(['ps', '-axo', psColumns])).stdout);
+  const entries: ProcessEntry[] = [];
+  await eachPid((pid) => {
+    const stat = readStat(pid);
+    if (stat && !stat.dead) entries.push(stat);
+  });
+  return entries;
+}
+
+export function bySession(entries: readonly ProcessEntry[]): Map<number, ProcessEntry[]> {
+  const sessions = new Map<number, ProcessEntry[]>();
+  for (const entry of entries) {
+    const members = sessions.get(entry.session);
+    if (members) members.push(entry);
+    else sessions.set(entry.session, [entry]);
+  }
+  return sessions;
+}
+
+/** What tells a process from a later one with the same number; undefined when there is none. */
+export async function startOf(pid: number, spawner: Spawner): Promise<string | undefined> {
+  if (hasProc) {
+    const stat = readStat(pid);
+    return stat && !stat.dead ? stat.startTicks : undefined;
+  }
+  const text = (await spawner.run(['ps', '-o', 'lstart=', '-p', String(pid)])).stdout.trim();
+  return text || undefined;
+}
+
+/** Changes when the machine is started again, and with it every number of a process. */
+export function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Processes of some sessions, and those whose environment has the marking line: they may have left their session, but
+ * not their environment.
+ */
+export async function findProcesses(sessions: ReadonlySet<number>, mark: Mark): Promise<number[]> {
+  const found: number[] = [];
+  if (!hasProc) return found;
+  await eachPid((pid) => {
+    if (pid === process.pid) return;
+    const stat = readStat(pid);
+    if (stat && !stat.dead && (sessions.has(stat.session) || isMarked(pid, mark))) found.push(pid);
+  });
+  return found;
+}
+
+/** A variable of the environment: its whole text, or how it begins. */
+export interface Mark {
+  readonly text: string;
+  readonly prefix: boolean;
+}
+
+export function isMarked(pid: number, { text, prefix }: Mark): boolean {
+  let environ: string;
+  try {
+    environ = readFileSync(`/proc/${pid}/environ`, 'latin1').slice(0, environBytesMax);
+  } catch {
+    return false;
+  }
+  return `\0${environ}`.includes(prefix ? `\0${text}` : `\0${text}\0`);
+}
+
+/** Memory of a process with a fair share of what it shares; undefined when the system does not say. */
+export function proportionalBytes(pid: number): number | undefined {
+  try {
+    const kib = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1];
+    return kib === undefined ? undefined : Number(kib) * 1024;
+  } catch {
+    return undefined;
+  }
+}
+
+async function eachPid(visit: (pid: number) => void): Promise<void> {
+  let visited = 0;
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    visit(Number(name));
+    if (++visited % sliceMax === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+function readStat(pid: number): Stat | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** `PID (NAME) STATE PPID PGRP SESSION ...`; the name may hold anything, brackets too. */
+export function parseStat(text: string): Stat {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const number = (index: number): number => Number(fields[index] ?? 0);
+  return {
+    pid: Number.parseInt(text, 10),
+    dead: fields[0] === 'Z' || fields[0] === 'X',
+    session: number(3),
+    // Its own, and those of children that it has seen end.
+    cpuNanoseconds: (number(11) + number(12) + number(13) + number(14)) * nanosecondsPerTick,
+    pageFaults: number(7) + number(8),
+    majorPageFaults: number(9) + number(10),
+    startTicks: fields[19] ?? '',
+    rssBytes: number(21) * pageBytes(),
+  };
+}
+
+let pageSize = 0;
+
+function pageBytes(): number {
+  pageSize ||= readPageSize();
+  return pageSize;
+}
+
+/** The kernel hands it to every program at its start, as number 6 of a table. */
+function readPageSize(): number {
+  try {
+    const table = readFileSync('/proc/self/auxv');
+    for (let at = 0; at + 16 <= table.length; at += 16)
+      if (table.readBigUInt64LE(at) === 6n) return Number(table.readBigUInt64LE(at + 8));
+  } catch {
+    // Older or stranger than we know: the usual size.
+  }
+  return 4096;
+}
+
+const psColumns = 'pid=,pgid=,rss=,time=';
+
+/** Sessions are not told everywhere; a group is the nearest there is. */
+export function parsePs(text: string): ProcessEntry[] {
+  return text
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(\d+)\s+([\d:.-]+)\s*$/.exec(line))
+    .filter((parts) => parts !== null)
+    .map((parts) => ({
+      pid: Number(parts[1]),
+      session: Number(parts[2]),
+      rssBytes: Number(parts[3]) * 1024,
+      cpuNanoseconds: psTime(parts[4]!) * 1e9,
+      pageFaults: 0,
+      majorPageFaults: 0,
+    }));
+}
+
+/** `[DAYS-][HOURS:]MINUTES:SECONDS[.HUNDREDTHS]` */
+function psTime(text: string): number {
+  const [days, clock] = text.includes('-') ? text.split('-') : ['0', text];
+  return (clock ?? '').split(':').reduce((sum, part) => sum * 60 + Number(part), 0) + Number(days) * 86_400;
+}

@@ -1,0 +1,137 @@
+/**
+ * A service listener: one port of a service where it answers. It listens only while there is somebody to answer, so
+ * that the system itself refuses connections to a service that has nobody:
+ *
+ *   closed ⇄ opening ⇄ open      (a port that is taken is tried again, later and later)
+ */
+import type { Socket as DatagramSocket } from 'node:dgram';
+import type { Server, Socket } from 'node:net';
+import type { ServiceDoor } from './servicedoor.ts';
+import type { ServiceEntry, Target } from './serviceports.ts';
+import { UdpForward } from './udpforward.ts';
+
+const retryFirstMs = 100;
+const retryMaxMs = 30_000;
+/** Moving a port from one service to another may take a moment, of which nobody needs to hear. */
+const silentTries = 3;
+
+export interface ListenerContext {
+  /** Where an entry is to listen; none when it cannot. */
+  addresses(entry: ServiceEntry): readonly string[];
+  door(entry: ServiceEntry): ServiceDoor;
+  /** Takes over a connection. */
+  serve(client: Socket, entry: ServiceEntry): void;
+  choose(client: string, entry: ServiceEntry): Target | undefined;
+  readonly onError: (error: Error) => void;
+}
+
+interface Listening {
+  close(): Promise<void>;
+  retain(targets: readonly Target[]): void;
+}
+
+export class ServiceListener {
+  readonly #open = new Map<string, Listening>();
+  #entry: ServiceEntry;
+  #working: Promise<void> | undefined;
+  #again = false;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #closed = false;
+
+  constructor(
+    entry: ServiceEntry,
+    private readonly context: ListenerContext,
+  ) {
+    this.#entry = entry;
+    this.#sync();
+  }
+
+  /** Takes the same entry with other targets. */
+  update(entry: ServiceEntry): void {
+    this.#entry = entry;
+    for (const listening of this.#open.values()) listening.retain(entry.targets);
+    this.#sync();
+  }
+
+  /** Resolves when it listens, or not, as it should or can. */
+  async settled(): Promise<void> {
+    while (this.#working) await this.#working;
+  }
+
+  /** Connections go on. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#sync();
+    await this.settled();
+  }
+
+  #sync(): void {
+    this.#again = true;
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+    });
+  }
+
+  async #work(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      clearTimeout(this.#timer);
+      const wanted = new Set(this.#closed || !this.#entry.targets.length ? [] : this.context.addresses(this.#entry));
+      for (const [address, listening] of this.#open) {
+        if (wanted.has(address)) continue;
+        this.#open.delete(address);
+        await listening.close();
+      }
+      let failure: Error | undefined;
+      for (const address of wanted) {
+        if (this.#open.has(address)) continue;
+        try {
+          this.#open.set(address, await this.#listen(address));
+        } catch (error) {
+          failure ??= this.#asFailure(error as NodeJS.ErrnoException, address);
+        }
+      }
+      this.#failures = failure ? this.#failures + 1 : 0;
+      if (failure && !this.#closed) this.#tryLater(failure);
+    }
+  }
+
+  #tryLater(failure: Error): void {
+    if (this.#failures === silentTries) this.context.onError(failure);
+    const waitMs = Math.min(retryFirstMs * 2 ** (this.#failures - 1), retryMaxMs);
+    this.#timer = setTimeout(() => this.#sync(), waitMs);
+    this.#timer.unref();
+  }
+
+  #asFailure(error: NodeJS.ErrnoException, address: string): Error {
+    const { protocol, port, affinityKey } = this.#entry;
+    const why = error.code === 'EADDRINUSE' ? 'the port is taken by another process' : error.message;
+    return new Error(`service ${affinityKey} cannot answer at ${address}:${port}/${protocol}: ${why}`, {
+      cause: error,
+    });
+  }
+
+  async #listen(address: string): Promise<Listening> {
+    const { protocol, port } = this.#entry;
+    const door = this.context.door(this.#entry);
+    return protocol === 'UDP'
+      ? this.#forwarding(await door.bind(address, port))
+      : this.#accepting(await door.listen(address, port));
+  }
+
+  #forwarding(socket: DatagramSocket): Listening {
+    return new UdpForward(socket, (client) => this.context.choose(client, this.#entry));
+  }
+
+  #accepting(server: Server): Listening {
+    server.on('error', this.context.onError);
+    server.on('connection', (client: Socket) => this.context.serve(client, this.#entry));
+    return {
+      retain: () => undefined,
+      // Not waiting for connections, which may last.
+      close: async () => void server.close(),
+    };
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Starting child processes that get nothing of the agent but what they are given. Libraries (the store among them) keep
+ * files open without close-on-exec, and so do terminals: a child would inherit them. Their numbers are covered with
+ * the null device instead, which is all that Node offers.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** How long a look at the own descriptors counts. Libraries open theirs early; looking costs 10 µs for each. */
+const lookMs = 1_000;
+/** Descriptors above this are not looked for: covering them would cost more than it brings. */
+const descriptorMax = 4096;
+const closeOnExec = 0o2000000;
+/** What a helper program may say. */
+const outputBytesMax = 64 * 1024;
+const helperMs = 20_000;
+
+export type ChildStdio = 'ignore' | 'pipe' | number;
+
+export interface SpawnOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdio: readonly [ChildStdio, ChildStdio, ChildStdio];
+  readonly cwd?: string;
+  /** Whether it leads its own session and group. */
+  readonly detached?: boolean;
+}
+
+export interface HelperResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const helperPath = [
+  '/usr/sbin',
+  '/usr/bin',
+  '/sbin',
+  '/bin',
+  ...(process.env['PATH']?.split(delimiter) ?? []),
+];
+
+/** What helper programs need to find each other; nothing of a container's environment ever reaches them. */
+export const helperEnv: Readonly<Record<string, string>> = { PATH: helperPath.join(delimiter), LC_ALL: 'C' };
+
+export class Spawner {
+  readonly #nullDevice = openSync('/dev/null', 'r+');
+  readonly #known = new Set<number>();
+  readonly #tools = new Map<string, string | undefined>();
+  #inherited: readonly number[] = [];
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  /** Throws, or the child reports an `error`, when it cannot be started. */
+  spawn(command: readonly string[], { env, stdio, cwd, detached = false }: SpawnOptions): ChildProcess {
+    if (this.#closed) throw new Error('the runtime is closed');
+    return spawn(command[0]!, command.slice(1), {
+      cwd,
+      env: { ...env },
+      detached,
+      stdio: [...stdio, ...this.#covers()],
+    });
+  }
+
+  /** Runs a program of the system to its end. */
+  async run(command: readonly string[]): Promise<HelperResult> {
+    const child = this.spawn(command, { env: helperEnv, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name]!.setEncoding('utf8')
+        .on('data', (text: string) => {
+          output[name] = (output[name] + text).slice(0, outputBytesMax);
+        })
+        .on('error', () => undefined);
+    const timer = setTimeout(() => child.kill('SIGKILL'), helperMs);
+    try {
+      const code = await new Promise<number>((resolve, reject) => {
+        child.once('error', reject).once('close', (status: number | null) => resolve(status ?? 128));
+      });
+      return { code, ...output };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Where a program of the system is. Always started by this path: the `PATH` of a container is not to decide what
+   * runs before its own command, with the agent's rights.
+   */
+  tool(name: string): string | undefined {
+    if (!this.#tools.has(name))
+      this.#tools.set(name, helperPath.map((folder) => join(folder, name)).find(isExecutable));
+    return this.#tools.get(name);
+  }
+
+  /** Looks for descriptors a child would inherit. */
+  look(): void {
+    this.#inherited = inheritedDescriptors();
+    this.#lookedAt = performance.now();
+  }
+
+  /** A descriptor that is not close-on-exec and that the next look would come too late for. */
+  cover(descriptor: number): void {
+    this.#known.add(descriptor);
+  }
+
+  uncover(descriptor: number): void {
+    this.#known.delete(descriptor);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    closeSync(this.#nullDevice);
+  }
+
+  /** Entries of `stdio` from number 3 on. Those left as they are are closed by the system itself. */
+  #covers(): ChildStdio[] {
+    if (performance.now() - this.#lookedAt > lookMs) this.look();
+    const covers: ChildStdio[] = [];
+    for (const descriptor of [...this.#inherited, ...this.#known]) covers[descriptor - 3] = this.#nullDevice;
+    return Array.from(covers, (cover) => cover ?? 'ignore');
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Open descriptors of this process that a child would get. Elsewhere than on Linux nobody can say. */
+function inheritedDescriptors(): number[] {
+  let names: string[];
+  try {
+    names = readdirSync('/proc/self/fdinfo');
+  } catch {
+    return [];
+  }
+  return names.map(Number).filter((number) => number > 2 && number <= descriptorMax && isInherited(number));
+}
+
+function isInherited(number: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${number}`, 'latin1'))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0;
+  } catch {
+    // Closed meanwhile.
+    return false;
+  }
+}

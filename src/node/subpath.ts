@@ -1,0 +1,76 @@
+/**
+ * Sub paths: a place below the top of a volume. The volume's content is a container's, so any part of the path may be
+ * a link that leads away. A link is followed only to somewhere inside the volume, and a folder is made only in a
+ * folder that is held open, reached from the top without following links.
+ */
+import { constants, existsSync } from 'node:fs';
+import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+
+const { O_RDONLY } = constants;
+const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
+const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
+
+/** Where names can be resolved from an open folder. Elsewhere the path is used, which a fast container may change. */
+const handles = existsSync('/proc/self/fd') ? '/proc/self/fd' : undefined;
+
+/** The real place of a sub path. What is missing is made as folders, if `make` says so. */
+export async function resolveSubPath(volume: string, subPath: string, make: boolean): Promise<string> {
+  const top = await realpath(volume);
+  const names = subPath.split('/').filter((name) => name !== '' && name !== '.');
+  let known = names.length;
+  let place: string | undefined;
+  while (place === undefined) {
+    try {
+      place = await realpath(join(top, ...names.slice(0, known)));
+    } catch (error) {
+      if (!make || known === 0 || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      known -= 1;
+    }
+  }
+  checkInside(top, place);
+  const missing = names.slice(known);
+  if (missing.length === 0) return place;
+  await makeFolders(top, relative(top, place).split(sep).filter(Boolean), missing);
+  const made = join(place, ...missing);
+  // Nobody has put a link in the way meanwhile.
+  if ((await realpath(made)) !== made) throw new Error('the path has changed while it was made');
+  return made;
+}
+
+function checkInside(top: string, place: string): void {
+  const way = relative(top, place);
+  if (way === '..' || way.startsWith(`..${sep}`)) throw new Error('the path leads out of the volume');
+}
+
+async function makeFolders(top: string, known: readonly string[], missing: readonly string[]): Promise<void> {
+  let path = top;
+  let folder = await open(top, O_RDONLY | O_DIRECTORY);
+  try {
+    const mode = (await folder.stat()).mode & 0o7777;
+    const enter = async (name: string): Promise<void> => {
+      const next = await open(childOf(folder, path, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      await folder.close();
+      folder = next;
+      path = join(path, name);
+    };
+    for (const name of known) await enter(name);
+    for (const name of missing) {
+      const made = await mkdir(childOf(folder, path, name)).then(
+        () => true,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error;
+          return false;
+        },
+      );
+      await enter(name);
+      // As the volume itself, so that whoever may write there may write here.
+      if (made) await folder.chmod(mode);
+    }
+  } finally {
+    await folder.close();
+  }
+}
+
+const childOf = (folder: FileHandle, path: string, name: string): string =>
+  handles ? `${handles}/${folder.fd}/${name}` : join(path, name);

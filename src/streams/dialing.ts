@@ -1,0 +1,45 @@
+/** Opening TCP connections to addresses that were found fit for it. */
+import { connect, type Socket } from 'node:net';
+import { dialError, dialTimeout } from './neterror.ts';
+
+/** A connection is there within this time, or there is none. */
+const dialMs = 10_000;
+/** Idle connections are probed after this, so that dead peers are found. */
+const keepAliveMs = 30_000;
+
+/** Tries the addresses in turn, and tells why the first failed. */
+export async function dialTcp(addresses: readonly string[], port: number): Promise<Socket> {
+  let failure: Error | undefined;
+  for (const address of addresses) {
+    try {
+      return await dialAddress(address, port);
+    } catch (error) {
+      failure ??= error as Error;
+    }
+  }
+  throw failure ?? new Error('dial tcp: missing address');
+}
+
+function dialAddress(host: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host,
+      port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: keepAliveMs,
+    });
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(dialTimeout(host, port)), dialMs);
+    const failed = (error: Error): void => fail(dialError(host, port, error));
+    socket.once('error', failed).once('connect', () => {
+      clearTimeout(timer);
+      socket.off('error', failed);
+      resolve(socket);
+    });
+  });
+}

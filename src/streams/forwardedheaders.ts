@@ -1,0 +1,63 @@
+/**
+ * Forwarded headers: what of a client's request a node or a pod gets to see. Names, order and repeated lines stay
+ * (old kubelets do not split lists), credentials and what belongs to the connection do not.
+ */
+import type { IncomingMessage } from 'node:http';
+
+/** A token that a browser could only send as a subprotocol begins so. */
+export const bearerProtocolPrefix = 'base64url.bearer.authorization.k8s.io.';
+
+/** Who the client is, was, or claims to act for. */
+const credentials =
+  /^(authorization|proxy-authorization|impersonate-(user|group|uid|extra-.*)|x-remote-(user|group|uid|extra-.*))$/;
+
+/** What is about one connection, or about a body that is not sent on. */
+const hops = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+export const isCredential = (name: string): boolean => credentials.test(name.toLowerCase());
+
+/** The lists of subprotocols without tokens; undefined when nothing else is in them. */
+export function withoutBearer(protocols: string): string | undefined {
+  const kept = protocols.split(',').filter((entry) => !entry.trim().startsWith(bearerProtocolPrefix));
+  return kept.length ? kept.join(',').trim() : undefined;
+}
+
+/**
+ * The headers of an upgrade request to be tunnelled, as a flat list. The one body it may have is no body at all.
+ * @param remoteAddress of the client, for X-Forwarded-For
+ */
+export function tunnelHeaders(request: IncomingMessage, remoteAddress: string | undefined): string[] {
+  const list: string[] = [];
+  const came: string[] = [];
+  const upgrades: string[] = [];
+  const { rawHeaders } = request;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    const value = rawHeaders[i + 1]!;
+    const lower = name.toLowerCase();
+    if (lower === 'upgrade') upgrades.push(value);
+    else if (lower === 'x-forwarded-for') came.push(value);
+    else if (lower === 'sec-websocket-protocol') {
+      const kept = withoutBearer(value);
+      if (kept !== undefined) list.push(name, kept);
+    } else if (!hops.has(lower) && !isCredential(lower)) list.push(name, value);
+  }
+  // A mapped address is an IPv4 client on a socket that takes both.
+  if (remoteAddress) came.push(remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''));
+  if (came.length) list.push('X-Forwarded-For', came.join(', '));
+  list.push('Connection', 'Upgrade');
+  for (const upgrade of upgrades) list.push('Upgrade', upgrade);
+  if (request.method !== 'GET' && request.method !== 'HEAD') list.push('Content-Length', '0');
+  return list;
+}

@@ -1,0 +1,45 @@
+/** Failures of the network in the words of Go's standard library: clients of Kubernetes show and compare them. */
+
+const words: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'cannot assign requested address',
+  ECONNABORTED: 'software caused connection abort',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset by peer',
+  EHOSTDOWN: 'host is down',
+  EHOSTUNREACH: 'no route to host',
+  EINVAL: 'invalid argument',
+  EMFILE: 'too many open files',
+  ENETUNREACH: 'network is unreachable',
+  EPERM: 'operation not permitted',
+  EPIPE: 'broken pipe',
+  ETIMEDOUT: 'connection timed out',
+};
+
+/** `connection refused`; texts of failures that are not the system's stay as they are. */
+export function systemWords(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && words[code]) || message || String(error);
+}
+
+/** `10.0.0.1:80`, `[::1]:80`. */
+export const hostPort = (host: string, port: number): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** `dial tcp 10.0.0.1:80: connect: connection refused`. */
+export const dialError = (host: string, port: number, error: unknown): Error =>
+  new Error(`dial tcp ${hostPort(host, port)}: connect: ${systemWords(error)}`, { cause: error });
+
+export const dialTimeout = (host: string, port: number): Error =>
+  new Error(`dial tcp ${hostPort(host, port)}: i/o timeout`);
+
+/** While an answer is awaited: what became of the connection. */
+export function readError(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  // Node's word for an end where an answer should have been; the system's own reset has an errno.
+  if (message === 'socket hang up') return 'unexpected EOF';
+  if (code === 'HPE_HEADER_OVERFLOW') return 'net/http: server response headers exceeded the limit; aborted';
+  if (code.startsWith('HPE_')) return 'malformed HTTP response';
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'ETIMEDOUT') return `read: ${systemWords(error)}`;
+  return systemWords(error);
+}

@@ -1,0 +1,632 @@
+/** The reverse proxy: what passes, what does not, and what happens when a side breaks off. Streaming contract, 5.5 to 5.7. */
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { connect, createServer as createNetServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ask, closing, exchange, listening, prefix, proxyTo, serve, speak } from './reverseproxy.case.ts';
+
+const mib = 1024 * 1024;
+
+describe('requests', () => {
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+    it(`${method} passes with path, query and body`, async () => {
+      // Proves that method, path, query, status, text of the status and bodies are handed on.
+      let seen = '';
+      const target = await serve(async (request, response) => {
+        for await (const chunk of request) seen += chunk;
+        seen += ` ${request.method} ${request.url}`;
+        response.writeHead(207, 'Well Well', { 'X-Answer': 'yes' }).end('body');
+      });
+      const body = method === 'GET' || method === 'HEAD' ? undefined : 'sent';
+      const reply = await ask((await proxyTo(target)).port, { method, path: '/a%2Fb?c=%20&d' }, body);
+      expect(seen).toBe(`${body ?? ''} ${method} /a%2Fb?c=%20&d`);
+      expect([reply.status, reply.message, reply.headers['x-answer']]).toEqual([207, 'Well Well', 'yes']);
+      expect(reply.body.toString()).toBe(method === 'HEAD' ? '' : 'body');
+    });
+
+  it('say where their body ends as they came', async () => {
+    // Proves that framing is neither lost nor invented.
+    const target = await serve((request, response) => {
+      const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+      request.resume().on('end', () => response.end(JSON.stringify([length, encoding])));
+    });
+    const { port } = await proxyTo(target);
+    const framing = async (...lines: string[]) => {
+      const reply = await exchange(port, lines.join('\r\n'));
+      return JSON.parse(/\[.*\]/.exec(reply)![0]);
+    };
+    const close = ['Host: h', 'Connection: close'];
+    expect(await framing('GET / HTTP/1.1', ...close, '', '')).toEqual([null, null]);
+    expect(await framing('GET / HTTP/1.1', ...close, 'Content-Length: 2', '', 'ab')).toEqual(['2', null]);
+    expect(await framing('POST / HTTP/1.1', ...close, '', '')).toEqual(['0', null]);
+    expect(await framing('PUT / HTTP/1.1', ...close, 'Content-Length: 2', '', 'ab')).toEqual(['2', null]);
+    expect(
+      await framing('DELETE / HTTP/1.1', ...close, 'Transfer-Encoding: chunked', '', '1\r\na\r\n0\r\n\r\n'),
+    ).toEqual([null, 'chunked']);
+  });
+
+  it('that say it in two ways are refused, and nothing of them reaches the target', async () => {
+    // Proves that no request can be hidden in the body of another.
+    const target = await speak('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    const { port } = await proxyTo(target.port);
+    const both = 'Content-Length: 5\r\nTransfer-Encoding: chunked';
+    const hidden = '0\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h\r\n\r\n';
+    for (const lines of [
+      both,
+      'Transfer-Encoding: chunked\r\nContent-Length: 5',
+      'Content-Length: 5\r\nContent-Length: 6',
+      'Content-Length: +5',
+      'Content-Length : 5',
+      'Transfer-Encoding: xchunked',
+      'Transfer-Encoding: chunked, identity',
+    ])
+      expect(await exchange(port, `POST / HTTP/1.1\r\nHost: h\r\n${lines}\r\n\r\n${hidden}`), lines).toMatch(
+        /^HTTP\/1.1 (400|501) /,
+      );
+    const packed = 'Transfer-Encoding: gzip, chunked\r\nConnection: close';
+    expect(await exchange(port, `POST / HTTP/1.1\r\nHost: h\r\n${packed}\r\n\r\n0\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 501 /,
+    );
+    expect(target.heard()).toBe('');
+  });
+
+  it('with so many headers that Node drops some are refused', async () => {
+    // Proves that a Content-Length that nobody sees cannot turn a body into a request.
+    const target = await speak('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    const { port } = await proxyTo(target.port);
+    const many = Array.from({ length: 1_001 }, (_, i) => `X: ${i}`).join('\r\n');
+    const hidden = 'GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n';
+    const reply = await exchange(
+      port,
+      `GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${many}\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    );
+    expect(reply).toMatch(/^HTTP\/1.1 431 /);
+    expect(target.heard()).toBe('');
+  });
+});
+
+describe('headers to the target', () => {
+  const headersSeen = async (lines: string[], changes = {}): Promise<string[]> => {
+    let raw: string[] = [];
+    const target = await serve((request, response) => {
+      raw = request.rawHeaders;
+      response.end();
+    });
+    const { port } = await proxyTo(target, changes);
+    await exchange(
+      port,
+      `GET /x/y?z HTTP/1.1\r\n${['Host: h:1', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n`,
+    );
+    const out: string[] = [];
+    for (let i = 0; i < raw.length; i += 2) out.push(`${raw[i]}: ${raw[i + 1]}`);
+    return out;
+  };
+
+  it('carry no credentials', async () => {
+    // Proves that who the client is stays with the server.
+    const seen = await headersSeen([
+      'Authorization: Bearer secret',
+      'AUTHORIZATION: Basic secret',
+      'Impersonate-User: secret',
+      'Impersonate-Group: secret',
+      'Impersonate-Uid: secret',
+      'Impersonate-Extra-Scopes: secret',
+      'X-Remote-User: secret',
+      'X-Remote-Group: secret',
+      'X-Remote-Uid: secret',
+      'X-Remote-Extra-Foo: secret',
+      'Proxy-Authorization: secret',
+      'Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.c2VjcmV0, chat',
+      'Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.c2VjcmV0',
+    ]);
+    expect(seen.join('\n')).not.toMatch(/secret|c2VjcmV0/);
+    expect(seen).toContain('Sec-WebSocket-Protocol: chat');
+  });
+
+  it('leave out what is about the connection', async () => {
+    // Proves that hop-by-hop headers, and those named to be such, stop here.
+    const seen = await headersSeen([
+      'Connection: x-mine, close',
+      'X-Mine: 1',
+      'Keep-Alive: 5',
+      'Proxy-Connection: keep-alive',
+      'Proxy-Authenticate: x',
+      'Trailer: x',
+      'TE: gzip',
+      'Expect: 100-continue',
+      'X-Kept: 1',
+    ]);
+    expect(seen).toEqual([
+      'Host: h:1',
+      'X-Kept: 1',
+      'X-Forwarded-For: 127.0.0.1',
+      `X-Forwarded-Uri: ${prefix}/x/y`,
+      'Connection: close',
+    ]);
+  });
+
+  it('pass as they are otherwise, line by line', async () => {
+    // Proves that repeated headers, their case and their bytes survive.
+    const kept = [
+      'Cookie: a=b',
+      'cookie: c=d',
+      'User-Agent: me',
+      'aCCept: x, y',
+      'Accept-Encoding: br',
+      'X-L: \xe9',
+    ];
+    const seen = await headersSeen([...kept, 'TE: trailers']);
+    expect(seen.filter((line) => kept.includes(line))).toEqual(kept);
+    expect(seen).toContain('TE: trailers');
+  });
+
+  it('add the client to those who forwarded, and say what was asked for in public', async () => {
+    // Proves that lists are continued, and that a client cannot say where it asked.
+    const seen = await headersSeen([
+      'X-Forwarded-For: 1.1.1.1',
+      'X-Forwarded-For: 2.2.2.2',
+      'X-Forwarded-Uri: /lie',
+    ]);
+    expect(seen.filter((line) => /forwarded/i.test(line))).toEqual([
+      'X-Forwarded-For: 1.1.1.1, 2.2.2.2, 127.0.0.1',
+      `X-Forwarded-Uri: ${prefix}/x/y`,
+    ]);
+  });
+
+  it('name the host of the target when asked to', async () => {
+    // Proves keepHost.
+    const seen = await headersSeen(['X: y'], { keepHost: false, host: 'target:99' });
+    expect(seen.filter((line) => /^host/i.test(line))).toEqual(['Host: target:99']);
+  });
+});
+
+describe('answers', () => {
+  const answered = async (head: string[], body = '', changes = {}, options = {}) => {
+    const length = head.some((line) => /^(content-length|transfer-encoding):/i.test(line));
+    const lines = [...head, ...(length ? [] : [`Content-Length: ${Buffer.byteLength(body)}`])];
+    const target = await speak(`HTTP/1.1 ${lines.join('\r\n')}\r\n\r\n${body}`);
+    const proxy = await proxyTo(target.port, changes);
+    return ask(proxy.port, { headers: { Host: 'localhost:8001' }, ...options });
+  };
+
+  it('pass line by line, without what is about the connection', async () => {
+    // Proves that repeated headers pass and hop-by-hop headers do not.
+    const reply = await answered(
+      [
+        ...['299 Odd', 'Set-Cookie: a', 'set-cookie: b', 'X-A: 1', 'X-A: 2', 'Date: now', 'X-Mine: 1'],
+        ...[
+          'Connection: x-mine, keep-alive',
+          'Keep-Alive: 5',
+          'Trailer: x',
+          'Upgrade: h2c',
+          'Proxy-Authenticate: x',
+        ],
+      ],
+      'b',
+    );
+    const text = reply.raw.join('|');
+    expect([reply.status, reply.message]).toEqual([299, 'Odd']);
+    expect(text).toContain('Set-Cookie|a|set-cookie|b|X-A|1|X-A|2|Date|now');
+    expect(text).not.toMatch(/x-mine|trailer|upgrade|proxy-authenticate|Keep-Alive\|5/i);
+  });
+
+  it('do not decide who may read them, where that is so', async () => {
+    // Proves that the four headers are dropped, and only where asked for.
+    const names = ['Origin', 'Credentials', 'Headers', 'Methods'].map(
+      (name) => `Access-Control-Allow-${name}`,
+    );
+    const head = ['200 OK', ...names.map((name) => `${name}: *`), 'Access-Control-Max-Age: 5'];
+    const dropped = await answered(head);
+    expect(Object.keys(dropped.headers).filter((name) => name.startsWith('access-'))).toEqual([
+      'access-control-max-age',
+    ]);
+    const kept = await answered(head, '', { dropCors: false });
+    for (const name of names) expect(kept.headers[name.toLowerCase()]).toBe('*');
+  });
+
+  it('are not to be guessed at under the origin of the server', async () => {
+    // Proves that nosniff is set under a prefix, and left to the target at the root.
+    expect((await answered(['200 OK'])).headers['x-content-type-options']).toBe('nosniff');
+    const root = await answered(['200 OK', 'X-Content-Type-Options: x'], '', { prefix: '', rewrite: false });
+    expect(root.headers['x-content-type-options']).toBe('x');
+  });
+
+  for (const status of ['201 Created', '302 Found', '307 Temporary Redirect', '200 OK'])
+    it(`with Location get the prefix: ${status}`, async () => {
+      // Proves that redirects are handed on, rewritten, and not followed.
+      const reply = await answered([status, 'Location: /x?y#z', 'Content-Type: text/html'], '<a href="/a">');
+      expect(reply.status).toBe(Number.parseInt(status, 10));
+      expect(reply.headers.location).toBe(`${prefix}/x?y#z`);
+      expect(reply.body.toString()).toBe('<a href="/a">');
+    });
+
+  it('with the host of the client in Location get the prefix too', async () => {
+    // Proves that a target that believes the Host header is understood.
+    const reply = await answered(['302 Found', 'Location: http://localhost:8001/x']);
+    expect(reply.headers.location).toBe(`${prefix}/x`);
+  });
+
+  it('with a Location that is none are an error', async () => {
+    // Proves the 500 of the contract.
+    const reply = await answered(['302 Found', 'Location: /%zz']);
+    expect(JSON.parse(reply.body.toString())).toMatchObject({
+      code: 500,
+      message:
+        'Internal error occurred: failed to parse Location header: parse "/%zz": invalid URL escape "%zz"',
+    });
+  });
+
+  it('keep their Location without rewriting', async () => {
+    // Proves that a proxy at the root leaves links alone.
+    const reply = await answered(
+      ['302 Found', 'Location: /%zz', 'Content-Type: text/html'],
+      '<a href="/a">',
+      { prefix: '', rewrite: false },
+    );
+    expect([reply.headers.location, reply.body.toString()]).toEqual(['/%zz', '<a href="/a">']);
+  });
+
+  it('without a body have none', async () => {
+    // Proves that 204, 304 and HEAD end at their head.
+    expect((await answered(['204 No Content', 'X: 1'])).status).toBe(204);
+    expect((await answered(['304 Not Modified', 'ETag: x'])).headers.etag).toBe('x');
+    const reply = await answered(['200 OK', 'Content-Length: 7'], '', {}, { method: 'HEAD' });
+    expect(reply.headers['content-length']).toBe('7');
+  });
+
+  it('that end with the connection are whole', async () => {
+    // Proves that old targets without any framing work.
+    const target = await speak('HTTP/1.0 200 OK\r\n\r\nall of it');
+    const reply = await ask((await proxyTo(target.port)).port);
+    expect(reply.body.toString()).toBe('all of it');
+  });
+
+  it('before the answer proper do no harm', async () => {
+    // Proves that interim answers are passed over.
+    const target = await speak(
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx',
+    );
+    const reply = await ask((await proxyTo(target.port)).port);
+    expect([reply.status, reply.body.toString()]).toEqual([200, 'x']);
+  });
+
+  it('are flushed at once', async () => {
+    // Proves that head and parts arrive while the target is still thinking.
+    let response: ServerResponse | undefined;
+    const target = await serve((_request, answer) => {
+      response = answer;
+      answer.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
+    });
+    const sent = openRequest({ port: (await proxyTo(target)).port, host: '127.0.0.1', agent: false });
+    sent.end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    for (const part of ['data: 1\n\n', 'data: 2\n\n']) {
+      response!.write(part);
+      const [chunk] = await once(answer, 'data');
+      expect(String(chunk)).toBe(part);
+    }
+    response!.end();
+  });
+});
+
+describe('failures', () => {
+  const failure = async (port: number, changes = {}) => {
+    const reply = await ask((await proxyTo(port, changes)).port);
+    const { code, reason, message } = JSON.parse(reply.body.toString());
+    return `${code} ${reason} ${message}`;
+  };
+
+  it('to connect are told in the words of Go', async () => {
+    // Proves the 503 of a refused connection.
+    const server = createNetServer();
+    const port = await listening(server);
+    server.close();
+    await once(server, 'close');
+    expect(await failure(port)).toBe(
+      `503 ServiceUnavailable error trying to reach service: dial tcp 127.0.0.1:${port}: connect: connection refused`,
+    );
+  });
+
+  for (const [what, bytes, message] of [
+    ['nothing', '', 'unexpected EOF'],
+    ['half a head', 'HTTP/1.1 200 OK\r\nX: ', 'unexpected EOF'],
+    ['something else', 'SSH-2.0-x\r\n', 'malformed HTTP response'],
+    [
+      'two lengths',
+      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      'malformed HTTP response',
+    ],
+    [
+      'both framings',
+      'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'malformed HTTP response',
+    ],
+    ['a broken header', 'HTTP/1.1 200 OK\r\nA\x01: b\r\n\r\n', 'malformed HTTP response'],
+    [
+      'a bare line feed in a header',
+      'HTTP/1.1 200 OK\r\nA: b\rSet-Cookie: c\r\n\r\n',
+      'malformed HTTP response',
+    ],
+    [
+      'an endless head',
+      `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(1_100_000)}\r\n\r\n`,
+      'net/http: server response headers exceeded the limit; aborted',
+    ],
+    [
+      'headers without number',
+      `HTTP/1.1 200 OK\r\n${'X: 1\r\n'.repeat(1_000)}Content-Length: 0\r\n\r\n`,
+      'net/http: server response headers exceeded the limit; aborted',
+    ],
+    [
+      'an upgrade nobody asked for',
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+      'net/http: HTTP/1.x transport connection broken: unasked upgrade',
+    ],
+  ] as const)
+    it(`of a target that says ${what}`, async () => {
+      // Proves that no answer of a target does more harm than a 503.
+      const target = await speak(bytes);
+      expect(await failure(target.port)).toBe(
+        `503 ServiceUnavailable error trying to reach service: ${message}`,
+      );
+    });
+
+  it('to speak TLS are told in the words of Go', async () => {
+    // Proves that a plain target asked for TLS is told apart.
+    const target = await speak('HTTP/1.1 400 Bad Request\r\n\r\n');
+    expect(await failure(target.port, { secure: true })).toBe(
+      '503 ServiceUnavailable error trying to reach service: tls: first record does not look like a TLS handshake',
+    );
+  });
+
+  it('of the way itself pass as they are', async () => {
+    // Proves that a Status from whoever connects is the answer.
+    const { badRequest } = await import('../api/errors.ts');
+    const refused = () => Promise.reject(badRequest('address not allowed'));
+    expect(await failure(1, { connect: refused })).toBe('400 BadRequest address not allowed');
+  });
+
+  for (const [what, head] of [
+    ['by length', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'],
+    ['in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhalf '],
+    ['of HTML', 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100\r\n\r\nhalf'],
+  ] as const)
+    it(`in the middle of a body ${what} cut the client off`, async () => {
+      // Proves that half a body is never taken for a whole one.
+      const target = await speak(head);
+      await expect(ask((await proxyTo(target.port)).port)).rejects.toThrow(/aborted|hang up/);
+    });
+});
+
+describe('clients that leave', () => {
+  it('before the answer stop the target', async () => {
+    // Proves that nothing is worked on for nobody.
+    let stopped: Promise<unknown> | undefined;
+    let reached: (() => void) | undefined;
+    const atTarget = new Promise<void>((resolve) => (reached = resolve));
+    const target = await serve((request) => {
+      stopped = new Promise((resolve) => request.on('error', () => undefined).on('close', resolve));
+      reached!();
+    });
+    const proxy = await proxyTo(target);
+    const sent = openRequest({ port: proxy.port, host: '127.0.0.1', agent: false }).on(
+      'error',
+      () => undefined,
+    );
+    sent.end();
+    await atTarget;
+    sent.destroy();
+    await stopped;
+    await proxy.idle();
+    expect(proxy.failures).toEqual([]);
+  });
+
+  it('in the middle of the answer stop the target', async () => {
+    // Proves that an endless answer ends with its reader.
+    let stopped: Promise<unknown> | undefined;
+    const target = await serve((_request, response) => {
+      stopped = once(response, 'close');
+      const timer = setInterval(() => response.write('x'), 5);
+      response.on('close', () => clearInterval(timer));
+    });
+    const proxy = await proxyTo(target);
+    const sent = openRequest({ port: proxy.port, host: '127.0.0.1', agent: false }).on(
+      'error',
+      () => undefined,
+    );
+    sent.end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    await once(
+      answer.on('error', () => undefined),
+      'data',
+    );
+    sent.destroy();
+    await stopped;
+    await proxy.idle();
+  });
+
+  it('in the middle of their request stop it', async () => {
+    // Proves that the target does not wait for a body that will not come.
+    let broken: Promise<unknown> | undefined;
+    const target = await serve((request) => {
+      request.on('error', () => undefined).resume();
+      broken = new Promise((resolve) => request.on('close', () => resolve(request.complete)));
+    });
+    const proxy = await proxyTo(target);
+    const socket = connect(proxy.port, '127.0.0.1').on('error', () => undefined);
+    socket.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf');
+    while (!broken) await new Promise((resolve) => setTimeout(resolve, 5));
+    socket.destroy();
+    expect(await broken).toBe(false);
+    await proxy.idle();
+  });
+
+  it('while the target is still being connected to leave no connection behind', async () => {
+    // Proves that a connection that comes too late is closed.
+    const target = await speak('');
+    let late: (() => void) | undefined;
+    const ready = new Promise<void>((resolve) => (late = resolve));
+    const { dialTcp } = await import('./dialing.ts');
+    let closed: Promise<unknown> | undefined;
+    const proxy = await proxyTo(target.port, {
+      connect: async () => {
+        await ready;
+        const socket = await dialTcp(['127.0.0.1'], target.port);
+        closed = once(socket, 'close');
+        return socket;
+      },
+    });
+    const sent = openRequest({ port: proxy.port, host: '127.0.0.1', agent: false }).on(
+      'error',
+      () => undefined,
+    );
+    sent.end();
+    await once(sent, 'finish');
+    sent.destroy();
+    await proxy.idle();
+    late!();
+    while (!closed) await new Promise((resolve) => setTimeout(resolve, 5));
+    await closed;
+  });
+
+  it('may be answered before they have sent everything', async () => {
+    // Proves that an early answer arrives, and that a body without end does not keep the connection for ever.
+    const target = await serve((_request, response) => response.writeHead(413).end('too much'));
+    const proxy = await proxyTo(target);
+    const socket = connect(proxy.port, '127.0.0.1').on('error', () => undefined);
+    closing(() => socket.destroy());
+    socket.write('POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const timer = setInterval(() => socket.write('1\r\nx\r\n'), 5);
+    let text = '';
+    socket.on('data', (chunk) => (text += chunk));
+    await new Promise((resolve) => socket.on('close', resolve));
+    clearInterval(timer);
+    expect(text).toMatch(/^HTTP\/1.1 413 /);
+    expect(text).toContain('too much');
+  });
+});
+
+describe('large bodies', () => {
+  it('pass both ways at once, 50 MB each, in bounded memory', async () => {
+    // Proves that bodies are streamed: they arrive whole, and the process does not grow with them.
+    const size = 50_000_000;
+    const block = randomBytes(500_000);
+    const target = await serve((request, response) => request.pipe(response));
+    const { port } = await proxyTo(target);
+    const sent = openRequest({ port, host: '127.0.0.1', agent: false, method: 'POST' });
+    const [up, down] = [createHash('sha256'), createHash('sha256')];
+    const writing = (async () => {
+      for (let i = 0; i < size / block.length; i++) {
+        up.update(block);
+        if (!sent.write(block)) await once(sent, 'drain');
+      }
+      sent.end();
+    })();
+    const before = process.memoryUsage().rss;
+    let peak = 0;
+    let received = 0;
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    for await (const chunk of answer) {
+      down.update(chunk);
+      received += chunk.length;
+      peak = Math.max(peak, process.memoryUsage().rss - before);
+    }
+    await writing;
+    expect(received).toBe(size);
+    expect(down.digest('hex')).toBe(up.digest('hex'));
+    expect(peak).toBeLessThan(80 * mib);
+  });
+
+  it('wait for a slow reader', async () => {
+    // Proves back-pressure: the target is stopped while the client does not read.
+    let written = 0;
+    const target = await serve(async (_request, response) => {
+      const block = Buffer.alloc(256 * 1024);
+      for (let i = 0; i < 200 && !response.destroyed; i++) {
+        written += block.length;
+        if (!response.write(block)) await once(response, 'drain');
+      }
+      response.end();
+    });
+    const { port } = await proxyTo(target);
+    const sent = openRequest({ port, host: '127.0.0.1', agent: false });
+    sent.end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    // Stands still: two looks apart, nothing more was written.
+    let last = -1;
+    while (last !== written) {
+      last = written;
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+    expect(written).toBeLessThan(30 * mib);
+    let received = 0;
+    for await (const chunk of answer) received += chunk.length;
+    expect(received).toBe(200 * 256 * 1024);
+  });
+
+  it('wait for a slow target', async () => {
+    // Proves back-pressure the other way: the client is stopped while the target does not read.
+    let request: IncomingMessage | undefined;
+    const target = await serve((incoming, response) => {
+      request = incoming;
+      incoming.pause().on('end', () => response.end('done'));
+    });
+    const { port } = await proxyTo(target);
+    const sent = openRequest({ port, host: '127.0.0.1', agent: false, method: 'PUT' });
+    const block = Buffer.alloc(256 * 1024);
+    let written = 0;
+    const writing = (async () => {
+      for (let i = 0; i < 200; i++) {
+        written += block.length;
+        if (!sent.write(block)) await once(sent, 'drain');
+      }
+      sent.end();
+    })();
+    let last = -1;
+    while (last !== written || !request) {
+      last = written;
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+    expect(written).toBeLessThan(30 * mib);
+    request.resume();
+    await writing;
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(200);
+    answer.resume();
+  });
+});
+
+describe('TLS', () => {
+  it('is spoken to any certificate', async () => {
+    // Proves that a target with a certificate of its own making is reached.
+    const folder = mkdtempSync(join(tmpdir(), 'wherry-tls-'));
+    closing(() => rmSync(folder, { recursive: true, force: true }));
+    const files = ['-keyout', join(folder, 'key'), '-out', join(folder, 'cert')];
+    const made = [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-subj',
+      '/CN=nobody',
+      '-days',
+      '1',
+      ...files,
+    ];
+    execFileSync('openssl', made, { stdio: 'ignore' });
+    const server = createTlsServer(
+      { key: readFileSync(join(folder, 'key')), cert: readFileSync(join(folder, 'cert')) },
+      (request, response) => response.end(`secret ${request.url}`),
+    );
+    const target = await listening(server);
+    const reply = await ask((await proxyTo(target, { secure: true })).port, { path: '/x' });
+    expect(reply.body.toString()).toBe('secret /x');
+  });
+});

@@ -1,0 +1,306 @@
+/**
+ * The HTTP reverse proxy: takes a request to another server and its answer back, at the pace of the slower side.
+ *
+ *   connecting → asking → answering → over
+ *
+ * Until the head of an answer is written, failures are thrown as a Status. Afterwards all that is left is to cut the
+ * client off, so that it does not take half a body for a whole one. A client that leaves cuts off the target.
+ */
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request as openRequest,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { type Duplex, finished } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { connect as tlsConnect } from 'node:tls';
+import { plain, StatusError, unavailable } from '../api/errors.ts';
+import { tunnelHeaders } from './forwardedheaders.ts';
+import type { LinkRule } from './linkrewriting.ts';
+import { readError } from './neterror.ts';
+import { holdPage, type PageEncoding, pageEncoding, rewritePage } from './pagerewriting.ts';
+import { answerHeaders, headerEntriesMax, requestFraming, requestHeaders } from './proxyheaders.ts';
+import { ClientGone, tunnel, withoutBody } from './tunnel.ts';
+
+/** A target is connected to within this time; whoever connects may set a shorter one. */
+const connectMs = 30_000;
+const tlsMs = 10_000;
+/** Head of an answer. That of an upgrade has a smaller bound of its own. */
+const headBytesMax = 1024 * 1024;
+/** A client that has its answer and is still sending gets this long to finish. */
+const lingerMs = 500;
+/** When the target ends a tunnel, the client gets this long to end it by itself. */
+const tunnelLingerMs = 1_000;
+
+export interface ProxyTarget {
+  /** A fresh connection, used for one request. What it throws is told to the client, in Go's words if it can. */
+  connect(): Promise<Duplex>;
+  /** host:port, as the target may call itself in links. */
+  readonly host: string;
+  /** TLS is spoken over the connection. Targets are dialled by address, so certificates are not looked at. */
+  readonly secure?: boolean;
+  /** What to ask for: path and query, encoded. */
+  readonly path: string;
+  /** The public path of the target's root, without a slash at its end; '' when that is the root itself. */
+  readonly prefix: string;
+  /** Whether links that lead to the target get the prefix. */
+  readonly rewrite: boolean;
+  /** Whether the target may say which origins read its answers. */
+  readonly dropCors: boolean;
+  /** Whether the target sees the Host that the client named. */
+  readonly keepHost: boolean;
+}
+
+/** Takes one request to the target; resolves when its answer is through or was cut off. */
+export async function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: ProxyTarget,
+): Promise<void> {
+  const framing = requestFraming(request);
+  const headers = requestHeaders(request, framing, {
+    host: target.keepHost ? undefined : target.host,
+    forwardedUri: forwardedUri(target),
+  });
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  response.once('close', leave);
+  let connection: Duplex | undefined;
+  let sent: ClientRequest | undefined;
+  try {
+    const opened = await connected(target, gone.signal);
+    connection = opened;
+    sent = openRequest({
+      createConnection: () => opened,
+      method: request.method!,
+      path: target.path,
+      headers,
+      maxHeaderSize: headBytesMax,
+    });
+    gone.signal.addEventListener('abort', () => sent!.destroy());
+    if (gone.signal.aborted) sent.destroy();
+    const answering = answerOf(sent);
+    if (framing === 'none') sent.end();
+    else {
+      sent.flushHeaders();
+      request.pipe(sent);
+    }
+    await pass(await answering, request, response, target);
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    throw error instanceof StatusError
+      ? error
+      : unavailable(`error trying to reach service: ${reason(error)}`);
+  } finally {
+    response.off('close', leave);
+    if (sent) request.unpipe(sent);
+    sent?.destroy();
+    connection?.destroy();
+    if (response.writableEnded) letFinish(request);
+  }
+}
+
+/** Takes an upgrade request to the target, and joins client and target when it agrees. Failures are thrown. */
+export async function forwardUpgrade(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  target: ProxyTarget,
+): Promise<void> {
+  const upgrade = await withoutBody(request, { socket, head });
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  socket.once('close', leave);
+  let connection: Duplex;
+  try {
+    connection = await connected(target, gone.signal);
+  } catch (error) {
+    if (gone.signal.aborted) throw new ClientGone();
+    throw error instanceof StatusError ? error : plain(`error dialing backend: ${reason(error)}`);
+  } finally {
+    socket.off('close', leave);
+  }
+  const headers = tunnelHeaders(request, socket.remoteAddress);
+  const host = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
+  if (!target.keepHost && host >= 0) headers[host + 1] = target.host;
+  headers.push('X-Forwarded-Uri', forwardedUri(target));
+  const outgoing = { method: request.method!, path: target.path, headers };
+  try {
+    await tunnel(upgrade, connection, outgoing, { lingerMs: tunnelLingerMs });
+  } catch (error) {
+    // Connections through an agent are there before the agent has dialled.
+    const isDial = error instanceof StatusError && error.message.includes(dialMark);
+    throw isDial ? plain(`error dialing backend: ${reason(error)}`) : error;
+  }
+}
+
+const dialMark = 'dial tcp ';
+
+/** What went wrong with the target; not who dialled it, and on whose behalf. */
+function reason(error: unknown): string {
+  const { message } = error as Error;
+  return message.slice(Math.max(message.indexOf(dialMark), 0));
+}
+
+const forwardedUri = ({ prefix, path }: ProxyTarget): string => `${prefix}${path.split('?', 1)[0]}`;
+
+/** The connection to the target; when it comes too late, it is closed again. */
+async function connected(target: ProxyTarget, gone: AbortSignal): Promise<Duplex> {
+  let over = false;
+  let timer: NodeJS.Timeout | undefined;
+  const opening = target.connect().then((connection) => {
+    // Whoever uses the connection hears of its failures in other ways.
+    connection.on('error', () => undefined);
+    if (over) connection.destroy();
+    return connection;
+  });
+  const early = new Promise<never>((_, reject) => {
+    const leave = (): void => reject(new Error('context canceled'));
+    timer = setTimeout(() => reject(new Error(`dial tcp ${target.host}: i/o timeout`)), connectMs);
+    gone.addEventListener('abort', leave);
+    if (gone.aborted) leave();
+  });
+  try {
+    const connection = await Promise.race([opening, early]);
+    if (!target.secure) return connection;
+    return await Promise.race([secured(connection, gone), early]);
+  } catch (error) {
+    over = true;
+    // When both fail, the first failure is the one that is told.
+    opening.catch(() => undefined);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function secured(connection: Duplex, gone: AbortSignal): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const secure = tlsConnect({
+      socket: connection,
+      rejectUnauthorized: false,
+      ALPNProtocols: ['http/1.1'],
+    });
+    const fail = (why: string): void => {
+      clearTimeout(timer);
+      secure.destroy();
+      connection.destroy();
+      reject(new Error(why));
+    };
+    const timer = setTimeout(() => fail('net/http: TLS handshake timeout'), tlsMs);
+    gone.addEventListener('abort', () => fail('context canceled'));
+    secure.on('error', (error: NodeJS.ErrnoException) => fail(tlsError(error)));
+    secure.once('secureConnect', () => {
+      clearTimeout(timer);
+      secure.on('close', () => connection.destroy());
+      resolve(secure);
+    });
+  });
+}
+
+function tlsError(error: NodeJS.ErrnoException): string {
+  if (/wrong version number|packet length too long|http request/i.test(error.message))
+    return 'tls: first record does not look like a TLS handshake';
+  if (error.code === 'ECONNRESET' && /before secure TLS/.test(error.message)) return 'EOF';
+  return readError(error);
+}
+
+/** The answer, or why there is none. */
+function answerOf(sent: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sent
+      .on('response', resolve)
+      .on('upgrade', (_answer, socket) => {
+        socket.destroy();
+        reject(new Error('net/http: HTTP/1.x transport connection broken: unasked upgrade'));
+      })
+      .on('error', (error) => reject(new Error(readError(error))));
+  });
+}
+
+async function pass(
+  answer: IncomingMessage,
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: ProxyTarget,
+): Promise<void> {
+  // Without this, a failure between two readers would have nobody to tell.
+  answer.on('error', () => undefined);
+  if (answer.rawHeaders.length >= headerEntriesMax)
+    throw new Error('net/http: server response headers exceeded the limit; aborted');
+  const links: LinkRule | undefined = target.rewrite
+    ? { prefix: target.prefix, hosts: [target.host, request.headers.host ?? ''] }
+    : undefined;
+  const encoding = links && pageEncoding(answer);
+  const rule = {
+    dropCors: target.dropCors,
+    links,
+    newLength: encoding !== undefined,
+    nosniff: target.prefix !== '',
+  };
+  const headers = answerHeaders(answer, rule);
+  if (links && encoding && request.method !== 'HEAD') {
+    const asItIs = answerHeaders(answer, { ...rule, newLength: false });
+    return passPage(answer, response, { links, encoding, headers, asItIs });
+  }
+  begin(answer, response, headers);
+  await through(answer, response);
+}
+
+interface Page {
+  readonly links: LinkRule;
+  readonly encoding: PageEncoding;
+  /** Without a length. */
+  readonly headers: string[];
+  /** With the length it came with. */
+  readonly asItIs: string[];
+}
+
+async function passPage(answer: IncomingMessage, response: ServerResponse, page: Page): Promise<void> {
+  const held = await holdPage(answer).catch(() => undefined);
+  // It broke off. As with any body, the client is not told a part for the whole.
+  if (!held) return void response.destroy();
+  try {
+    const body = held.whole ? Buffer.concat(held.chunks) : undefined;
+    const rewritten = body && (await rewritePage(body, page.encoding, page.links));
+    if (response.destroyed) return;
+    if (rewritten) begin(answer, response, [...page.headers, 'Content-Length', String(rewritten.length)]);
+    else begin(answer, response, page.asItIs);
+    if (rewritten) response.end(rewritten);
+    else for (const chunk of held.chunks) response.write(chunk);
+    if (!rewritten && held.whole) response.end();
+  } finally {
+    held.release();
+  }
+  if (held.whole) await ended(response);
+  else await through(answer, response);
+}
+
+function begin(answer: IncomingMessage, response: ServerResponse, headers: string[]): void {
+  const { statusCode, statusMessage } = answer;
+  // The text is the target's, and shown as it is if it can be.
+  if (statusMessage && /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage))
+    response.writeHead(statusCode!, statusMessage, headers);
+  else response.writeHead(statusCode!, headers);
+  // Whoever waits for events waits for the head first.
+  response.flushHeaders();
+}
+
+/** The body, chunk by chunk. A target that breaks off and a client that leaves take the other side with them. */
+const through = (answer: IncomingMessage, response: ServerResponse): Promise<void> =>
+  pipeline(answer, response).catch(() => undefined);
+
+const ended = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => finished(response, () => resolve()));
+
+/** A body that nobody reads any more would block the connection, and one without end would keep it busy. */
+function letFinish(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  const timer = setTimeout(() => request.destroy(), lingerMs);
+  request
+    .on('error', () => undefined)
+    .once('close', () => clearTimeout(timer))
+    .resume();
+}

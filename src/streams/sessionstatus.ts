@@ -1,0 +1,58 @@
+/** How a session's end is told to the client: a Status object, or its text for protocols that have no objects. */
+import type { SessionResult } from './session.ts';
+
+/** Longer texts are cut, so that a status is always a single message. */
+const messageCharsMax = 4000;
+const exitCodeMax = 255;
+
+/** The part of a Status that is sent. Kind and version are left out, as Kubernetes does here. */
+export interface SessionStatus {
+  readonly metadata: Record<string, never>;
+  readonly status: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: { readonly causes: readonly { readonly reason?: string; readonly message: string }[] };
+  readonly code?: number;
+}
+
+export type SessionKind = 'exec' | 'attach';
+
+const doing: Record<SessionKind, string> = {
+  exec: 'error executing command in container',
+  attach: 'error attaching to container',
+};
+
+const success: SessionStatus = { metadata: {}, status: 'Success' };
+
+/** The status of a result. An attached session ends well with the process, whatever its exit code. */
+export function sessionStatus(kind: SessionKind, result: SessionResult): SessionStatus {
+  if (result.kind === 'failure') return internalError(`${doing[kind]}: ${result.message}`);
+  return result.kind === 'exit' && kind === 'exec' ? exitStatus(result.code) : success;
+}
+
+/** Clients take only codes that fit a byte, and report anything else as an error of the protocol. */
+function exitStatus(code: number): SessionStatus {
+  if (code === 0) return success;
+  const shown = Number.isInteger(code) && code > 0 && code <= exitCodeMax ? code : exitCodeMax;
+  return {
+    metadata: {},
+    status: 'Failure',
+    message: `command terminated with non-zero exit code: exit status ${shown}`,
+    reason: 'NonZeroExitCode',
+    details: { causes: [{ reason: 'ExitCode', message: `${shown}` }] },
+  };
+}
+
+const internalError = (text: string): SessionStatus => ({
+  metadata: {},
+  status: 'Failure',
+  message: `Internal error occurred: ${text}`.slice(0, messageCharsMax),
+  reason: 'InternalError',
+  code: 500,
+});
+
+/** What goes onto the error stream. Protocols before v4 write only of failures, and only the text. */
+export function statusBytes(status: SessionStatus, asObject: boolean): Buffer {
+  if (asObject) return Buffer.from(JSON.stringify(status));
+  return Buffer.from(status.status === 'Success' ? '' : (status.message ?? ''));
+}

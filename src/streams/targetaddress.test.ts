@@ -1,0 +1,93 @@
+/** Where the server may be sent on somebody's behalf: no loopback, link-local or other special address, however written. */
+import { describe, expect, it } from 'vitest';
+import { allowedAddresses, isAllowedTarget } from './targetaddress.ts';
+
+describe('addresses', () => {
+  // Proves that ordinary addresses, private ones too, are dialled.
+  for (const address of [
+    '10.1.2.3',
+    '192.168.0.1',
+    '172.17.0.2',
+    '100.64.0.1',
+    '8.8.8.8',
+    '240.0.0.1',
+    '2001:db8::1',
+    'fd00::1',
+    '::ffff:10.0.0.1',
+    '::ffff:a00:1',
+    '64:ff9b::8.8.8.8',
+  ])
+    it(`allows ${address}`, () => expect(isAllowedTarget(address)).toBe(true));
+
+  // Proves that special addresses are refused in every spelling.
+  for (const address of [
+    '127.0.0.1',
+    '127.255.255.254',
+    '0.0.0.0',
+    '0.1.2.3',
+    '169.254.169.254',
+    '224.0.0.1',
+    '239.255.255.250',
+    '255.255.255.255',
+    '::',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    'fe80::1',
+    'febf::1',
+    'fe80::1%eth0',
+    '2001:db8::1%eth0',
+    'ff02::1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::FFFF:169.254.169.254',
+    '0:0:0:0:0:ffff:7f00:0001',
+    '::127.0.0.1',
+    '::ffff:0:127.0.0.1',
+    '64:ff9b::169.254.169.254',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    '2002:a9fe:a9fe::1',
+    // What is no address, or is one only to some readers.
+    '',
+    '127.1',
+    '0177.0.0.1',
+    '010.0.0.1',
+    '2130706433',
+    '0x7f000001',
+    'localhost',
+    '10.0.0.1:80',
+    '[::1]',
+    ' 10.0.0.1',
+    '10.0.0.1\n',
+  ])
+    it(`refuses ${JSON.stringify(address)}`, () => expect(isAllowedTarget(address)).toBe(false));
+});
+
+describe('host names', () => {
+  it('are resolved once, and one bad address refuses all', async () => {
+    // Proves that a name cannot bring in an address that would be refused by itself.
+    let asked = 0;
+    const answer = (addresses: string[]) => async () => {
+      asked++;
+      return addresses;
+    };
+    expect(await allowedAddresses('n1', answer(['10.0.0.1', 'fd00::1']))).toEqual(['10.0.0.1', 'fd00::1']);
+    expect(asked).toBe(1);
+    const refused = { message: 'address not allowed', code: 400 };
+    await expect(allowedAddresses('n1', answer(['10.0.0.1', '127.0.0.1']))).rejects.toMatchObject(refused);
+    await expect(allowedAddresses('n1', answer([]))).rejects.toMatchObject(refused);
+    await expect(allowedAddresses('127.0.0.1', answer(['10.0.0.1']))).rejects.toMatchObject(refused);
+  });
+
+  it('that mean this machine are refused by what they resolve to', async () => {
+    // Proves that the system's own resolver is asked.
+    await expect(allowedAddresses('localhost')).rejects.toMatchObject({ message: 'address not allowed' });
+  });
+
+  it('that mean nothing are told in the words of Go', async () => {
+    // Proves that a failed lookup reads as kubectl users know it.
+    await expect(allowedAddresses('nowhere.invalid')).rejects.toThrow(
+      /^dial tcp: lookup nowhere\.invalid: (no such host|i\/o timeout)$/,
+    );
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * WebSocket sessions for kubelets that speak only SPDY: the WebSocket ends here, and the API server is the kubelet's
+ * client. The WebSocket is accepted before the kubelet is asked, so every failure reaches its client as a status.
+ */
+import type { WebSocket } from 'ws';
+import { remoteCommand } from './remotecommandclient.ts';
+import type { SessionResult, SessionWish } from './session.ts';
+import type { SessionStatus } from './sessionstatus.ts';
+import type { SpdyUpgraded } from './spdyupgrade.ts';
+import { serveWebSocketSession } from './websocketsession.ts';
+
+const defaultIdleMs = 4 * 3_600_000;
+/** Longer texts are cut, so that a status is always a single message. */
+const messageCharsMax = 4000;
+/** The only subprotocol whose clients can be translated: older ones are served by kubelets of any age. */
+export const translatedProtocol = 'v5.channel.k8s.io';
+
+export interface TranslationOptions {
+  readonly idleMs?: number;
+  /** Aborted when the session has to end though both sides would go on. */
+  readonly ended?: AbortSignal;
+}
+
+/** Serves an accepted WebSocket (v5) by a session of a kubelet. Resolves when the WebSocket is closed. */
+export function translateSession(
+  webSocket: WebSocket,
+  open: () => Promise<SpdyUpgraded>,
+  wish: SessionWish,
+  { idleMs = defaultIdleMs, ended }: TranslationOptions = {},
+): Promise<void> {
+  // A terminal has one output.
+  const shown = { ...wish, stderr: wish.stderr && !wish.tty };
+  return serveWebSocketSession(webSocket, translatedProtocol, {
+    wish: shown,
+    handler: remoteCommand(open, shown),
+    idleMs,
+    status: translatedStatus,
+    ended,
+  });
+}
+
+/** Kubernetes' API server makes a new status of the error its own client reports, hence the doubled words. */
+function translatedStatus(result: SessionResult): SessionStatus {
+  if (result.kind === 'success' || (result.kind === 'exit' && result.code === 0)) {
+    return { metadata: {}, status: 'Success' };
+  }
+  if (result.kind === 'exit') {
+    return {
+      metadata: {},
+      status: 'Failure',
+      message: `command terminated with non-zero exit code: command terminated with exit code ${result.code}`,
+      reason: 'NonZeroExitCode',
+      details: { causes: [{ reason: 'ExitCode', message: `${result.code}` }] },
+    };
+  }
+  const text = result.message.slice(0, messageCharsMax);
+  return {
+    metadata: {},
+    status: 'Failure',
+    message: `Internal error occurred: ${text}`,
+    reason: 'InternalError',
+    details: { causes: [{ message: text }] },
+    code: 500,
+  };
+}
