@@ -3,7 +3,7 @@
  *
  *   api ← store ← registry ← server ← cluster ← cli
  *
- * `streams`, `client`, `controllers` and `node` stand beside the server; ARCHITECTURE.md says what each must not know.
+ * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
  */
 const may = {
   api: ['api'],
@@ -14,7 +14,8 @@ const may = {
   server: ['server', 'streams', 'registry', 'store/store', 'api'],
   controllers: ['controllers', 'client', 'registry', 'api'],
   node: ['node', 'client', 'streams', 'api'],
-  cluster: ['cluster', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api'],
+  ingress: ['ingress', 'client', 'streams', 'api'],
+  cluster: ['cluster', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api'],
   cli: ['cli', 'cluster', 'store/store'],
 };
 

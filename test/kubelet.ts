@@ -22,7 +22,8 @@ export class Kubelet {
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
   onRequest: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.end();
-  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void = (_, socket) => socket.destroy();
+  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void = (_, socket) =>
+    socket.destroy();
 
   private constructor(certified: { cert: string; key: string }, ca: string) {
     this.#server = createServer({ ...certified, ca, requestCert: true, rejectUnauthorized: true });
@@ -75,7 +76,9 @@ export class Kubelet {
   echo(): void {
     this.onUpgrade = (request, socket, head) => {
       const protocol = request.headers.upgrade;
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\nready`);
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\nready`,
+      );
       socket.write(head);
       socket.pipe(socket);
     };
@@ -107,7 +110,12 @@ export const nodeAt = (name: string, port: number, status: object = {}): object 
 });
 
 /** A pod on a node, with containers of these names. */
-export const podOn = (name: string, nodeName: string | undefined, containers = ['main'], spec: object = {}) => ({
+export const podOn = (
+  name: string,
+  nodeName: string | undefined,
+  containers = ['main'],
+  spec: object = {},
+) => ({
   metadata: { name },
   spec: { nodeName, containers: containers.map((it) => ({ name: it, image: 'i' })), ...spec },
 });

@@ -1,16 +1,24 @@
 #!/usr/bin/env node
 /** The `wherry` command. */
 import { readFileSync } from 'node:fs';
-import { type Cluster, StartError, start } from '../cluster/index.ts';
+import { StartError, start, startNode } from '../cluster/index.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { logger } from './log.ts';
-import { type CommandLine, help, readCommandLine, UsageError } from './options.ts';
+import {
+  type ClusterLine,
+  help,
+  type LogLevel,
+  type NodeLine,
+  readCommandLine,
+  UsageError,
+} from './options.ts';
 
 async function main(): Promise<void> {
   const line = readCommandLine(process.argv.slice(2));
   if (line.command === 'help') process.stdout.write(help);
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
-  else await run(line);
+  else if (line.command === 'node') await runNode(line);
+  else await runCluster(line);
 }
 
 /** The built command stands in `dist/`, next to which the package describes itself. */
@@ -18,13 +26,13 @@ const packageVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
 
-async function run({ command, start: options, logLevel }: CommandLine): Promise<void> {
+const reporting = (logLevel: LogLevel): ((error: Error) => void) => {
   const log = logger(logLevel);
-  const cluster = await start({
-    ...options,
-    ...(command === 'up' ? { node: true } : { controllers: false }),
-    onError: (error) => log('error', error.stack ?? error.message),
-  });
+  return (error) => log('error', error.stack ?? error.message);
+};
+
+async function runCluster({ command, start: options, logLevel }: ClusterLine): Promise<void> {
+  const cluster = await start({ ...options, onError: reporting(logLevel) });
   closeOnSignal(cluster);
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   if (command !== 'up') return;
@@ -33,13 +41,19 @@ async function run({ command, start: options, logLevel }: CommandLine): Promise<
   process.stdout.write(`Try: kubectl -s ${new URL(cluster.url).host} get nodes\n`);
 }
 
-function closeOnSignal(cluster: Cluster): void {
+async function runNode({ server, node: options, logLevel }: NodeLine): Promise<void> {
+  const node = await startNode(server, { ...options, onError: reporting(logLevel) });
+  closeOnSignal(node);
+  process.stdout.write(`${node.description}, of ${server}\n`);
+}
+
+function closeOnSignal(running: { close(): Promise<void> }): void {
   let closing = false;
   const close = (): void => {
     // Who asks twice wants it now.
     if (closing) process.exit(1);
     closing = true;
-    cluster.close().then(
+    running.close().then(
       () => process.exit(0),
       (error: Error) => fail(error),
     );

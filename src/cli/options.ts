@@ -1,15 +1,31 @@
 /** The options of the command: their names, their defaults, and how wrong ones are refused. */
 import { parseArgs } from 'node:util';
-import type { StartOptions } from '../cluster/index.ts';
+import type { NodeOptions, StartOptions } from '../cluster/index.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
-export interface CommandLine {
-  readonly command: 'up' | 'serve' | 'help' | 'version';
+/** Nodes that only pretend: each costs some memory and a sign of life now and then. */
+const simulatedNodesMax = 10_000;
+
+export interface ClusterLine {
+  readonly command: 'up' | 'serve';
   readonly start: StartOptions;
   readonly logLevel: LogLevel;
 }
+
+export interface NodeLine {
+  readonly command: 'node';
+  readonly server: string;
+  readonly node: NodeOptions;
+  readonly logLevel: LogLevel;
+}
+
+export type CommandLine =
+  | ClusterLine
+  | NodeLine
+  | { readonly command: 'help' }
+  | { readonly command: 'version' };
 
 /** The command line is wrong; the message says how. */
 export class UsageError extends Error {}
@@ -17,13 +33,14 @@ export class UsageError extends Error {}
 export const help = `Usage: wherry <command> [options]
 
 Commands
-  up       run the cluster: everything there is
+  up       run the cluster: API server, controllers, and this machine as a node
   serve    run the API server alone
+  node     run this machine as a node of a server elsewhere
 
-Options
+Options of up and serve
   --port PORT           port to listen on; 0 takes any free one (default 8080)
   --host HOST           loopback address to listen on (default 127.0.0.1)
-  --data-dir FOLDER     where objects are kept (default .wherry)
+  --data-dir FOLDER     where objects, pods and logs are kept (default .wherry)
   --in-memory           keep objects in memory only
   --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
   --watch-start WHERE   where a watch without a version begins: history or state (default history)
@@ -32,67 +49,137 @@ Options
                         addresses that services get (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST
                         ports that services get on every node (default 30000-32767)
+
+Options of up
+  --controllers LIST    which controllers run: * for all, names, or -name for all but that (default *)
+  --simulated-nodes N   nodes that only pretend to run pods, instead of this machine
+
+Options of node
+  --server URL          the server the node belongs to, such as http://127.0.0.1:8080
+  --data-dir FOLDER     where pods and logs are kept (default .wherry)
+
+Options of up and node
+  --node-name NAME      name of the node (default: the name of the machine)
+  --images FILE         maps names of images to commands
+  --kubelet-port PORT   port of the node agent, over TLS (default: up none, node 10250)
+
+Options of all
   --log-level LEVEL     silent, error, warn, info or debug (default warn)
   --version             print the version
   --help                print this text
 `;
 
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+
+/** Every option, and the commands that take it. */
+const options = {
+  port: { ...text, for: ['up', 'serve'] },
+  host: { ...text, for: ['up', 'serve'] },
+  'data-dir': { ...text, for: ['up', 'serve', 'node'] },
+  'in-memory': { ...flag, for: ['up', 'serve'] },
+  history: { ...text, for: ['up', 'serve'] },
+  'watch-start': { ...text, for: ['up', 'serve'] },
+  'create-status': { ...text, for: ['up', 'serve'] },
+  'service-cluster-ip-range': { ...text, for: ['up', 'serve'] },
+  'service-node-port-range': { ...text, for: ['up', 'serve'] },
+  controllers: { ...text, for: ['up'] },
+  'simulated-nodes': { ...text, for: ['up'] },
+  server: { ...text, for: ['node'] },
+  'node-name': { ...text, for: ['up', 'node'] },
+  images: { ...text, for: ['up', 'node'] },
+  'kubelet-port': { ...text, for: ['up', 'node'] },
+  'log-level': { ...text, for: ['up', 'serve', 'node'] },
+  version: { ...flag, for: ['up', 'serve', 'node'] },
+  help: { ...flag, for: ['up', 'serve', 'node'] },
+} as const;
+
+type Values = ReturnType<typeof parse>['values'];
+
+const commands: readonly string[] = ['up', 'serve', 'node'];
+
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parse(args);
-  const start: StartOptions = {
+  const logLevel = oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel;
+  const [command, ...rest] = positionals;
+  if (values.version) return { command: 'version' };
+  if (values.help || command === undefined) return { command: 'help' };
+  if (!commands.includes(command))
+    throw new UsageError(
+      `there is no command ${JSON.stringify(command)}; the commands are ${commands.slice(0, -1).join(', ')} and ${commands.at(-1)}`,
+    );
+  if (rest.length) throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
+  for (const name of Object.keys(values))
+    if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
+      throw new UsageError(`${command} does not take --${name}`);
+  if (command === 'node') return { command, logLevel, ...nodeLine(values) };
+  const start = startOptions(values);
+  if (command === 'serve') return { command, logLevel, start: { ...start, controllers: false } };
+  return { command: 'up', logLevel, start: { ...start, ...upOptions(values) } };
+}
+
+function startOptions(values: Values): StartOptions {
+  if (values['in-memory'] && values['data-dir'] !== undefined)
+    throw new UsageError('--in-memory and --data-dir exclude each other');
+  return {
     host: values.host,
-    port: portOf(values.port),
+    port: portOf('--port', values.port ?? '8080'),
     ...(values['in-memory']
       ? { store: 'memory' as const }
       : { store: 'lmdb' as const, dataDir: values['data-dir'] ?? '.wherry' }),
-    history: historyOf(values.history),
-    watchStart: oneOf('--watch-start', values['watch-start'], ['history', 'state']),
-    createStatus: Number(oneOf('--create-status', values['create-status'], ['200', '201'])) as 200 | 201,
+    history: historyOf(values.history ?? '10m,50000'),
+    watchStart: oneOf('--watch-start', values['watch-start'] ?? 'history', ['history', 'state']),
+    createStatus: Number(oneOf('--create-status', values['create-status'] ?? '200', ['200', '201'])) as
+      | 200
+      | 201,
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],
   };
-  if (values['in-memory'] && values['data-dir'] !== undefined)
-    throw new UsageError('--in-memory and --data-dir exclude each other');
-  const logLevel = oneOf('--log-level', values['log-level'], logLevels) as LogLevel;
-  if (values.help) return { command: 'help', start, logLevel };
-  if (values.version) return { command: 'version', start, logLevel };
-  const [command, ...rest] = positionals;
-  if (command === undefined) return { command: 'help', start, logLevel };
-  if (command !== 'up' && command !== 'serve')
-    throw new UsageError(`there is no command ${JSON.stringify(command)}; the commands are up and serve`);
-  if (rest.length) throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
-  return { command, start, logLevel };
+}
+
+function upOptions(values: Values): StartOptions {
+  const simulatedNodes = countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
+  return {
+    controllers: values.controllers?.split(',').filter(Boolean),
+    // Pods of a simulated cluster are not meant to be run.
+    ...(simulatedNodes ? { simulatedNodes } : { node: nodeOptions(values) }),
+  };
+}
+
+function nodeLine(values: Values): { server: string; node: NodeOptions } {
+  const { server } = values;
+  if (!server || !URL.canParse(server) || !/^https?:/.test(server))
+    throw new UsageError('node needs the server it belongs to: --server http://127.0.0.1:8080');
+  const folder = `${values['data-dir'] ?? '.wherry'}/node`;
+  return { server, node: { folder, kubeletPort: 10_250, ...nodeOptions(values) } };
+}
+
+function nodeOptions(values: Values): NodeOptions {
+  const { 'node-name': name, images, 'kubelet-port': port } = values;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(images === undefined ? {} : { images }),
+    ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),
+  };
 }
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        port: { type: 'string', default: '8080' },
-        host: { type: 'string', default: '127.0.0.1' },
-        'data-dir': { type: 'string' },
-        'in-memory': { type: 'boolean', default: false },
-        history: { type: 'string', default: '10m,50000' },
-        'watch-start': { type: 'string', default: 'history' },
-        'create-status': { type: 'string', default: '200' },
-        'service-cluster-ip-range': { type: 'string' },
-        'service-node-port-range': { type: 'string' },
-        'log-level': { type: 'string', default: 'warn' },
-        version: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    });
+    return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
     // What follows the first sentence is advice, over several lines.
     throw new UsageError((error as Error).message.split(/\.\s/)[0]!);
   }
 }
 
-function portOf(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65535) return Number(text);
-  throw new UsageError(`--port must be a number from 0 to 65535, not ${JSON.stringify(text)}`);
+function portOf(option: string, value: string): number {
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65535) return Number(value);
+  throw new UsageError(`${option} must be a number from 0 to 65535, not ${JSON.stringify(value)}`);
+}
+
+function countOf(option: string, value: string, max: number): number {
+  if (/^\d{1,9}$/.test(value) && Number(value) <= max) return Number(value);
+  throw new UsageError(`${option} must be a number from 0 to ${max}, not ${JSON.stringify(value)}`);
 }
 
 function oneOf<const T extends string>(option: string, value: string, allowed: readonly T[]): T {
@@ -103,11 +190,11 @@ function oneOf<const T extends string>(option: string, value: string, allowed: r
 const unitsMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 };
 
 /** `10m,50000`: changes are kept for ten minutes, but never more than fifty thousand of them. */
-function historyOf(text: string) {
-  const match = /^(\d{1,6})([smh]),(\d{1,9})$/.exec(text);
+function historyOf(value: string) {
+  const match = /^(\d{1,6})([smh]),(\d{1,9})$/.exec(value);
   if (!match)
     throw new UsageError(
-      `--history must be an age and a count such as 10m,50000, not ${JSON.stringify(text)}`,
+      `--history must be an age and a count such as 10m,50000, not ${JSON.stringify(value)}`,
     );
   return { ageMaxMs: Number(match[1]) * unitsMs[match[2]!]!, changesMax: Number(match[3]) };
 }

@@ -24,6 +24,7 @@ import type { WatchDefault } from '../registry/watch.ts';
 import { type BodyLimits, defaultBodyLimits } from '../server/body.ts';
 import { isLoopback } from '../server/localdoor.ts';
 import { ApiServer } from '../server/server.ts';
+import { UsageReports } from '../server/usagereports.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
@@ -132,6 +133,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(() => credentials.load());
+    const usage = new UsageReports(registry, ways);
     server = new ApiServer(registry, {
       host,
       port: options.port ?? 0,
@@ -143,13 +145,17 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         ...(chosen.length ? [{ name: 'controller-manager', failure: () => undefined }] : []),
       ],
       nodes: ways,
+      usage,
       report,
     });
     await server.listen();
     kubernetes = new KubernetesService(registry, advertised(server.url, services.firstIP), report);
     await kubernetes.start();
     const settings = { ...defaultSettings, ...options.controllerSettings };
-    controllers = startControllers({ registry, settings, onError: report }, chosen);
+    controllers = startControllers(
+      { registry, settings, podUsage: (namespace) => usage.podUsage(namespace), onError: report },
+      chosen,
+    );
     nodes = new LocalNodes({
       url: server.url,
       ways,

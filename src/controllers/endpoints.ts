@@ -66,7 +66,7 @@ class EndpointsKeeper {
   readonly #selectors = new Selectors(selectorOf);
   /** When the oldest change that is not yet taken in happened, by key of the service. */
   readonly #triggers = new Map<string, number>();
-  /** How many pods a service was last seen to have, when they are many. */
+  /** Services that were last seen to have many pods, by key. */
   readonly #large = new Set<string>();
 
   constructor(private readonly context: SharedContext) {

@@ -4,14 +4,59 @@ import { KindTable } from '../api/kinds.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
-import { Registry } from '../registry/registry.ts';
+import { type Chance, Registry } from '../registry/registry.ts';
 import { View } from '../registry/view.ts';
 import { openMemoryStore } from '../store/memory.ts';
+import type { Store } from '../store/store.ts';
 import { type ControllerContext, defaultSettings, type RunningController } from './controller.ts';
 import { chosenControllers, startControllers } from './controllers.ts';
 
 /** How long a test waits for controllers to have done their work. */
 const settleMaxMs = 20_000;
+
+const chance: Chance = {
+  nowMs: () => Date.now(),
+  uid: () => randomUUID(),
+  randomBelow: (bound) => randomInt(bound),
+};
+
+async function registryOn(store: Store): Promise<Registry> {
+  const kinds = new KindTable();
+  return new Registry(store, await View.open(store, kinds), kinds, chance);
+}
+
+/** What was written elsewhere and has not been heard of here, while that is held back. */
+class Delay {
+  #waiting: (() => void)[] | undefined;
+
+  hold(): void {
+    this.#waiting ??= [];
+  }
+
+  release(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const deliver of waiting) deliver();
+  }
+
+  deliver(what: () => void): void {
+    if (this.#waiting) this.#waiting.push(what);
+    else what();
+  }
+}
+
+const delayed = (store: Store, delay: Delay): Store => ({
+  get compacted() {
+    return store.compacted;
+  },
+  revision: () => store.revision(),
+  get: (key) => store.get(key),
+  range: (query) => store.range(query),
+  write: (write) => store.write(write),
+  compact: (revision) => store.compact(revision),
+  close: () => store.close(),
+  watch: (after, listener) => store.watch(after, (changes) => delay.deliver(() => listener(changes))),
+});
 
 export class Harness {
   readonly errors: Error[] = [];
@@ -19,29 +64,26 @@ export class Harness {
 
   private constructor(
     readonly registry: Registry,
-    private readonly closeStore: () => Promise<void>,
+    private readonly store: Store,
+    private readonly isOwner: boolean,
   ) {}
 
   static async open(namespaces: readonly string[] = ['default']): Promise<Harness> {
     const store = openMemoryStore();
-    const kinds = new KindTable();
-    const view = await View.open(store, kinds);
-    const chance = {
-      nowMs: () => Date.now(),
-      uid: () => randomUUID(),
-      randomBelow: (n: number) => randomInt(n),
-    };
-    const registry = new Registry(store, view, kinds, chance);
-    const harness = new Harness(registry, async () => {
-      view.close();
-      await store.close();
-    });
+    const harness = new Harness(await registryOn(store), store, true);
     for (const name of namespaces)
       await harness.plant('v1', 'namespaces', '', {
         metadata: { name },
         spec: { finalizers: ['kubernetes'] },
       });
     return harness;
+  }
+
+  /** Another server on the same store, which may learn late of what is written there. */
+  async neighbour(): Promise<{ neighbour: Harness; delay: Delay }> {
+    const delay = new Delay();
+    const registry = await registryOn(delayed(this.store, delay));
+    return { neighbour: new Harness(registry, this.store, false), delay };
   }
 
   get context(): ControllerContext {
@@ -83,6 +125,7 @@ export class Harness {
 
   async close(): Promise<void> {
     await this.stop();
-    await this.closeStore();
+    this.registry.view.close();
+    if (this.isOwner) await this.store.close();
   }
 }

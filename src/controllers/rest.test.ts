@@ -105,6 +105,38 @@ describe('rest', () => {
   });
 });
 
+describe('another server', () => {
+  it('that takes over, and has not seen everything yet, makes nothing twice', async () => {
+    const { neighbour, delay } = await harness.neighbour();
+    try {
+      await make('v1', 'replicationcontrollers', {
+        metadata: { name: 'web' },
+        spec: { replicas: 30, template },
+      });
+      const once = { spec: { ...template.spec, restartPolicy: 'Never' } };
+      await make('batch/v1', 'jobs', {
+        metadata: { name: 'work' },
+        spec: { parallelism: 30, completions: 30, template: once },
+      });
+      delay.hold();
+      harness.start(workload);
+      await harness.settled();
+      await harness.stop();
+      expect([harness.all('pods').length, neighbour.all('pods').length]).toEqual([60, 0]);
+      neighbour.start(workload);
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      delay.release();
+      await neighbour.settled();
+      expect(neighbour.all('pods').length).toBe(60);
+      // Nor was anything made and deleted again.
+      expect(neighbour.registry.view.collection('pods').endNumber).toBe(60);
+    } finally {
+      delay.release();
+      await neighbour.close();
+    }
+  });
+});
+
 describe('many pods behind a service', () => {
   const plantPod = (i: number, ready: boolean) =>
     harness.plant('v1', 'pods', 'default', {

@@ -10,7 +10,7 @@ import { type Cluster, start } from '../cluster/index.ts';
 import { Agent, type AgentOptions } from './agent.ts';
 import type { Runtime } from './runtime.ts';
 
-const waitMaxMs = 10_000;
+const waitMaxMs = 30_000;
 
 export class TestNode {
   client!: Client;

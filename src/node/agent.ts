@@ -17,7 +17,7 @@ import { ConfigObjects } from './configobjects.ts';
 import { type KubeletListening, KubeletServer } from './kubeletserver.ts';
 import type { KubeletHost } from './kubeletsessions.ts';
 import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './noderegistration.ts';
-import { NodeSetup } from './nodesetup.ts';
+import { type NetworkAdvice, NodeSetup } from './nodesetup.ts';
 import { refusalOf } from './podadmission.ts';
 import { type Following, NodePods, type PodFeed } from './podfeed.ts';
 import { emptySetup, type PodSetup } from './podsetup.ts';
@@ -42,6 +42,8 @@ export interface AgentOptions {
   readonly folder: string;
   /** The address the node is reached at, and pods see as their host's. */
   readonly address: string;
+  /** What the network of the node means for its pods. */
+  readonly network?: NetworkAdvice;
   /** Told as an address of the node if it can be resolved. */
   readonly hostname?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -210,14 +212,17 @@ export class Agent {
   }
 
   #setup(pod: Pod): PodSetup {
-    const { client, runtime, address } = this.options;
+    const { client, runtime, address, network } = this.options;
     if (runtime.simulated) return emptySetup;
+    const subject = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
     return new NodeSetup(pod, {
       client,
       objects: this.#objects,
       node: () => this.#registration!.node,
       services: () => [...this.#services.all()],
       hostIP: address,
+      network,
+      warn: (reason, message) => this.#recorder.warning(subject, reason, message),
       now: this.#now,
       onError: this.#onError,
     });
@@ -225,11 +230,8 @@ export class Agent {
 
   #admit(pod: Pod) {
     const held = [...this.#workers.values()].filter(({ uid, holds }) => holds && uid !== pod.metadata.uid);
-    return refusalOf(
-      pod,
-      held.map((worker) => worker.pod),
-      this.#registration!.allocatable,
-    );
+    const known = { count: held.length, pods: () => held.map((worker) => worker.pod) };
+    return refusalOf(pod, known, this.#registration!.allocatable);
   }
 
   #forget(worker: PodWorker): void {

@@ -40,6 +40,6 @@ export async function capture(
     onResize: () => undefined,
     gone,
   };
-  const result = await container.exec(command, session);
+  const result = await container.exec(command, session, { killWhenGone: true });
   return { result, output: Buffer.concat(chunks).toString('utf8') };
 }

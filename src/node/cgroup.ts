@@ -1,12 +1,12 @@
 /**
- * Limits of containers by control groups, where the agent may make some: `wherry/<uid>/<container>` below a group
- * that is the agent's to divide. Control groups have one manager per subtree, so the agent's own group is taken only
+ * Limits of containers by control groups, where the agent may make some: `wherry/<agent>/<uid>/<container>` below a
+ * group that is the agent's to divide. Control groups have one manager per subtree, so the agent's own group is taken only
  * when it is plainly nobody else's (the top of what the agent can see, or owned by its user); otherwise somebody has
  * to say which one to use.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** Processes and threads of one container. */
 const pidsMax = 8192;
@@ -43,9 +43,9 @@ export class Cgroups {
   private constructor(private readonly hierarchy: Hierarchy) {}
 
   /** Undefined when no limit can be set this way. */
-  static async open(parent?: string, sources = kernelSources): Promise<Cgroups | undefined> {
+  static async open(agent: string, parent?: string, sources = kernelSources): Promise<Cgroups | undefined> {
     try {
-      const hierarchy = await findHierarchy(parent, sources);
+      const hierarchy = await findHierarchy(agent, parent, sources);
       return hierarchy && new Cgroups(hierarchy);
     } catch {
       return undefined;
@@ -77,9 +77,11 @@ export class Cgroups {
     await this.sweep((other) => other !== uid);
   }
 
-  /** Removes the folder of all, if nothing else is in it. */
+  /** Removes the agent's folder, and that of all agents when it was the last. */
   async close(): Promise<void> {
-    for (const folder of new Set(this.hierarchy.folders.values())) await rmdir(folder).catch(() => undefined);
+    await this.sweep(() => false);
+    for (const folder of new Set(this.hierarchy.folders.values()))
+      for (const path of [folder, dirname(folder)]) await rmdir(path).catch(() => undefined);
   }
 }
 
@@ -89,11 +91,17 @@ export class Cgroup {
     private readonly folders: ReadonlyMap<Controller, string>,
   ) {}
 
-  /** At once after the start of the process; children it has already are taken along. */
+  /**
+   * At once after the start of the process. Whoever is born later is in the group by birth; those born before are found
+   * as the children of somebody who has just been moved.
+   */
   join(pid: number): void {
-    for (const member of [pid, ...childrenOf(pid)])
+    const members = [pid];
+    for (let at = 0; at < members.length && at < pidsMax; at++) {
       for (const folder of new Set(this.folders.values()))
-        tryWrite(join(folder, 'cgroup.procs'), String(member));
+        tryWrite(join(folder, 'cgroup.procs'), String(members[at]));
+      members.push(...childrenOf(members[at]!));
+    }
   }
 
   /** Whether a memory limit is kept by the kernel. */
@@ -122,6 +130,7 @@ export class Cgroup {
 }
 
 async function findHierarchy(
+  agent: string,
   parent: string | undefined,
   sources: CgroupSources,
 ): Promise<Hierarchy | undefined> {
@@ -129,32 +138,35 @@ async function findHierarchy(
   const own = parseOwn(await readFile(sources.own, 'utf8'));
   const folders = new Map<Controller, string>();
   for (const controller of controllers) {
-    const mount = mounts.get(controller);
-    const path = parent ?? own.get(controller);
-    if (!mount || path === undefined) continue;
-    const folder = join(mount, path);
-    if (
-      (parent !== undefined || path === '/' || (await isMine(folder))) &&
-      (await makes(join(folder, 'wherry')))
-    )
-      folders.set(controller, join(folder, 'wherry'));
+    const top = await divisible(mounts.get(controller), own.get(controller), parent);
+    const folder = top && join(top, 'wherry', agent);
+    if (folder && (await makes(folder))) folders.set(controller, folder);
   }
   if (folders.size) return { version: 1, folders };
-  return findUnified(mounts.get('unified'), parent ?? own.get(''), parent !== undefined);
+  const top = await divisible(mounts.get('unified'), own.get(''), parent);
+  return top === undefined ? undefined : unified(top, agent);
 }
 
-async function findUnified(mount?: string, path?: string, given = false): Promise<Hierarchy | undefined> {
-  if (mount === undefined || path === undefined) return undefined;
-  const folder = join(mount, path);
-  if (!given && path !== '/' && !(await isMine(folder))) return undefined;
-  const there = (await readFile(join(folder, 'cgroup.controllers'), 'utf8')).trim().split(' ');
+/** The group that others are made in, if that may be done. */
+async function divisible(mount?: CgroupMount, own?: string, parent?: string): Promise<string | undefined> {
+  if (!mount) return undefined;
+  if (parent !== undefined) return join(mount.point, parent);
+  // In a container the mount may begin at the container's own group, and paths still at the machine's.
+  if (own === undefined || !`${own}/`.startsWith(mount.root === '/' ? '/' : `${mount.root}/`))
+    return undefined;
+  const path = mount.root === '/' ? own : own.slice(mount.root.length) || '/';
+  const folder = join(mount.point, path);
+  return path === '/' || (await isMine(folder)) ? folder : undefined;
+}
+
+async function unified(top: string, agent: string): Promise<Hierarchy | undefined> {
+  const there = (await readFile(join(top, 'cgroup.controllers'), 'utf8')).trim().split(' ');
   const usable = controllers.filter((controller) => there.includes(controller));
-  if (!usable.length) return undefined;
+  const folder = join(top, 'wherry', agent);
+  if (!usable.length || !(await makes(folder))) return undefined;
   // Refused while processes live in the group itself.
-  await enable(folder, usable);
-  if (!(await makes(join(folder, 'wherry')))) return undefined;
-  await enable(join(folder, 'wherry'), usable);
-  return { version: 2, folders: new Map(usable.map((controller) => [controller, join(folder, 'wherry')])) };
+  for (const path of [top, dirname(folder), folder]) await enable(path, usable);
+  return { version: 2, folders: new Map(usable.map((controller) => [controller, folder])) };
 }
 
 const enable = (folder: string, names: readonly Controller[]): Promise<void> =>
@@ -173,15 +185,21 @@ async function isMine(folder: string): Promise<boolean> {
   return user !== 0 && (await stat(folder)).uid === user;
 }
 
-/** Mount points by controller, and of version 2 as `unified`. */
-function parseMounts(text: string): Map<string, string> {
-  const mounts = new Map<string, string>();
+interface CgroupMount {
+  readonly point: string;
+  /** The group that is seen at the mount point. */
+  readonly root: string;
+}
+
+/** Mounts by controller, and that of version 2 as `unified`. */
+function parseMounts(text: string): Map<string, CgroupMount> {
+  const mounts = new Map<string, CgroupMount>();
   for (const line of text.split('\n')) {
     const [head = '', tail = ''] = line.split(' - ');
-    const point = head.split(' ')[4] ?? '';
+    const [, , , root = '/', point = ''] = head.split(' ');
     const [type, , options = ''] = tail.split(' ');
-    if (type === 'cgroup2') mounts.set('unified', point);
-    if (type === 'cgroup') for (const option of options.split(',')) mounts.set(option, point);
+    if (type === 'cgroup2') mounts.set('unified', { point, root });
+    if (type === 'cgroup') for (const option of options.split(',')) mounts.set(option, { point, root });
   }
   return mounts;
 }
@@ -231,8 +249,8 @@ async function removeTree(folder: string): Promise<void> {
   }
 }
 
-const childrenOf = (pid: number): string[] =>
-  tryRead(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean);
+const childrenOf = (pid: number): number[] =>
+  tryRead(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 
 function tryRead(path: string): string {
   try {

@@ -43,7 +43,8 @@ async function written(...texts: string[]): Promise<LogWriter> {
   return log;
 }
 
-const read = (log: LogWriter, query: Partial<LogQuery> = {}): Promise<string> => logText(new FileLog(log), query);
+const read = (log: LogWriter, query: Partial<LogQuery> = {}): Promise<string> =>
+  logText(new FileLog(log), query);
 
 describe('the format on disk', () => {
   it('is time, stream, tag and text', async () => {
@@ -61,7 +62,8 @@ describe('the format on disk', () => {
       ' stdout P rest',
       '',
     ]);
-    for (const line of lines.slice(0, -1)) expect(line.slice(0, 30)).toMatch(/^2024-01-02T03:04:05\.000\d{6}Z$/);
+    for (const line of lines.slice(0, -1))
+      expect(line.slice(0, 30)).toMatch(/^2024-01-02T03:04:05\.000\d{6}Z$/);
   });
 
   it('cuts long lines into pieces and gives them back whole', async () => {
@@ -162,7 +164,7 @@ describe('reading', () => {
         }),
         async (query) => {
           const model = lines
-            .slice(query.tailLines === undefined ? 0 : lines.length - query.tailLines < 0 ? 0 : lines.length - query.tailLines)
+            .slice(Math.max(lines.length - (query.tailLines ?? lines.length), 0))
             .filter(({ ms }) => query.sinceMs === undefined || ms >= query.sinceMs)
             .map(({ text }) => `${text}\n`)
             .join('')
@@ -284,7 +286,8 @@ describe('bounds', () => {
 
   it('forgets the logs of earlier runs', async () => {
     // Proves that only the runs from an attempt on are kept, with all their files.
-    for (const name of ['0.log', '1.log', '1.log.1', '2.log', '10.log', 'other']) await writeFile(join(folder, name), '');
+    for (const name of ['0.log', '1.log', '1.log.1', '2.log', '10.log', 'other'])
+      await writeFile(join(folder, name), '');
     await forgetLogs(folder, 2);
     expect((await readdir(folder)).sort()).toEqual(['10.log', '2.log', 'other']);
   });

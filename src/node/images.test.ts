@@ -91,7 +91,10 @@ describe('images without an entry', () => {
     await writeFile(join(folder, 'text'), '');
     await chmod(join(folder, 'tool'), 0o755);
     const images = await ImageTable.open(undefined, () => folder);
-    expect(await images.resolve('quay.io/team/tool:1.2')).toEqual({ entrypoint: [join(folder, 'tool')], args: [] });
+    expect(await images.resolve('quay.io/team/tool:1.2')).toEqual({
+      entrypoint: [join(folder, 'tool')],
+      args: [],
+    });
     await expect(images.resolve('text')).rejects.toBeInstanceOf(ImageError);
     await expect(images.resolve('..')).rejects.toBeInstanceOf(ImageError);
     await expect(images.resolve('')).rejects.toBeInstanceOf(ImageError);
@@ -101,7 +104,12 @@ describe('images without an entry', () => {
     // Proves that the message of ErrImagePull names the ways out.
     const images = await ImageTable.open(undefined, () => folder);
     const failed = images.resolve('acme/shop:7');
-    for (const part of ['"acme/shop:7"', "Set the container's command", '--images FILE', 'program named "shop"'])
+    for (const part of [
+      '"acme/shop:7"',
+      "Set the container's command",
+      '--images FILE',
+      'program named "shop"',
+    ])
       await expect(failed).rejects.toThrow(part);
     await expect(images.resolve('host')).rejects.toThrow('this machine');
   });

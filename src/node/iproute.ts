@@ -48,7 +48,8 @@ export class IpRoute {
 
   /** Runs all commands, whatever becomes of them. */
   async attempt(commands: readonly string[]): Promise<void> {
-    if (commands.length) await this.#run(['-force', '-batch', '-'], `${commands.join('\n')}\n`).catch(() => undefined);
+    if (commands.length)
+      await this.#run(['-force', '-batch', '-'], `${commands.join('\n')}\n`).catch(() => undefined);
   }
 
   async links(): Promise<string[]> {
@@ -71,7 +72,10 @@ export class IpRoute {
   }
 
   async #run(args: readonly string[], input = ''): Promise<string> {
-    const child = this.spawner.spawn([this.program, ...args], { env: helperEnv, stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = this.spawner.spawn([this.program, ...args], {
+      env: helperEnv,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const)
       child[name]!.setEncoding('utf8')
@@ -95,7 +99,11 @@ export class IpRoute {
 
 /** `RTNETLINK answers: Operation not permitted (link add …)`: what went wrong, and with what. */
 function complaintOf(stderr: string, input: string): string {
-  const said = stderr.replace(/^Command failed .*$/gm, '').trim().replace(/\s*\n\s*/g, '; ') || 'no answer';
+  const said =
+    stderr
+      .replace(/^Command failed .*$/gm, '')
+      .trim()
+      .replace(/\s*\n\s*/g, '; ') || 'no answer';
   const line = Number(/^Command failed -:(\d+)$/m.exec(stderr)?.[1]);
   const command = line ? ` (ip ${input.split('\n')[line - 1]})` : '';
   return `${said}${command}`.slice(0, complaintCharsMax);

@@ -68,7 +68,6 @@ export class KubeletServer {
       served.destroy();
       return client;
     }
-    this.#track(served);
     this.#inside.emit('connection', served);
     return client;
   }

@@ -96,6 +96,8 @@ function session(
     serveSession(request, socket, head, {
       kind,
       wish,
+      // Said by our own API server only: a client that asked for no output in particular may not open it.
+      optional: is('optional'),
       handler,
       ended: worker.ended,
     });

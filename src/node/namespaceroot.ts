@@ -6,6 +6,8 @@
  *   /data       →  / is rebuilt
  *   /etc/config →  / and /etc are rebuilt
  *
+ * What a container makes in a rebuilt folder itself is its own and goes with it; what it finds there is the real thing.
+ *
  * A short-lived shell puts it together and makes it its root; the agent then holds the namespace by a descriptor, and
  * commands enter it through that. When the agent and the container are gone, so is all of it: there is nothing that
  * could be forgotten.
@@ -58,6 +60,7 @@ mount -a -T "$3"
 cd "$1"
 pivot_root . .
 umount -l .
+mount --make-private /
 echo ready
 read -r line || true
 `;

@@ -114,7 +114,11 @@ export class NamespaceSockets {
     const child = spawn(
       this.nsenter,
       [`--net=${namespacePath(this.namespace)}`, '--', process.execPath, '-e', script],
-      { env: { ...helperEnv, ELECTRON_RUN_AS_NODE: '1' }, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], cwd: '/' },
+      {
+        env: { ...helperEnv, ELECTRON_RUN_AS_NODE: '1' },
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+        cwd: '/',
+      },
     );
     child.on('message', (answer, handle) => this.#take(answer as Answer, handle));
     const gone = (error: Error): void => {

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Pod, PodSpec } from '../api/generated/types.ts';
+import { IpRoute } from './iproute.ts';
 import { NetnsNetwork } from './netnsnetwork.ts';
-import { NodeBridge, type NodeBridgeOptions, netnsProblem } from './nodebridge.ts';
+import { NodeBridge, type NodeBridgeOptions, netnsProblem, removeNetwork } from './nodebridge.ts';
 import type { PodAttachment } from './podnetwork.ts';
 import { Spawner } from './spawner.ts';
 
@@ -25,11 +26,14 @@ async function probe(): Promise<string | undefined> {
 }
 
 export const nodeAddress = '127.0.0.1';
-/** Nobody else's in these tests. */
-export const serviceRange = '10.219.7.0/24';
+/** Tests of several processes run side by side; each has ranges of its own. */
+export const serviceRange = `10.219.${process.pid % 250}.0/24`;
+export const narrowRange = `10.220.${(process.pid % 125) * 2}.0/23`;
 
 export class TestNetwork {
   readonly spawner = new Spawner();
+  /** Agents that were killed, by the names of what they left. */
+  readonly crashed: string[] = [];
   claimFolder = '';
   readonly #bridges = new Set<NodeBridge>();
   readonly #children = new Set<ChildProcess>();
@@ -45,6 +49,10 @@ export class TestNetwork {
     const ids = [...this.#bridges].map(({ id }) => id);
     for (const bridge of this.#bridges) await bridge.close();
     this.#bridges.clear();
+    const abandoned = this.crashed.splice(0);
+    const forgotten = await Promise.all(abandoned.map(leftOf));
+    for (const id of abandoned) await removeNetwork(IpRoute.find(this.spawner)!, id);
+    expect(forgotten.flat()).toEqual([]);
     for (const id of ids) expect(await leftOf(id)).toEqual([]);
     expect(await readdir(this.claimFolder)).toEqual([]);
   }

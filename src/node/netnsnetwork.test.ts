@@ -1,12 +1,26 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { asking, leftOf, namedServer, nodeAddress, note, pod, problem, serviceRange, useNetwork } from './netns.case.ts';
+import {
+  asking,
+  leftOf,
+  namedServer,
+  narrowRange,
+  nodeAddress,
+  note,
+  pod,
+  problem,
+  serviceRange,
+  type TestNetwork,
+  useNetwork,
+} from './netns.case.ts';
+import type { NodeBridge } from './nodebridge.ts';
+import { Subnet } from './subnet.ts';
 
 async function textOf(stream: Duplex): Promise<string> {
   let text = '';
@@ -27,7 +41,10 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
     await once(host, 'listening');
     const { port } = host.address() as AddressInfo;
     const gateway = pods[0]!.ip.replace(/\d+$/, '1');
-    const targets = [...pods.map(({ ip }): [string, number] => [ip, 8080]), [gateway, port] as [string, number]];
+    const targets = [
+      ...pods.map(({ ip }): [string, number] => [ip, 8080]),
+      [gateway, port] as [string, number],
+    ];
     for (const place of [pods[0], pods[2], undefined])
       expect((await test.run(place, asking(...targets))).split('\n')).toEqual(['s0', 's1', 's2', 'host']);
     expect(await test.run(pods[1], asking(['127.0.0.1', 8080]))).toBe('s1');
@@ -68,11 +85,14 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
 
   it('lets two agents of one machine live side by side', async () => {
     // Names and addresses do not clash, and closing one leaves the other alone.
-    const [a, b] = [test.bridge({ podRange: '10.219.8.0/23' }), test.bridge({ podRange: '10.219.8.0/23' })];
+    const bridges = [1, 2, 3].map(() => test.bridge({ podRange: narrowRange }));
+    const [a, b, third] = bridges as [NodeBridge, NodeBridge, NodeBridge];
     await Promise.all([a.open(), b.open()]);
-    expect([a.subnet.text, b.subnet.text].sort()).toEqual(['10.219.8.0/24', '10.219.9.0/24']);
-    const third = test.bridge({ podRange: '10.219.8.0/23' });
-    await expect(third.open()).rejects.toThrow(/^nothing of the pod range 10\.219\.8\.0\/23 is free: this machine has a route to /);
+    const parts = [...Subnet.parse(narrowRange)!.parts(0)].map(({ text }) => text);
+    expect([a.subnet.text, b.subnet.text].sort()).toEqual(parts.sort());
+    await expect(third.open()).rejects.toThrow(
+      `nothing of the pod range ${narrowRange} is free: this machine has a route to `,
+    );
     const pods = test.network(b);
     const server = pod();
     await test.serve(await pods.attach(server), namedServer('b', 80));
@@ -83,7 +103,9 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
 
   it('refuses ranges that cannot be', () => {
     for (const podRange of ['10.219.0.0', '10.219.0.0/30', '127.4.0.0/16', 'fd00::/64', '10.0.0.0/4', ''])
-      expect(() => test.bridge({ podRange })).toThrow(/^the pod range must be an IPv4 range from \/8 to \/28/);
+      expect(() => test.bridge({ podRange })).toThrow(
+        /^the pod range must be an IPv4 range from \/8 to \/28/,
+      );
   });
 
   it('says when an agent of the same name is at work', async () => {
@@ -97,14 +119,14 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
 
   it('removes what a killed agent has left, its own and that of any agent that is gone', async () => {
     // A process of its own opens a network, attaches pods and is killed; another agent of the machine cleans up.
-    const crash = await crashed(test.claimFolder);
+    const crash = await crashed(test);
     expect(await leftOf(crash.id)).not.toEqual([]);
     expect(await readdir(test.claimFolder)).toEqual([`${crash.id}.json`]);
     const again = test.bridge({ identity: crash.identity });
     await again.open();
     expect((await leftOf(crash.id)).filter((line) => line.includes('p3'))).toEqual([]);
     await again.close();
-    const other = await crashed(test.claimFolder);
+    const other = await crashed(test);
     await test.bridge().open();
     expect(await leftOf(other.id)).toEqual([]);
   });
@@ -134,7 +156,10 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
 });
 
 /** An agent that was killed while it had two pods. */
-async function crashed(claimFolder: string): Promise<{ id: string; identity: string }> {
+async function crashed({
+  claimFolder,
+  crashed: list,
+}: TestNetwork): Promise<{ id: string; identity: string }> {
   const outfile = join(claimFolder, '..', `wherry-crash-${process.pid}.mjs`);
   const identity = `crash ${performance.now()}`;
   await build({
@@ -154,10 +179,14 @@ async function crashed(claimFolder: string): Promise<{ id: string; identity: str
     },
     ...{ bundle: true, platform: 'node', format: 'esm', outfile, logLevel: 'error' },
   });
-  const child = spawn(process.execPath, [outfile, identity, claimFolder, serviceRange], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [outfile, identity, claimFolder, serviceRange], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   child.kill('SIGKILL');
   await once(child, 'exit');
   execFileSync('rm', [outfile]);
-  return { id: line.toString().trim(), identity };
+  const id = line.toString().trim();
+  list.push(id);
+  return { id, identity };
 }

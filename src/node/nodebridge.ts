@@ -127,9 +127,10 @@ export class NodeBridge {
 
   async #open(): Promise<void> {
     if (this.#closing) throw new Error('the network is closed');
-    if (await this.#claims.isHeld(this.id)) throw new Error('another agent uses the pod network of this node');
+    if (await this.#claims.isHeld(this.id))
+      throw new Error('another agent uses the pod network of this node');
     for (const id of new Set([this.id, ...(await this.#claims.abandoned())])) {
-      await removeAll(this.ip, id);
+      await removeNetwork(this.ip, id);
       await this.#claims.drop(id);
     }
     await this.#claims.claim(this.id, { links: `${this.link}*`, namespaces: `${namespacePrefix(this.id)}*` });
@@ -143,7 +144,7 @@ export class NodeBridge {
         services: this.serviceRange.text,
       });
     } catch (error) {
-      await removeAll(this.ip, this.id);
+      await removeNetwork(this.ip, this.id);
       await this.#claims.drop(this.id);
       throw error;
     }
@@ -156,7 +157,7 @@ export class NodeBridge {
     );
     await this.sockets.close();
     if (!opened) return;
-    await removeAll(this.ip, this.id);
+    await removeNetwork(this.ip, this.id);
     await this.#claims.drop(this.id);
   }
 
@@ -225,7 +226,7 @@ const linkPrefix = (id: string): string => `wh${id}`;
 const namespacePrefix = (id: string): string => `wherry-${id}-`;
 
 /** Removes all links and namespaces of an agent; addresses and routes go with them. */
-async function removeAll(ip: IpRoute, id: string): Promise<void> {
+export async function removeNetwork(ip: IpRoute, id: string): Promise<void> {
   const [links, namespaces] = await Promise.all([ip.links(), ip.namespaces()]);
   await ip.attempt([
     ...links.filter((name) => name.startsWith(linkPrefix(id))).map((name) => `link del ${name}`),
@@ -240,7 +241,10 @@ export async function netnsProblem(spawner: Spawner): Promise<string | undefined
   const ip = IpRoute.find(spawner);
   if (!ip) return 'there is no program called ip';
   if (!spawner.tool('nsenter')) return 'there is no program called nsenter';
-  const probe = createHash('sha256').update(`probe ${process.pid} ${performance.now()}`).digest('hex').slice(0, 8);
+  const probe = createHash('sha256')
+    .update(`probe ${process.pid} ${performance.now()}`)
+    .digest('hex')
+    .slice(0, 8);
   const [link, namespace] = [linkPrefix(probe), `${namespacePrefix(probe)}probe`];
   try {
     await ip.batch([
@@ -254,6 +258,6 @@ export async function netnsProblem(spawner: Spawner): Promise<string | undefined
   } catch (error) {
     return `this system does not let it be: ${(error as Error).message}`;
   } finally {
-    await removeAll(ip, probe).catch(() => undefined);
+    await removeNetwork(ip, probe).catch(() => undefined);
   }
 }

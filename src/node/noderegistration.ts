@@ -115,9 +115,12 @@ export class NodeRegistration {
     if (this.#closed) return;
     await this.#renew();
     const { leaseMs, lookMs } = this.options.heartbeat;
-    this.#leaseTimer = setInterval(() => {
+    const beat = (): void => {
       this.#beating = this.#renew();
-    }, leaseMs);
+      this.#leaseTimer = setTimeout(beat, leaseMs);
+    };
+    // Agents that begin together do not go on together.
+    this.#leaseTimer = setTimeout(beat, leaseMs * shareOf(this.options.nodeName));
     this.#statusTimer = setInterval(() => {
       this.#looking = this.#look();
     }, lookMs);
@@ -127,7 +130,7 @@ export class NodeRegistration {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    clearInterval(this.#leaseTimer);
+    clearTimeout(this.#leaseTimer);
     clearInterval(this.#statusTimer);
     clearTimeout(this.#retryTimer);
     this.#wake?.();
@@ -315,6 +318,13 @@ export class NodeRegistration {
   #report(error: Error): void {
     if (!this.#closed) this.options.onError(error);
   }
+}
+
+/** A share between 0 and 1 that goes with a name. */
+function shareOf(name: string): number {
+  let hash = 0;
+  for (const character of name) hash = (hash * 31 + character.codePointAt(0)!) % 1_000_003;
+  return hash / 1_000_003;
 }
 
 const annotations = { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' };

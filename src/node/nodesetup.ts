@@ -6,6 +6,15 @@ import { containerEnvironment } from './podenvironment.ts';
 import type { LaunchParts, PodSetup } from './podsetup.ts';
 import { MountError, PodVolumes } from './podvolumes.ts';
 import type { ImageCommand, PodPlace } from './runtime.ts';
+import { takenPortMessage } from './takenports.ts';
+
+/** What the network of the node means for its pods. */
+export interface NetworkAdvice {
+  /** The resolv.conf a pod is to see; undefined for the machine's own. */
+  resolvConf(pod: Pod): Promise<string | undefined>;
+  /** Ports the pod wants that others have, where they cannot both have them. */
+  takenPorts(pod: Pod): Promise<readonly number[]>;
+}
 
 export interface NodeSetupOptions {
   readonly client: Client;
@@ -13,6 +22,10 @@ export interface NodeSetupOptions {
   readonly node: () => Node;
   readonly services: () => readonly Service[];
   readonly hostIP: string;
+  /** Default: there is nothing special about it. */
+  readonly network?: NetworkAdvice;
+  /** Tells the user of the pod what is not as it should be. */
+  readonly warn: (reason: string, message: string) => void;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
 }
@@ -27,7 +40,8 @@ export class NodeSetup implements PodSetup {
   ) {}
 
   async prepare(place: PodPlace): Promise<void> {
-    const { client, objects, node, services, hostIP, now, onError } = this.options;
+    const { client, objects, node, services, hostIP, network, now, onError } = this.options;
+    if (!this.#place) await this.#checkPorts();
     this.#place = place;
     this.#volumes ??= new PodVolumes({
       pod: this.pod,
@@ -40,6 +54,7 @@ export class NodeSetup implements PodSetup {
       now,
       onError,
       services,
+      resolvConf: async () => network?.resolvConf(this.pod),
     });
     try {
       await this.#volumes.setUp();
@@ -51,7 +66,7 @@ export class NodeSetup implements PodSetup {
     }
   }
 
-  async parts(container: Container, image: ImageCommand): Promise<LaunchParts> {
+  async parts(container: Container, image: ImageCommand | undefined): Promise<LaunchParts> {
     const { objects, node, services, hostIP } = this.options;
     const environment = await containerEnvironment({
       pod: this.pod,
@@ -64,6 +79,17 @@ export class NodeSetup implements PodSetup {
       objects,
     });
     return { ...environment, mounts: await this.#volumes!.mounts(container) };
+  }
+
+  /** A port that is taken is the pod's own trouble, and it may not even want it yet. */
+  async #checkPorts(): Promise<void> {
+    const { network, warn, onError } = this.options;
+    try {
+      for (const port of (await network?.takenPorts(this.pod)) ?? [])
+        warn('FailedPortBinding', takenPortMessage(port));
+    } catch (error) {
+      onError(error as Error);
+    }
   }
 
   async refresh(): Promise<void> {

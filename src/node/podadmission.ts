@@ -5,23 +5,29 @@ import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '..
 import { addTo, type ResourceList } from '../api/resourcelist.ts';
 import type { Refusal } from './podworker.ts';
 
-/** `held` are the pods that the node has taken before and that have not ended. */
-export function refusalOf(pod: Pod, held: readonly Pod[], allocatable: ResourceList): Refusal | undefined {
+/** The pods that a node has taken before and that have not ended. */
+export interface Held {
+  readonly count: number;
+  /** Asked for only where one of them might be in the way. */
+  pods(): readonly Pod[];
+}
+
+export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
   return tooMany(held, allocatable) ?? tooMuch(pod, held, allocatable) ?? portTaken(pod, held);
 }
 
-function tooMany(held: readonly Pod[], { pods }: ResourceList): Refusal | undefined {
+function tooMany({ count }: Held, { pods }: ResourceList): Refusal | undefined {
   const room = Number(pods ?? Number.POSITIVE_INFINITY);
-  return held.length < room ? undefined : outOf('pods', '1', String(held.length), String(room));
+  return count < room ? undefined : outOf('pods', '1', String(count), String(room));
 }
 
-function tooMuch(pod: Pod, held: readonly Pod[], allocatable: ResourceList): Refusal | undefined {
+function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
   const wanted = Object.entries(podRequests(pod.spec ?? {})).filter(
     ([name, amount]) => name !== 'pods' && sign(parseQuantity(amount)) > 0,
   );
   if (!wanted.length) return undefined;
   const used: ResourceList = {};
-  for (const { spec } of held) addTo(used, podRequests(spec ?? {}));
+  for (const { spec } of held.pods()) addTo(used, podRequests(spec ?? {}));
   for (const [name, amount] of wanted) {
     const total: ResourceList = { [name]: used[name] ?? '0' };
     addTo(total, { [name]: amount });
@@ -42,10 +48,10 @@ function outOf(name: string, requested: string, used: string, capacity: string):
   };
 }
 
-function portTaken(pod: Pod, held: readonly Pod[]): Refusal | undefined {
+function portTaken(pod: Pod, held: Held): Refusal | undefined {
   const wanted = hostPorts(pod);
   if (!wanted.length) return undefined;
-  const taken = held.flatMap(hostPorts);
+  const taken = held.pods().flatMap(hostPorts);
   const clash = wanted.some((one) =>
     taken.some(
       (other) =>

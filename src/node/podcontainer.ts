@@ -9,6 +9,7 @@
 import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../api/generated/types.ts';
 import { formatTime } from '../api/time.ts';
 import { BackOff, type BackOffTimes, goDuration } from './backoff.ts';
+import { endedState, newStatus, restoredStatus, timeOf } from './containerstate.ts';
 import { runHook } from './hook.ts';
 import type { LaunchParts, PodSetup } from './podsetup.ts';
 import { isSidecar } from './podstatus.ts';
@@ -64,9 +65,6 @@ interface Stopping extends StopReason {
   giveUpHook: (() => void) | undefined;
 }
 
-/** The end of a run that nobody saw, because the agent that ran it has gone. */
-const unseenEnd = { exitCode: 137, reason: 'ContainerStatusUnknown' } as const;
-
 export class PodContainer {
   #status: ContainerStatus;
   #running: RunningContainer | undefined;
@@ -93,7 +91,7 @@ export class PodContainer {
     this.#restarts = new BackOff(backOff);
     this.#pulls = new BackOff(backOff);
     this.#repairs = new BackOff({ ...backOff, firstMs: backOff.firstMs / 10, maxMs: backOff.firstMs });
-    this.#status = before ? this.#restored(before) : this.#fresh(waitingReason);
+    this.#status = before ? restoredStatus(before, context.now()) : newStatus(container, waitingReason);
   }
 
   get name(): string {
@@ -195,11 +193,12 @@ export class PodContainer {
   async #begin(): Promise<void> {
     const { runtime, setup } = this.context;
     const { container } = this;
-    let image: ImageCommand;
+    let image: ImageCommand | undefined;
     try {
       image = await runtime.resolveImage(container.image ?? '');
     } catch (error) {
-      return this.#noImage(error as Error);
+      // A container with a command of its own needs none of its image's.
+      if (!container.command?.length) return this.#noImage(error as Error);
     }
     if (this.#stopping || this.#closed) return;
     let parts: LaunchParts;
@@ -359,15 +358,7 @@ export class PodContainer {
     clearTimeout(stopping?.timer);
     this.#stopping = undefined;
     this.#running = undefined;
-    const terminated: ContainerStateTerminated = {
-      exitCode: exit.exitCode,
-      ...(exit.signal ? { signal: exit.signal } : {}),
-      reason: exit.reason,
-      ...(exit.message ? { message: exit.message } : {}),
-      startedAt: timeOf(running.startedAt),
-      finishedAt: timeOf(exit.finishedAt),
-      containerID: this.#id(running),
-    };
+    const terminated = endedState(running, exit, this.#id(running));
     this.#restarts.lasted(exit.finishedAt.getTime() - running.startedAt.getTime());
     this.#notBeforeMs = exit.finishedAt.getTime() + this.#restarts.waitMs;
     if (stopping?.restart) {
@@ -467,40 +458,6 @@ export class PodContainer {
     this.#status = { ...this.#status, ...change };
   }
 
-  #fresh(reason: string): ContainerStatus {
-    return {
-      name: this.name,
-      state: { waiting: { reason } },
-      lastState: {},
-      ready: false,
-      restartCount: 0,
-      image: this.container.image,
-      imageID: '',
-      started: false,
-    };
-  }
-
-  /** What an earlier agent has written is the memory: what ran then has ended, unseen. */
-  #restored(before: ContainerStatus): ContainerStatus {
-    const status = { ...before, restartCount: before.restartCount ?? 0 };
-    const { running } = before.state ?? {};
-    if (!running) return status;
-    return {
-      ...status,
-      ready: false,
-      started: false,
-      state: {
-        terminated: {
-          ...unseenEnd,
-          message: 'The container could not be located when the pod was terminated',
-          startedAt: running.startedAt,
-          finishedAt: formatTime(this.context.now()),
-          containerID: before.containerID,
-        },
-      },
-    };
-  }
-
   #target(running: RunningContainer): ProbeTarget {
     const { runtime, pod, place } = this.context;
     return {
@@ -524,5 +481,3 @@ export class PodContainer {
     if (!this.#closed) this.context.changed();
   }
 }
-
-const timeOf = (date: Date): string => formatTime(date.getTime());

@@ -33,7 +33,7 @@ export class HostNetwork implements PodNetwork {
   }
 
   dial(_uid: string, port: number): Promise<Duplex> {
-    return dialTcp(['127.0.0.1', this.address], port);
+    return dialTcp(['127.0.0.1', '::1', this.address], port);
   }
 
   async recover(): Promise<void> {

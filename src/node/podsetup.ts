@@ -8,7 +8,7 @@ export interface PodSetup {
   /** Sets up the volumes; throws `MountError` when one cannot be, and may be called again then. */
   prepare(place: PodPlace): Promise<void>;
   /** Throws `ConfigError` when the container cannot be made as its pod describes it. */
-  parts(container: Container, image: ImageCommand): Promise<LaunchParts>;
+  parts(container: Container, image: ImageCommand | undefined): Promise<LaunchParts>;
   /** Brings volumes in line with the objects they show. */
   refresh(): Promise<void>;
   close(): Promise<void>;

@@ -22,6 +22,7 @@ import { mayGiveAway, showsLabels, showsObjects, volumeFiles } from './volumefil
 
 const subPathCharsMax = 4096;
 const hostsPath = '/etc/hosts';
+const resolvPath = '/etc/resolv.conf';
 
 /** A volume that cannot be set up, or not yet. */
 export class MountError extends Error {
@@ -50,6 +51,8 @@ export interface PodVolumesOptions {
   readonly onError: (error: Error) => void;
   /** For sub paths that refer to service variables. */
   services?(): readonly Service[];
+  /** The resolv.conf of the pod, where it is not the machine's own. */
+  resolvConf?(): Promise<string | undefined>;
 }
 
 interface Prepared {
@@ -114,9 +117,7 @@ export class PodVolumes {
         readOnly: prepared.readOnly || Boolean(mount.readOnly),
       });
     }
-    // Names of its own are the one thing a pod cannot get from the node's file; there is no other reason for one.
-    if (this.#pod.spec?.hostAliases?.length && !mounts.some(({ path }) => path === hostsPath))
-      mounts.push({ path: hostsPath, source: await this.#writeHosts(), readOnly: false });
+    await this.#addNameFiles(mounts);
     return mounts;
   }
 
@@ -274,11 +275,23 @@ export class PodVolumes {
     }
   }
 
+  /** Names of its own, or a network of its own, are what a pod cannot get from the machine's files. */
+  async #addNameFiles(mounts: Mount[]): Promise<void> {
+    const { node, podIP, resolvConf } = this.options;
+    const free = (path: string): boolean => !mounts.some((mount) => mount.path === path);
+    const names = await resolvConf?.();
+    if ((names !== undefined || this.#pod.spec?.hostAliases?.length) && free(hostsPath)) {
+      const source = await this.#writeFile('etc-hosts', await hostsFile(this.#pod, node, podIP()));
+      mounts.push({ path: hostsPath, source, readOnly: false });
+    }
+    if (names !== undefined && free(resolvPath))
+      mounts.push({ path: resolvPath, source: await this.#writeFile('etc-resolv', names), readOnly: false });
+  }
+
   /** Beside the old file and then in its place, so that nothing is written through a link. */
-  async #writeHosts(): Promise<string> {
-    const path = join(this.options.folder, 'etc-hosts');
+  async #writeFile(name: string, text: string): Promise<string> {
+    const path = join(this.options.folder, name);
     const next = `${path}.next`;
-    const text = await hostsFile(this.#pod, this.options.node, this.options.podIP());
     await rm(next, { force: true });
     const file = await open(next, 'wx', 0o644);
     try {

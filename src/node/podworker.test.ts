@@ -1,10 +1,17 @@
 /** Proves the life of a pod on its node: restarts, init containers, endings, and what is told of them. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { ContainerStatus, Pod } from '../api/generated/types.ts';
+import { Client } from '../client/client.ts';
 import { configMaps, pods, secrets } from '../client/resources.ts';
 import { condition, container, useNode } from './agent.case.ts';
 import type { AgentOptions } from './agent.ts';
+import { defaultBackOff } from './backoff.ts';
+import { emptySetup } from './podsetup.ts';
+import { PodWorker } from './podworker.ts';
 import { ScriptedRuntime } from './scriptedruntime.case.ts';
+import { StatusWriter } from './statuswriter.ts';
 
 const node = useNode();
 
@@ -20,13 +27,17 @@ const phase = (wanted: string) => (pod: Pod) => pod.status?.phase === wanted;
 const waiting = (reason: string) => (pod: Pod) => first(pod).state?.waiting?.reason === reason;
 
 describe('restart policy', () => {
-  it('Always: a container that ends comes back, at once, then with growing waits', async () => {
-    const runtime = await withAgent();
-    const { metadata } = await node.create('always', { containers: [container('c', 'exit', '3')] });
+  it('Always: a container that ends comes back at once, and waits when it ends again', async () => {
+    const runtime = await withAgent({ backOff: { firstMs: 80_000 } });
+    const { metadata } = await node.create('always');
+    await node.untilPod('always', phase('Running'));
+    runtime.run('c').exit(3);
+    await node.untilPod('always', (pod) => first(pod).restartCount === 1 && !!first(pod).state?.running);
+    runtime.run('c').exit(3);
     const backedOff = await node.untilPod('always', waiting('CrashLoopBackOff'));
     const status = first(backedOff);
     const where = `always_default(${metadata.uid})`;
-    expect(status.state!.waiting!.message).toBe(`back-off 20ms restarting failed container=c pod=${where}`);
+    expect(status.state!.waiting!.message).toBe(`back-off 1m20s restarting failed container=c pod=${where}`);
     expect(status.restartCount).toBe(1);
     expect(status.lastState!.terminated).toMatchObject({
       exitCode: 3,
@@ -39,14 +50,18 @@ describe('restart policy', () => {
       reason: 'ContainersNotReady',
       message: 'containers with unready status: [c]',
     });
-    await node.untilPod('always', (pod) => first(pod).restartCount === 3);
-    const event = await node.event('always', 'BackOff');
-    expect(event).toMatchObject({
+    expect(await node.event('always', 'BackOff')).toMatchObject({
       type: 'Warning',
       message: `Back-off restarting failed container c in pod ${where}`,
       involvedObject: { fieldPath: 'spec.containers{c}' },
       source: { component: 'kubelet', host: 'n1' },
     });
+  });
+
+  it('Always: again and again', async () => {
+    const runtime = await withAgent();
+    await node.create('again', { containers: [container('c', 'exit', '3')] });
+    await node.untilPod('again', (pod) => (first(pod).restartCount ?? 0) >= 3);
     expect(runtime.launched.map(({ launch }) => launch.attempt).slice(0, 4)).toEqual([0, 1, 2, 3]);
   });
 
@@ -132,7 +147,7 @@ describe('init containers', () => {
     await node.create('initfails', { initContainers: [container('i', 'exit', '1')] });
     const retried = await node.untilPod(
       'initfails',
-      (pod) => pod.status?.initContainerStatuses?.[0]?.restartCount === 2,
+      (pod) => (pod.status?.initContainerStatuses?.[0]?.restartCount ?? 0) >= 2,
     );
     expect(retried.status!.phase).toBe('Pending');
     await node.create('initnever', { restartPolicy: 'Never', initContainers: [container('j', 'exit', '1')] });
@@ -215,9 +230,45 @@ describe('deletion', () => {
     await expect.poll(() => runtime.removed).toEqual([metadata.uid]);
   });
 
+  it('is not missed when only the answer to a status tells of it', async () => {
+    const requests: string[] = [];
+    const pod = (resourceVersion: string, more: object = {}): Pod => ({
+      metadata: { name: 'p', namespace: 'ns', uid: 'u', resourceVersion, ...more },
+      spec: { nodeName: 'n1', containers: [container()] },
+    });
+    const marked = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 1 };
+    const server = createServer((request, response) => {
+      requests.push(request.method!);
+      response.end(JSON.stringify({ ...pod(String(1 + requests.length), marked), status: {} }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = new Client(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const onError = (error: Error) => void node.errors.push(error);
+    const writer = new StatusWriter({ client, onError });
+    const worker = new PodWorker(pod('1'), {
+      client,
+      writer,
+      runtime: new ScriptedRuntime(),
+      setup: () => emptySetup,
+      hostIP: '192.0.2.1',
+      backOff: defaultBackOff,
+      secondMs: 10,
+      now: Date.now,
+      admit: () => undefined,
+      tell: () => undefined,
+      removed: () => undefined,
+      onError,
+    });
+    await expect.poll(() => requests.at(-1)).toBe('DELETE');
+    await worker.close();
+    await writer.close();
+    client.close();
+    server.close();
+  });
+
   it('does not wait for a pod that never ran', async () => {
     const runtime = await withAgent();
-    await node.create('unborn', { containers: [{ ...container(), image: 'missing' }] });
+    await node.create('unborn', { containers: [{ name: 'c', image: 'missing' }] });
     await node.untilPod('unborn', waiting('ErrImagePull'));
     await node.client.delete(pods, 'default', 'unborn');
     const last = await node.untilGone('unborn');
@@ -229,7 +280,7 @@ describe('deletion', () => {
 describe('what a pod lacks', () => {
   it('an image: it is tried again, ever more seldom, until there is one', async () => {
     await withAgent();
-    await node.create('noimage', { containers: [{ ...container(), image: 'missing' }] });
+    await node.create('noimage', { containers: [{ name: 'c', image: 'missing' }] });
     const failed = await node.untilPod('noimage', waiting('ErrImagePull'));
     expect(first(failed).state!.waiting!.message).toBe('there is no such image');
     const backedOff = await node.untilPod('noimage', waiting('ImagePullBackOff'));
@@ -290,7 +341,7 @@ describe('a pod that is ended by its node', () => {
   it('for its deadline', async () => {
     const runtime = await withAgent();
     await node.create('late', {
-      activeDeadlineSeconds: 5,
+      activeDeadlineSeconds: 100,
       containers: [container('c', 'stubborn')],
       terminationGracePeriodSeconds: 1,
     });
@@ -328,6 +379,24 @@ describe('a pod that is ended by its node', () => {
 });
 
 describe('a pod that changes', () => {
+  it('is ended when somebody else has called it failed', async () => {
+    const runtime = await withAgent();
+    await node.create('given-up');
+    await node.untilPod('given-up', phase('Running'));
+    await node.client.patch(
+      pods,
+      'default',
+      'given-up',
+      { status: { phase: 'Failed' } },
+      'strategic',
+      'status',
+    );
+    const ended = await node.untilPod('given-up', (pod) => !!first(pod).state?.terminated);
+    expect(ended.status!.phase).toBe('Failed');
+    expect(runtime.run('c').signals).toEqual(['SIGTERM']);
+    expect(runtime.launched).toHaveLength(1);
+  });
+
   it('gets its new image, whatever its policy', async () => {
     const runtime = await withAgent();
     await node.create('newimage', { restartPolicy: 'Never' });

@@ -143,7 +143,7 @@ export class PodWorker {
 
   /** Takes a newer state of the pod. */
   update(pod: Pod): void {
-    if (this.#adopt(pod)) this.changed();
+    if (!this.#closed && this.#adopt(pod)) this.changed();
   }
 
   /** The pod is no longer in the API. */
@@ -231,8 +231,15 @@ export class PodWorker {
     if (state === 'done') this.#keepContainers();
   }
 
+  /** A last phase that this agent has not written was written by someone who has given the pod up. */
   #isEnding(): boolean {
-    return this.#gone || this.#verdict !== undefined || this.#pod.metadata.deletionTimestamp !== undefined;
+    const { metadata, status } = this.#pod;
+    return (
+      this.#gone ||
+      this.#verdict !== undefined ||
+      metadata.deletionTimestamp !== undefined ||
+      isFinished(status?.phase)
+    );
   }
 
   #admit(): void {
@@ -322,9 +329,11 @@ export class PodWorker {
       metadata.deletionTimestamp === undefined ? undefined : metadata.deletionGracePeriodSeconds;
     const askedMs = deletion === undefined ? ownMs : deletion * this.options.secondMs;
     const nowMs = this.options.now();
-    this.#ending ??= { sinceMs: nowMs, graceMs: askedMs };
+    // Nobody is killed without having been asked.
+    const leastMs = Math.max(askedMs, Math.min(goneGraceMs, this.options.secondMs));
+    this.#ending ??= { sinceMs: nowMs, graceMs: leastMs };
     // From the moment the pod is gone there is only a moment left.
-    const graceMs = this.#gone ? nowMs - this.#ending.sinceMs + goneGraceMs : askedMs;
+    const graceMs = this.#gone ? nowMs - this.#ending.sinceMs + goneGraceMs : leastMs;
     this.#ending.graceMs = Math.min(this.#ending.graceMs, graceMs);
     if (!this.#preparing) this.#stopInOrder(this.#ending);
   }
@@ -363,10 +372,8 @@ export class PodWorker {
       over: this.#over,
       verdict: this.#verdict,
     });
-    writer.set(this.#pod, this.#status, (written) => {
-      // Its own words need no second look.
-      if (!this.#closed) this.#adopt(written);
-    });
+    // The answer may hold what others have written meanwhile.
+    writer.set(this.#pod, this.#status, (written) => this.update(written));
   }
 
   /** The pod is over: lets go of its volumes, and of the pod itself when it is to be deleted. */

@@ -11,7 +11,8 @@ afterEach(() => pod.clear());
 afterAll(() => pod.close());
 
 /** Says its process, then repeats what it gets; `quit` ends it. */
-const echo = 'echo up; while read line; do test "$line" = quit && exit 3; echo "got $line"; echo "err $line" >&2; done; echo closed';
+const echo =
+  'echo up; while read line; do test "$line" = quit && exit 3; echo "got $line"; echo "err $line" >&2; done; echo closed';
 
 describe('attaching to a container', () => {
   it('shows the same to all, takes input of all, and outlives them', async () => {
@@ -99,7 +100,10 @@ describe('a client that does not read', () => {
     const results = [attachments.join(stuck), attachments.join(fine)];
     const chunk = Buffer.alloc(64 * 1024, 'x');
     for (let i = 0; i < 100; i++) await attachments.deliver('stdout', chunk);
-    expect(await results[0]).toEqual({ kind: 'failure', message: 'the client has not read its output for too long' });
+    expect(await results[0]).toEqual({
+      kind: 'failure',
+      message: 'the client has not read its output for too long',
+    });
     expect(stuck.stdout.writableLength).toBeLessThan(512 * 1024);
     expect(fine.out).toHaveLength(100 * chunk.length);
     attachments.close();

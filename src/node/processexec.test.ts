@@ -26,7 +26,10 @@ describe('a command beside a container', () => {
 
   it('tells signals as a shell does', async () => {
     // Proves 128 + N.
-    expect(await container.exec(['sh', '-c', 'kill -TERM $$'], new TestSession())).toEqual({ kind: 'exit', code: 143 });
+    expect(await container.exec(['sh', '-c', 'kill -TERM $$'], new TestSession())).toEqual({
+      kind: 'exit',
+      code: 143,
+    });
   });
 
   it('is told when it cannot be run', async () => {
@@ -77,7 +80,9 @@ describe('a command beside a container', () => {
       },
     });
     const out = new TestSession({ stdout });
-    expect(await container.exec(['head', '-c', String(bytes), '/dev/zero'], out)).toEqual({ kind: 'success' });
+    expect(await container.exec(['head', '-c', String(bytes), '/dev/zero'], out)).toEqual({
+      kind: 'success',
+    });
     expect(received).toBe(bytes);
 
     let given = 0;
@@ -168,8 +173,7 @@ describe('a command with a terminal', () => {
     const result = container.exec(['sh', '-i'], session);
     session.stdin!.write('echo rea""dy; sleep 100\n');
     await session.until(/ready/);
-    // Until the command is in the foreground.
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect.poll(() => pod.commands()).toContain('sleep 100');
     session.stdin!.write('\x03');
     session.stdin!.write('echo still he""re; exit 4\n');
     expect(await result).toEqual({ kind: 'exit', code: 4 });
@@ -211,7 +215,9 @@ describe('a command with a terminal', () => {
       },
     });
     const script = 'stty -opost; head -c 2000000 /dev/zero';
-    expect(await container.exec(['sh', '-c', script], new TestSession({ tty: true, stdout }))).toEqual({ kind: 'success' });
+    expect(await container.exec(['sh', '-c', script], new TestSession({ tty: true, stdout }))).toEqual({
+      kind: 'success',
+    });
     expect(received).toBe(2_000_000);
   });
 });

@@ -40,7 +40,10 @@ export class ProcessPod {
       onError: (error) => void errors.push(error),
       ...options,
     });
-    const pod: Pod = { metadata: { name: 'web', namespace: 'default', uid: 'uid-1' }, spec: { containers: [] } };
+    const pod: Pod = {
+      metadata: { name: 'web', namespace: 'default', uid: 'uid-1' },
+      spec: { containers: [] },
+    };
     const made = new ProcessPod(folder, runtime, pod, errors);
     await runtime.recover(new Set(['uid-1']));
     await runtime.preparePod(pod);
@@ -87,6 +90,14 @@ export class ProcessPod {
   async alive(): Promise<number[]> {
     const identity = await readFile(join(this.folder, 'agent-id'), 'utf8');
     return findProcesses(new Set(), { text: `WHERRY_CONTAINER=${identity}/`, prefix: true });
+  }
+
+  /** Their command lines. */
+  async commands(): Promise<string[]> {
+    const texts = (await this.alive()).map((pid) =>
+      readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => ''),
+    );
+    return (await Promise.all(texts)).map((text) => text.replaceAll('\0', ' ').trim());
   }
 
   async close(): Promise<void> {

@@ -41,7 +41,10 @@ describe('how containers end', () => {
       wait`;
     const container = await pod.shell(script);
     const log = pod.runtime.log('uid-1', 'main', 0)!;
-    for await (const _ of log.read({ follow: true, timestamps: false, limitBytes: 5 }, new AbortController().signal));
+    for await (const _ of log.read(
+      { follow: true, timestamps: false, limitBytes: 5 },
+      new AbortController().signal,
+    ));
     container.kill('SIGTERM');
     expect((await container.exited).exitCode).toBe(5);
     const lines = (await pod.log()).trim().split('\n').sort();
@@ -70,7 +73,8 @@ describe('how containers end', () => {
 
   it('says what cannot be run', async () => {
     // Proves the failure of a start: missing, not executable, a folder; and that nothing of it stays.
-    const failure = async (program: string): Promise<unknown> => pod.start({ command: [program] }).catch((error) => error);
+    const failure = async (program: string): Promise<unknown> =>
+      pod.start({ command: [program] }).catch((error) => error);
     expect(await failure('no-such-program')).toMatchObject({
       reason: 'ContainerCannotRun',
       exitCode: 127,
@@ -97,7 +101,10 @@ describe('what a container gets', () => {
     const container = await pod.start({ command: ['env'], env });
     await container.exited;
     delete process.env['AGENT_SECRET'];
-    const names = (await pod.log()).trim().split('\n').map((line) => line.split('=')[0]);
+    const names = (await pod.log())
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0]);
     expect(names.sort()).toEqual(['ONE', 'PATH', 'WHERRY_CONTAINER', 'WHERRY_ROOT', 'dotted.name'].sort());
   });
 
@@ -132,7 +139,9 @@ describe('what a container gets', () => {
     const container = await pod.shell('echo a > /dev/stdout; echo b > /dev/stderr; sleep 60');
     const session = new TestSession({ stdin: true });
     session.stdin!.end('typed');
-    expect(await container.exec(['sh', '-c', 'cat /dev/stdin; echo e > /dev/stderr'], session)).toEqual({ kind: 'success' });
+    expect(await container.exec(['sh', '-c', 'cat /dev/stdin; echo e > /dev/stderr'], session)).toEqual({
+      kind: 'success',
+    });
     expect([session.out, session.err]).toEqual(['typed', 'e\n']);
     expect((await pod.log({ follow: true, limitBytes: 4 })).split('\n').sort()).toEqual(['', 'a', 'b']);
   });
@@ -152,10 +161,16 @@ describe('what a container gets', () => {
 
   it.runIf(isRoot && isLinux)('runs as the user it asks for', async () => {
     // Proves user, group, further groups, no-new-privs and dropped capabilities, for exec as well.
-    const container = await pod.shell('id -u; id -g; id -G; grep -E "NoNewPrivs|CapBnd" /proc/self/status; sleep 60', {
-      spec: { containers: [], securityContext: { runAsUser: 4321, runAsGroup: 4322, fsGroup: 77, supplementalGroups: [78] } },
-      container: { securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } },
-    });
+    const container = await pod.shell(
+      'id -u; id -g; id -G; grep -E "NoNewPrivs|CapBnd" /proc/self/status; sleep 60',
+      {
+        spec: {
+          containers: [],
+          securityContext: { runAsUser: 4321, runAsGroup: 4322, fsGroup: 77, supplementalGroups: [78] },
+        },
+        container: { securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } },
+      },
+    );
     const session = new TestSession();
     await container.exec(['id', '-u'], session);
     expect(session.out).toBe('4321\n');
@@ -195,7 +210,9 @@ describe('termination messages', () => {
     const message = async (script: string, container = {}): Promise<string | undefined> =>
       (await (await pod.shell(script, { container })).exited).message;
     expect(await message('echo bye > "$WHERRY_ROOT/dev/termination-log"')).toBe('bye\n');
-    expect(await message('echo x > "$WHERRY_ROOT/tmp/why"', { terminationMessagePath: '/tmp/why' })).toBe('x\n');
+    expect(await message('echo x > "$WHERRY_ROOT/tmp/why"', { terminationMessagePath: '/tmp/why' })).toBe(
+      'x\n',
+    );
     expect(await message('echo nothing')).toBeUndefined();
     const long = await message('seq 1 5000 > "$WHERRY_ROOT/dev/termination-log"');
     expect(long).toHaveLength(4096);
@@ -207,7 +224,9 @@ describe('termination messages', () => {
     const container = { terminationMessagePolicy: 'FallbackToLogsOnError' };
     const message = async (script: string): Promise<string | undefined> =>
       (await (await pod.shell(script, { container })).exited).message;
-    expect(await message('seq 1 200; exit 1')).toBe(`${Array.from({ length: 80 }, (_, i) => i + 121).join('\n')}\n`);
+    expect(await message('seq 1 200; exit 1')).toBe(
+      `${Array.from({ length: 80 }, (_, i) => i + 121).join('\n')}\n`,
+    );
     expect(await message('seq 100000 100999; exit 1')).toHaveLength(560);
     expect(await message(`head -c 9000 /dev/zero | tr '\\0' x; exit 1`)).toBe('x'.repeat(2048));
     expect(await message('echo fine')).toBeUndefined();
@@ -218,7 +237,8 @@ describe('termination messages', () => {
 describe('logs', () => {
   it('are kept for the last two runs', async () => {
     // Proves that each run has its own log, and that older ones go.
-    for (let attempt = 0; attempt < 4; attempt++) await (await pod.shell(`echo run ${attempt}`, { attempt })).exited;
+    for (let attempt = 0; attempt < 4; attempt++)
+      await (await pod.shell(`echo run ${attempt}`, { attempt })).exited;
     expect(pod.runtime.log('uid-1', 'main', 1)).toBeUndefined();
     expect(await pod.log({}, 2)).toBe('run 2\n');
     expect(await pod.log({}, 3)).toBe('run 3\n');
@@ -227,7 +247,9 @@ describe('logs', () => {
 
   it('are followed until the container ends', async () => {
     // Proves that a follower gets lines as they are written, and comes to an end with the container.
-    const container = await pod.shell('echo one; read go; echo two; echo err >&2', { container: { stdin: true } });
+    const container = await pod.shell('echo one; read go; echo two; echo err >&2', {
+      container: { stdin: true },
+    });
     const follower = pod.log({ follow: true });
     const first = await pod.log({ follow: true, limitBytes: 4 });
     expect(first).toBe('one\n');
@@ -246,7 +268,12 @@ describe('usage', () => {
     const container = await pod.shell(`${busy} & wait`);
     await pod.log({ follow: true, limitBytes: 4 });
     const [used] = await pod.runtime.usage();
-    expect(used).toMatchObject({ uid: 'uid-1', container: 'main', startedAt: container.startedAt, logBytes: 44 });
+    expect(used).toMatchObject({
+      uid: 'uid-1',
+      container: 'main',
+      startedAt: container.startedAt,
+      logBytes: 44,
+    });
     expect(used!.cpuNanoseconds).toBeGreaterThan(200e6);
     expect(used!.rssBytes).toBeGreaterThan(20e6);
     container.kill('SIGKILL');

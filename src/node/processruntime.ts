@@ -223,10 +223,11 @@ export class ProcessRuntime implements Runtime {
   async #findMeans(): Promise<Means> {
     const { folder, onError, roots, cgroups, cgroupParent } = this.options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
+    const keeper = await Keeper.start(this.#spawner, folder, onError);
     return {
-      keeper: await Keeper.start(this.#spawner, folder, onError),
+      keeper,
       namespaces: roots === 'folder' ? undefined : await probeNamespaces(this.#spawner),
-      cgroups: cgroups === false ? undefined : await Cgroups.open(cgroupParent),
+      cgroups: cgroups === false ? undefined : await Cgroups.open(keeper.identity, cgroupParent),
     };
   }
 

@@ -41,11 +41,12 @@ export async function programProblem(
     : { exitCode: 127, message: `${told}: executable file not found in $PATH` };
 }
 
-async function look(path: string): Promise<'program' | 'folder' | 'refused' | 'missing'> {
+async function look(path: string): Promise<'program' | 'folder' | 'refused' | 'hidden' | 'missing'> {
   try {
     if ((await stat(path)).isDirectory()) return 'folder';
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return 'refused';
+    // In a folder that may not be entered. For a search that is as good as nothing.
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return 'hidden';
     // A link that leads nowhere here may lead somewhere in the container.
     return lstat(path).then(
       () => 'program',

@@ -15,7 +15,10 @@ export class ServiceDirectory {
   readonly #listeners = new Set<(changed: NamedService) => void>();
 
   constructor(client: Client, onError: (error: Error) => void) {
-    const changed = (object: Service | Endpoints | undefined, previous: Service | Endpoints | undefined): void => {
+    const changed = (
+      object: Service | Endpoints | undefined,
+      previous: Service | Endpoints | undefined,
+    ): void => {
       const { namespace = '', name = '' } = (object ?? previous)!.metadata;
       for (const listener of this.#listeners) listener({ namespace, name });
     };

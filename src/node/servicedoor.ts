@@ -51,7 +51,9 @@ export function clusterDoor(range: Subnet, bridge: NodeBridge | undefined): Clus
     return { door: bridge.sockets, words: `cluster IPs (${range.text}) answer ${where}` };
   }
   const hint =
-    process.platform === 'linux' && !bridge ? '; those of a range such as 127.9.0.0/24 would without them' : '';
+    process.platform === 'linux' && !bridge
+      ? '; those of a range such as 127.9.0.0/24 would without them'
+      : '';
   const why = bridge ? '' : `, which takes the rights of root on Linux${hint}`;
   return {
     door: undefined,

@@ -15,6 +15,11 @@ const retryMaxMs = 30_000;
 /** Moving a port from one service to another may take a moment, of which nobody needs to hear. */
 const silentTries = 3;
 
+const failures: Partial<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken by another process',
+  EACCES: 'such a port takes the rights of root',
+};
+
 export interface ListenerContext {
   /** Where an entry is to listen; none when it cannot. */
   addresses(entry: ServiceEntry): readonly string[];
@@ -78,7 +83,9 @@ export class ServiceListener {
     while (this.#again) {
       this.#again = false;
       clearTimeout(this.#timer);
-      const wanted = new Set(this.#closed || !this.#entry.targets.length ? [] : this.context.addresses(this.#entry));
+      const wanted = new Set(
+        this.#closed || !this.#entry.targets.length ? [] : this.context.addresses(this.#entry),
+      );
       for (const [address, listening] of this.#open) {
         if (wanted.has(address)) continue;
         this.#open.delete(address);
@@ -107,7 +114,7 @@ export class ServiceListener {
 
   #asFailure(error: NodeJS.ErrnoException, address: string): Error {
     const { protocol, port, affinityKey } = this.#entry;
-    const why = error.code === 'EADDRINUSE' ? 'the port is taken by another process' : error.message;
+    const why = failures[error.code ?? ''] ?? error.message;
     return new Error(`service ${affinityKey} cannot answer at ${address}:${port}/${protocol}: ${why}`, {
       cause: error,
     });

@@ -99,7 +99,11 @@ function targetsOf(
   return [...targets.values()];
 }
 
-function target({ ip = '', nodeName, targetRef }: EndpointAddress, port: number, node: NodeIdentity): LocatedTarget {
+function target(
+  { ip = '', nodeName, targetRef }: EndpointAddress,
+  port: number,
+  node: NodeIdentity,
+): LocatedTarget {
   const local = nodeName === node.nodeName;
   return { ip, port, local, shared: local && ip === node.address && targetRef?.kind === 'Pod' };
 }

@@ -82,7 +82,9 @@ export class ServiceProxy {
   }
 
   async settled(): Promise<void> {
-    await Promise.all([...this.#listeners.values()].flatMap((map) => [...map.values()].map((one) => one.settled())));
+    await Promise.all(
+      [...this.#listeners.values()].flatMap((map) => [...map.values()].map((one) => one.settled())),
+    );
   }
 
   async close(): Promise<void> {
@@ -106,13 +108,9 @@ export class ServiceProxy {
     for (const entry of entries) {
       const known = before.get(entry.key);
       before.delete(entry.key);
-      if (known) known.update(entry);
-      else if (this.#count >= listenersMax) {
-        onError(new Error(`service ${entry.affinityKey} cannot answer: ${listenersMax} ports do already`));
-        continue;
-      }
-      if (!known) this.#count++;
-      after.set(entry.key, known ?? new ServiceListener(entry, this.#context));
+      known?.update(entry);
+      const listener = known ?? this.#listener(entry);
+      if (listener) after.set(entry.key, listener);
     }
     for (const gone of before.values()) {
       this.#count--;
@@ -123,22 +121,32 @@ export class ServiceProxy {
     this.#forgetClients(key, entries);
   }
 
+  #listener(entry: ServiceEntry): ServiceListener | undefined {
+    const { entrance, ip, affinityKey } = entry;
+    const refuse = (why: string): void => this.options.onError(new Error(`service ${affinityKey} ${why}`));
+    if (this.#count >= listenersMax) {
+      refuse(`cannot answer: ${listenersMax} ports do already`);
+      return undefined;
+    }
+    if (entrance === 'cluster' && this.#cluster.door && !this.#range.has(ip!))
+      refuse(`does not answer at ${ip}: it is not in ${this.#range.text}`);
+    this.#count++;
+    return new ServiceListener(entry, this.#context);
+  }
+
   /** Ports that are gone, or no longer want clients to stay, know nobody. */
   #forgetClients(service: string, entries: readonly ServiceEntry[]): void {
-    const staying = new Set(entries.filter(({ affinityMs }) => affinityMs).map(({ affinityKey }) => affinityKey));
+    const staying = new Set(
+      entries.filter(({ affinityMs }) => affinityMs).map(({ affinityKey }) => affinityKey),
+    );
     for (const key of this.#affinities.keys())
       if (key.startsWith(`${service}:`) && !staying.has(key)) this.#affinities.delete(key);
   }
 
-  #addresses({ entrance, ip, affinityKey }: ServiceEntry): readonly string[] {
+  #addresses({ entrance, ip }: ServiceEntry): readonly string[] {
     if (entrance === 'node') return [...new Set([this.options.address, '127.0.0.1'])];
     if (entrance === 'external') return isOwnAddress(ip!) ? [ip!] : [];
-    if (!this.#cluster.door) return [];
-    if (this.#range.has(ip!)) return [ip!];
-    this.options.onError(
-      new Error(`service ${affinityKey} does not answer at ${ip}: it is not in ${this.#range.text}`),
-    );
-    return [];
+    return this.#cluster.door && this.#range.has(ip!) ? [ip!] : [];
   }
 
   #door({ entrance }: ServiceEntry): ServiceDoor {
@@ -177,7 +185,11 @@ export class ServiceProxy {
     return shared && this.options.sharedNetwork ? [ip, '127.0.0.1'] : [ip];
   }
 
-  #choose(client: string, { affinityKey, affinityMs }: ServiceEntry, targets: readonly Target[]): Target | undefined {
+  #choose(
+    client: string,
+    { affinityKey, affinityMs }: ServiceEntry,
+    targets: readonly Target[],
+  ): Target | undefined {
     const pick = (): Target | undefined => targets[Math.floor(this.#random() * targets.length)];
     if (affinityMs === undefined) return pick();
     let affinity = this.#affinities.get(affinityKey);

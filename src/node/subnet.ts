@@ -80,7 +80,12 @@ const loopback = Subnet.of(parseCIDR('127.0.0.0/8')!);
 /** Throws a sentence for the person who chose the range. */
 export function parsePodRange(text: string): Subnet {
   const range = isCIDR(text).length ? undefined : Subnet.parse(text);
-  if (!range || range.prefixLength < prefixLengthMin || range.prefixLength > prefixLengthMax || range.isLoopback)
+  if (
+    !range ||
+    range.prefixLength < prefixLengthMin ||
+    range.prefixLength > prefixLengthMax ||
+    range.isLoopback
+  )
     throw new Error(
       `the pod range must be an IPv4 range from /${prefixLengthMin} to /${prefixLengthMax} such as ${defaultPodRange}, not ${JSON.stringify(text)}`,
     );

@@ -20,7 +20,9 @@ export interface Listener {
 export function parseListeners(table: string): Listener[] {
   const listeners: Listener[] = [];
   for (const line of table.split('\n')) {
-    const found = /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]+ ([0-9A-F]{2}) /.exec(line);
+    const found = /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]+ ([0-9A-F]{2}) /.exec(
+      line,
+    );
     if (!found || (found[3] !== listenState && found[3] !== boundState)) continue;
     listeners.push({ loopback: isLoopback(found[1]!), port: Number.parseInt(found[2]!, 16) });
   }
@@ -57,7 +59,9 @@ export const takenPortMessage = (port: number): string =>
 async function takenOf(protocol: 'TCP' | 'UDP', ports: readonly number[]): Promise<number[]> {
   const name = protocol.toLowerCase();
   const tables = await Promise.all(
-    [`/proc/net/${name}`, `/proc/net/${name}6`].map((path) => readFile(path, 'latin1').catch(() => undefined)),
+    [`/proc/net/${name}`, `/proc/net/${name}6`].map((path) =>
+      readFile(path, 'latin1').catch(() => undefined),
+    ),
   );
   if (tables.some((table) => table !== undefined)) {
     const taken = new Set(tables.flatMap((table) => parseListeners(table ?? '').map(({ port }) => port)));

@@ -78,8 +78,14 @@ function resourcesOf(kind: Kind): Resource[] {
   ];
 }
 
+/** Versions whose resources are worked out when asked for, and never stored. */
+export type ComputedVersions = ReadonlyMap<string, readonly Resource[]>;
+
 export class Discovery {
-  constructor(private readonly kinds: KindTable) {}
+  constructor(
+    private readonly kinds: KindTable,
+    private readonly computed: ComputedVersions = new Map(),
+  ) {}
 
   apiVersions(serverAddress: string) {
     return {
@@ -97,6 +103,10 @@ export class Discovery {
       const versions = groups.get(kind.group) ?? [];
       if (!versions.includes(kind.version)) versions.push(kind.version);
       groups.set(kind.group, versions);
+    }
+    for (const apiVersion of this.computed.keys()) {
+      const [group, version] = apiVersion.split('/') as [string, string];
+      groups.set(group, [...(groups.get(group) ?? []), version]);
     }
     return groups;
   }
@@ -125,6 +135,7 @@ export class Discovery {
   /** undefined when no such version is served. */
   resourceList(apiVersion: string) {
     const resources = [...this.kinds].filter((kind) => kind.apiVersion === apiVersion).flatMap(resourcesOf);
+    resources.push(...(this.computed.get(apiVersion) ?? []));
     if (resources.length === 0) return undefined;
     if (apiVersion === 'v1') resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus));
     if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);

@@ -23,10 +23,7 @@ describe('options that do not parse', () => {
     ['tailLines=', number('')],
     ['limitBytes=1.5', number('1.5')],
     ['limitBytes=9223372036854775808', number('9223372036854775808', 'value out of range')],
-    [
-      'sinceTime=bad',
-      'parsing time "bad" as "2006-01-02T15:04:05Z07:00": cannot parse "bad" as "2006"',
-    ],
+    ['sinceTime=bad', 'parsing time "bad" as "2006-01-02T15:04:05Z07:00": cannot parse "bad" as "2006"'],
     // Before anything is validated.
     ['tailLines=-1&sinceSeconds=x', number('x')],
   ])('%s', (text, message) => {

@@ -29,7 +29,14 @@ describe('the address of a node', () => {
         return (error as { status: unknown }).status;
       }
     };
-    expect(failure({ addresses: [{ type: 'Other', address: 'x' }, { type: 'Odd', address: 'y' }] })).toEqual({
+    expect(
+      failure({
+        addresses: [
+          { type: 'Other', address: 'x' },
+          { type: 'Odd', address: 'y' },
+        ],
+      }),
+    ).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},

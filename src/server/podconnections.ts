@@ -3,16 +3,27 @@
  * the client is joined with the kubelet API of the node; the server runs nothing itself.
  */
 import { badRequest, methodNotAllowed, plain, StatusError } from '../api/errors.ts';
-import type { Pod } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { tunnelHeaders } from '../streams/forwardedheaders.ts';
-import type { NodeLocation } from '../streams/nodeway.ts';
 import { tunnel, type Upgrade, withoutBody } from '../streams/tunnel.ts';
 import { isUpgradeRequest, missingUpgrade, upgradeProtocol } from '../streams/upgraderequest.ts';
 import type { Connecting } from './connecting.ts';
 import type { RequestContext } from './context.ts';
+import {
+  type NodeRequest,
+  needsSessionTranslation,
+  needsUntunnelling,
+  translate,
+  untunnelTo,
+} from './nodetranslation.ts';
 import { serveLog } from './podlogs.ts';
-import { encodedCommands, kubeletPortsQuery, kubeletSessionQuery, sessionOptions } from './podoptions.ts';
+import {
+  encodedCommands,
+  kubeletPortsQuery,
+  kubeletSessionQuery,
+  type SessionOptions,
+  sessionOptions,
+} from './podoptions.ts';
 import { chooseContainer, findPod, kubeletPath, locatePod } from './podtarget.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 
@@ -45,61 +56,69 @@ export async function connect(
   if (!methods[info.subresource!]!.includes(context.info.method)) throw methodNotAllowed();
   if (context.query.has('dryRun')) throw badRequest('dryRun is not supported');
   if (info.subresource === 'log') return serveLog(connecting, context, pods, info, upgrade);
-  const pathOf = info.subresource === 'portforward' ? portForwardPath(context) : sessionPath(context, info);
+  const asked = info.subresource === 'portforward' ? portForward(context) : session(context, info);
   const pod = await findPod(connecting, pods, info);
-  const path = pathOf(pod);
+  const container = asked.options && chooseContainer(pod, context.query.get('container'));
   const node = locatePod(connecting, pod);
   if (!node) throw badRequest(`pod ${info.name} does not have a host assigned`);
   if (!upgrade)
     throw badRequest(
       isUpgradeRequest(context.request) ? missingUpgrade(context.request).text : 'Upgrade request required',
     );
-  await joinNode(connecting, context, node, path, await withoutBody(context.request, upgrade));
-}
-
-/** The options are read before the pod is looked for; where they lead to is known only with it. */
-function sessionPath(context: RequestContext, info: ResourceInfo): (pod: Pod) => string {
-  const { query, request } = context;
-  const options = sessionOptions(query);
-  const commands = info.subresource === 'exec' ? encodedCommands(context.info.queryText) : [];
-  const text = kubeletSessionQuery(options, commands, upgradeProtocol(request) === 'spdy');
-  return (pod) =>
-    withQuery(
-      kubeletPath(
-        info.subresource,
-        info.namespace,
-        info.name,
-        chooseContainer(pod, query.get('container')),
-      ),
-      text,
-    );
-}
-
-function portForwardPath({ query }: RequestContext): (pod: Pod) => string {
-  const text = kubeletPortsQuery(query);
-  return ({ metadata }) => withQuery(kubeletPath('portForward', metadata.namespace, metadata.name), text);
-}
-
-const withQuery = (path: string, query: string): string => (query ? `${path}?${query}` : path);
-
-async function joinNode(
-  connecting: Connecting,
-  { request }: RequestContext,
-  node: NodeLocation,
-  path: string,
-  upgrade: Upgrade,
-): Promise<void> {
-  const { socket } = upgrade;
-  const release = connecting.open.add(() => socket.destroy());
+  const query = asked.kubeletQuery(connecting.nodes.isLocal(node.name));
+  const segments = [asked.root, info.namespace, info.name, ...(container ? [container] : [])];
+  const path = `${kubeletPath(...segments)}${query && `?${query}`}`;
+  const target = { nodes: connecting.nodes, node, path };
+  const ready = await withoutBody(context.request, upgrade);
+  const release = connecting.open.add(() => ready.socket.destroy());
   try {
-    const backend = await connecting.nodes.connect(node).catch((error: unknown) => {
-      throw error instanceof StatusError
-        ? error
-        : plain(`error dialing backend: ${(error as Error).message}`);
-    });
-    const headers = tunnelHeaders(request, socket.remoteAddress);
-    await tunnel(upgrade, backend, { method: request.method!, path, headers });
+    await join(context, ready, target, asked.options);
   } finally {
     release();
   }
+}
+
+/** What is asked for, read before the pod is looked for. */
+interface Asked {
+  /** The kubelet's name for it. */
+  readonly root: string;
+  /** Of a session in a container; a forwarding has none. */
+  readonly options?: SessionOptions;
+  readonly kubeletQuery: (own: boolean) => string;
+}
+
+function session(
+  { query, request, info: { queryText } }: RequestContext,
+  { subresource }: ResourceInfo,
+): Asked {
+  const options = sessionOptions(query);
+  const commands = subresource === 'exec' ? encodedCommands(queryText) : [];
+  const spdy = upgradeProtocol(request) === 'spdy';
+  return {
+    root: subresource!,
+    options,
+    kubeletQuery: (own) => kubeletSessionQuery(options, commands, { spdy, own }),
+  };
+}
+
+function portForward({ query }: RequestContext): Asked {
+  const text = kubeletPortsQuery(query);
+  return { root: 'portForward', kubeletQuery: () => text };
+}
+
+/** Client and kubelet talk to each other, or, when they have no protocol in common, through the server. */
+async function join(
+  { request }: RequestContext,
+  upgrade: Upgrade,
+  target: NodeRequest,
+  options: SessionOptions | undefined,
+): Promise<void> {
+  const { nodes, node, path } = target;
+  if (options && needsSessionTranslation(request, node)) return translate(request, upgrade, target, options);
+  if (!options && needsUntunnelling(request, node)) return untunnelTo(request, upgrade, target);
+  const backend = await nodes.connect(node).catch((error: unknown) => {
+    throw error instanceof StatusError ? error : plain(`error dialing backend: ${(error as Error).message}`);
+  });
+  const headers = tunnelHeaders(request, upgrade.socket.remoteAddress);
+  await tunnel(upgrade, backend, { method: request.method!, path, headers });
 }

@@ -140,7 +140,10 @@ async function sendLog(
       for (let at = 0; at < chunk.length; at += messageBytesMax)
         send(chunk.subarray(at, at + messageBytesMax));
       if (webSocket.bufferedAmount > backlogBytesMax)
-        await Promise.race([closed, new Promise<void>((resolve) => webSocket.ping(undefined, false, () => resolve()))]);
+        await Promise.race([
+          closed,
+          new Promise<void>((resolve) => webSocket.ping(undefined, false, () => resolve())),
+        ]);
       if (webSocket.readyState !== webSocket.OPEN) break;
     }
   } catch {
@@ -224,10 +227,7 @@ const refusals: Readonly<Record<number, readonly [reason: string, message: strin
   404: ['NotFound', 'the server could not find the requested resource'],
   405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
   422: ['Invalid', 'the server rejected our request due to an error in our request'],
-  429: [
-    'TooManyRequests',
-    'the server has received too many requests and has asked us to try again later',
-  ],
+  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
   503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
   504: [
     'Timeout',

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { encodedCommands, kubeletPortsQuery, kubeletSessionQuery, sessionOptions } from './podoptions.ts';
 import { Query } from './query.ts';
 
-const kubelet = (text: string, spdy = false): string =>
-  kubeletSessionQuery(sessionOptions(new Query(text)), encodedCommands(text), spdy);
+const kubelet = (text: string, spdy = false, own = false): string =>
+  kubeletSessionQuery(sessionOptions(new Query(text)), encodedCommands(text), { spdy, own });
 
 describe('sessions', () => {
   it.each([
@@ -27,8 +27,14 @@ describe('sessions', () => {
     expect(kubelet('stdin=1&stdout=1', true)).toBe('input=1&output=1');
   });
 
+  it('tell our own agent which streams need not be waited for', () => {
+    expect(kubelet('stdin=1', true, true)).toBe('error=1&input=1&optional=1&output=1');
+    expect(kubelet('', false, true)).toBe('error=1&optional=1&output=1');
+    expect(kubelet('stdout=1', true, true)).toBe('output=1');
+  });
+
   it('keep the bytes of a command that are no text', () => {
-    expect(encodedCommands('command=%FF%00%zz&xcommand=a&command=ü')).toEqual(['%FF%00%25zz', '%C3%BC']);
+    expect(encodedCommands('command=%FF%00%zz&xcommand=a&%63ommand=ü')).toEqual(['%FF%00%25zz', '%C3%BC']);
   });
 });
 

@@ -27,17 +27,28 @@ export function sessionOptions(query: Query): SessionOptions {
   };
 }
 
-/**
- * Sorted by name, as Kubernetes writes it.
- * @param spdy the client opens the streams, and a kubelet waits for each that was asked for. A client that asked
- * for its input only opens no others, so those that are on by default are left out then.
- */
-export function kubeletSessionQuery(options: SessionOptions, commands: readonly string[], spdy: boolean): string {
-  const output = !(spdy && options.outputByDefault && options.stdin);
+/** Who will read the query. */
+export interface SessionReader {
+  /** The client opens the streams, and the kubelet waits for each that was asked for. */
+  readonly spdy: boolean;
+  /** Our own agent, which can be told that some streams need not be waited for. */
+  readonly own: boolean;
+}
+
+/** Sorted by name, as Kubernetes writes it. Only our own agent knows `optional`. */
+export function kubeletSessionQuery(
+  options: SessionOptions,
+  commands: readonly string[],
+  { spdy, own }: SessionReader,
+): string {
+  const { stdin, outputByDefault } = options;
+  // A client that asked for its input alone opens nothing else, and a foreign kubelet would wait for it.
+  const output = own || !(spdy && outputByDefault && stdin);
   return [
     ...commands.map((command) => `command=${command}`),
     ...(output && options.stderr ? ['error=1'] : []),
-    ...(options.stdin ? ['input=1'] : []),
+    ...(stdin ? ['input=1'] : []),
+    ...(own && outputByDefault ? ['optional=1'] : []),
     ...(output && options.stdout ? ['output=1'] : []),
     ...(options.tty ? ['tty=1'] : []),
   ].join('&');
@@ -47,8 +58,12 @@ export function kubeletSessionQuery(options: SessionOptions, commands: readonly 
 export const encodedCommands = (queryText: string): string[] =>
   queryText
     .split('&')
-    .filter((pair) => /^command(=|$)/.test(pair))
-    .map((pair) => encodeBytes(decodeBytes(pair.slice('command='.length))));
+    .map((pair) => {
+      const equals = pair.indexOf('=');
+      return equals < 0 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+    })
+    .filter(([name]) => decodeBytes(name!).toString('latin1') === 'command')
+    .map(([, value]) => encodeBytes(decodeBytes(value!)));
 
 const decodeBytes = (text: string): Buffer =>
   Buffer.from(

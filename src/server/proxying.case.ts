@@ -17,6 +17,7 @@ import type { NodeLocation, NodeWay } from '../streams/nodeway.ts';
 import { isAllowedTarget } from '../streams/targetaddress.ts';
 import { defaultBodyLimits } from './body.ts';
 import { ApiServer } from './server.ts';
+import { UsageReports } from './usagereports.ts';
 
 /** An address of this machine that pods may have; undefined when there is none to test with. */
 export const machineAddress: string | undefined = Object.values(networkInterfaces())
@@ -77,6 +78,7 @@ export class Proxied extends Client {
       limits: defaultBodyLimits,
       components: [],
       nodes: this.agents,
+      usage: new UsageReports(this.registry, this.agents),
       report: (error) => void this.failures.push(error),
     });
     this.#closeStore = async () => {

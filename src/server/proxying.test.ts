@@ -341,6 +341,7 @@ describe('services', () => {
       { addresses: [{ ip: '10.1.1.1' }], ports },
       { addresses: [{ ip: '10.9.9.9', targetRef: ref(pod) }], ports },
       { addresses: [{ ip: '10.2.2.2', targetRef: ref(pod, 'other') }], ports },
+      { addresses: [{ ip: '10.1.1.1', targetRef: ref(pod, 'other') }], ports },
       { addresses: [{ ip: '10.1.1.1', targetRef: ref('gone') }], ports },
       { addresses: [{ ip: '10.1.1.1', targetRef: { ...ref(pod), kind: 'Node' } }], ports },
       { notReadyAddresses: [{ ip: '10.1.1.1', targetRef: ref(pod) }], ports },

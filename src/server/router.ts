@@ -16,6 +16,7 @@ import type { Connecting } from './connecting.ts';
 import type { RequestContext } from './context.ts';
 import { Discovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
+import { answerMetrics, metricsResources, metricsVersion } from './metricsapi.ts';
 import {
   checkPathName,
   createObject,
@@ -36,6 +37,7 @@ import { answerObject } from './presentation.ts';
 import { isProxy, Proxying } from './proxying.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 import { requestToken } from './tokenrequest.ts';
+import type { UsageReports } from './usagereports.ts';
 import { versionInfo } from './version.ts';
 import { type Watching, watchOverHttp } from './watching.ts';
 
@@ -50,9 +52,10 @@ export class Router {
     private readonly watching: Watching,
     private readonly components: readonly Component[],
     private readonly connecting: Connecting,
+    private readonly usage: UsageReports,
   ) {
     const { chance, kinds } = serving.registry;
-    this.#discovery = new Discovery(kinds);
+    this.#discovery = new Discovery(kinds, new Map([[metricsVersion, metricsResources]]));
     this.#aggregated = new AggregatedDiscovery(this.#discovery);
     this.#openApi = new OpenApi(this.#discovery, kinds, () => chance.nowMs());
     this.#proxying = new Proxying(connecting);
@@ -142,6 +145,8 @@ export class Router {
       if (context.info.path.startsWith('/apis/')) return answerText(context, 404, '404 page not found\n');
       throw resourceNotFound();
     }
+    if (info.apiVersion === metricsVersion)
+      return answerMetrics(this.serving.registry, this.usage, context, info);
     const kind = this.#kindOf(info);
     if (kind?.deprecation) context.warnings.push(kind.deprecation);
     const target = this.watchTarget(context);

@@ -27,6 +27,7 @@ import { defaultAddressTypes } from './nodelocation.ts';
 import { parseDurationMs } from './query.ts';
 import { isLongRunning, parseRequest, type RequestInfo } from './requestinfo.ts';
 import { Router } from './router.ts';
+import type { UsageReports } from './usagereports.ts';
 import { type Watching, watchOverWebSocket } from './watching.ts';
 
 /** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
@@ -55,6 +56,8 @@ export interface ServerOptions {
   readonly components: readonly Component[];
   /** How the agents of nodes are reached. */
   readonly nodes: NodeWay;
+  /** What nodes and pods use. */
+  readonly usage: UsageReports;
   /** Types of node addresses in the order they are tried. Default: Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP. */
   readonly nodeAddressTypes?: readonly string[];
   /** Told of failures that are the server's own. */
@@ -93,6 +96,7 @@ export class ApiServer {
         addressTypes: options.nodeAddressTypes ?? defaultAddressTypes,
         open: this.#connections,
       },
+      options.usage,
     );
     this.#server = createServer(
       {

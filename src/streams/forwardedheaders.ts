@@ -18,6 +18,7 @@ const hops = new Set([
   'expect',
   'keep-alive',
   'proxy-authenticate',
+  'proxy-authorization',
   'proxy-connection',
   'te',
   'trailer',
@@ -36,8 +37,13 @@ export function withoutBearer(protocols: string): string | undefined {
 /**
  * The headers of an upgrade request to be tunnelled, as a flat list. The one body it may have is no body at all.
  * @param remoteAddress of the client, for X-Forwarded-For
+ * @param keepCredentials whether they are for whoever gets the request
  */
-export function tunnelHeaders(request: IncomingMessage, remoteAddress: string | undefined): string[] {
+export function tunnelHeaders(
+  request: IncomingMessage,
+  remoteAddress: string | undefined,
+  keepCredentials = false,
+): string[] {
   const list: string[] = [];
   const came: string[] = [];
   const upgrades: string[] = [];
@@ -48,10 +54,10 @@ export function tunnelHeaders(request: IncomingMessage, remoteAddress: string | 
     const lower = name.toLowerCase();
     if (lower === 'upgrade') upgrades.push(value);
     else if (lower === 'x-forwarded-for') came.push(value);
-    else if (lower === 'sec-websocket-protocol') {
+    else if (lower === 'sec-websocket-protocol' && !keepCredentials) {
       const kept = withoutBearer(value);
       if (kept !== undefined) list.push(name, kept);
-    } else if (!hops.has(lower) && !isCredential(lower)) list.push(name, value);
+    } else if (!hops.has(lower) && (keepCredentials || !isCredential(lower))) list.push(name, value);
   }
   // A mapped address is an IPv4 client on a socket that takes both.
   if (remoteAddress) came.push(remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''));

@@ -54,22 +54,23 @@ export function requestFraming({ headers, rawHeaders }: IncomingMessage): Framin
 }
 
 export interface RequestRule {
-  /** Stands in for the client's; undefined: the client's is kept. */
-  readonly host: string | undefined;
+  readonly host: string;
   /** The public path of what is asked for. */
   readonly forwardedUri: string;
+  readonly keepCredentials?: boolean;
 }
 
 export function requestHeaders(request: IncomingMessage, framing: Framing, rule: RequestRule): string[] {
-  const out = ['Host', rule.host ?? request.headers.host ?? ''];
+  const out = ['Host', rule.host];
   const came: string[] = [];
   const named = connectionNames(request);
   for (const [name, value, lower] of pairs(request)) {
     if (lower === 'host' || lower === 'content-length' || lower === 'x-forwarded-uri') continue;
-    if (hops.has(lower) || named.has(lower) || isCredential(lower)) continue;
+    if (hops.has(lower) || named.has(lower)) continue;
+    if (!rule.keepCredentials && isCredential(lower)) continue;
     if (lower === 'te') {
       if (value.trim().toLowerCase() === 'trailers') out.push(name, value);
-    } else if (lower === 'sec-websocket-protocol') {
+    } else if (lower === 'sec-websocket-protocol' && !rule.keepCredentials) {
       const kept = withoutBearer(value);
       if (kept !== undefined) out.push(name, kept);
     } else if (lower === 'x-forwarded-for') came.push(value);

@@ -78,7 +78,9 @@ function copyInput(stdin: Readable | undefined, stream: SpdyStream, endsStdin: b
   if (stdin === undefined) return;
   stdin.pipe(stream, { end: endsStdin });
   // A command may end its input early. What still comes must not hold the client up.
-  stream.once('close', () => stdin.unpipe(stream).resume());
+  const discard = (): void => void stdin.unpipe(stream).resume();
+  if (stream.destroyed) discard();
+  else stream.once('close', discard);
 }
 
 /** Resolves when the stream has ended and all of it is written. */
@@ -86,8 +88,14 @@ function copyOutput(stream: SpdyStream, output: Writable | undefined): Promise<v
   return new Promise((resolve) => {
     if (output === undefined) stream.resume();
     else stream.pipe(output, { end: false });
-    stream.once('end', resolve).once('close', resolve);
+    whenEnded(stream, resolve);
   });
+}
+
+/** A kubelet that is quick may have ended a stream before anybody could listen. */
+function whenEnded(stream: SpdyStream, act: () => void): void {
+  if (stream.readableEnded || stream.destroyed) act();
+  else stream.once('end', act).once('close', act);
 }
 
 function sendSizes(session: Session, stream: SpdyStream): void {
@@ -114,7 +122,7 @@ function readText(stream: SpdyStream): Promise<string> {
       bytes += chunk.length;
     });
     const done = (): void => resolve(Buffer.concat(chunks).toString('utf8', 0, statusBytesMax));
-    stream.once('end', done).once('close', done);
+    whenEnded(stream, done);
   });
 }
 

@@ -51,6 +51,8 @@ export interface ProxyTarget {
   readonly dropCors: boolean;
   /** Whether the target sees the Host that the client named. */
   readonly keepHost: boolean;
+  /** Whether the target gets the client's credentials: not when they are for this server. Default: no. */
+  readonly keepCredentials?: boolean;
 }
 
 /** Takes one request to the target; resolves when its answer is through or was cut off. */
@@ -61,8 +63,9 @@ export async function forward(
 ): Promise<void> {
   const framing = requestFraming(request);
   const headers = requestHeaders(request, framing, {
-    host: target.keepHost ? undefined : target.host,
+    host: hostFor(request, target),
     forwardedUri: forwardedUri(target),
+    keepCredentials: target.keepCredentials,
   });
   const gone = new AbortController();
   const leave = (): void => gone.abort();
@@ -109,6 +112,7 @@ export async function forwardUpgrade(
   head: Buffer,
   target: ProxyTarget,
 ): Promise<void> {
+  requestFraming(request);
   const upgrade = await withoutBody(request, { socket, head });
   const gone = new AbortController();
   const leave = (): void => gone.abort();
@@ -122,10 +126,10 @@ export async function forwardUpgrade(
   } finally {
     socket.off('close', leave);
   }
-  const headers = tunnelHeaders(request, socket.remoteAddress);
-  const host = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
-  if (!target.keepHost && host >= 0) headers[host + 1] = target.host;
-  headers.push('X-Forwarded-Uri', forwardedUri(target));
+  const headers = ['Host', hostFor(request, target), 'X-Forwarded-Uri', forwardedUri(target)];
+  const came = tunnelHeaders(request, socket.remoteAddress, target.keepCredentials);
+  for (let i = 0; i + 1 < came.length; i += 2)
+    if (!/^(?:host|x-forwarded-uri)$/i.test(came[i]!)) headers.push(came[i]!, came[i + 1]!);
   const outgoing = { method: request.method!, path: target.path, headers };
   try {
     await tunnel(upgrade, connection, outgoing, { lingerMs: tunnelLingerMs });
@@ -143,6 +147,9 @@ function reason(error: unknown): string {
   const { message } = error as Error;
   return message.slice(Math.max(message.indexOf(dialMark), 0));
 }
+
+const hostFor = ({ headers }: IncomingMessage, { keepHost, host }: ProxyTarget): string =>
+  (keepHost ? headers.host : undefined) ?? host;
 
 const forwardedUri = ({ prefix, path }: ProxyTarget): string => `${prefix}${path.split('?', 1)[0]}`;
 
@@ -296,7 +303,7 @@ const ended = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => finished(response, () => resolve()));
 
 /** A body that nobody reads any more would block the connection, and one without end would keep it busy. */
-function letFinish(request: IncomingMessage): void {
+export function letFinish(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   const timer = setTimeout(() => request.destroy(), lingerMs);
   request

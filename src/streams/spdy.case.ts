@@ -99,7 +99,10 @@ export async function readAll(stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Waits until a stream is over, also when it is already. */
-export async function closed(stream: Readable): Promise<void> {
-  if (!stream.closed) await once(stream, 'close');
+/** Waits until a stream is over, also when it is already, and however it came to its end. */
+export function closed(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.closed) resolve();
+    else stream.once('close', resolve);
+  });
 }

@@ -118,7 +118,8 @@ function join(data: SpdyStream, error: SpdyStream, target: Duplex): void {
   });
   // kubectl ends the whole port-forward on a text, so a connection that worked and broke later has none.
   target.once('close', () => {
-    if (broken) data.reset();
+    // CANCEL would be a proper end to those who tell a cut from an end.
+    if (broken) data.reset(resetStatus.internalError);
     else data.end();
     // What the client still sends goes nowhere, but must not hold up the other connections.
     data.unpipe(target);

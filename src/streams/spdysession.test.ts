@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SessionHandler, SessionResult, SessionWish, TerminalSize } from './session.ts';
 import { type SessionServing, serveSession } from './sessionserver.ts';
 import type { SpdyStream } from './spdystream.ts';
-import { readHead, spdyRequest, text, UpgradeServer } from './upgradeserver.case.ts';
+import { readHead, spdyRequest, text, UpgradeServer, until } from './upgradeserver.case.ts';
 
 const success: SessionResult = { kind: 'success' };
 const outputs: SessionWish = { stdin: false, stdout: true, stderr: true, tty: false };
@@ -79,7 +79,7 @@ describe('session over SPDY', () => {
     ];
     socket.resume();
     for (const open of opens) socket.write(Buffer.from(open, 'hex'));
-    await vi.waitFor(() => expect(frames(bytes).length).toBe(8));
+    await until(() => expect(frames(bytes).length).toBe(8));
     expect(frames(bytes)).toEqual([
       'control 2',
       'control 2',
@@ -92,7 +92,7 @@ describe('session over SPDY', () => {
     ]);
     const ping = Buffer.from('800300060000000400000001', 'hex');
     socket.write(ping);
-    await vi.waitFor(() => expect(bytes.subarray(-ping.length)).toEqual(ping));
+    await until(() => expect(bytes.subarray(-ping.length)).toEqual(ping));
     expect(ended).toBe(false);
     socket.end(Buffer.from('80030007000000080000000000000000', 'hex'));
     await server!.over();
@@ -153,7 +153,9 @@ describe('session over SPDY', () => {
   });
 
   it('carries input and its end', async () => {
-    // Proves half close, and that the server ends its own half of stdin with the session.
+    // Proves half close, and that the server ends its own half of stdin with the session: no clock runs that would
+    // let it close the connection instead.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await serve(async ({ stdin, stdout }) => {
       for await (const chunk of stdin!) stdout!.write(chunk);
       return success;
@@ -243,7 +245,7 @@ describe('session over SPDY', () => {
     const { connection, streams } = await dial(['v3.channel.k8s.io'], ['error', 'stdin', 'stdout', 'resize']);
     streams.resize!.write('{"Width":100,"Heig');
     streams.resize!.write('ht":30}\n');
-    await vi.waitFor(() => expect(sizes).toEqual([{ width: 100, height: 30 }]));
+    await until(() => expect(sizes).toEqual([{ width: 100, height: 30 }]));
     streams.stdin!.write('x');
     await Promise.all([streams.stdout!, streams.resize!, streams.error!].map(text));
     connection.close();
@@ -289,13 +291,13 @@ describe('session over SPDY', () => {
       });
       const { connection, socket, streams } = await dial(v4, ['error', 'stdin', 'stdout', 'stderr']);
       streams.stdin!.write('last words');
-      await vi.waitFor(() => expect(got).toBe('last words'));
+      await until(() => expect(got).toBe('last words'));
       if (way === 'cut') socket.destroy();
       else if (way === 'goaway') connection.close();
       else streams.error!.reset();
-      await vi.waitFor(() => expect(left).toHaveBeenCalled());
+      await until(() => expect(left).toHaveBeenCalled());
       await server!.over();
-      await vi.waitFor(() => expect(server!.sockets.size).toBe(0));
+      await until(() => expect(server!.sockets.size).toBe(0));
     },
   );
 
@@ -373,7 +375,7 @@ describe('session over SPDY', () => {
     socket.pause();
     await sleep(200);
     socket.resume();
-    await vi.waitFor(() => expect(order.length).toBe(4), { timeout: 10_000 });
+    await until(() => expect(order.length).toBe(4));
     expect(order).toEqual([`status after ${total}`, 'error ends', 'stdout ends', 'stderr ends']);
     connection.close();
     await server!.over();
@@ -418,6 +420,6 @@ describe('session over SPDY', () => {
       { numRuns: 100 },
     );
     await server!.over();
-    await vi.waitFor(() => expect(server!.sockets.size).toBe(0));
+    await until(() => expect(server!.sockets.size).toBe(0));
   });
 });

@@ -61,6 +61,8 @@ export async function upgradeToSpdy(
   try {
     const answer = await ask(socket, request, signal);
     if (answer.head !== undefined) return upgraded(socket, answer.response, answer.head);
+    // A 101 that names no protocol is no upgrade to Node, and nothing else to anybody.
+    if (answer.response.statusCode === 101) throw new Error('invalid upgrade response: status code 101');
     const refused = await refusal(answer.response);
     socket.destroy();
     return refused;
@@ -98,7 +100,6 @@ function ask(socket: Duplex, request: SpdyUpgradeRequest, signal: AbortSignal | 
     sent
       .on('upgrade', (response, _socket, head) => settle(() => resolve({ response, head })))
       .on('response', (response) => settle(() => resolve({ response })))
-      // A 101 that names no protocol is one of these.
       .on('information', ({ statusCode }) => fail(`invalid upgrade response: status code ${statusCode}`))
       .on('error', (error) => fail(readError(error)))
       .end();

@@ -18,6 +18,8 @@ afterEach(async () => {
 
 interface Front {
   readonly client: Socket;
+  /** The server's side of the client's connection. */
+  readonly served: Promise<Socket>;
   /** How the tunnel ended: undefined, or what it threw. */
   readonly over: Promise<Error | undefined>;
 }
@@ -33,6 +35,7 @@ async function front(
   const over = new Promise<Error | undefined>((resolve) => {
     finish = resolve;
   });
+  const served = once(server, 'upgrade').then(([, socket]) => socket as Socket);
   server.on('upgrade', async (incoming: IncomingMessage, socket: Socket, head) => {
     socket.on('error', () => socket.destroy());
     try {
@@ -53,7 +56,7 @@ async function front(
     () => client.destroy(),
     () => new Promise((resolve) => server.close(resolve)),
   );
-  return { client, over };
+  return { client, served, over };
 }
 
 /** A TCP backend; resolves its side of the one connection it gets. */
@@ -86,7 +89,11 @@ async function readUntil(stream: Duplex, text: string): Promise<string> {
 /** Resolves when the other side has closed, in whatever way. */
 const over = (stream: Duplex): Promise<void> =>
   new Promise((resolve) => {
-    stream.on('end', resolve).on('close', resolve).on('error', () => undefined).resume();
+    stream
+      .on('end', resolve)
+      .on('close', resolve)
+      .on('error', () => undefined)
+      .resume();
   });
 
 describe('a tunnel', () => {
@@ -157,21 +164,26 @@ describe('a tunnel', () => {
 
   it('waits for slow readers on either side and loses nothing', async () => {
     const { dial, accepted } = await tcpBackend();
-    const { client } = await front(dial);
+    let near: Socket;
+    const { client, served } = await front(() => {
+      near = dial();
+      return near;
+    });
     const backend = await accepted;
     await readUntil(backend, '\r\n\r\n');
     backend.write(agreed);
     await readUntil(client, '\r\n\r\n');
     const total = 32 << 20;
-    for (const [from, to] of [
-      [backend, client],
-      [client, backend],
+    for (const [from, to, held] of [
+      [backend, client, await served],
+      [client, backend, near!],
     ] as const) {
       to.pause();
       from.write(Buffer.alloc(total, 'y'));
-      // Nobody reads: what does not fit into the buffers on the way stays with the sender.
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      expect(from.writableLength).toBeGreaterThan(0);
+      while (!held.writableNeedDrain) await new Promise((resolve) => setTimeout(resolve, 10));
+      // Nobody reads, and little is kept on the way however long that takes.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(held.writableLength).toBeLessThan(1 << 20);
       let seen = 0;
       await new Promise<void>((resolve) => {
         to.on('data', (chunk: Buffer) => {
@@ -256,7 +268,11 @@ describe('a backend that does not agree', () => {
   });
 
   it('but refuses is relayed, whatever the form of its body, and nothing of the client gets to it any more', async () => {
-    const { client, backend, over: done } = await answered(
+    const {
+      client,
+      backend,
+      over: done,
+    } = await answered(
       'HTTP/1.1 403 Forbidden\r\nX-A: 1\r\nX-A: 2\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n1\r\n!\r\n0\r\n\r\n',
     );
     client.write('GET /secret HTTP/1.1\r\nHost: h\r\n\r\n');

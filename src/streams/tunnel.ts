@@ -112,7 +112,7 @@ export async function tunnel(
   changed: Partial<TunnelTimes> = {},
 ): Promise<void> {
   const times = { ...defaultTimes, ...changed };
-  backend.on('error', () => backend.destroy());
+  for (const side of [socket, backend]) side.on('error', () => side.destroy());
   const early = new EarlyBytes(socket, head);
   let answer: Answer;
   try {
@@ -203,7 +203,9 @@ function ask(
       .on('upgrade', (response, _socket, rest) => settle(() => resolve({ response, rest })))
       .on('response', (response) => settle(() => resolve({ response })))
       // A 101 that names no protocol is one of these.
-      .on('information', ({ statusCode }) => fail(plain(`invalid upgrade response: status code ${statusCode}`)))
+      .on('information', ({ statusCode }) =>
+        fail(plain(`invalid upgrade response: status code ${statusCode}`)),
+      )
       .on('error', (error) => fail(plain(readError(error))));
     early.onGone(() => {
       fail(new ClientGone());
@@ -294,12 +296,7 @@ function copy(from: Duplex, to: Duplex): void {
 const hops = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 /** Passes on an answer that is no upgrade; the end of the connection is the end of its body. */
-function relay(
-  client: Socket,
-  backend: Duplex,
-  response: IncomingMessage,
-  relayMs: number,
-): Promise<void> {
+function relay(client: Socket, backend: Duplex, response: IncomingMessage, relayMs: number): Promise<void> {
   const { rawHeaders } = response;
   const headers: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2)

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
+import { vi } from 'vitest';
 import { SpdyConnection } from './spdyconnection.ts';
 
 export type Serve = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
@@ -131,3 +132,7 @@ export function text(stream: Readable): Promise<string> {
     if (stream.closed) done();
   });
 }
+
+/** Waits for something that happens on another side, however busy the machine is. */
+export const until = (check: () => void): Promise<void> =>
+  vi.waitFor(check, { timeout: 20_000, interval: 5 });

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Session, SessionHandler, SessionResult, SessionWish, TerminalSize } from './session.ts';
 import { type SessionServing, serveSession } from './sessionserver.ts';
-import { UpgradeServer, webSocketRequest } from './upgradeserver.case.ts';
+import { UpgradeServer, until, webSocketRequest } from './upgradeserver.case.ts';
 
 const success: SessionResult = { kind: 'success' };
 const all: SessionWish = { stdin: true, stdout: true, stderr: true, tty: false };
@@ -180,7 +180,7 @@ describe('session over WebSocket', () => {
     for (const channel of [1, 2, 3, 9, 254]) client.socket.send(Buffer.from([channel, 65]));
     client.socket.send(Buffer.alloc(0));
     client.socket.send(Buffer.from([0]));
-    await vi.waitFor(() => expect(seen).toBeDefined());
+    await until(() => expect(seen).toBeDefined());
     expect([seen!.tty, seen!.stdin, seen!.stdout, seen!.stderr].map(Boolean)).toEqual([
       true,
       true,
@@ -328,11 +328,11 @@ describe('session over WebSocket', () => {
     });
     const client = await dial('v4.channel.k8s.io');
     client.socket.send(Buffer.from('\0last words'));
-    await vi.waitFor(() => expect(got).toBe('last words'));
+    await until(() => expect(got).toBe('last words'));
     client.socket[way]();
     await server!.over();
-    await vi.waitFor(() => expect(left).toHaveBeenCalled());
-    await vi.waitFor(() => expect(server!.sockets.size).toBe(0));
+    await until(() => expect(left).toHaveBeenCalled());
+    await until(() => expect(server!.sockets.size).toBe(0));
   });
 
   it('stops a command whose client does not read, and loses nothing', async () => {
@@ -401,7 +401,7 @@ describe('session over WebSocket', () => {
   it('ends a session whose command leaves its input unread', async () => {
     // Proves that a stalled connection is read again for its close.
     await serve(async ({ stdin }) => {
-      await vi.waitFor(() => expect(stdin!.readableLength).toBeGreaterThan(60_000));
+      await until(() => expect(stdin!.readableLength).toBeGreaterThan(60_000));
       return { kind: 'exit', code: 3 };
     });
     const client = await dial('v5.channel.k8s.io');
@@ -413,24 +413,28 @@ describe('session over WebSocket', () => {
 
   it('ends idle sessions with a failure', async () => {
     // Proves the idle limit, that pings count as traffic, and that the client is told.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     await serve(({ gone }) => once(gone, 'abort').then(() => success), { idleMs: 300 });
     const client = await dial('v4.channel.k8s.io');
-    const begin = performance.now();
-    const pings = setInterval(() => client.socket.ping(), 50);
-    setTimeout(() => clearInterval(pings), 500);
+    for (let i = 0; i < 4; i++) {
+      vi.advanceTimersByTime(200);
+      client.socket.ping();
+      await once(client.socket, 'pong');
+    }
+    expect(client.hex).toEqual(['01']);
+    vi.advanceTimersByTime(400);
     expect(await client.closed).toBe(1000);
-    clearInterval(pings);
-    expect(performance.now() - begin).toBeGreaterThan(700);
     expect(JSON.parse(client.channel(3)).message).toMatch(/idle/);
   });
 
   it('ends with the pod, with a failure', async () => {
     // Proves that nobody takes a session that was cut short for a success.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const ended = new AbortController();
     await serve(({ gone }) => once(gone, 'abort').then(() => success), { ended: ended.signal });
     const client = await dial('v5.channel.k8s.io');
-    await vi.waitFor(() => expect(client.hex).toEqual(['01']));
     ended.abort();
+    vi.advanceTimersByTime(2_000);
     expect(await client.closed).toBe(1000);
     expect(JSON.parse(client.channel(3)).message).toMatch(/the pod has ended$/);
     await server!.over();
@@ -443,7 +447,7 @@ describe('session over WebSocket', () => {
       ended: ended.signal,
     });
     const client = await dial('v5.channel.k8s.io');
-    await vi.waitFor(() => expect(client.hex).toEqual(['01']));
+    await until(() => expect(client.hex).toEqual(['01']));
     ended.abort();
     expect(await client.closed).toBe(1000);
     expect(JSON.parse(client.channel(3)).details.causes[0].message).toBe('137');
@@ -458,7 +462,7 @@ describe('session over WebSocket', () => {
       return success;
     });
     const client = await dial('v5.channel.k8s.io');
-    await vi.waitFor(() => expect(client.messages.length).toBeGreaterThan(100));
+    await until(() => expect(client.messages.length).toBeGreaterThan(100));
     client.socket.terminate();
     await server!.over();
   });
@@ -488,7 +492,7 @@ describe('session over WebSocket', () => {
       { numRuns: 100 },
     );
     await server!.over();
-    await vi.waitFor(() => expect(server!.sockets.size).toBe(0));
+    await until(() => expect(server!.sockets.size).toBe(0));
   });
 
   it('refuses messages above 32 MiB', async () => {

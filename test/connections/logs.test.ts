@@ -36,7 +36,7 @@ const answers = (code: number, body: string, headers: Record<string, string> = {
 };
 
 describe('a log', () => {
-  it('is the kubelet\'s text, asked for with what was set', async () => {
+  it("is the kubelet's text, asked for with what was set", async () => {
     answers(200, 'a line\n');
     const query = 'follow=true&tailLines=5&timestamps=1&previous=0&sinceSeconds=9&limitBytes=100&pretty=true';
     const { status, headers, text } = await target.get(`${pods}/p/log?${query}`);
@@ -77,6 +77,11 @@ describe('a log', () => {
     expect(response.complete).toBe(true);
   });
 
+  it('may take as long as it likes, whatever limit other requests have', async () => {
+    kubelet.onRequest = (_request, response) => void setTimeout(() => response.end('late'), 300);
+    expect((await target.get(`${pods}/p/log?timeout=50ms`)).text).toBe('late');
+  });
+
   it('is no longer asked for when the client has gone', async () => {
     const asked = new Promise<IncomingMessage>((resolve) => {
       kubelet.onRequest = (request, response) => {
@@ -92,6 +97,17 @@ describe('a log', () => {
     await closed;
   });
 
+  it('is not waited for when the client has gone before the kubelet says anything', async () => {
+    const asked = new Promise<IncomingMessage>((resolve) => {
+      kubelet.onRequest = (request) => resolve(request);
+    });
+    const sent = get(`${target.url}${pods}/p/log?follow=1`, { agent: false }).on('error', () => undefined);
+    const request = await asked;
+    const closed = once(request.socket, 'close');
+    sent.destroy();
+    await closed;
+  });
+
   it('that breaks off looks like it', async () => {
     kubelet.onRequest = (_request, response) => {
       response.write('half');
@@ -99,7 +115,10 @@ describe('a log', () => {
     };
     const response = await open(`${pods}/p/log`);
     await new Promise((resolve) => {
-      response.on('error', () => undefined).on('close', resolve).resume();
+      response
+        .on('error', () => undefined)
+        .on('close', resolve)
+        .resume();
     });
     expect(response.complete).toBe(false);
   });
@@ -231,22 +250,25 @@ describe('a log over a WebSocket', () => {
     ['no subprotocol', [], true, ''],
     ['binary.k8s.io', ['binary.k8s.io'], true, 'binary.k8s.io'],
     ['base64.binary.k8s.io', ['unknown', 'base64.binary.k8s.io'], false, 'base64.binary.k8s.io'],
-  ])('comes with %s: an empty message, small ones, and a proper end', async (_what, protocols, binary, chosen) => {
-    const text = 'line\n'.repeat(2_000);
-    answers(200, text);
-    const client = dial('?tailLines=3', protocols);
-    const messages: { data: Buffer; isBinary: boolean }[] = [];
-    client.on('message', (data: Buffer, isBinary) => messages.push({ data, isBinary }));
-    const [code] = await once(client, 'close');
-    expect(code).toBe(1000);
-    expect(client.protocol).toBe(chosen);
-    expect(messages[0]!.data.length).toBe(0);
-    expect(messages.every(({ isBinary }) => isBinary === binary)).toBe(true);
-    const bytes = messages.map(({ data }) => (binary ? data : Buffer.from(data.toString(), 'base64')));
-    expect(Math.max(...bytes.map(({ length }) => length))).toBeLessThanOrEqual(2_048);
-    expect(Buffer.concat(bytes).toString()).toBe(text);
-    expect(kubelet.seen.at(-1)!.url).toBe('/containerLogs/default/p/main?tailLines=3');
-  });
+  ])(
+    'comes with %s: an empty message, small ones, and a proper end',
+    async (_what, protocols, binary, chosen) => {
+      const text = 'line\n'.repeat(2_000);
+      answers(200, text);
+      const client = dial('?tailLines=3', protocols);
+      const messages: { data: Buffer; isBinary: boolean }[] = [];
+      client.on('message', (data: Buffer, isBinary) => messages.push({ data, isBinary }));
+      const [code] = await once(client, 'close');
+      expect(code).toBe(1000);
+      expect(client.protocol).toBe(chosen);
+      expect(messages[0]!.data.length).toBe(0);
+      expect(messages.every(({ isBinary }) => isBinary === binary)).toBe(true);
+      const bytes = messages.map(({ data }) => (binary ? data : Buffer.from(data.toString(), 'base64')));
+      expect(Math.max(...bytes.map(({ length }) => length))).toBeLessThanOrEqual(2_048);
+      expect(Buffer.concat(bytes).toString()).toBe(text);
+      expect(kubelet.seen.at(-1)!.url).toBe('/containerLogs/default/p/main?tailLines=3');
+    },
+  );
 
   it('is refused over HTTP', async () => {
     const refused = async (path: string, ...headers: string[]) => {

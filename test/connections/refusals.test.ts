@@ -61,10 +61,7 @@ describe('a session', () => {
   it.each([
     ['p/exec?dryRun=All', bad('dryRun is not supported')],
     ['none/exec', status(404, 'NotFound', 'pods "none" not found', { name: 'none', kind: 'pods' })],
-    [
-      'several/exec',
-      bad('a container name must be specified for pod several, choose one of: [init b a]'),
-    ],
+    ['several/exec', bad('a container name must be specified for pod several, choose one of: [init b a]')],
     ['p/exec?container=c', bad('container c is not valid for pod p')],
     ['p/exec?container=..%2f..%2frun', bad('container ../../run is not valid for pod p')],
     ['floating/exec', bad('pod floating does not have a host assigned')],
@@ -135,10 +132,12 @@ describe('a session', () => {
 
   it('with a token that is not one', async () => {
     const prefix = 'base64url.bearer.authorization.k8s.io.';
-    for (const protocols of [`${prefix}dA`, `${prefix}dA, ${prefix}dA, v4.channel.k8s.io`, `${prefix}@, v4`]) {
-      const { body } = await answer(
-        webSocketHead(`${pods}/p/exec`, `Sec-WebSocket-Protocol: ${protocols}`),
-      );
+    for (const protocols of [
+      `${prefix}dA`,
+      `${prefix}dA, ${prefix}dA, v4.channel.k8s.io`,
+      `${prefix}@, v4`,
+    ]) {
+      const { body } = await answer(webSocketHead(`${pods}/p/exec`, `Sec-WebSocket-Protocol: ${protocols}`));
       expect(body).toMatchObject({ code: 401, reason: 'Unauthorized' });
     }
     expect(kubelet.seen).toEqual([]);

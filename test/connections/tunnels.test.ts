@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { start } from '../../src/cluster/index.ts';
-import { Client } from '../http.ts';
+import type { Client } from '../http.ts';
 import { Kubelet, nodeAt, podOn } from '../kubelet.ts';
 import { head, parseReplies, readToEnd, Target, useTarget, webSocketHead } from '../target.ts';
 
@@ -100,10 +100,11 @@ describe('an upgrade', () => {
   it('waits for answers to what was asked before it on the same connection', async () => {
     kubelet.echo();
     const socket = target.dial();
-    socket.write(head('GET /api/v1/configmaps?limit=1') + spdy(`${pods}/p/exec`));
+    kubelet.onRequest = (_request, response) => void setTimeout(() => response.end('a slow log'), 200);
+    socket.write(head(`GET ${pods}/p/log`) + spdy(`${pods}/p/exec`));
     const said = await until(socket, '\r\n\r\nready');
-    expect(said).toContain('"kind":"ConfigMapList"');
-    expect(said.indexOf('"kind":"ConfigMapList"')).toBeLessThan(said.indexOf('101 Switching'));
+    expect(said).toContain('a slow log');
+    expect(said.indexOf('a slow log')).toBeLessThan(said.indexOf('101 Switching'));
     socket.destroy();
   });
 

@@ -158,6 +158,29 @@ describe('endpoints', () => {
   });
 });
 
+test('endpoints that cannot be made are complained of', async () => {
+  const events = await mirror('events');
+  const quotas = await mirror('resourcequotas');
+  await api.post(path('resourcequotas'), {
+    metadata: { name: 'none' },
+    spec: { hard: { 'count/endpoints': '0' } },
+  });
+  await quotas.object('none', ({ status }) => status.hard?.['count/endpoints'] === '0');
+  await makeService();
+  const [event] = await events.until((all) => all.length > 0);
+  expect(event).toMatchObject({
+    type: 'Warning',
+    reason: 'FailedToCreateEndpoint',
+    message: expect.stringMatching(
+      new RegExp(
+        `^Failed to create endpoint for service ${namespace}/web: endpoints "web" is forbidden: exceeded quota`,
+      ),
+    ),
+    source: { component: 'endpoint-controller' },
+    involvedObject: { kind: 'Service', name: 'web' },
+  });
+});
+
 describe('ports', () => {
   test('are found by name in each pod, and pods that differ have a subset of their own', async () => {
     const endpoints = await mirror('endpoints');
@@ -234,9 +257,10 @@ describe('pods', () => {
 
   test('whose change means nothing to the service cause no write', async () => {
     const endpoints = await mirror('endpoints');
-    await makePod('a', ready('10.1.0.1'));
     await makeService();
     await makeService({}, { name: 'witness' });
+    // The pod comes last: the time on the endpoints is that of its readiness, long ago, and any write would show.
+    await makePod('a', ready('10.1.0.1'));
     const before = await endpoints.object('web', (one) => brief(one) === '10.1.0.1|');
     await setStatus('a', { message: 'still here' });
     await api.patch(path('pods', 'a'), { metadata: { annotations: { note: 'x' } } });

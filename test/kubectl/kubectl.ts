@@ -26,7 +26,8 @@ export class Kubectl {
     return path.join(this.#home, 'config');
   }
 
-  private get environment(): NodeJS.ProcessEnv {
+  /** For those who run kubectl in their own way. */
+  get environment(): NodeJS.ProcessEnv {
     return { ...process.env, HOME: this.#home, KUBECONFIG: this.config };
   }
 

@@ -1,0 +1,167 @@
+/**
+ * Routes: which backend a request goes to. The table is built when ingresses change, and asked for every request:
+ *
+ *   exact host → wildcard host → any host; in each an exact path before the longest prefix;
+ *   then the default backend of an ingress that names the host; then a default backend of any.
+ *
+ * A rule of an older ingress stands before the same rule of a younger one.
+ */
+import type { HTTPIngressPath, Ingress, IngressBackend } from '../api/generated/types.ts';
+import { encodeUnsafe, resolveDots } from '../streams/urlpath.ts';
+import { entryOf, hostKeys } from './hosts.ts';
+import { byAge, type Problem, tlsEntries, wantsRedirect } from './served.ts';
+
+/** Where requests go: a port of a service, by number or name. */
+export interface ServicePort {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number | string;
+}
+
+export interface Route {
+  /** Absent when the backend is something else than a service. */
+  readonly service: ServicePort | undefined;
+  /** The hosts whose requests belong on HTTPS. */
+  readonly redirected: ReadonlySet<string>;
+  readonly ingress: Ingress;
+}
+
+export class Routes {
+  readonly problems: Problem[] = [];
+  readonly #hosts = new Map<string, HostRoutes>();
+  #default: Route | undefined;
+
+  constructor(ingresses: Iterable<Ingress> = []) {
+    const sorted = [...ingresses].sort(byAge);
+    for (const ingress of sorted) this.#add(ingress);
+    // One that has nothing but a default backend is meant for whatever nobody else takes.
+    const plain = sorted.find(({ spec }) => spec?.backend && !spec.rules?.length);
+    const fallback = plain ?? sorted.find(({ spec }) => spec?.backend);
+    if (fallback) this.#default = routeOf(fallback, fallback.spec!.backend!, new Set());
+  }
+
+  /**
+   * @param host in lower case, without a port
+   * @param path as it came, without a query
+   */
+  find(host: string, path: string): Route | undefined {
+    const asked = canonicalPath(path);
+    const keys = hostKeys(host);
+    for (const key of keys) {
+      const route = this.#hosts.get(key)?.find(asked);
+      if (route) return route;
+    }
+    for (const key of keys) {
+      const route = this.#hosts.get(key)?.fallback;
+      if (route) return route;
+    }
+    return this.#default;
+  }
+
+  #add(ingress: Ingress): void {
+    const { backend, rules = [] } = ingress.spec ?? {};
+    const redirected = new Set(
+      wantsRedirect(ingress) ? tlsEntries(ingress).flatMap(({ hosts }) => hosts) : [],
+    );
+    const fallback = backend && routeOf(ingress, backend, redirected);
+    if (backend?.resource) this.#unsupported(ingress, 'the default backend');
+    for (const { host = '', http } of rules) {
+      const table = entryOf(this.#hosts, host, () => new HostRoutes());
+      table.fallback ??= fallback;
+      // A host without paths is all about the default backend.
+      const paths: HTTPIngressPath[] = http?.paths ?? (backend ? [{ path: '/', backend }] : []);
+      for (const entry of paths) {
+        const winner = table.add(entry, routeOf(ingress, entry.backend ?? {}, redirected));
+        if (winner) this.#taken(ingress, winner.ingress, `${host || '*'}${entry.path ?? '/'}`);
+        else if (entry.backend?.resource) this.#unsupported(ingress, `${host || '*'}${entry.path ?? '/'}`);
+      }
+    }
+  }
+
+  #taken(ingress: Ingress, by: Ingress, what: string): void {
+    if (by === ingress) return;
+    const message = `${what} is served for the older ingress ${by.metadata.namespace}/${by.metadata.name}`;
+    this.problems.push({ ingress, reason: 'PathTaken', message });
+  }
+
+  #unsupported(ingress: Ingress, what: string): void {
+    const message = `${what}: backends other than services are not supported`;
+    this.problems.push({ ingress, reason: 'UnsupportedBackend', message });
+  }
+}
+
+function routeOf(ingress: Ingress, backend: IngressBackend, redirected: ReadonlySet<string>): Route {
+  const { serviceName: name, servicePort: port } = backend;
+  const { namespace = '' } = ingress.metadata;
+  return { ingress, redirected, service: name && port ? { namespace, name, port } : undefined };
+}
+
+/** Prefixes, one path element a step. */
+interface PrefixNode {
+  readonly below: Map<string, PrefixNode>;
+  route?: Route;
+}
+
+const newNode = (): PrefixNode => ({ below: new Map() });
+
+class HostRoutes {
+  readonly #exact = new Map<string, Route>();
+  readonly #root = newNode();
+  /** The default backend of the oldest ingress that names the host and has one. */
+  fallback: Route | undefined;
+
+  /** Answers with the route that has the place already. */
+  add({ path = '', pathType }: HTTPIngressPath, route: Route): Route | undefined {
+    const canonical = canonicalPath(Buffer.from(path || '/', 'utf8').toString('latin1'));
+    if (pathType === 'Exact') {
+      const taken = this.#exact.get(canonical);
+      if (!taken) this.#exact.set(canonical, route);
+      return taken;
+    }
+    let node = this.#root;
+    for (const element of elements(canonical.replace(/\/$/, ''))) node = entryOf(node.below, element, newNode);
+    const taken = node.route;
+    node.route ??= route;
+    return taken;
+  }
+
+  find(path: string): Route | undefined {
+    const exact = this.#exact.get(path);
+    if (exact) return exact;
+    let node: PrefixNode | undefined = this.#root;
+    let best = node.route;
+    for (const element of elements(path)) {
+      node = node.below.get(element);
+      if (!node) return best;
+      best = node.route ?? best;
+    }
+    return best;
+  }
+}
+
+/** What stands between the slashes, one by one: most paths are left after a step or two. */
+function* elements(path: string): Generator<string> {
+  for (let from = 1; from <= path.length; ) {
+    const slash = path.indexOf('/', from);
+    const to = slash < 0 ? path.length : slash;
+    yield path.slice(from, to);
+    from = to + 1;
+  }
+}
+
+/**
+ * The path that is compared: dot segments resolved, as whoever answers will resolve them, and what is encoded without
+ * need decoded. An encoded slash is no end of an element. Each character stands for one byte.
+ */
+export function canonicalPath(path: string): string {
+  if (!/[%\x80-\xff]|\/\./.test(path)) return path;
+  return resolveDots(encodeUnsafe(path)).split('/').map(decoded).join('/');
+}
+
+function decoded(element: string): string {
+  try {
+    return decodeURIComponent(element).replace(/[%/]/g, encodeURIComponent);
+  } catch {
+    return element;
+  }
+}

@@ -1,0 +1,72 @@
+/** kubectl in a terminal, as a person would use it. */
+import { type IPty, spawn } from '@lydell/node-pty';
+import { onTestFinished } from 'vitest';
+import type { RunningCluster } from './running.ts';
+
+/** How long a person looks at a screen on which nothing happens. */
+const patienceMs = 20_000;
+
+export class Terminal {
+  /** All that was shown. */
+  screen = '';
+  readonly exited: Promise<number>;
+  readonly #pty: IPty;
+  #from = 0;
+  #ended = false;
+  #wake: (() => void) | undefined;
+
+  constructor(cluster: RunningCluster, args: readonly string[], size = { cols: 100, rows: 30 }) {
+    const env = cluster.kubectl.environment as Record<string, string>;
+    this.#pty = spawn('kubectl', [...args], { ...size, env: { ...env, TERM: 'xterm' } });
+    this.#pty.onData((text) => {
+      this.screen += text;
+      this.#wake?.();
+    });
+    this.exited = new Promise((resolve) => {
+      this.#pty.onExit(({ exitCode }) => {
+        this.#ended = true;
+        this.#wake?.();
+        resolve(exitCode);
+      });
+    });
+    onTestFinished(() => this.kill());
+  }
+
+  type(keys: string): void {
+    this.#pty.write(keys);
+  }
+
+  resize(cols: number, rows: number): void {
+    this.#pty.resize(cols, rows);
+  }
+
+  /** The window is closed, without a word. */
+  kill(): void {
+    if (!this.#ended) this.#pty.kill('SIGKILL');
+  }
+
+  /** Reads on until something is shown; what comes after it is for the next to read. */
+  async shows(pattern: RegExp): Promise<RegExpExecArray> {
+    const deadline = Date.now() + patienceMs;
+    for (;;) {
+      const match = pattern.exec(this.screen.slice(this.#from));
+      if (match) {
+        this.#from += match.index + match[0].length;
+        return match;
+      }
+      const left = deadline - Date.now();
+      if (this.#ended || left <= 0)
+        throw new Error(`${pattern} was not shown, but: ${JSON.stringify(this.screen.slice(this.#from))}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+}
+
+export const ctrlC = '\x03';
+export const ctrlD = '\x04';

@@ -1,0 +1,185 @@
+/** A cluster that runs pods as processes of this machine, with a kubectl, for the tests of a file. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect } from 'vitest';
+import type { Container, Pod } from '../../src/api/generated/types.ts';
+import { type StartOptions, start } from '../../src/cluster/index.ts';
+import { Client, type WatchEvent } from '../http.ts';
+import { Kubectl } from '../kubectl/kubectl.ts';
+
+export const podsPath = '/api/v1/namespaces/default/pods';
+
+export class RunningCluster {
+  kubectl!: Kubectl;
+  folder!: string;
+  readonly client = new Client(() => this.kubectl.cluster.url);
+  /** What the cluster said was wrong with itself. */
+  readonly errors: Error[] = [];
+  readonly #commands = new Set<Command>();
+
+  async open(options: StartOptions): Promise<void> {
+    this.folder = await mkdtemp(path.join(tmpdir(), 'wherry-streams-'));
+    const node = { folder: path.join(this.folder, 'node'), name: 'here' };
+    const onError = (error: Error) => void this.errors.push(error);
+    const cluster = await start({ store: 'memory', node, onError, ...options });
+    this.kubectl = new Kubectl(cluster);
+    await cluster.nodesReady;
+  }
+
+  /** Ends everything, and proves that nothing of it runs on. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#commands].map((command) => command.end()));
+    const agent = agentOf(this.folder);
+    await this.kubectl.cluster.close();
+    this.kubectl.close();
+    expect(processesOf(agent)).toEqual([]);
+    await rm(this.folder, { recursive: true, force: true });
+    expect(this.errors).toEqual([]);
+  }
+
+  /** kubectl with pipes, which ends with the file if not before. */
+  command(...args: string[]): Command {
+    const child = spawn('kubectl', args, { env: this.kubectl.environment, stdio: 'pipe' });
+    const command = new Command(child);
+    this.#commands.add(command);
+    void command.exited.then(() => this.#commands.delete(command));
+    return command;
+  }
+
+  /** Creates a pod, and resolves when it is as wanted: with all its containers ready, if nothing else is. */
+  async run(pod: Pod, wanted: (pod: Pod) => boolean = isReady): Promise<Pod> {
+    const made = await this.client.post(podsPath, pod);
+    if (made.status !== 200) throw new Error(made.text);
+    return this.until(pod.metadata.name!, wanted);
+  }
+
+  async until(name: string, wanted: (pod: Pod) => boolean): Promise<Pod> {
+    const watch = await this.client.watch(`/api/v1/watch/namespaces/default/pods/${name}?resourceVersion=0`);
+    try {
+      return (await watch.until(({ type, object }) => type !== 'DELETED' && wanted(object))).object;
+    } finally {
+      watch.close();
+    }
+  }
+
+  async untilGone(name: string): Promise<void> {
+    const { body } = await this.client.get(`${podsPath}?fieldSelector=metadata.name%3D${name}`);
+    if (!body.items.length) return;
+    const from = body.metadata.resourceVersion;
+    const watch = await this.client.watch(
+      `/api/v1/watch/namespaces/default/pods/${name}?resourceVersion=${from}`,
+    );
+    await watch.until(({ type }: WatchEvent) => type === 'DELETED');
+    watch.close();
+  }
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A kubectl under way. */
+export class Command {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** All it says to standard error. */
+  readonly complaints: Promise<string>;
+  readonly exited: Promise<Exit>;
+
+  constructor(private readonly child: ChildProcess) {
+    this.stdin = child.stdin!;
+    this.stdout = child.stdout!;
+    // Who ends before its input does is free to.
+    this.stdin.on('error', () => undefined);
+    this.complaints = text(child.stderr!);
+    this.exited = new Promise((resolve) => {
+      child.on('exit', (code, signal) => resolve({ code, signal }));
+    });
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  async end(): Promise<void> {
+    this.kill('SIGKILL');
+    this.stdout.destroy();
+    await this.exited;
+  }
+
+  /** Its output, up to and with what matches. */
+  async until(pattern: RegExp): Promise<RegExpExecArray> {
+    let seen = '';
+    for await (const chunk of this.stdout.iterator({ destroyOnReturn: false })) {
+      seen += chunk;
+      const match = pattern.exec(seen);
+      if (match) return match;
+    }
+    throw new Error(`it ended without ${pattern}: ${seen}${await this.complaints}`);
+  }
+}
+
+export const isReady = (pod: Pod): boolean =>
+  !!pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+
+export const hasEnded = (pod: Pod): boolean =>
+  pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+
+/** A container that runs a script. */
+export const shell = (script: string, more: Partial<Container> = {}): Container => ({
+  name: 'main',
+  image: 'host',
+  command: ['sh', '-c', script],
+  ...more,
+});
+
+/** A container that runs a program for Node.js, given as text; what follows are its arguments. */
+export const program = (
+  source: string,
+  args: readonly string[] = [],
+  more: Partial<Container> = {},
+): Container => ({
+  name: 'main',
+  image: 'host',
+  command: [process.execPath, '-e', source, ...args],
+  ...more,
+});
+
+export const podOf = (name: string, containers: Container | Container[], spec: object = {}): Pod => ({
+  metadata: { name, labels: { app: name } },
+  spec: { containers: [containers].flat(), terminationGracePeriodSeconds: 1, ...spec },
+});
+
+/** What marks all processes of an agent. */
+export const agentOf = (folder: string): string =>
+  readFileSync(path.join(folder, 'node', 'agent-id'), 'utf8');
+
+/** Processes of an agent's containers, and those that help it. */
+export function processesOf(agent: string): string[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(agent))
+    .map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
+}
+
+/** A process may be gone by now. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+/** One for the tests of a file. */
+export function useRunningCluster(options: StartOptions = {}): RunningCluster {
+  const cluster = new RunningCluster();
+  beforeAll(() => cluster.open(options));
+  afterAll(() => cluster.close());
+  return cluster;
+}

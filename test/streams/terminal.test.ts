@@ -1,0 +1,134 @@
+/** Proves that `kubectl exec -it` and `attach -it` are real terminals, driven by real ones. */
+import { beforeAll, expect, it } from 'vitest';
+import { describeWith } from '../tools.ts';
+import { ctrlC, ctrlD, Terminal } from './pty.ts';
+import { agentOf, podOf, processesOf, shell, useRunningCluster } from './running.ts';
+
+const cluster = useRunningCluster();
+
+beforeAll(async () => {
+  await cluster.run(podOf('one', shell('exec sleep 1000')));
+});
+
+/** A shell in a terminal, at its first prompt. What is typed is shown too, so commands do not print their own words. */
+async function openShell(size?: { cols: number; rows: number }): Promise<Terminal> {
+  const terminal = new Terminal(cluster, ['exec', '-it', 'one', '--', 'env', 'PS1=ready> ', 'sh'], size);
+  await terminal.shows(/ready> /);
+  return terminal;
+}
+
+describeWith('kubectl')('a terminal', () => {
+  it('knows its size from the beginning, and follows changes', async () => {
+    const terminal = await openShell({ cols: 111, rows: 22 });
+    terminal.type('tty; stty size\r');
+    await terminal.shows(/\/dev\/\S+\r\n22 111\r\n/);
+    terminal.type('trap "stty size" WINCH; echo armed $((1 + 1))\r');
+    await terminal.shows(/armed 2\r\n/);
+    terminal.resize(77, 33);
+    // A shell at its prompt runs traps with the next line.
+    await expect
+      .poll(async () => {
+        terminal.type('\r');
+        return terminal.screen;
+      })
+      .toMatch(/\n33 77\r\n/);
+    terminal.type('exit\r');
+    expect(await terminal.exited).toBe(0);
+  });
+
+  it('interrupts with Ctrl-C, and the shell goes on', async () => {
+    const terminal = await openShell();
+    terminal.type('echo begin $((1 + 1)); sleep 1000; echo never\r');
+    await terminal.shows(/begin 2\r\n/);
+    terminal.type(ctrlC);
+    await terminal.shows(/ready> /);
+    terminal.type('echo after $?\r');
+    await terminal.shows(/after 130\r\n/);
+    expect(terminal.screen).not.toMatch(/\nnever/);
+    terminal.type('exit\r');
+    await terminal.exited;
+  });
+
+  it('ends a shell with Ctrl-D', async () => {
+    const terminal = await openShell();
+    terminal.type(ctrlD);
+    expect(await terminal.exited).toBe(0);
+  });
+
+  it('shows standard error, and passes on the exit code', async () => {
+    const terminal = await openShell();
+    terminal.type('echo aside $((1 + 1)) >&2; exit 9\r');
+    await terminal.shows(/aside 2\r\n/);
+    expect(await terminal.exited).toBe(9);
+    expect(terminal.screen).toContain('command terminated with exit code 9');
+  });
+
+  it('is hung up when its client is killed, and takes its children with it', async () => {
+    const terminal = await openShell();
+    terminal.type('sleep 4242\r');
+    const sleeping = () => processesOf(agentOf(cluster.folder)).filter((it) => it.includes('sleep 4242'));
+    await expect.poll(sleeping).toHaveLength(1);
+    terminal.kill();
+    await terminal.exited;
+    await expect.poll(sleeping, { timeout: 10_000 }).toEqual([]);
+  });
+
+  it('passes much output whole', async () => {
+    const terminal = await openShell();
+    // The terminal of the test may lose what it shows last, so there is something after it.
+    terminal.type('seq 1 20000; echo done; read -r key; exit 5\r');
+    await terminal.shows(/\r\ndone\r\n/);
+    terminal.type('\r');
+    expect(await terminal.exited).toBe(5);
+    const numbers = terminal.screen.match(/^\d+\r$/gm)!.map((line) => Number(line));
+    expect(numbers.length).toBe(20_000);
+    expect(numbers.every((number, index) => number === index + 1)).toBe(true);
+  });
+});
+
+describeWith('kubectl')('the terminal of a container', () => {
+  it('is attached to, resized, left and found again', async () => {
+    const script = 'while read -r word; do echo "got $word $(stty size)"; [ "$word" = end ] && exit 6; done';
+    const pod = podOf('talk', shell(script, { stdin: true, tty: true }), { restartPolicy: 'Never' });
+    await cluster.run(pod);
+    const first = new Terminal(cluster, ['attach', '-it', 'talk'], { cols: 101, rows: 41 });
+    await expect
+      .poll(() => {
+        first.type('hello\r');
+        return first.screen;
+      })
+      .toContain('got hello 41 101\r\n');
+    const second = new Terminal(cluster, ['attach', '-it', 'talk'], { cols: 90, rows: 20 });
+    await second.shows(/press/);
+    // Sizes and keys go by different ways: the first key may be faster.
+    await expect
+      .poll(() => {
+        second.type('there\r');
+        return first.screen;
+      })
+      .toContain('got there 20 90\r\n');
+    await second.shows(/got there 20 90\r\n/);
+    first.kill();
+    await first.exited;
+    second.type('still\r');
+    await second.shows(/got still/);
+    second.type('end\r');
+    await second.shows(/got end/);
+    expect(await second.exited).toBe(0);
+    const { status } = await cluster.until('talk', (it) => it.status?.phase === 'Failed');
+    expect(status!.containerStatuses![0]!.state!.terminated).toMatchObject({ exitCode: 6 });
+  });
+
+  it('is there for `kubectl run -it --rm`, which cleans up after itself', async () => {
+    const args = ['run', 'visit', '-it', '--rm', '--restart=Never', '--image=host', '--command', '--'];
+    const terminal = new Terminal(cluster, [...args, 'env', 'PS1=ready> ', 'sh']);
+    // What was written before it was attached is in the log; a new line brings a new prompt.
+    await terminal.shows(/pressing enter|ready> /);
+    terminal.type('\recho at $((40 + 2))\r');
+    await terminal.shows(/at 42\r\n/);
+    terminal.type('exit 0\r');
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.screen).toContain('pod "visit" deleted');
+    await cluster.untilGone('visit');
+  });
+});
