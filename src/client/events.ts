@@ -4,7 +4,7 @@
  * one object is not listened to for a while.
  */
 import type { Event, ObjectReference } from '../api/generated/types.ts';
-import { formatTime } from '../api/time.ts';
+import { formatMicroTime, formatTime } from '../api/time.ts';
 
 /** Events that are told again within this time are counted. */
 const similarMs = 10 * 60_000;
@@ -38,6 +38,11 @@ export interface EventSubject {
 export interface RecorderOptions {
   readonly component: string;
   readonly host?: string;
+  /**
+   * Given: events have the form of events.k8s.io, which says what was being done for which reason. Absent: the older
+   * form, which counts.
+   */
+  readonly actions?: Readonly<Record<string, string>>;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
 }
@@ -104,8 +109,6 @@ export class EventRecorder {
     nowMs: number,
   ): Promise<void> {
     const namespace = about.namespace || 'default';
-    const time = formatTime(nowMs);
-    const { component, host } = this.options;
     const unique = (BigInt(nowMs) * 1_000_000n + BigInt(this.#sequence++ % 1_000_000)).toString(16);
     const created = this.sink.create(namespace, {
       apiVersion: 'v1',
@@ -114,13 +117,8 @@ export class EventRecorder {
       involvedObject: about,
       reason,
       message,
-      source: { component, ...(host ? { host } : {}) },
-      firstTimestamp: time,
-      lastTimestamp: time,
-      count: 1,
       type,
-      reportingComponent: component,
-      reportingInstance: host ?? '',
+      ...this.#teller(reason, nowMs),
     });
     const name = created.then(
       (event) => event.metadata.name,
@@ -128,6 +126,27 @@ export class EventRecorder {
     );
     remember(this.#told, key, { namespace, name, count: 1, lastMs: nowMs });
     await created;
+  }
+
+  /** Who tells it, and when. */
+  #teller(reason: string, nowMs: number): Partial<Event> {
+    const { component, host, actions } = this.options;
+    if (actions)
+      return {
+        eventTime: formatMicroTime(nowMs),
+        action: actions[reason] ?? reason,
+        reportingComponent: component,
+        reportingInstance: host ? `${component}-${host}` : component,
+      };
+    const time = formatTime(nowMs);
+    return {
+      source: { component, ...(host ? { host } : {}) },
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+      reportingComponent: component,
+      reportingInstance: host ?? '',
+    };
   }
 
   async #again(
@@ -145,7 +164,10 @@ export class EventRecorder {
     const name = await told.name;
     if (!name) return;
     try {
-      await this.sink.patch(told.namespace, name, { count, message, lastTimestamp: formatTime(nowMs) });
+      const again = this.options.actions
+        ? { series: { count, lastObservedTime: formatMicroTime(nowMs) } }
+        : { count, lastTimestamp: formatTime(nowMs) };
+      await this.sink.patch(told.namespace, name, { message, ...again });
     } catch (error) {
       if ((error as { code?: number }).code !== 404) throw error;
       await this.#first(key, type, about, reason, message, nowMs);

@@ -2,6 +2,7 @@
  * The scheduler: gives every pod that waits for it a node. One pod at a time is looked at against all nodes, and
  * counts as placed from then on, while its binding is still being written.
  */
+import { hostname } from 'node:os';
 import { StatusError } from '../api/errors.ts';
 import type { Binding, Node, Pod, PodCondition, Service } from '../api/generated/types.ts';
 import type { EventRecorder } from '../client/events.ts';
@@ -29,6 +30,8 @@ import { TopologySpread } from './scheduling/topologyspread.ts';
 import { volumeReach } from './scheduling/volumereach.ts';
 
 const schedulerName = 'default-scheduler';
+/** What was being done when an event was told. */
+const actions = { Scheduled: 'Binding', FailedScheduling: 'Scheduling' };
 /** Bindings written at once: they share commits. */
 const bindingsMax = 128;
 /** Pods looked at before others of the process get their turn. */
@@ -57,7 +60,7 @@ class Scheduler implements RunningController {
 
   constructor(private readonly context: ControllerContext) {
     this.#registry = context.registry;
-    this.#recorder = recorderFor(context, schedulerName);
+    this.#recorder = recorderFor(context, schedulerName, { host: hostname(), actions });
     this.#queue = new SchedulingQueue(
       () => this.#registry.chance.nowMs(),
       () => this.#wake(),

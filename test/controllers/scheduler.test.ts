@@ -45,7 +45,11 @@ describe('a pod that fits somewhere', () => {
       message: 'Successfully assigned default/first to n1',
       involvedObject: { kind: 'Pod', name: 'first', uid: pod.metadata.uid },
       type: 'Normal',
+      action: 'Binding',
+      reportingComponent: 'default-scheduler',
+      source: {},
     });
+    expect(event.eventTime).toMatch(/^\d{4}-.*\.\d{6}Z$/);
   });
 
   // Pods of one owner, or equal pods, do not pile up on one node.
