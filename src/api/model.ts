@@ -5,6 +5,8 @@
  * by name, in wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all read it,
  * so a shape is written down once. Models are compiled on first use, because a bare start needs few of them.
  */
+import authentication from './definitions/authentication-v1.fields.json' with { type: 'json' };
+import authorization from './definitions/authorization-v1.fields.json' with { type: 'json' };
 import autoscalingV1 from './definitions/autoscaling-v1.fields.json' with { type: 'json' };
 import autoscalingV2 from './definitions/autoscaling-v2.fields.json' with { type: 'json' };
 import batch from './definitions/batch-v1.fields.json' with { type: 'json' };
@@ -146,6 +148,8 @@ export class Model {
 }
 
 const FILES: Record<string, DefinitionFile> = {
+  'authentication-v1': authentication,
+  'authorization-v1': authorization,
   'autoscaling-v1': autoscalingV1,
   'autoscaling-v2': autoscalingV2,
   'batch-v1': batch,

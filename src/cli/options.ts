@@ -57,10 +57,15 @@ Options of up
 Options of node
   --server URL          the server the node belongs to, such as http://127.0.0.1:8080
   --data-dir FOLDER     where pods and logs are kept (default .wherry)
+  --service-cluster-ip-range RANGE
+                        addresses that services get, as the server has it (default 10.0.0.0/24)
 
 Options of up and node
   --node-name NAME      name of the node (default: the name of the machine)
   --images FILE         maps names of images to commands
+  --pod-network KIND    netns: each pod has an address of its own (Linux, as root); host: pods share the
+                        machine's network; auto: the best this machine allows (default auto)
+  --pod-range RANGE     addresses of pods that have their own (default 10.217.0.0/16)
   --kubelet-port PORT   port of the node agent, over TLS (default: up none, node 10250)
 
 Options of all
@@ -81,13 +86,15 @@ const options = {
   history: { ...text, for: ['up', 'serve'] },
   'watch-start': { ...text, for: ['up', 'serve'] },
   'create-status': { ...text, for: ['up', 'serve'] },
-  'service-cluster-ip-range': { ...text, for: ['up', 'serve'] },
+  'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
   controllers: { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
   server: { ...text, for: ['node'] },
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
+  'pod-network': { ...text, for: ['up', 'node'] },
+  'pod-range': { ...text, for: ['up', 'node'] },
   'kubelet-port': { ...text, for: ['up', 'node'] },
   'log-level': { ...text, for: ['up', 'serve', 'node'] },
   version: { ...flag, for: ['up', 'serve', 'node'] },
@@ -151,12 +158,15 @@ function nodeLine(values: Values): { server: string; node: NodeOptions } {
   if (!server || !URL.canParse(server) || !/^https?:/.test(server))
     throw new UsageError('node needs the server it belongs to: --server http://127.0.0.1:8080');
   const folder = `${values['data-dir'] ?? '.wherry'}/node`;
-  return { server, node: { folder, kubeletPort: 10_250, ...nodeOptions(values) } };
+  const serviceRange = values['service-cluster-ip-range'];
+  return { server, node: { folder, serviceRange, kubeletPort: 10_250, ...nodeOptions(values) } };
 }
 
 function nodeOptions(values: Values): NodeOptions {
-  const { 'node-name': name, images, 'kubelet-port': port } = values;
+  const { 'node-name': name, images, 'kubelet-port': port, 'pod-range': podRange } = values;
   return {
+    podNetwork: oneOf('--pod-network', values['pod-network'] ?? 'auto', ['auto', 'netns', 'host']),
+    ...(podRange === undefined ? {} : { podRange }),
     ...(name === undefined ? {} : { name }),
     ...(images === undefined ? {} : { images }),
     ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),

@@ -8,6 +8,9 @@ import { Client, type ClientOptions } from '../client/client.ts';
 import { secrets } from '../client/resources.ts';
 import type { Agent } from '../node/agent.ts';
 import type { KubeletListening } from '../node/kubeletserver.ts';
+import type { PodNetworkMode } from '../node/nodenetwork.ts';
+
+export const defaultServiceRange = '10.0.0.0/24';
 
 export interface NodeOptions {
   /** Default: the name of the machine. */
@@ -16,6 +19,12 @@ export interface NodeOptions {
   readonly folder?: string;
   /** The address of the node, and of pods that share its network. Default: the first that is not loopback. */
   readonly address?: string;
+  /** How pods are connected. Default `host`: they share the network of the machine. */
+  readonly podNetwork?: PodNetworkMode;
+  /** Addresses for pods that have networks of their own. */
+  readonly podRange?: string;
+  /** Addresses that services get, as the server has it. Default `10.0.0.0/24`. */
+  readonly serviceRange?: string;
   /** A file that maps image names to commands. */
   readonly images?: string;
   /** Serve the kubelet API over TLS on this port too; 0 takes any free one. Default: no. */
@@ -30,15 +39,17 @@ export interface RunningNode {
   readonly agent: Agent;
   /** How pods are run here, for people. */
   readonly description: string;
+  /** Resolves when the node is registered and its pods are looked after. */
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** An agent that is ready to be started. */
 export async function openNode(client: Client, options: NodeOptions): Promise<RunningNode> {
-  const [{ Agent }, { ProcessRuntime }, { HostNetwork }, { ImageTable }] = await Promise.all([
+  const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }] = await Promise.all([
     import('../node/agent.ts'),
     import('../node/processruntime.ts'),
-    import('../node/podnetwork.ts'),
+    import('../node/nodenetwork.ts'),
     import('../node/images.ts'),
   ]);
   const now = options.now ?? Date.now;
@@ -48,12 +59,21 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Ru
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'wherry-node-')));
   const address = options.address ?? machineAddress();
   const images = await ImageTable.open(options.images);
-  const network = new HostNetwork(address);
-  const runtime = new ProcessRuntime({ folder, network, images, now, onError });
+  const network = await NodeNetwork.open({
+    mode: options.podNetwork ?? 'host',
+    nodeName: name,
+    address,
+    folder,
+    podRange: options.podRange,
+    serviceRange: options.serviceRange ?? defaultServiceRange,
+    onError,
+  });
+  const runtime = new ProcessRuntime({ folder, network: network.pods, images, now, onError });
   const agent = new Agent({
     nodeName: name,
     client,
     runtime,
+    network,
     folder,
     address,
     hostname: hostname(),
@@ -68,9 +88,14 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Ru
   return {
     name,
     agent,
-    description: `Node ${name} at ${address}`,
+    description: [`Node ${name} at ${address}`, ...network.describe()].join('\n'),
+    start: async () => {
+      await network.start(client);
+      await agent.start();
+    },
     close: async () => {
       await agent.close();
+      await network.close();
       if (temporary) await rm(folder, { recursive: true, force: true });
     },
   };
@@ -111,11 +136,15 @@ function defaultName(): string {
   return name || 'node';
 }
 
+/** Bridges of nodes on this machine. */
+const ownInterface = /^wh[0-9a-f]{8}/;
+
 /** An address that others can use, where the machine has one. */
 function machineAddress(): string {
-  for (const addresses of Object.values(networkInterfaces()))
+  for (const [name, addresses] of Object.entries(networkInterfaces()))
     for (const { address, family, internal } of addresses ?? [])
-      if (family === 'IPv4' && !internal && !address.startsWith('169.254.')) return address;
+      if (!ownInterface.test(name) && family === 'IPv4' && !internal && !address.startsWith('169.254.'))
+        return address;
   return '127.0.0.1';
 }
 
@@ -128,7 +157,7 @@ export async function startNode(
   const client = new Client(url, { userAgent: 'wherry-node', ...access });
   const node = await openNode(client, options);
   try {
-    await node.agent.start();
+    await node.start();
   } catch (error) {
     await node.close();
     client.close();

@@ -29,9 +29,10 @@ import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import { LocalNodes } from './localnodes.ts';
-import type { NodeOptions } from './node.ts';
+import { defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
+import type { SimulatedPower } from './simulatednodes.ts';
 
 export interface StartOptions {
   /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
@@ -76,6 +77,8 @@ export interface Cluster {
   readonly kubeconfig: string;
   /** Resolves when the nodes of this process are registered; what it says is for people. */
   readonly nodesReady: Promise<string | undefined>;
+  /** Simulated nodes can be lost and brought back on purpose. */
+  readonly simulated: SimulatedPower;
   /** Stops serving, and resolves when everything is closed. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -144,6 +147,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         { name: 'etcd-0', failure: () => view!.failure?.message },
         ...(chosen.length ? [{ name: 'controller-manager', failure: () => undefined }] : []),
       ],
+      clusterIP: services.firstIP,
       nodes: ways,
       usage,
       report,
@@ -161,6 +165,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       ways,
       node: nodeOptions(options),
       simulated: options.simulatedNodes ?? 0,
+      graceMs: settings.nodeGraceMs,
       now: chance.nowMs,
       onError: report,
     });
@@ -174,6 +179,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   nodesReady.catch(report);
   return {
     nodesReady,
+    simulated: local.simulated,
     url: server.url,
     kubeconfig: kubeconfigFor(server.url),
     close: () => {
@@ -184,10 +190,14 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
 }
 
 /** Pods are kept beside the objects. */
-function nodeOptions({ node = false, dataDir }: StartOptions): NodeOptions | undefined {
+function nodeOptions({
+  node = false,
+  dataDir,
+  serviceClusterIPRange = defaultServiceRange,
+}: StartOptions): NodeOptions | undefined {
   if (node === false) return undefined;
   const folder = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'node');
-  return { folder, ...(node === true ? {} : node) };
+  return { folder, serviceRange: serviceClusterIPRange, ...(node === true ? {} : node) };
 }
 
 function controllersOf({ controllers = true }: StartOptions): readonly Controller[] {
@@ -200,7 +210,7 @@ function controllersOf({ controllers = true }: StartOptions): readonly Controlle
 }
 
 function serviceRanges(options: StartOptions): ServiceRanges {
-  const addressText = options.serviceClusterIPRange ?? '10.0.0.0/24';
+  const addressText = options.serviceClusterIPRange ?? defaultServiceRange;
   const addresses = parseIPRange(addressText);
   if (!addresses)
     throw new StartError(

@@ -37,7 +37,7 @@ export class Routes {
     // One that has nothing but a default backend is meant for whatever nobody else takes.
     const plain = sorted.find(({ spec }) => spec?.backend && !spec.rules?.length);
     const fallback = plain ?? sorted.find(({ spec }) => spec?.backend);
-    if (fallback) this.#default = routeOf(fallback, fallback.spec!.backend!, new Set());
+    if (fallback) this.#default = routeOf(fallback, fallback.spec!.backend!, redirectedHosts(fallback));
   }
 
   /**
@@ -60,9 +60,7 @@ export class Routes {
 
   #add(ingress: Ingress): void {
     const { backend, rules = [] } = ingress.spec ?? {};
-    const redirected = new Set(
-      wantsRedirect(ingress) ? tlsEntries(ingress).flatMap(({ hosts }) => hosts) : [],
-    );
+    const redirected = redirectedHosts(ingress);
     const fallback = backend && routeOf(ingress, backend, redirected);
     if (backend?.resource) this.#unsupported(ingress, 'the default backend');
     for (const { host = '', http } of rules) {
@@ -89,6 +87,9 @@ export class Routes {
     this.problems.push({ ingress, reason: 'UnsupportedBackend', message });
   }
 }
+
+const redirectedHosts = (ingress: Ingress): ReadonlySet<string> =>
+  new Set(wantsRedirect(ingress) ? tlsEntries(ingress).flatMap(({ hosts }) => hosts) : []);
 
 function routeOf(ingress: Ingress, backend: IngressBackend, redirected: ReadonlySet<string>): Route {
   const { serviceName: name, servicePort: port } = backend;

@@ -125,9 +125,12 @@ export class Agent {
     return this.#kubelet.connect();
   }
 
-  /** Ends the containers and lets go of everything. Safe to call twice. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  /**
+   * Ends the containers and lets go of everything. Silently: as if the machine had lost its power, so that nobody is
+   * told. Safe to call twice.
+   */
+  close({ silently = false } = {}): Promise<void> {
+    this.#closing ??= this.#close(silently);
     return this.#closing;
   }
 
@@ -160,7 +163,7 @@ export class Agent {
       }, this.options.refreshMs ?? refreshMs);
   }
 
-  async #close(): Promise<void> {
+  async #close(silently: boolean): Promise<void> {
     this.#closed = true;
     clearInterval(this.#refreshTimer);
     this.#following?.close();
@@ -170,7 +173,7 @@ export class Agent {
     await this.#kubelet.close();
     await this.options.runtime.close();
     const flushed = Promise.all([this.#writer.close(), this.#recorder.flushed()]);
-    await Promise.all([this.#registration?.close(), within(flushed, flushMaxMs), this.#refreshing]);
+    await Promise.all([this.#registration?.close(silently), within(flushed, flushMaxMs), this.#refreshing]);
     this.#objects.close();
     // A start that was under way ends now; what it has to say about that is of no interest.
     await this.#starting?.catch(() => undefined);

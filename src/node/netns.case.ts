@@ -32,6 +32,7 @@ export const narrowRange = `10.220.${(process.pid % 125) * 2}.0/23`;
 
 export class TestNetwork {
   readonly spawner = new Spawner();
+  readonly errors: Error[] = [];
   /** Agents that were killed, by the names of what they left. */
   readonly crashed: string[] = [];
   claimFolder = '';
@@ -55,6 +56,7 @@ export class TestNetwork {
     expect(forgotten.flat()).toEqual([]);
     for (const id of ids) expect(await leftOf(id)).toEqual([]);
     expect(await readdir(this.claimFolder)).toEqual([]);
+    expect(this.errors.splice(0)).toEqual([]);
   }
 
   async close(): Promise<void> {
@@ -75,7 +77,10 @@ export class TestNetwork {
   }
 
   network(bridge = this.bridge()): NetnsNetwork {
-    return new NetnsNetwork({ bridge, address: nodeAddress, spawner: this.spawner });
+    return new NetnsNetwork({
+      ...{ bridge, address: nodeAddress, spawner: this.spawner },
+      onError: (error) => this.errors.push(error),
+    });
   }
 
   /** Runs a program of Node in a pod; resolves when it says that it is ready. */

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { build } from 'esbuild';
@@ -81,6 +81,16 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
     await expect(network.dial(inner.metadata.uid!, 81)).rejects.toThrow(
       'dial tcp 127.0.0.1:81: connect: connection refused',
     );
+  });
+
+  it('leads ports of the machine to the pods that ask for them, for as long as they live', async () => {
+    const network = test.network();
+    const hostPort = 25_000 + (process.pid % 5_000);
+    const server = pod({ containers: [{ name: 'c', ports: [{ containerPort: 8080, hostPort }] }] });
+    await test.serve(await network.attach(server), namedServer('hosted', 8080));
+    expect(await textOf(connect(hostPort, '127.0.0.1'))).toBe('hosted');
+    await network.detach(server.metadata.uid!);
+    await expect(textOf(connect(hostPort, '127.0.0.1'))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   it('lets two agents of one machine live side by side', async () => {
@@ -171,7 +181,7 @@ async function crashed({
         const [identity, claimFolder, serviceRange] = process.argv.slice(2);
         const spawner = new Spawner();
         const bridge = new NodeBridge({ identity, claimFolder, serviceRange, spawner });
-        const network = new NetnsNetwork({ bridge, address: '127.0.0.1', spawner });
+        const network = new NetnsNetwork({ bridge, address: '127.0.0.1', spawner, onError: console.error });
         for (const uid of ['a', 'b']) await network.attach({ metadata: { uid } });
         console.log(bridge.id);
         setInterval(() => undefined, 1000);`,

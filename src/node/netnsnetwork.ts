@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import type { Pod } from '../api/generated/types.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import { dialError } from '../streams/neterror.ts';
+import { HostPorts } from './hostports.ts';
 import { namespacePath } from './iproute.ts';
 import { NamespaceSockets } from './namespacesockets.ts';
 import { type NodeBridge, podNumberMin } from './nodebridge.ts';
@@ -15,12 +16,12 @@ import type { PodAttachment, PodNetwork } from './podnetwork.ts';
 import type { Spawner } from './spawner.ts';
 import { parseListeners } from './takenports.ts';
 
-/** Of the machine, and so of pods on its network. */
 export interface NetnsNetworkOptions {
   readonly bridge: NodeBridge;
   /** The address of the node, for pods that want its network. */
   readonly address: string;
   readonly spawner: Spawner;
+  readonly onError: (error: Error) => void;
 }
 
 interface Attached {
@@ -29,6 +30,7 @@ interface Attached {
   readonly link: string;
   readonly attachment: PodAttachment;
   readonly sockets: NamespaceSockets;
+  readonly hostPorts: HostPorts;
 }
 
 export class NetnsNetwork implements PodNetwork {
@@ -45,7 +47,7 @@ export class NetnsNetwork implements PodNetwork {
     const uid = pod.metadata.uid!;
     let attached = this.#pods.get(uid);
     if (!attached) {
-      attached = this.#attach();
+      attached = this.#attach(pod);
       this.#pods.set(uid, attached);
       // One that failed may be tried again.
       attached.catch(() => this.#pods.delete(uid));
@@ -59,7 +61,7 @@ export class NetnsNetwork implements PodNetwork {
     this.#pods.delete(uid);
     const attached = await attaching.catch(() => undefined);
     if (!attached) return;
-    await attached.sockets.close();
+    await Promise.all([attached.sockets.close(), attached.hostPorts.close()]);
     await this.#remove(attached);
   }
 
@@ -87,8 +89,8 @@ export class NetnsNetwork implements PodNetwork {
     await Promise.all([...this.#pods.keys()].map((uid) => this.detach(uid)));
   }
 
-  async #attach(): Promise<Attached> {
-    const { bridge } = this.options;
+  async #attach(pod: Pod): Promise<Attached> {
+    const { bridge, address, onError } = this.options;
     await bridge.open();
     const number = this.#takeNumber();
     const namespace = bridge.namespace(`p${number}`);
@@ -110,7 +112,9 @@ export class NetnsNetwork implements PodNetwork {
       ip: bridge.subnet.address(number),
       wrap: (command: readonly string[]) => [nsenter, `--net=${namespacePath(namespace)}`, '--', ...command],
     };
-    return { ...place, attachment, sockets: new NamespaceSockets(namespace, nsenter) };
+    const hostPorts = new HostPorts(pod, attachment.ip, address, onError);
+    await hostPorts.settled();
+    return { ...place, attachment, hostPorts, sockets: new NamespaceSockets(namespace, nsenter) };
   }
 
   async #remove({ number, namespace, link }: Pick<Attached, 'number' | 'namespace' | 'link'>): Promise<void> {

@@ -62,10 +62,10 @@ export class NodeNetwork implements NetworkAdvice {
     /** Why pods do not have networks of their own. */
     private readonly why: string | undefined,
   ) {
-    const { address } = options;
+    const { address, onError } = options;
     const own = bridge && why === undefined;
     this.mode = own ? 'netns' : 'host';
-    this.pods = own ? new NetnsNetwork({ bridge, address, spawner }) : new HostNetwork(address);
+    this.pods = own ? new NetnsNetwork({ bridge, address, spawner, onError }) : new HostNetwork(address);
   }
 
   /** Throws a sentence when what was asked for cannot be. Removes what an agent that was killed has left. */
@@ -128,8 +128,11 @@ export class NodeNetwork implements NetworkAdvice {
     return resolvConf(pod, this.bridge.serviceAddress, await machineResolver());
   }
 
-  async takenPorts(pod: Pod): Promise<readonly number[]> {
-    return this.mode === 'host' || pod.spec?.hostNetwork ? takenPorts(pod) : [];
+  async portWarnings(pod: Pod): Promise<readonly string[]> {
+    const shared = this.mode === 'host' || pod.spec?.hostNetwork;
+    const why = shared ? ': pods share the network of the machine' : '';
+    const taken = await takenPorts(pod, shared ? 'containerPort' : 'hostPort');
+    return taken.map((port) => `port ${port} is taken by another process on this node${why}`);
   }
 
   /** After the agent. Removes every interface and namespace. Safe to call twice. */

@@ -6,7 +6,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { StatusError } from '../api/errors.ts';
-import type { Node, NodeAddress, NodeCondition, NodeStatus } from '../api/generated/types.ts';
+import type { Lease, Node, NodeAddress, NodeCondition, NodeStatus } from '../api/generated/types.ts';
 import { formatMicroTime, formatTime } from '../api/time.ts';
 import type { Client } from '../client/client.ts';
 import { leases, nodes } from '../client/resources.ts';
@@ -29,6 +29,8 @@ const retryFirstMs = 100;
 const retryMaxMs = 7_000;
 /** A closing agent says so, if that takes no longer than this. */
 const farewellMaxMs = 2_000;
+/** Whoever has missed this many renewals looks what was said of the node meanwhile, at this renewal and the next. */
+const missedRenewals = 2;
 /** What the API server may count on. */
 const declaredFeatures = ['ExtendWebSocketsToKubelet', 'PodPortsThroughKubelet'];
 
@@ -71,6 +73,8 @@ export class NodeRegistration {
   #fixed: Fixed = {};
   #writtenAtMs = 0;
   #renewedAtMs: number | undefined;
+  /** Renewals at which the node is looked at as well. */
+  #doubts = 0;
   #readiness: Readiness = {
     status: 'True',
     reason: 'KubeletReady',
@@ -126,8 +130,8 @@ export class NodeRegistration {
     }, lookMs);
   }
 
-  /** Says that the node takes no more part, and ends the heartbeat. */
-  async close(): Promise<void> {
+  /** Ends the heartbeat, and says that the node takes no more part unless it is to fall silent. */
+  async close(silently = false): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#leaseTimer);
@@ -135,7 +139,7 @@ export class NodeRegistration {
     clearTimeout(this.#retryTimer);
     this.#wake?.();
     await Promise.all([this.#beating, this.#looking]);
-    if (!this.#node.metadata.uid) return;
+    if (!this.#node.metadata.uid || silently) return;
     this.#readiness = { status: 'False', reason: 'KubeletNotReady', message: 'node is shutting down' };
     let timer: NodeJS.Timeout | undefined;
     const tooLong = new Promise<void>((resolve) => {
@@ -184,21 +188,31 @@ export class NodeRegistration {
 
   async #register(): Promise<void> {
     const { client, nodeName } = this.options;
-    const found = await client.get(nodes, undefined, nodeName).catch((error: unknown) => {
+    const found = await this.#read();
+    if (found) return this.#takeOver(found);
+    const status = this.#status(await this.#pressure(), undefined);
+    this.#node = await client.create(nodes, undefined, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: nodeName, labels: this.#labels(), annotations },
+      status,
+    });
+    this.#writtenAtMs = this.options.now();
+    this.#tellConditions([], status.conditions ?? []);
+  }
+
+  /** The node as it is now; undefined when somebody has deleted it. */
+  async #read(): Promise<Node | undefined> {
+    const { client, nodeName } = this.options;
+    return client.get(nodes, undefined, nodeName).catch((error: unknown) => {
       if (error instanceof StatusError && error.code === 404) return undefined;
       throw error;
     });
-    if (!found) {
-      const status = this.#status(await this.#pressure(), undefined);
-      this.#node = await client.create(nodes, undefined, {
-        apiVersion: 'v1',
-        kind: 'Node',
-        metadata: { name: nodeName, labels: this.#labels(), annotations },
-        status,
-      });
-      this.#writtenAtMs = this.options.now();
-      return this.#tellConditions([], status.conditions ?? []);
-    }
+  }
+
+  /** Makes a node that is there this agent's own. */
+  async #takeOver(found: Node): Promise<void> {
+    const { client, nodeName } = this.options;
     this.#node = found;
     const { labels, annotations: notes } = found.metadata;
     const lacks = (wanted: Record<string, string>, has: Record<string, string> | undefined): boolean =>
@@ -226,12 +240,18 @@ export class NodeRegistration {
     return this.options.runtime.simulated ? noPressure : machinePressure(this.options.folder);
   }
 
+  /** Others speak for the node too: one that has not been heard of for a while is called unreachable. */
   async #look(): Promise<void> {
     try {
+      const found = await this.#read();
+      // A node that was deleted stays so until an agent starts.
+      if (!found || this.#closed) return;
+      if (found.metadata.uid !== this.#node.metadata.uid) return await this.#takeOver(found);
+      this.#node = found;
       const pressure = await this.#pressure();
       if (this.#closed) return;
       const due = this.options.now() - this.#writtenAtMs >= this.options.heartbeat.statusMs;
-      const known = this.#node.status?.conditions ?? [];
+      const known = found.status?.conditions ?? [];
       const changed = this.#conditions(pressure, known).some(
         ({ type, status }) => known.find((one) => one.type === type)?.status !== status,
       );
@@ -290,14 +310,7 @@ export class NodeRegistration {
         await client.patch(leases, leaseNamespace, nodeName, { spec });
       } catch (error) {
         if (!(error instanceof StatusError && error.code === 404)) throw error;
-        if (this.#closed) return;
-        const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: this.#node.metadata.uid! };
-        await client.create(leases, leaseNamespace, {
-          apiVersion: 'coordination.k8s.io/v1',
-          kind: 'Lease',
-          metadata: { name: nodeName, namespace: leaseNamespace, ownerReferences: [owner] },
-          spec,
-        });
+        await this.#makeLease(spec);
       }
       await this.#renewed();
     } catch (error) {
@@ -305,14 +318,31 @@ export class NodeRegistration {
     }
   }
 
+  /** The lease goes with its node: one of a node that is gone would be collected, and made again, for ever. */
+  async #makeLease(spec: Lease['spec']): Promise<void> {
+    const { client, nodeName } = this.options;
+    const found = await this.#read();
+    if (!found || this.#closed) return;
+    if (found.metadata.uid !== this.#node.metadata.uid) await this.#takeOver(found);
+    const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: found.metadata.uid! };
+    await client.create(leases, leaseNamespace, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: nodeName, namespace: leaseNamespace, ownerReferences: [owner] },
+      spec,
+    });
+  }
+
   /** Whoever was silent for too long may have been called unreachable meanwhile, and has to object. */
   async #renewed(): Promise<void> {
-    const { client, nodeName, now } = this.options;
+    const { now, heartbeat } = this.options;
     const silentMs = now() - (this.#renewedAtMs ?? now());
     this.#renewedAtMs = now();
-    if (silentMs < leaseSeconds * 1000 || this.#closed) return;
-    this.#node = await client.get(nodes, undefined, nodeName);
-    await this.#writeStatus(await this.#pressure());
+    // What was about to be said may be there at the next renewal only.
+    if (silentMs >= missedRenewals * heartbeat.leaseMs) this.#doubts = 2;
+    if (this.#doubts === 0 || this.#closed) return;
+    this.#doubts--;
+    await this.#look();
   }
 
   #report(error: Error): void {
@@ -320,11 +350,13 @@ export class NodeRegistration {
   }
 }
 
-/** A share between 0 and 1 that goes with a name. */
+/** A share between 0 and 1 that goes with a name; names that are almost the same have shares that are not. */
 function shareOf(name: string): number {
-  let hash = 0;
-  for (const character of name) hash = (hash * 31 + character.codePointAt(0)!) % 1_000_003;
-  return hash / 1_000_003;
+  let hash = 0x811c9dc5;
+  for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
 const annotations = { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' };

@@ -6,14 +6,13 @@ import { containerEnvironment } from './podenvironment.ts';
 import type { LaunchParts, PodSetup } from './podsetup.ts';
 import { MountError, PodVolumes } from './podvolumes.ts';
 import type { ImageCommand, PodPlace } from './runtime.ts';
-import { takenPortMessage } from './takenports.ts';
 
 /** What the network of the node means for its pods. */
 export interface NetworkAdvice {
   /** The resolv.conf a pod is to see; undefined for the machine's own. */
   resolvConf(pod: Pod): Promise<string | undefined>;
-  /** Ports the pod wants that others have, where they cannot both have them. */
-  takenPorts(pod: Pod): Promise<readonly number[]>;
+  /** Sentences about ports the pod wants and others have. */
+  portWarnings(pod: Pod): Promise<readonly string[]>;
 }
 
 export interface NodeSetupOptions {
@@ -85,8 +84,7 @@ export class NodeSetup implements PodSetup {
   async #checkPorts(): Promise<void> {
     const { network, warn, onError } = this.options;
     try {
-      for (const port of (await network?.takenPorts(this.pod)) ?? [])
-        warn('FailedPortBinding', takenPortMessage(port));
+      for (const warning of (await network?.portWarnings(this.pod)) ?? []) warn('FailedPortBinding', warning);
     } catch (error) {
       onError(error as Error);
     }

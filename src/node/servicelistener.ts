@@ -113,9 +113,9 @@ export class ServiceListener {
   }
 
   #asFailure(error: NodeJS.ErrnoException, address: string): Error {
-    const { protocol, port, affinityKey } = this.#entry;
+    const { protocol, port, subject } = this.#entry;
     const why = failures[error.code ?? ''] ?? error.message;
-    return new Error(`service ${affinityKey} cannot answer at ${address}:${port}/${protocol}: ${why}`, {
+    return new Error(`${subject} cannot answer at ${address}:${port}/${protocol}: ${why}`, {
       cause: error,
     });
   }

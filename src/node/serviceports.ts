@@ -20,6 +20,8 @@ export interface Target {
 export interface ServiceEntry {
   /** What stays the same while targets come and go. */
   readonly key: string;
+  /** What answers, for messages. */
+  readonly subject: string;
   readonly entrance: Entrance;
   readonly protocol: Protocol;
   /** Undefined for node ports: all addresses of the node. */
@@ -59,6 +61,7 @@ export function serviceEntries(
     const entry = (entrance: Entrance, ip: string | undefined, at: number, local: boolean): ServiceEntry => ({
       key: `${portKey} ${entrance} ${ip ?? '*'}:${at}`,
       ...{ entrance, protocol, ip, port: at },
+      subject: `service ${portKey}`,
       affinityKey: portKey,
       affinityMs: affinityOf(service),
       targets: (local ? all.filter((one) => one.local) : all).slice(0, targetsMax),

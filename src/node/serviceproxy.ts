@@ -122,8 +122,8 @@ export class ServiceProxy {
   }
 
   #listener(entry: ServiceEntry): ServiceListener | undefined {
-    const { entrance, ip, affinityKey } = entry;
-    const refuse = (why: string): void => this.options.onError(new Error(`service ${affinityKey} ${why}`));
+    const { entrance, ip, subject } = entry;
+    const refuse = (why: string): void => this.options.onError(new Error(`${subject} ${why}`));
     if (this.#count >= listenersMax) {
       refuse(`cannot answer: ${listenersMax} ports do already`);
       return undefined;

@@ -36,25 +36,24 @@ const isLoopback = (hex: string): boolean =>
     : hex === '00000000000000000000000001000000' || /^0{16}FFFF0000.{6}7F$/.test(hex);
 
 /**
- * The ports a pod says it listens on, of those that another process of this machine has already. Only a pod that
- * shares the network of the machine has to care.
+ * The ports a pod wants that another process of this machine has already: those it listens on, where it shares the
+ * network of the machine, or those of the machine that are to lead to it.
  */
-export async function takenPorts(pod: Pod): Promise<number[]> {
+export async function takenPorts(
+  pod: Pod,
+  which: 'containerPort' | 'hostPort' = 'containerPort',
+): Promise<number[]> {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   const wanted = new Map<'TCP' | 'UDP', Set<number>>();
   for (const { ports = [] } of [...initContainers, ...containers])
-    for (const { containerPort = 0, protocol = 'TCP' } of ports)
-      if (protocol === 'TCP' || protocol === 'UDP')
-        wanted.set(protocol, (wanted.get(protocol) ?? new Set()).add(containerPort));
+    for (const { [which]: port, protocol = 'TCP' } of ports)
+      if (port && (protocol === 'TCP' || protocol === 'UDP'))
+        wanted.set(protocol, (wanted.get(protocol) ?? new Set()).add(port));
   const taken = new Set<number>();
   for (const [protocol, ports] of wanted)
     for (const port of await takenOf(protocol, [...ports])) taken.add(port);
   return [...taken].sort((a, b) => a - b);
 }
-
-/** What the pod's event says. */
-export const takenPortMessage = (port: number): string =>
-  `port ${port} is taken by another process on this node: pods share the network of the machine`;
 
 async function takenOf(protocol: 'TCP' | 'UDP', ports: readonly number[]): Promise<number[]> {
   const name = protocol.toLowerCase();

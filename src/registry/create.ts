@@ -13,7 +13,7 @@ import { check, nameErrors } from './validation.ts';
 const nameTriesMax = 8;
 
 /** Takes the namespace from the path, and refuses an object that claims another. */
-export function settleNamespace(kind: Kind, object: ApiObject, namespace: string): void {
+export function settleNamespace(kind: Pick<Kind, 'namespaced'>, object: ApiObject, namespace: string): void {
   if (!kind.namespaced) {
     delete object.metadata.namespace;
     return;

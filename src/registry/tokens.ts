@@ -2,18 +2,19 @@
  * Service account tokens: signed statements of who a process is. The key is a secret in kube-system, so that every
  * server on one store signs and checks with the same. It is made with the first token.
  */
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { CryptoKey } from 'jose';
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import type { Registry } from './registry.ts';
 
 const keyNamespace = 'kube-system';
 const keyName = 'wherry-service-account-key';
-const algorithm = 'ES256';
+export const algorithm = 'ES256';
 
 /** Who signs tokens that live as long as their secret. */
-const legacyIssuer = 'kubernetes/serviceaccount';
+export const legacyIssuer = 'kubernetes/serviceaccount';
 /** Who signs tokens that end, and whom they are for unless the request says otherwise. */
-const issuer = 'https://kubernetes.default.svc';
+export const issuer = 'https://kubernetes.default.svc';
 
 export interface TokenRequest {
   readonly audiences: readonly string[];
@@ -74,6 +75,12 @@ export class Tokens {
   /** What requests without audiences get. */
   get defaultAudiences(): readonly string[] {
     return [issuer];
+  }
+
+  /** What tokens are checked with; undefined when none can have been signed yet. */
+  verificationKey(): KeyObject | undefined {
+    const stored = this.#storedKey();
+    return stored === undefined ? undefined : createPublicKey(stored);
   }
 
   #signingKey(): Promise<CryptoKey> {

@@ -79,6 +79,9 @@ class DistantStore implements Store {
   compact(revision: number): Promise<void> {
     return this.store.compact(revision);
   }
+  stats() {
+    return this.store.stats();
+  }
   close(): Promise<void> {
     return this.store.close();
   }

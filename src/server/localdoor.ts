@@ -20,10 +20,14 @@ const withoutPort = (host: string): string => host.replace(/:\d*$/, '');
 /** The host last let in. Nearly all requests name the same one. */
 let known: string | undefined;
 
-export function checkLocal(request: IncomingMessage): void {
+/**
+ * `clusterIP` is where pods of this machine find the API. It is let in as an address only: a name could be made to
+ * stand for this machine by somebody else's name server.
+ */
+export function checkLocal(request: IncomingMessage, clusterIP?: string): void {
   const host = request.headers.host;
   if (host !== undefined && host !== known && isLoopback(withoutPort(host))) known = host;
-  if (host === undefined || host !== known)
+  if (host === undefined || (host !== known && withoutPort(host) !== clusterIP))
     throw new StatusError(
       403,
       'Forbidden',

@@ -87,13 +87,25 @@ const modelFor = (serving: Serving) => (apiVersion: string, kind: string) =>
   serving.registry.kinds.kind(apiVersion, kind)?.model ??
   (kind === 'DeleteOptions' ? modelOf('DeleteOptions') : otherModel(apiVersion, kind));
 
-/** Models of bodies that are no stored kinds. */
+/** Models of bodies that are no stored kinds, by version and kind: [model, table]. */
+const otherModels: Readonly<Record<string, readonly [string, string?]>> = {
+  'v1 Binding': ['Binding'],
+  'authentication.k8s.io/v1 SelfSubjectReview': ['SelfSubjectReview', 'authentication-v1'],
+  'authentication.k8s.io/v1 TokenRequest': ['TokenRequest'],
+  'authentication.k8s.io/v1 TokenReview': ['TokenReview', 'authentication-v1'],
+  'authorization.k8s.io/v1 LocalSubjectAccessReview': ['LocalSubjectAccessReview', 'authorization-v1'],
+  'authorization.k8s.io/v1 SelfSubjectAccessReview': ['SelfSubjectAccessReview', 'authorization-v1'],
+  'authorization.k8s.io/v1 SelfSubjectRulesReview': ['SelfSubjectRulesReview', 'authorization-v1'],
+  'authorization.k8s.io/v1 SubjectAccessReview': ['SubjectAccessReview', 'authorization-v1'],
+  'autoscaling/v1 Scale': ['Scale', 'autoscaling-v1'],
+  'extensions/v1beta1 Scale': ['Scale', 'extensions-v1beta1'],
+  'policy/v1 Eviction': ['Eviction'],
+  'policy/v1beta1 Eviction': ['Eviction'],
+};
+
 function otherModel(apiVersion: string, kind: string) {
-  if (apiVersion === 'v1' && kind === 'Binding') return modelOf('Binding');
-  if (apiVersion === 'authentication.k8s.io/v1' && kind === 'TokenRequest') return modelOf('TokenRequest');
-  if (apiVersion === 'autoscaling/v1' && kind === 'Scale') return modelOf('Scale', 'autoscaling-v1');
-  if (apiVersion === 'extensions/v1beta1' && kind === 'Scale') return modelOf('Scale', 'extensions-v1beta1');
-  return undefined;
+  const id = `${apiVersion} ${kind}`;
+  return Object.hasOwn(otherModels, id) ? modelOf(...otherModels[id]!) : undefined;
 }
 
 export async function objectBody(serving: Serving, context: RequestContext, kind: string): Promise<Input> {

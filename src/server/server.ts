@@ -54,6 +54,8 @@ export interface ServerOptions {
   readonly watchDefault: WatchDefault;
   readonly limits: BodyLimits;
   readonly components: readonly Component[];
+  /** Where pods find this server. */
+  readonly clusterIP?: string;
   /** How the agents of nodes are reached. */
   readonly nodes: NodeWay;
   /** What nodes and pods use. */
@@ -183,7 +185,7 @@ export class ApiServer {
     try {
       const info = this.#requestInfo(request);
       context = new RequestContext(request, response, info, localUser);
-      checkLocal(request);
+      checkLocal(request, this.options.clusterIP);
       if (this.#closing) throw unavailable('the server is shutting down');
       const work = this.#withinTime(context);
       if (work) this.#track(work.catch(fail));
@@ -233,7 +235,7 @@ export class ApiServer {
   async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     try {
       const context = new RequestContext(request, undefined as never, this.#requestInfo(request), localUser);
-      checkLocal(request);
+      checkLocal(request, this.options.clusterIP);
       if (this.#closing) throw unavailable('the server is shutting down');
       // Everybody who comes through the local door is known already, but a token is never passed on.
       takeBearerProtocol(request);

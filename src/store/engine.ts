@@ -67,6 +67,8 @@ export interface Engine {
   commit(versions: readonly Version[]): void | Promise<void>;
   /** Removes versions, all or none. */
   remove(removal: Removal): void | Promise<void>;
+  /** What is taken up, on disk or in memory. */
+  bytes(): number;
   /** Calls back when writes have had a fair chance to arrive together. */
   gather(callback: () => void): void;
   close(): void | Promise<void>;

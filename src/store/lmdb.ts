@@ -174,6 +174,10 @@ class LmdbEngine implements Engine {
     });
   }
 
+  bytes(): number {
+    return this.#read(() => statSync(join(this.#folder, 'data.mdb')).size);
+  }
+
   gather(callback: () => void): void {
     setImmediate(callback);
   }

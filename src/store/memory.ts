@@ -19,6 +19,7 @@ export class MemoryEngine implements Engine {
   readonly opened: EngineState = { revision: 0, compacted: 0, swept: 0 };
   readonly #versions = new Map<number, Version>();
   readonly #heads = new SortedMap<number>();
+  #bytes = 0;
 
   head(key: string): number {
     return this.#heads.get(key) ?? 0;
@@ -39,12 +40,21 @@ export class MemoryEngine implements Engine {
     for (const version of versions) {
       this.#versions.set(version.revision, version);
       this.#heads.set(version.key, version.revision);
+      this.#bytes += bytesOf(version);
     }
   }
 
   remove({ versions, keys }: Removal): void {
-    for (const revision of versions) this.#versions.delete(revision);
+    for (const revision of versions) {
+      const version = this.#versions.get(revision);
+      if (version) this.#bytes -= bytesOf(version);
+      this.#versions.delete(revision);
+    }
     for (const key of keys) this.#heads.delete(key);
+  }
+
+  bytes(): number {
+    return this.#bytes;
   }
 
   gather(callback: () => void): void {
@@ -56,3 +66,6 @@ export class MemoryEngine implements Engine {
     this.#heads.clear();
   }
 }
+
+/** What a version holds; what maps need around it is not counted. */
+const bytesOf = ({ key, value }: Version): number => key.length + (value?.length ?? 0);

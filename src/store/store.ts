@@ -67,6 +67,11 @@ export interface Subscription {
   readonly ended: Promise<void>;
 }
 
+export interface StoreStats {
+  /** What the store takes up where it keeps things, history included. */
+  readonly bytes: number;
+}
+
 export interface Store {
   /**
    * The newest revision that has been acknowledged; with several writers, of any of them. An engine that is the
@@ -88,6 +93,7 @@ export interface Store {
   watch(after: number, listener: (changes: readonly Change[]) => void): Subscription;
   /** Forgets history up to and including a revision, in slices that do not hold up other calls. */
   compact(revision: number): Promise<void>;
+  stats(): StoreStats | Promise<StoreStats>;
   close(): Promise<void>;
 }
 

@@ -18,6 +18,7 @@ import {
   type RangeQuery,
   type Store,
   type Stored,
+  type StoreStats,
   StoreUnavailableError,
   type Subscription,
   type Write,
@@ -120,6 +121,11 @@ export class VersionedStore implements Store {
     const sweep = this.#sweeping.then(() => this.#sweep(revision));
     this.#sweeping = sweep.catch(() => {});
     return sweep;
+  }
+
+  stats(): StoreStats {
+    this.#assertOpen();
+    return { bytes: this.#engine.bytes() };
   }
 
   close(): Promise<void> {

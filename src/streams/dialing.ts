@@ -25,6 +25,8 @@ function dialAddress(host: string, port: number): Promise<Socket> {
     const socket = connect({
       host,
       port,
+      // Who has said all may still listen.
+      allowHalfOpen: true,
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: keepAliveMs,

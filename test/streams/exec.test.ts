@@ -1,4 +1,7 @@
 /** Proves that `kubectl exec` runs commands in pods: codes, streams, much data, refusals, and nothing left over. */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../tools.ts';
@@ -165,5 +168,29 @@ describeWith('kubectl')('a client that is gone', () => {
     expect(running()).toHaveLength(1);
     cat.kill('SIGKILL');
     await expect.poll(running, { timeout: 10_000 }).toEqual([]);
+  });
+});
+
+describeWith('kubectl')('kubectl cp', () => {
+  it('copies files and folders to a pod and back, as they were', async () => {
+    const [there, back, inside] = ['there', 'back', 'inside'].map((name) => path.join(cluster.folder, name));
+    await mkdir(path.join(there!, 'deep', 'empty'), { recursive: true });
+    await mkdir(inside!);
+    await writeFile(path.join(there!, 'text with blanks'), 'some text\n', { mode: 0o751 });
+    const noise = new Noise(10 * megabyte);
+    await pipeline(noise, createWriteStream(path.join(there!, 'deep', 'noise')));
+    await cluster.kubectl.run('cp', there!, `one:${inside}/copied`);
+    await cluster.kubectl.run('cp', `one:${inside}/copied`, back!);
+    expect(await readFile(path.join(back!, 'text with blanks'), 'utf8')).toBe('some text\n');
+    // kubectl itself makes files without looking at their modes.
+    expect((await stat(path.join(inside!, 'copied', 'text with blanks'))).mode & 0o777).toBe(0o751);
+    expect((await stat(path.join(back!, 'deep', 'empty'))).isDirectory()).toBe(true);
+    expect(await sumUp(createReadStream(path.join(back!, 'deep', 'noise')))).toEqual(noise.sum);
+  });
+
+  it('says what is not there', async () => {
+    const missing = 'one:/no/such/file';
+    const { stdout } = await cluster.kubectl.try('cp', missing, path.join(cluster.folder, 'x'));
+    expect(stdout).toMatch(/no such file/i);
   });
 });

@@ -1,7 +1,7 @@
 /** kubectl in a terminal, as a person would use it. */
 import { type IPty, spawn } from '@lydell/node-pty';
 import { onTestFinished } from 'vitest';
-import type { RunningCluster } from './running.ts';
+import type { ClusterAccess } from './running.ts';
 
 /** How long a person looks at a screen on which nothing happens. */
 const patienceMs = 20_000;
@@ -15,7 +15,7 @@ export class Terminal {
   #ended = false;
   #wake: (() => void) | undefined;
 
-  constructor(cluster: RunningCluster, args: readonly string[], size = { cols: 100, rows: 30 }) {
+  constructor(cluster: ClusterAccess, args: readonly string[], size = { cols: 100, rows: 30 }) {
     const env = cluster.kubectl.environment as Record<string, string>;
     this.#pty = spawn('kubectl', [...args], { ...size, env: { ...env, TERM: 'xterm' } });
     this.#pty.onData((text) => {

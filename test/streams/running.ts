@@ -14,32 +14,15 @@ import { Kubectl } from '../kubectl/kubectl.ts';
 
 export const podsPath = '/api/v1/namespaces/default/pods';
 
-export class RunningCluster {
+/** A cluster somewhere, and the ways to it. */
+export class ClusterAccess {
   kubectl!: Kubectl;
-  folder!: string;
   readonly client = new Client(() => this.kubectl.cluster.url);
-  /** What the cluster said was wrong with itself. */
-  readonly errors: Error[] = [];
   readonly #commands = new Set<Command>();
 
-  async open(options: StartOptions): Promise<void> {
-    this.folder = await mkdtemp(path.join(tmpdir(), 'wherry-streams-'));
-    const node = { folder: path.join(this.folder, 'node'), name: 'here' };
-    const onError = (error: Error) => void this.errors.push(error);
-    const cluster = await start({ store: 'memory', node, onError, ...options });
-    this.kubectl = new Kubectl(cluster);
-    await cluster.nodesReady;
-  }
-
-  /** Ends everything, and proves that nothing of it runs on. */
-  async close(): Promise<void> {
+  /** Ends all that was begun here. */
+  async endCommands(): Promise<void> {
     await Promise.all([...this.#commands].map((command) => command.end()));
-    const agent = agentOf(this.folder);
-    await this.kubectl.cluster.close();
-    this.kubectl.close();
-    expect(processesOf(agent)).toEqual([]);
-    await rm(this.folder, { recursive: true, force: true });
-    expect(this.errors).toEqual([]);
   }
 
   /** kubectl with pipes, which ends with the file if not before. */
@@ -76,6 +59,33 @@ export class RunningCluster {
     );
     await watch.until(({ type }: WatchEvent) => type === 'DELETED');
     watch.close();
+  }
+}
+
+/** A cluster in this process. */
+export class RunningCluster extends ClusterAccess {
+  folder!: string;
+  /** What the cluster said was wrong with itself. */
+  readonly errors: Error[] = [];
+
+  async open(options: StartOptions): Promise<void> {
+    this.folder = await mkdtemp(path.join(tmpdir(), 'wherry-streams-'));
+    const node = { folder: path.join(this.folder, 'node'), name: 'here' };
+    const onError = (error: Error) => void this.errors.push(error);
+    const cluster = await start({ store: 'memory', node, onError, ...options });
+    this.kubectl = new Kubectl(cluster);
+    await cluster.nodesReady;
+  }
+
+  /** Ends everything, and proves that nothing of it runs on. */
+  async close(): Promise<void> {
+    await this.endCommands();
+    const agent = agentOf(this.folder);
+    await this.kubectl.cluster.close();
+    this.kubectl.close();
+    expect(processesOf(agent)).toEqual([]);
+    await rm(this.folder, { recursive: true, force: true });
+    expect(this.errors).toEqual([]);
   }
 }
 

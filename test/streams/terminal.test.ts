@@ -1,4 +1,4 @@
-/** Proves that `kubectl exec -it` and `attach -it` are real terminals, driven by real ones. */
+/** Proves that `kubectl exec -it` is a real terminal, driven by a real one. */
 import { beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../tools.ts';
 import { ctrlC, ctrlD, Terminal } from './pty.ts';
@@ -83,52 +83,5 @@ describeWith('kubectl')('a terminal', () => {
     const numbers = terminal.screen.match(/^\d+\r$/gm)!.map((line) => Number(line));
     expect(numbers.length).toBe(20_000);
     expect(numbers.every((number, index) => number === index + 1)).toBe(true);
-  });
-});
-
-describeWith('kubectl')('the terminal of a container', () => {
-  it('is attached to, resized, left and found again', async () => {
-    const script = 'while read -r word; do echo "got $word $(stty size)"; [ "$word" = end ] && exit 6; done';
-    const pod = podOf('talk', shell(script, { stdin: true, tty: true }), { restartPolicy: 'Never' });
-    await cluster.run(pod);
-    const first = new Terminal(cluster, ['attach', '-it', 'talk'], { cols: 101, rows: 41 });
-    await expect
-      .poll(() => {
-        first.type('hello\r');
-        return first.screen;
-      })
-      .toContain('got hello 41 101\r\n');
-    const second = new Terminal(cluster, ['attach', '-it', 'talk'], { cols: 90, rows: 20 });
-    await second.shows(/press/);
-    // Sizes and keys go by different ways: the first key may be faster.
-    await expect
-      .poll(() => {
-        second.type('there\r');
-        return first.screen;
-      })
-      .toContain('got there 20 90\r\n');
-    await second.shows(/got there 20 90\r\n/);
-    first.kill();
-    await first.exited;
-    second.type('still\r');
-    await second.shows(/got still/);
-    second.type('end\r');
-    await second.shows(/got end/);
-    expect(await second.exited).toBe(0);
-    const { status } = await cluster.until('talk', (it) => it.status?.phase === 'Failed');
-    expect(status!.containerStatuses![0]!.state!.terminated).toMatchObject({ exitCode: 6 });
-  });
-
-  it('is there for `kubectl run -it --rm`, which cleans up after itself', async () => {
-    const args = ['run', 'visit', '-it', '--rm', '--restart=Never', '--image=host', '--command', '--'];
-    const terminal = new Terminal(cluster, [...args, 'env', 'PS1=ready> ', 'sh']);
-    // What was written before it was attached is in the log; a new line brings a new prompt.
-    await terminal.shows(/pressing enter|ready> /);
-    terminal.type('\recho at $((40 + 2))\r');
-    await terminal.shows(/at 42\r\n/);
-    terminal.type('exit 0\r');
-    expect(await terminal.exited).toBe(0);
-    expect(terminal.screen).toContain('pod "visit" deleted');
-    await cluster.untilGone('visit');
   });
 });

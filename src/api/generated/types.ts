@@ -563,6 +563,12 @@ export interface FCVolumeSource {
   wwids?: string[];
 }
 
+export interface FieldSelectorRequirement {
+  key?: string;
+  operator?: string;
+  values?: string[];
+}
+
 export interface FileKeySelector {
   volumeName?: string;
   path?: string;
@@ -2287,6 +2293,157 @@ export interface SubresourceReference {
   name?: string;
   apiVersion?: string;
   subresource?: string;
+}
+
+// authentication.k8s.io/v1
+
+/** authentication.k8s.io/v1/SelfSubjectReview */
+export interface SelfSubjectReview {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  status?: SelfSubjectReviewStatus;
+}
+
+export interface SelfSubjectReviewStatus {
+  userInfo?: UserInfo;
+}
+
+/** authentication.k8s.io/v1/TokenReview */
+export interface TokenReview {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: TokenReviewSpec;
+  status?: TokenReviewStatus;
+}
+
+export interface TokenReviewSpec {
+  token?: string;
+  audiences?: string[];
+}
+
+export interface TokenReviewStatus {
+  authenticated?: boolean;
+  user?: UserInfo;
+  audiences?: string[];
+  error?: string;
+}
+
+export interface UserInfo {
+  username?: string;
+  uid?: string;
+  groups?: string[];
+  extra?: Record<string, string[]>;
+}
+
+// authorization.k8s.io/v1
+
+export interface FieldSelectorAttributes {
+  rawSelector?: string;
+  requirements?: FieldSelectorRequirement[];
+}
+
+export interface LabelSelectorAttributes {
+  rawSelector?: string;
+  requirements?: LabelSelectorRequirement[];
+}
+
+/** authorization.k8s.io/v1/LocalSubjectAccessReview */
+export interface LocalSubjectAccessReview {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: SubjectAccessReviewSpec;
+  status?: SubjectAccessReviewStatus;
+}
+
+export interface NonResourceAttributes {
+  path?: string;
+  verb?: string;
+}
+
+export interface NonResourceRule {
+  verbs?: string[];
+  nonResourceURLs?: string[];
+}
+
+export interface ResourceAttributes {
+  namespace?: string;
+  verb?: string;
+  group?: string;
+  version?: string;
+  resource?: string;
+  subresource?: string;
+  name?: string;
+  fieldSelector?: FieldSelectorAttributes;
+  labelSelector?: LabelSelectorAttributes;
+}
+
+export interface ResourceRule {
+  verbs?: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+}
+
+/** authorization.k8s.io/v1/SelfSubjectAccessReview */
+export interface SelfSubjectAccessReview {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: SelfSubjectAccessReviewSpec;
+  status?: SubjectAccessReviewStatus;
+}
+
+export interface SelfSubjectAccessReviewSpec {
+  resourceAttributes?: ResourceAttributes;
+  nonResourceAttributes?: NonResourceAttributes;
+}
+
+/** authorization.k8s.io/v1/SelfSubjectRulesReview */
+export interface SelfSubjectRulesReview {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: SelfSubjectRulesReviewSpec;
+  status?: SubjectRulesReviewStatus;
+}
+
+export interface SelfSubjectRulesReviewSpec {
+  namespace?: string;
+}
+
+/** authorization.k8s.io/v1/SubjectAccessReview */
+export interface SubjectAccessReview {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: SubjectAccessReviewSpec;
+  status?: SubjectAccessReviewStatus;
+}
+
+export interface SubjectAccessReviewSpec {
+  resourceAttributes?: ResourceAttributes;
+  nonResourceAttributes?: NonResourceAttributes;
+  user?: string;
+  groups?: string[];
+  extra?: Record<string, string[]>;
+  uid?: string;
+}
+
+export interface SubjectAccessReviewStatus {
+  allowed?: boolean;
+  denied?: boolean;
+  reason?: string;
+  evaluationError?: string;
+}
+
+export interface SubjectRulesReviewStatus {
+  resourceRules?: ResourceRule[];
+  nonResourceRules?: NonResourceRule[];
+  incomplete?: boolean;
+  evaluationError?: string;
 }
 
 // autoscaling/v1

@@ -19,6 +19,7 @@ const metaModels = new Set([
   'Condition',
   'CreateOptions',
   'DeleteOptions',
+  'FieldSelectorRequirement',
   'GetOptions',
   'GroupVersionForDiscovery',
   'LabelSelector',

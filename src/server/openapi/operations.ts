@@ -107,7 +107,7 @@ function subjectOf(kinds: KindTable, apiVersion: string, described: Resource): S
 function modelFor(kinds: KindTable, { group, kind, version }: GroupVersionKind): Model | undefined {
   const known = kinds.kind(group ? `${group}/${version}` : version, kind);
   // Tables are named after groups; what belongs to all groups, or to one without a table, is in the core's.
-  return known?.model ?? findModel(kind, `${group || 'core'}-${version}`) ?? findModel(kind);
+  return known?.model ?? findModel(kind, `${group.split('.')[0] || 'core'}-${version}`) ?? findModel(kind);
 }
 
 /** `extensions/v1beta1` → `ExtensionsV1beta1`. */

@@ -1,0 +1,127 @@
+/**
+ * Simulated nodes: agents that only pretend to run pods, and share what they can. They can be lost and brought back on
+ * purpose, to see what a cluster does about that.
+ */
+import { subdomainName } from '../api/names.ts';
+import type { Client } from '../client/client.ts';
+import type { Agent } from '../node/agent.ts';
+import type { SharedPods } from '../node/podfeed.ts';
+import type { Ways } from './nodeway.ts';
+
+/** Nodes that are registered at once. */
+const startWidth = 16;
+/** Theirs is an easy life: fewer signs of it keep a thousand of them cheap. */
+const heartbeatMs = 3_600_000;
+const leaseMs = 20_000;
+/** A lease is renewed at least twice before its node counts as silent. */
+const leaseShare = 0.4;
+const capacity = { cpu: '32', memory: '256Gi', 'ephemeral-storage': '1Ti' };
+
+export interface SimulatedNodesOptions {
+  readonly client: Client;
+  readonly ways: Ways;
+  /** How long a node may be silent. */
+  readonly graceMs: number;
+  readonly now: () => number;
+  readonly onError: (error: Error) => void;
+}
+
+/** What can be done to simulated nodes from outside. */
+export interface SimulatedPower {
+  /** Brings up a node: one that was stopped, or a new one. Resolves when it is registered. */
+  start(name: string): Promise<void>;
+  /** Loses a node, as by a power failure: its containers are gone and nobody is told. */
+  stop(name: string): Promise<void>;
+}
+
+export class SimulatedNodes implements SimulatedPower {
+  readonly #agents = new Map<string, Agent>();
+  readonly #stopping = new Map<string, Promise<void>>();
+  #making: Promise<(name: string) => Agent> | undefined;
+  #pods: SharedPods | undefined;
+  #closed = false;
+
+  constructor(private readonly options: SimulatedNodesOptions) {}
+
+  /** Begins with some nodes: `simulated-1` and so on. */
+  async begin(count: number): Promise<void> {
+    const waiting = Array.from({ length: count }, (_, i) => `simulated-${i + 1}`);
+    const work = async (): Promise<void> => {
+      for (let name = waiting.shift(); name !== undefined && !this.#closed; name = waiting.shift())
+        await this.start(name);
+    };
+    await Promise.all(Array.from({ length: Math.min(startWidth, count) }, work));
+  }
+
+  async start(name: string): Promise<void> {
+    const [problem] = subdomainName(name, false);
+    if (problem) throw new Error(`${JSON.stringify(name)} is no name for a node: ${problem}`);
+    this.#making ??= this.#maker();
+    const make = await this.#making;
+    await this.#stopping.get(name);
+    if (this.#closed) return;
+    let agent = this.#agents.get(name);
+    if (!agent) {
+      agent = make(name);
+      this.#agents.set(name, agent);
+      this.options.ways.addLocal(name, () => agent!.connect());
+    }
+    await agent.start();
+  }
+
+  async stop(name: string): Promise<void> {
+    const agent = this.#agents.get(name);
+    if (!agent) return this.#stopping.get(name);
+    this.#agents.delete(name);
+    this.options.ways.removeLocal(name);
+    const stopped = agent.close({ silently: true }).finally(() => this.#stopping.delete(name));
+    this.#stopping.set(name, stopped);
+    await stopped;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const name of this.#agents.keys()) this.options.ways.removeLocal(name);
+    await Promise.all([
+      ...[...this.#agents.values()].map((agent) => agent.close()),
+      ...this.#stopping.values(),
+    ]);
+    this.#pods?.close();
+  }
+
+  /** What all of them need is loaded with the first. */
+  async #maker(): Promise<(name: string) => Agent> {
+    const { client, graceMs, now, onError } = this.options;
+    const [{ Agent }, { SharedPods }, { SimulatedAddresses, SimulatedRuntime }] = await Promise.all([
+      import('../node/agent.ts'),
+      import('../node/podfeed.ts'),
+      import('../node/simulatedruntime.ts'),
+    ]);
+    const podFeed = new SharedPods(client, onError);
+    this.#pods = podFeed;
+    const addresses = new SimulatedAddresses();
+    const nodeAddresses = new Map<string, string>();
+    const heartbeat = {
+      leaseMs: Math.min(leaseMs, graceMs * leaseShare),
+      lookMs: heartbeatMs,
+      statusMs: heartbeatMs,
+    };
+    return (name) => {
+      const address = nodeAddresses.get(name) ?? addresses.take().ip;
+      nodeAddresses.set(name, address);
+      return new Agent({
+        nodeName: name,
+        client,
+        runtime: new SimulatedRuntime(addresses, now),
+        folder: '',
+        address,
+        labels: { 'wherry.dev/simulated': 'true' },
+        capacity,
+        podFeed,
+        heartbeat,
+        now,
+        onError,
+      });
+    };
+  }
+}

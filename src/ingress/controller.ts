@@ -1,0 +1,177 @@
+/**
+ * The ingress controller: a client of the API that lets HTTP traffic from outside reach services, as ingresses say.
+ *
+ *   ingresses, secrets → routes, certificates → listeners → endpoints of services
+ *                      → addresses in statuses, events about what does not work
+ *
+ * Statuses are left as they are when it closes: it will be back, and whoever asks then should not see a difference.
+ */
+import type { Duplex } from 'node:stream';
+import type { Ingress, Secret } from '../api/generated/types.ts';
+import type { Client } from '../client/client.ts';
+import { EventRecorder } from '../client/events.ts';
+import { eventSink } from '../client/eventsink.ts';
+import { Informer } from '../client/informer.ts';
+import { ingresses, secrets } from '../client/resources.ts';
+import { Addresses } from './addresses.ts';
+import { Backends, type Endpoint } from './backends.ts';
+import { Certificates } from './certificates.ts';
+import { defaultLimits, Listener, type ListenerLimits } from './listener.ts';
+import { Routes } from './routes.ts';
+import { isRerouted, isServed, type Problem } from './served.ts';
+import { Traffic } from './traffic.ts';
+
+/** Changes that come within this time are one. */
+const rebuildMs = 20;
+/** Most secrets are tokens, and none of these is a certificate. */
+const secretSelector = 'type!=kubernetes.io/service-account-token';
+
+export interface IngressControllerOptions {
+  readonly client: Client;
+  /** Address to listen on. */
+  readonly host: string;
+  /** For HTTP; 0 is any free port. */
+  readonly port: number;
+  /** For HTTPS; absent: it is not spoken. */
+  readonly tlsPort?: number;
+  /** Where ingresses are reached: an IP address or a name, for their status. */
+  readonly address: string;
+  /** Connects to an endpoint. Users write endpoints, so whoever dials looks at the address first. */
+  readonly dial: (endpoint: Endpoint) => Promise<Duplex>;
+  readonly now: () => number;
+  readonly onError: (error: Error) => void;
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+export class IngressController {
+  readonly #ingresses: Informer<Ingress>;
+  readonly #secrets: Informer<Secret> | undefined;
+  readonly #backends: Backends;
+  readonly #certificates = new Certificates();
+  readonly #addresses: Addresses;
+  readonly #events: EventRecorder;
+  readonly #http: Listener;
+  readonly #https: Listener | undefined;
+  #routes = new Routes();
+  /** Problems that were told and still are. */
+  #told: ReadonlySet<string> = new Set();
+  #rebuild: NodeJS.Timeout | undefined;
+  #synced = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: IngressControllerOptions) {
+    const { client, dial, host, now, onError, port, tlsPort } = options;
+    this.#addresses = new Addresses(options);
+    this.#events = new EventRecorder(eventSink(client), { component: 'ingress-controller', now, onError });
+    this.#backends = new Backends(client, onError);
+    this.#ingresses = new Informer(client, ingresses, {
+      changed: (now, before) => this.#ingressChanged(now, before),
+      onError,
+    });
+    const traffic = new Traffic({
+      routes: () => this.#routes,
+      backends: this.#backends,
+      certificates: this.#certificates,
+      tlsPort: () => this.tlsPort,
+      dial,
+      onError,
+    });
+    const common = {
+      host,
+      limits: { ...defaultLimits, ...options.limits },
+      request: traffic.request.bind(traffic),
+      upgrade: traffic.upgrade.bind(traffic),
+      onError,
+    };
+    this.#http = new Listener({ ...common, port });
+    if (tlsPort === undefined) return;
+    this.#https = new Listener({ ...common, port: tlsPort, certificates: this.#certificates });
+    this.#secrets = new Informer(client, secrets, {
+      fieldSelector: secretSelector,
+      changed: (now, before) => {
+        if (this.#certificates.isNamed((now ?? before)!)) this.#changed();
+      },
+      onError,
+    });
+  }
+
+  get port(): number {
+    return this.#http.port;
+  }
+
+  get tlsPort(): number | undefined {
+    return this.#https?.port;
+  }
+
+  /** Resolves when all that is there is known and both ports are open. */
+  async start(): Promise<void> {
+    await Promise.all([this.#ingresses.start(), this.#secrets?.start(), this.#backends.start()]);
+    if (this.#closing) return;
+    this.#synced = true;
+    this.#build();
+    try {
+      await this.#http.listen();
+      await this.#https?.listen();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  /** Safe to call twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#rebuild);
+    this.#ingresses.close();
+    this.#secrets?.close();
+    this.#backends.close();
+    await Promise.all([this.#http.close(), this.#https?.close(), this.#addresses.close()]);
+    await this.#events.flushed();
+  }
+
+  #ingressChanged(now: Ingress | undefined, before: Ingress | undefined): void {
+    if (!now) this.#addresses.forget(before!);
+    else if (isServed(now)) this.#addresses.show(now);
+    else this.#addresses.hide(now, before === undefined);
+    if (!now || !before || isRerouted(now, before)) this.#changed();
+  }
+
+  #changed(): void {
+    if (!this.#synced || this.#closing) return;
+    this.#rebuild ??= setTimeout(() => {
+      this.#rebuild = undefined;
+      this.#build();
+    }, rebuildMs);
+  }
+
+  #build(): void {
+    const served = [...this.#ingresses.all()].filter(isServed);
+    this.#routes = new Routes(served);
+    const problems = [...this.#routes.problems];
+    if (this.#https) {
+      problems.push(
+        ...this.#certificates.update(served, (namespace, name) => this.#secrets!.get(namespace, name)),
+      );
+      this.#https.renew();
+    }
+    this.#tell(problems);
+  }
+
+  /** Each problem once, and again when it comes back. */
+  #tell(problems: readonly Problem[]): void {
+    const told = new Set<string>();
+    for (const { ingress, reason, message } of problems) {
+      const key = [ingress.metadata.uid, reason, message].join('\n');
+      if (told.has(key)) continue;
+      told.add(key);
+      if (this.#told.has(key)) continue;
+      const subject = { ...ingress, apiVersion: ingresses.apiVersion, kind: 'Ingress' };
+      this.#events.warning(subject, reason, message);
+    }
+    this.#told = told;
+  }
+}

@@ -1,0 +1,194 @@
+/** For tests of the ingress controller: a cluster with a controller, backends behind services, and clients. */
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  request as openRequest,
+  type RequestListener,
+  type RequestOptions,
+} from 'node:http';
+import { request as openSecureRequest, type RequestOptions as SecureOptions } from 'node:https';
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll } from 'vitest';
+import type { Ingress } from '../api/generated/types.ts';
+import { Client } from '../client/client.ts';
+import { endpoints, ingresses, services } from '../client/resources.ts';
+import { type Cluster, start } from '../cluster/index.ts';
+import { dialTcp } from '../streams/dialing.ts';
+import type { Endpoint } from './backends.ts';
+import { IngressController, type IngressControllerOptions } from './controller.ts';
+
+/** What should become true does so within this time. */
+const eventuallyMs = 10_000;
+export const namespace = 'default';
+export const address = '192.0.2.7';
+
+export interface Stage {
+  readonly client: Client;
+  readonly controller: IngressController;
+  /** What the controller reported as a failure of its own. */
+  readonly failures: Error[];
+  /** What it has dialled. Whatever the address is, this machine answers. */
+  readonly dialled: Endpoint[];
+  /** Starts another controller, on ports of its own. */
+  open(changes?: Partial<IngressControllerOptions>): Promise<IngressController>;
+}
+
+/** A cluster and a controller for the tests of a file. */
+export function useIngress(changes: Partial<IngressControllerOptions> = {}): Stage {
+  let cluster: Cluster;
+  let client: Client;
+  let first: IngressController;
+  const failures: Error[] = [];
+  const dialled: Endpoint[] = [];
+  const controllers: IngressController[] = [];
+  const open = async (more: Partial<IngressControllerOptions> = {}): Promise<IngressController> => {
+    const controller = new IngressController({
+      client,
+      host: '127.0.0.1',
+      port: 0,
+      tlsPort: 0,
+      address,
+      dial: (endpoint) => {
+        dialled.push(endpoint);
+        return dialTcp(['127.0.0.1'], endpoint.port);
+      },
+      now: Date.now,
+      onError: (error) => failures.push(error),
+      ...more,
+    });
+    controllers.push(controller);
+    await controller.start();
+    return controller;
+  };
+  beforeAll(async () => {
+    cluster = await start({ store: 'memory', controllers: false });
+    client = new Client(cluster.url);
+    first = await open(changes);
+  });
+  afterAll(async () => {
+    for (const controller of controllers) await controller.close();
+    client.close();
+    await cluster.close();
+    for (const close of servers.splice(0)) close();
+  });
+  return {
+    get client() {
+      return client;
+    },
+    get controller() {
+      return first;
+    },
+    failures,
+    dialled,
+    open,
+  };
+}
+
+const servers: (() => void)[] = [];
+
+export async function listening(server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  servers.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+export const serve = (handler: RequestListener): Promise<number> => listening(createServer(handler));
+
+/** A service whose port 80, named `web`, has these ports of this machine behind it. */
+export async function expose(client: Client, name: string, ...ports: number[]): Promise<void> {
+  await client.create(services, namespace, {
+    metadata: { name },
+    spec: { ports: [{ name: 'web', port: 80 }, { name: 'other', port: 81 }] },
+  });
+  await client.create(endpoints, namespace, { metadata: { name }, subsets: subsetsOf(ports) });
+}
+
+export const subsetsOf = (ports: readonly number[]) =>
+  ports.map((port) => ({
+    addresses: [{ ip: '10.9.8.7', targetRef: { kind: 'Pod', namespace, name: 'pod' } }],
+    notReadyAddresses: [{ ip: '10.9.8.6' }],
+    ports: [{ name: 'web', port }],
+  }));
+
+/** An ingress that sends all of a host to a service. */
+export async function route(
+  client: Client,
+  name: string,
+  host: string,
+  more: Partial<NonNullable<Ingress['spec']>> = {},
+  annotations?: Record<string, string>,
+): Promise<Ingress> {
+  return client.create(ingresses, namespace, {
+    metadata: { name, annotations },
+    spec: {
+      rules: [{ host, http: { paths: [{ path: '/', backend: { serviceName: name, servicePort: 80 } }] } }],
+      ...more,
+    },
+  });
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+export async function ask(
+  port: number,
+  host: string,
+  options: RequestOptions & SecureOptions & { secure?: boolean; body?: string | Buffer } = {},
+): Promise<Reply> {
+  const { secure = false, body, headers, ...rest } = options;
+  const sent = (secure ? openSecureRequest : openRequest)({
+    host: '127.0.0.1',
+    port,
+    agent: false,
+    ...rest,
+    headers: { Host: host, ...(headers as Record<string, string>) },
+    ...(secure ? { servername: host, rejectUnauthorized: false } : {}),
+  });
+  sent.end(body);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return { status: answer.statusCode!, headers: answer.headers, text: Buffer.concat(chunks).toString() };
+}
+
+/** Sends bytes, and answers with all that comes back until the connection ends. */
+export async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined).write(Buffer.from(bytes, 'latin1'));
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  await new Promise((resolve) => socket.once('close', resolve));
+  return text;
+}
+
+/** Looks again until it is so; the controller follows the API at its own pace. */
+export async function until<T>(look: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
+  const deadline = Date.now() + eventuallyMs;
+  for (;;) {
+    const value = await look();
+    if (fits(value)) return value;
+    if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Waits until a host is answered with a status. */
+export const answered = (port: number, host: string, status: number, path = '/'): Promise<Reply> =>
+  until(
+    () => ask(port, host, { path }),
+    (reply) => reply.status === status,
+  );

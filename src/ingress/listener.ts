@@ -1,0 +1,174 @@
+/**
+ * Listeners: where clients connect, with HTTP or HTTPS. Whoever says nothing for too long is let go of, and there is
+ * a bound on how many may come.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
+import { headerList } from '../streams/upgraderequest.ts';
+import { type Certificate, type Certificates, minVersion } from './certificates.ts';
+
+export interface ListenerLimits {
+  /** Connections at once; more are closed as they come. */
+  readonly connectionsMax: number;
+  /** Until a client has sent the head of a request, and until its handshake is over. */
+  readonly headMs: number;
+  /** A request without a byte in any direction for this long is over. */
+  readonly idleMs: number;
+  /** Between two requests on a connection. */
+  readonly keepAliveMs: number;
+}
+
+export const defaultLimits: ListenerLimits = {
+  connectionsMax: 4_096,
+  headMs: 15_000,
+  idleMs: 300_000,
+  keepAliveMs: 60_000,
+};
+
+/** Requests on one connection that wait for the one before them. More is an attack. */
+const waitingMax = 64;
+/** How often connections are looked at that may be too slow. */
+const checksPerLimit = 4;
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: ListenerLimits;
+  /** Makes it HTTPS. */
+  readonly certificates?: Certificates;
+  readonly request: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  readonly upgrade: (request: IncomingMessage, socket: Socket, head: Buffer) => Promise<void>;
+  readonly onError: (error: Error) => void;
+}
+
+interface Queue {
+  length: number;
+  last: Promise<void>;
+}
+
+export class Listener {
+  readonly #server: Server | SecureServer;
+  readonly #sockets = new Set<Socket>();
+  readonly #queues = new WeakMap<Socket, Queue>();
+  #shown: Certificate | undefined;
+
+  constructor(private readonly options: ListenerOptions) {
+    const { limits, certificates } = options;
+    const common = {
+      headersTimeout: limits.headMs,
+      // Large bodies take their time; those that stand still are idle.
+      requestTimeout: 0,
+      keepAliveTimeout: limits.keepAliveMs,
+      connectionsCheckingInterval: Math.ceil(limits.headMs / checksPerLimit),
+    };
+    this.#server = certificates
+      ? createSecureServer({
+          ...common,
+          minVersion,
+          handshakeTimeout: limits.headMs,
+          // Undefined means the default one.
+          SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())?.context),
+        })
+      : createServer(common);
+    this.#server.maxConnections = limits.connectionsMax;
+    // Node would drop what is too much without a word. There is a bound on their bytes.
+    this.#server.maxHeadersCount = 0;
+    this.#server
+      .on('connection', this.#track)
+      .on('secureConnection', this.#track)
+      .on('request', (request: IncomingMessage, response: ServerResponse) => this.#request(request, response))
+      .on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) =>
+        this.#upgrade(request, socket, head),
+      );
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  listen(): Promise<void> {
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject).listen(this.options.port, this.options.host, () => {
+        server.off('error', reject).on('error', this.options.onError);
+        resolve();
+      });
+    });
+  }
+
+  /** Takes the default certificate from those there are now. */
+  renew(): void {
+    const certificate = this.options.certificates?.default;
+    if (certificate === this.#shown) return;
+    this.#shown = certificate;
+    const { cert, key } = certificate ?? {};
+    (this.#server as SecureServer).setSecureContext({ cert, key, minVersion });
+  }
+
+  /** Cuts off whoever is there. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  readonly #track = (socket: Socket): void => {
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
+  };
+
+  #request(request: IncomingMessage, response: ServerResponse): void {
+    request.on('error', () => undefined);
+    response.on('error', () => undefined).setTimeout(this.options.limits.idleMs, () => {
+      if (response.headersSent) response.destroy();
+      else response.writeHead(504, { 'Content-Length': '0', Connection: 'close' }).end();
+    });
+    this.#enqueue(request, response);
+  }
+
+  /** One request of a connection at a time: otherwise a single client could keep all backends busy. */
+  #enqueue(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const queue = this.#queues.get(socket) ?? { length: 0, last: Promise.resolve() };
+    this.#queues.set(socket, queue);
+    if (queue.length > waitingMax) return void socket.destroy();
+    queue.length++;
+    queue.last = queue.last
+      .then(() => this.#serve(request, response))
+      .catch(this.options.onError)
+      .finally(() => {
+        queue.length--;
+      });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.socket.destroyed) return;
+    await this.options.request(request, response);
+    // The next answer has no connection before this one is through.
+    await finished(response).catch(() => undefined);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    if (isOfferOnly(request)) return this.#again(request, socket, head);
+    this.options.upgrade(request, socket, head).catch(this.options.onError);
+  }
+
+  /** Takes the request once more, as one that says nothing of an upgrade. */
+  #again({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
+    let text = `${method} ${url} HTTP/${httpVersion}\r\n`;
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2)
+      if (!/^(?:connection|upgrade|http2-settings)$/i.test(rawHeaders[i]!))
+        text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`;
+    socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), head]));
+    const event = this.options.certificates ? 'secureConnection' : 'connection';
+    this.#server.emit(event, socket);
+    socket.resume();
+  }
+}
+
+/** Some clients offer HTTP/2 with every request and do not mind when nobody takes it. */
+const isOfferOnly = (request: IncomingMessage): boolean =>
+  headerList(request, 'upgrade').every((protocol) => protocol.toLowerCase() === 'h2c');

@@ -1,0 +1,134 @@
+/** Traffic: takes requests by their routes to endpoints of services. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { StatusError, unavailable } from '../api/errors.ts';
+import { hostPort } from '../streams/neterror.ts';
+import { forward, forwardUpgrade, letFinish, type ProxyTarget } from '../streams/reverseproxy.ts';
+import { ClientGone } from '../streams/tunnel.ts';
+import { refuseUpgrade } from '../streams/upgraderequest.ts';
+import type { Backends, Endpoint } from './backends.ts';
+import type { Certificates } from './certificates.ts';
+import { type Asked, markOrigin, readRequest } from './edgerequest.ts';
+import { hostKeys } from './hosts.ts';
+import type { Route, Routes, ServicePort } from './routes.ts';
+
+/** Endpoints that are tried before a request is given up: one may be gone without the API knowing it yet. */
+const dialsMax = 3;
+
+export type Dial = (endpoint: Endpoint) => Promise<Duplex>;
+
+export interface TrafficOptions {
+  readonly routes: () => Routes;
+  readonly backends: Backends;
+  readonly certificates: Certificates;
+  /** Where HTTPS is spoken, when it is. */
+  readonly tlsPort: () => number | undefined;
+  readonly dial: Dial;
+  /** Told of failures that are not the client's or a backend's. */
+  readonly onError: (error: Error) => void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers?: readonly (readonly [name: string, value: string])[];
+}
+
+const nobody: Answer = { status: 404, text: 'default backend - 404' };
+
+export class Traffic {
+  constructor(private readonly options: TrafficOptions) {}
+
+  async request(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const way = this.#way(request);
+      if (!('connect' in way)) return answer(request, response, way);
+      await forward(request, response, way);
+    } catch (error) {
+      answer(request, response, this.#failure(error));
+    }
+  }
+
+  async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    try {
+      const way = this.#way(request);
+      if (!('connect' in way)) return refuseUpgrade(socket, way);
+      await forwardUpgrade(request, socket, head, way);
+    } catch (error) {
+      if (error instanceof ClientGone) socket.destroy();
+      else refuseUpgrade(socket, this.#failure(error));
+    }
+  }
+
+  #way(request: IncomingMessage): ProxyTarget | Answer {
+    const asked = readRequest(request);
+    const route = this.options.routes().find(asked.host, asked.path);
+    if (!route) return nobody;
+    const elsewhere = this.#redirect(asked, route);
+    if (elsewhere) return { status: 308, text: '', headers: [['Location', elsewhere]] };
+    if (!route.service) throw unavailable('backends other than services are not supported');
+    markOrigin(request, asked);
+    return this.#target(route.service, asked);
+  }
+
+  /** Only where there is a certificate for the host: otherwise nobody would get any further. */
+  #redirect({ host, secure, target }: Asked, { redirected }: Route): string | undefined {
+    const port = this.options.tlsPort();
+    if (secure || port === undefined || host === '') return undefined;
+    if (!hostKeys(host).some((key) => redirected.has(key))) return undefined;
+    if (!this.options.certificates.find(host)) return undefined;
+    return `https://${host}${port === 443 ? '' : `:${port}`}${target}`;
+  }
+
+  #target(service: ServicePort, { target }: Asked): ProxyTarget {
+    const endpoints = this.options.backends.take(service, dialsMax);
+    if (endpoints.length === 0) throw unavailable(`service "${service.name}" has no endpoints`);
+    return {
+      connect: () => this.#connect(service, endpoints),
+      host: hostPort(endpoints[0]!.ip, endpoints[0]!.port),
+      path: target,
+      prefix: '',
+      rewrite: false,
+      dropCors: false,
+      keepHost: true,
+      keepCredentials: true,
+    };
+  }
+
+  async #connect(service: ServicePort, endpoints: readonly Endpoint[]): Promise<Duplex> {
+    for (const endpoint of endpoints) {
+      try {
+        return await this.options.dial(endpoint);
+      } catch {
+        // The next one may be there. Addresses are nothing for clients to know.
+      }
+    }
+    throw unavailable(`service "${service.name}" cannot be reached`);
+  }
+
+  #failure(error: unknown): Answer {
+    if (!(error instanceof StatusError)) {
+      this.options.onError(error as Error);
+      return { status: 500, text: 'internal error' };
+    }
+    const { code: status, message: text } = error;
+    // A plain failure is one of the backend's, and what it says may name addresses.
+    if (status === 500) return { status: 502, text: 'the backend has not answered as it should' };
+    if (status === 503 && text.startsWith('error trying')) return { status: 502, text: 'the backend has not answered' };
+    return { status, text };
+  }
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, { status, text, headers = [] }: Answer): void {
+  // Too late for words: the client must not take half a body for a whole one.
+  if (response.headersSent) return void response.destroy();
+  const list = [
+    ...headers.flat(),
+    ...(text === '' ? [] : ['Content-Type', 'text/plain; charset=utf-8', 'X-Content-Type-Options', 'nosniff']),
+    'Content-Length',
+    String(Buffer.byteLength(text)),
+  ];
+  response.writeHead(status, list).end(text);
+  letFinish(request);
+}

@@ -1,0 +1,186 @@
+/** Proves that pods live and die with the processes that run them: ended, killed, started again, and on another node. */
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { afterEach, expect, it } from 'vitest';
+import type { Pod } from '../../src/api/generated/types.ts';
+import { kubeconfigFor } from '../../src/cluster/kubeconfig.ts';
+import { Child, useChildren } from '../child.ts';
+import { Kubectl } from '../kubectl/kubectl.ts';
+import { describeWith } from '../tools.ts';
+import { megabyte, Noise, sumUp } from './bytes.ts';
+import { portOf, portServer } from './portserver.ts';
+import { agentOf, ClusterAccess, hasEnded, isReady, podOf, processesOf, shell } from './running.ts';
+
+const children = useChildren();
+const never = { restartPolicy: 'Never' };
+const opened: ClusterAccess[] = [];
+
+afterEach(async () => {
+  for (const access of opened.splice(0)) {
+    await access.endCommands();
+    access.kubectl.close();
+  }
+});
+
+/** The ways to a cluster that a process of its own runs. */
+async function accessTo(child: Child): Promise<ClusterAccess> {
+  const access = new ClusterAccess();
+  const url = await child.ready();
+  access.kubectl = new Kubectl({
+    url,
+    kubeconfig: kubeconfigFor(url),
+    nodesReady: Promise.resolve(undefined),
+    close: () => child.kill(),
+  });
+  opened.push(access);
+  return access;
+}
+
+const up = (folder: string) => new Child(['up', '--port', '0', '--data-dir', folder, '--node-name', 'here']);
+const first = (pod: Pod) => pod.status?.containerStatuses?.[0];
+const restarted = (times: number) => (pod: Pod) => isReady(pod) && first(pod)?.restartCount === times;
+
+describeWith('kubectl')('wherry up', () => {
+  it('runs a first pod, and ends with Ctrl-C, pods and all', async () => {
+    const folder = await children.folder();
+    const child = up(folder);
+    const { kubectl, ...access } = await accessTo(child);
+    void access;
+    const script = ['sh', '-c', 'echo hello; exec sleep 1000'];
+    expect(await kubectl.run('run', 'hello', '--image=host', '--command', '--', ...script)).toBe(
+      'pod/hello created\n',
+    );
+    await kubectl.run('wait', '--for=condition=Ready', 'pod/hello', '--timeout=20s');
+    expect(await kubectl.run('logs', 'hello')).toBe('hello\n');
+    const [, row] = await kubectl.table('get', 'pods');
+    expect(row!.slice(0, 4)).toEqual(['hello', '1/1', 'Running', '0']);
+    const follower = kubectl.follow('logs', '-f', 'hello');
+    await follower.until(/hello/);
+    const agent = agentOf(folder);
+    expect(processesOf(agent).join('\n')).toContain('sleep 1000');
+    child.signal('SIGINT');
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(processesOf(agent)).toEqual([]);
+    await follower.stop();
+    expect(child.stderr).toBe('');
+  });
+
+  it('is killed, and goes on where it was when it is started again', async () => {
+    const folder = await children.folder();
+    let child = up(folder);
+    let cluster = await accessTo(child);
+    await Promise.all([
+      cluster.run(podOf('always', shell('echo "pid $$$$"; exec sleep 1000'))),
+      cluster.run(podOf('once', shell('exec sleep 1000'), never)),
+      cluster.run(podOf('done', shell('echo done'), never), hasEnded),
+    ]);
+    const before = await cluster.kubectl.run('logs', 'always');
+    const agent = agentOf(folder);
+    await child.kill();
+    // Nobody is told, and still they end.
+    await expect.poll(() => processesOf(agent), { timeout: 10_000 }).toEqual([]);
+
+    child = up(folder);
+    cluster = await accessTo(child);
+    const [always, once, done] = await Promise.all([
+      cluster.until('always', restarted(1)),
+      cluster.until('once', hasEnded),
+      cluster.until('done', hasEnded),
+    ]);
+    expect(first(always)!.lastState!.terminated).toMatchObject({ exitCode: 137 });
+    expect([once.status!.phase, done.status!.phase, first(done)!.restartCount]).toEqual([
+      'Failed',
+      'Succeeded',
+      0,
+    ]);
+    const { kubectl } = cluster;
+    expect(await kubectl.run('logs', 'always')).toMatch(/^pid \d+\n$/);
+    expect(await kubectl.run('logs', 'always')).not.toBe(before);
+    expect(await kubectl.run('logs', '--previous', 'always')).toBe(before);
+    expect(await kubectl.run('logs', 'done')).toBe('done\n');
+    expect((await kubectl.try('exec', 'always', '--', 'sh', '-c', 'exit 3')).code).toBe(3);
+    expect(processesOf(agent).filter((it) => it.includes('sleep 1000'))).toHaveLength(1);
+
+    // A pod that is deleted while nobody is there to see to it goes as soon as somebody is.
+    child.signal('SIGTERM');
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(processesOf(agent)).toEqual([]);
+    child = up(folder);
+    cluster = await accessTo(child);
+    await cluster.until('always', restarted(2));
+    await cluster.kubectl.run('delete', 'pod', '--all', '--timeout=20s');
+    await expect.poll(() => processesOf(agent).filter((it) => it.includes('sleep'))).toEqual([]);
+    await child.kill();
+  });
+});
+
+describeWith('kubectl')('wherry node', () => {
+  it('runs pods of a server elsewhere, reached over TLS, and comes back after it was killed', async () => {
+    const [home, away] = [await children.folder(), await children.folder()];
+    const server = new Child(['up', '--port', '0', '--data-dir', home, '--simulated-nodes', '1']);
+    const cluster = await accessTo(server);
+    const { kubectl } = cluster;
+    const args = [
+      '--server',
+      kubectl.cluster.url,
+      '--data-dir',
+      away,
+      '--node-name',
+      'away',
+      '--kubelet-port',
+      '0',
+    ];
+    let node = new Child(['node', ...args]);
+    const there = { nodeName: 'away' };
+    await Promise.all([
+      cluster.run(podOf('talk', shell('echo hello; cat', { stdin: true }), there)),
+      cluster.run(podOf('server', portServer(), there)),
+    ]);
+    const agent = agentOf(away);
+    expect(processesOf(agent).join('\n')).toContain('echo hello; cat');
+
+    // Every kind of connection, through the API server and over TLS to the node.
+    expect(await kubectl.run('logs', 'talk')).toBe('hello\n');
+    expect(await kubectl.try('exec', 'talk', '--', 'sh', '-c', 'echo out; exit 3')).toMatchObject({
+      code: 3,
+      stdout: 'out\n',
+    });
+    const cat = cluster.command('exec', '-i', 'talk', '--', 'cat');
+    const noise = new Noise(10 * megabyte);
+    const [sum] = await Promise.all([sumUp(cat.stdout), pipeline(noise, cat.stdin)]);
+    expect(sum).toEqual(noise.sum);
+    const attached = cluster.command('attach', '-i', 'talk');
+    attached.stdin.write('word\n');
+    await attached.until(/word\n/);
+    const port = await portOf(cluster, 'server');
+    const forwarding = cluster.command('port-forward', 'pod/server', `:${port}`);
+    const [, local] = await forwarding.until(/127\.0\.0\.1:(\d+)/);
+    const socket = connect(Number(local), '127.0.0.1').on('error', () => undefined);
+    socket.end('echo\nthere and back');
+    expect(await text(socket)).toBe('there and back');
+    expect((await cluster.client.get('/api/v1/nodes/away/proxy/healthz')).text).toBe('ok');
+
+    await node.kill();
+    await expect.poll(() => processesOf(agent), { timeout: 10_000 }).toEqual([]);
+    // Whoever was connected is told that it is over.
+    await Promise.all([attached.exited, forwarding.exited]);
+    const unreachable = await kubectl.try('exec', 'talk', '--', 'true');
+    expect(unreachable).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/error dialing backend|connection refused/),
+    });
+
+    node = new Child(['node', ...args]);
+    await Promise.all(['talk', 'server'].map((name) => cluster.until(name, restarted(1))));
+    expect((await kubectl.try('exec', 'talk', '--', 'sh', '-c', 'exit 4')).code).toBe(4);
+    expect(await kubectl.run('logs', '--previous', 'talk')).toBe('hello\nword\n');
+
+    // The server goes and comes back: the node does not mind, and neither do its pods.
+    node.signal('SIGINT');
+    expect(await node.exited).toEqual({ code: 0, signal: null });
+    expect(processesOf(agent)).toEqual([]);
+    server.signal('SIGINT');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+});
