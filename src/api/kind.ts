@@ -110,6 +110,8 @@ export interface KindForm<T extends ApiObject> {
   validateStatusUpdate?(object: T, old: T): FieldError[];
   /** The same for the /finalize path, which changes the spec alone. */
   validateFinalize?(object: T, old: T): FieldError[];
+  /** The same for the /ephemeralcontainers path of pods, which changes nothing but those. */
+  validateEphemeralContainers?(object: T, old: T): FieldError[];
   /** Texts for Warning headers of a create or update. */
   warnings?(object: T, old: T | undefined): string[];
   /**

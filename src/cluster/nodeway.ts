@@ -5,7 +5,7 @@
  */
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { checkServerIdentity, connect as secure, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import type { NodeAuthority } from '../client/nodecertificates.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import { readError } from '../streams/neterror.ts';
@@ -36,6 +36,11 @@ export class Ways implements NodeWay {
     this.#local.delete(name);
   }
 
+  /** Names of the nodes whose agents are in this process. */
+  get localNames(): string[] {
+    return [...this.#local.keys()];
+  }
+
   isLocal(name: string): boolean {
     return this.#local.has(name);
   }
@@ -57,12 +62,14 @@ export class Ways implements NodeWay {
   }
 }
 
-function handshake(
+async function handshake(
   socket: Socket,
   { host }: NodeLocation,
   { ca, client }: NodeAuthority,
   verify: boolean,
 ): Promise<TLSSocket> {
+  // Loaded for the first node elsewhere: most clusters have none.
+  const { checkServerIdentity, connect: secure } = await import('node:tls');
   return new Promise((resolve, reject) => {
     const tls = secure({
       socket,

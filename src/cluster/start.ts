@@ -27,6 +27,7 @@ import { ApiServer } from '../server/server.ts';
 import { UsageReports } from '../server/usagereports.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
+import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import { LocalNodes } from './localnodes.ts';
 import { defaultServiceRange, type NodeOptions } from './node.ts';
@@ -116,11 +117,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   let namespaces: SystemNamespaces | undefined;
   let kubernetes: KubernetesService | undefined;
   let nodes: LocalNodes | undefined;
+  const nodesStartup = new Startup();
   const close = async (): Promise<void> => {
     // Nodes say goodbye while there is somebody to say it to.
     await nodes?.close();
     await server?.close();
     await controllers?.close();
+    controllers = undefined;
     await kubernetes?.close();
     await namespaces?.close();
     await history?.close();
@@ -137,6 +140,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(() => credentials.load());
     const usage = new UsageReports(registry, ways);
+    const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
     server = new ApiServer(registry, {
       host,
       port: options.port ?? 0,
@@ -144,8 +148,15 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       watchDefault: options.watchStart ?? 'history',
       limits: { ...defaultBodyLimits, ...options.limits },
       components: [
-        { name: 'etcd-0', failure: () => view!.failure?.message },
-        ...(chosen.length ? [{ name: 'controller-manager', failure: () => undefined }] : []),
+        { name: 'etcd-0', failure: () => (registry.writeFailure ?? view!.failure)?.message },
+        ...(chosen.length ? [{ name: 'controller-manager', failure: idle }] : []),
+        ...(chosen.some(({ name }) => name === 'scheduler') ? [{ name: 'scheduler', failure: idle }] : []),
+      ],
+      health: [
+        storeCheck(registry),
+        viewCheck(registry),
+        ...(chosen.length ? [controllersCheck(idle)] : []),
+        nodesCheck(registry, () => ways.localNames, nodesStartup),
       ],
       clusterIP: services.firstIP,
       nodes: ways,
@@ -176,6 +187,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   let closed: Promise<void> | undefined;
   const local = nodes;
   const nodesReady = local.start().then(() => local.description);
+  nodesStartup.follow(nodesReady);
   nodesReady.catch(report);
   return {
     nodesReady,

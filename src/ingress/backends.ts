@@ -61,7 +61,8 @@ export class Backends {
   #find({ namespace, name, port }: ServicePort): Endpoint[] {
     const { ports = [] } = this.#services.get(namespace, name)?.spec ?? {};
     const asked = ports.find(
-      (candidate) => isTcp(candidate) && (typeof port === 'number' ? candidate.port : candidate.name) === port,
+      (candidate) =>
+        isTcp(candidate) && (typeof port === 'number' ? candidate.port : candidate.name) === port,
     );
     if (!asked) return [];
     const found: Endpoint[] = [];

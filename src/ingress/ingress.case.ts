@@ -107,7 +107,12 @@ export const serve = (handler: RequestListener): Promise<number> => listening(cr
 export async function expose(client: Client, name: string, ...ports: number[]): Promise<void> {
   await client.create(services, namespace, {
     metadata: { name },
-    spec: { ports: [{ name: 'web', port: 80 }, { name: 'other', port: 81 }] },
+    spec: {
+      ports: [
+        { name: 'web', port: 80 },
+        { name: 'other', port: 81 },
+      ],
+    },
   });
   await client.create(endpoints, namespace, { metadata: { name }, subsets: subsetsOf(ports) });
 }
@@ -139,6 +144,7 @@ export async function route(
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
+  readonly bytes: Buffer;
   readonly text: string;
 }
 
@@ -160,7 +166,8 @@ export async function ask(
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk as Buffer);
-  return { status: answer.statusCode!, headers: answer.headers, text: Buffer.concat(chunks).toString() };
+  const bytes = Buffer.concat(chunks);
+  return { status: answer.statusCode!, headers: answer.headers, bytes, text: bytes.toString() };
 }
 
 /** Sends bytes, and answers with all that comes back until the connection ends. */

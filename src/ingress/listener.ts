@@ -67,7 +67,7 @@ export class Listener {
       ? createSecureServer({
           ...common,
           minVersion,
-          handshakeTimeout: limits.headMs,
+          
           // Undefined means the default one.
           SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())?.context),
         })
@@ -122,10 +122,12 @@ export class Listener {
 
   #request(request: IncomingMessage, response: ServerResponse): void {
     request.on('error', () => undefined);
-    response.on('error', () => undefined).setTimeout(this.options.limits.idleMs, () => {
-      if (response.headersSent) response.destroy();
-      else response.writeHead(504, { 'Content-Length': '0', Connection: 'close' }).end();
-    });
+    response
+      .on('error', () => undefined)
+      .setTimeout(this.options.limits.idleMs, () => {
+        if (response.headersSent) response.destroy();
+        else response.writeHead(504, { 'Content-Length': '0', Connection: 'close' }).end();
+      });
     this.#enqueue(request, response);
   }
 
@@ -152,8 +154,14 @@ export class Listener {
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    if (isOfferOnly(request)) return this.#again(request, socket, head);
-    this.options.upgrade(request, socket, head).catch(this.options.onError);
+    const before = this.#queues.get(socket)?.last ?? Promise.resolve();
+    before
+      .then(async () => {
+        if (socket.destroyed) return;
+        if (isOfferOnly(request)) this.#again(request, socket, head);
+        else await this.options.upgrade(request, socket, head);
+      })
+      .catch(this.options.onError);
   }
 
   /** Takes the request once more, as one that says nothing of an upgrade. */

@@ -121,8 +121,14 @@ describe('default backends', () => {
 describe('ingresses that want the same', () => {
   it('are served in the order of their age, and the younger is told of', () => {
     // Proves that nobody takes a path from an ingress that has it.
-    const young = ingress('a', { rules: [{ ...rule('h.com', '/x', '/y') }] }, { creationTimestamp: '2021-01-01T00:00:00Z' });
-    const old = ingress('z', { rules: [{ host: 'h.com', http: { paths: [{ path: '/x/', backend: backend('old') }] } }] });
+    const young = ingress(
+      'a',
+      { rules: [{ ...rule('h.com', '/x', '/y') }] },
+      { creationTimestamp: '2021-01-01T00:00:00Z' },
+    );
+    const old = ingress('z', {
+      rules: [{ host: 'h.com', http: { paths: [{ path: '/x/', backend: backend('old') }] } }],
+    });
     const routes = new Routes([young, old]);
     expect(routes.find('h.com', '/x')?.service?.name).toBe('old');
     expect(routes.find('h.com', '/y')?.service?.name).toBe('h.com/y');
@@ -136,8 +142,17 @@ it('classes: none and this one are served, by field or annotation', () => {
   // Proves that ingresses of other controllers are left alone.
   const classed = (ingressClassName?: string, annotation?: string) =>
     isServed(
-      ingress('a', { ingressClassName }, annotation === undefined ? {} : { annotations: { 'kubernetes.io/ingress.class': annotation } }),
+      ingress(
+        'a',
+        { ingressClassName },
+        annotation === undefined ? {} : { annotations: { 'kubernetes.io/ingress.class': annotation } },
+      ),
     );
-  expect([classed(), classed('wherry'), classed(undefined, 'wherry'), classed(undefined, '')]).toEqual([true, true, true, true]);
+  expect([classed(), classed('wherry'), classed(undefined, 'wherry'), classed(undefined, '')]).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
   expect([classed('nginx'), classed(undefined, 'nginx')]).toEqual([false, false]);
 });

@@ -120,7 +120,8 @@ class HostRoutes {
       return taken;
     }
     let node = this.#root;
-    for (const element of elements(canonical.replace(/\/$/, ''))) node = entryOf(node.below, element, newNode);
+    for (const element of elements(canonical.replace(/\/$/, '')))
+      node = entryOf(node.below, element, newNode);
     const taken = node.route;
     node.route ??= route;
     return taken;

@@ -25,7 +25,8 @@ export function isRerouted(now: Ingress, before: Ingress): boolean {
   const { metadata: a } = now;
   const { metadata: b } = before;
   return (
-    a.generation !== b.generation || JSON.stringify(a.annotations ?? {}) !== JSON.stringify(b.annotations ?? {})
+    a.generation !== b.generation ||
+    JSON.stringify(a.annotations ?? {}) !== JSON.stringify(b.annotations ?? {})
   );
 }
 

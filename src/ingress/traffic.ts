@@ -115,17 +115,24 @@ export class Traffic {
     const { code: status, message: text } = error;
     // A plain failure is one of the backend's, and what it says may name addresses.
     if (status === 500) return { status: 502, text: 'the backend has not answered as it should' };
-    if (status === 503 && text.startsWith('error trying')) return { status: 502, text: 'the backend has not answered' };
+    if (status === 503 && text.startsWith('error trying'))
+      return { status: 502, text: 'the backend has not answered' };
     return { status, text };
   }
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, { status, text, headers = [] }: Answer): void {
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, text, headers = [] }: Answer,
+): void {
   // Too late for words: the client must not take half a body for a whole one.
   if (response.headersSent) return void response.destroy();
   const list = [
     ...headers.flat(),
-    ...(text === '' ? [] : ['Content-Type', 'text/plain; charset=utf-8', 'X-Content-Type-Options', 'nosniff']),
+    ...(text === ''
+      ? []
+      : ['Content-Type', 'text/plain; charset=utf-8', 'X-Content-Type-Options', 'nosniff']),
     'Content-Length',
     String(Buffer.byteLength(text)),
   ];

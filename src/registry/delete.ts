@@ -109,7 +109,8 @@ async function carryOut(
 const lastState = (kind: Kind, object: ApiObject): boolean =>
   kind.gracePeriodSeconds !== undefined || object.metadata.finalizers !== undefined;
 
-function checkDeletePreconditions(
+/** Refuses a delete that was meant for another object, or another version of it. */
+export function checkDeletePreconditions(
   kind: Kind,
   name: string,
   options: DeleteOptions,

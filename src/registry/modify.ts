@@ -24,7 +24,7 @@ const roundsMax = 1000;
  * The part of an object that a request may change. `whole` is for changes the server itself works out, such as
  * binding a pod: they are taken as they are, without the kind's rules for clients.
  */
-export type Part = 'main' | 'status' | 'finalize' | 'whole';
+export type Part = 'main' | 'status' | 'finalize' | 'ephemeralcontainers' | 'whole';
 
 /** Works out the new object from the stored one. It may throw, and may run several times. */
 export type Change = (current: Entry) => ApiObject;
@@ -151,6 +151,7 @@ function prepareUpdate(
 ): void {
   checkPreconditions(kind, current.name, object.metadata, current, old);
   settleNamespace(kind, object, current.namespace);
+  if (part === 'ephemeralcontainers') takeAllButEphemeralContainers(object, current.object(kind));
   const meta = object.metadata;
   meta.uid = old.metadata.uid;
   meta.creationTimestamp = old.metadata.creationTimestamp;
@@ -167,7 +168,7 @@ function prepareUpdate(
   if (part === 'main') {
     if (kind.hasStatus) object.status = kept.status;
     kind.prepareForUpdate?.(object, old, context);
-  } else {
+  } else if (part !== 'ephemeralcontainers') {
     takeRest(object, kept, part === 'status' ? 'status' : 'spec');
     if (part === 'status') kind.prepareStatusUpdate?.(object, old, context);
   }
@@ -183,6 +184,11 @@ function takeRest(object: ApiObject, kept: ApiObject, part: 'status' | 'spec'): 
     if (name !== 'metadata' && name !== part) target[name] = source[name];
 }
 
+function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void {
+  const { ephemeralContainers } = (object.spec ?? {}) as JsonObject;
+  Object.assign(object, kept, { spec: { ...(kept.spec as JsonObject), ephemeralContainers } });
+}
+
 function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: ApiObject): boolean {
   const model = kind.model.fields.get(part)!.model;
   const text = (value: unknown): string => JSON.stringify(normalized(model, (value ?? {}) as JsonObject));
@@ -195,5 +201,7 @@ function updateErrors(kind: Kind, part: Part, object: ApiObject, old: ApiObject)
     errors.push(...(kind.validate?.(object, old) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
   else if (part === 'status') errors.push(...(kind.validateStatusUpdate?.(object, old) ?? []));
   else if (part === 'finalize') errors.push(...(kind.validateFinalize?.(object, old) ?? []));
+  else if (part === 'ephemeralcontainers')
+    errors.push(...(kind.validateEphemeralContainers?.(object, old) ?? []));
   return errors;
 }

@@ -10,7 +10,7 @@ import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
 import { VALUE_BYTES_MAX } from '../store/engine.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Write, WriteResult } from '../store/store.ts';
 import type { Allocator } from './allocation.ts';
 import { Entry } from './entry.ts';
 import type { FieldValidation } from './input.ts';
@@ -41,6 +41,7 @@ export class Registry {
   readonly quotas = new QuotaAccounts(this);
   readonly tokens = new Tokens(this);
   readonly turns = new Turns();
+  #writeFailure: Error | undefined;
   /** By resource. */
   readonly allocators: ReadonlyMap<string, Allocator>;
 
@@ -92,7 +93,7 @@ export class Registry {
     // Text can grow: what is escaped in JSON may be shorter in a YAML or protobuf body, and patches add up.
     if (value && value.length > VALUE_BYTES_MAX)
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${VALUE_BYTES_MAX}`);
-    const result = await this.store.write({ key: storeKey(kind.resource, namespace, name), value, expected });
+    const result = await this.#write({ key: storeKey(kind.resource, namespace, name), value, expected });
     if (result.ok) {
       if (result.revision > this.view.revision) await this.view.reached(result.revision);
       if (value === null) await this.allocators.get(kind.resource)?.removed?.(this, namespace, name);
@@ -100,6 +101,22 @@ export class Registry {
     }
     await this.view.caughtUp();
     return undefined;
+  }
+
+  /** Why the newest write failed, if it was the store that failed. */
+  get writeFailure(): Error | undefined {
+    return this.#writeFailure;
+  }
+
+  async #write(write: Write): Promise<WriteResult> {
+    try {
+      const result = await this.store.write(write);
+      this.#writeFailure = undefined;
+      return result;
+    } catch (error) {
+      this.#writeFailure = error as Error;
+      throw error;
+    }
   }
 
   /**

@@ -136,7 +136,7 @@ export class Discovery {
   resourceList(apiVersion: string) {
     const resources = [...this.kinds].filter((kind) => kind.apiVersion === apiVersion).flatMap(resourcesOf);
     resources.push(...(this.computed.get(apiVersion) ?? []));
-    if (resources.length === 0) return undefined;
+    if (resources.length === 0 && !this.computed.has(apiVersion)) return undefined;
     if (apiVersion === 'v1') resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus));
     if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);
     resources.sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,40 +1,82 @@
-/** Health: `/healthz`, `/livez` and `/readyz`, with one line per check when asked for. */
+/**
+ * Health: `/healthz` and `/livez` tell whether this process is well, `/readyz` whether work can be brought to it. Each
+ * is made of checks, which can be listed (`?verbose`), left out (`?exclude=name`) and asked one by one (`/readyz/name`).
+ */
 import { answerText } from './answer.ts';
-import type { Component } from './componentstatus.ts';
 import type { RequestContext } from './context.ts';
 
-const endpoints = new Set(['healthz', 'livez', 'readyz']);
+/** A check that has not answered by then has failed. */
+const checkMaxMs = 2_000;
 
-/** Answers when the path is about health; false when it is not. */
-export function answerHealth(context: RequestContext, components: readonly Component[]): boolean {
-  const [, endpoint, check, ...rest] = context.info.path.split('/');
-  if (!endpoint || !endpoints.has(endpoint) || rest.length) return false;
-  const checks: Component[] = [{ name: 'ping', failure: () => undefined }, ...components];
-  if (check !== undefined) {
-    const one = checks.find((candidate) => candidate.name === check);
-    if (!one) return false;
-    answerChecks(context, endpoint, [one]);
-    return true;
-  }
-  const excluded = context.info.queryText ? context.query.all('exclude') : [];
-  answerChecks(
-    context,
-    endpoint,
-    checks.filter((candidate) => !excluded.includes(candidate.name)),
-  );
-  return true;
+export interface HealthCheck {
+  readonly name: string;
+  /** Asked by `/readyz` alone: it will pass in time, and a restart would not help. */
+  readonly readyOnly?: boolean;
+  /** Why it fails; undefined when all is well. */
+  failure(): string | undefined | Promise<string | undefined>;
 }
 
-function answerChecks(context: RequestContext, endpoint: string, checks: readonly Component[]): void {
-  const verbose = context.info.queryText !== '' && context.query.has('verbose');
-  const failed = checks.some((check) => check.failure() !== undefined);
+const endpoints = new Set(['healthz', 'livez', 'readyz']);
+const ping: HealthCheck = { name: 'ping', failure: () => undefined };
+
+/** Answers when the path is about health; false when it is not. */
+export async function answerHealth(
+  context: RequestContext,
+  known: readonly HealthCheck[],
+): Promise<boolean> {
+  const [, endpoint, name, ...rest] = context.info.path.split('/');
+  if (!endpoint || !endpoints.has(endpoint) || rest.length) return false;
+  const checks = [ping, ...known].filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);
+  if (name === undefined) {
+    await answerAll(context, endpoint, checks);
+    return true;
+  }
+  const one = checks.find((check) => check.name === name);
+  if (one) await answerOne(context, one);
+  return one !== undefined;
+}
+
+/** One check says why it fails; all together do not, as anybody may ask for them. */
+async function answerOne(context: RequestContext, check: HealthCheck): Promise<void> {
+  const failure = await failureOf(check);
+  if (failure === undefined) answerText(context, 200, 'ok');
+  else answerText(context, 500, `internal server error: ${failure}\n`);
+}
+
+async function answerAll(
+  context: RequestContext,
+  endpoint: string,
+  checks: readonly HealthCheck[],
+): Promise<void> {
+  const asked = context.info.queryText !== '';
+  const excluded = new Set(asked ? context.query.all('exclude') : []);
+  const verbose = asked && context.query.has('verbose');
+  const chosen = checks.filter(({ name }) => !excluded.has(name));
+  const failures = await Promise.all(chosen.map(failureOf));
+  const failed = failures.some((failure) => failure !== undefined);
   if (!failed && !verbose) return answerText(context, 200, 'ok');
-  const lines = checks.map((check) =>
-    check.failure() === undefined ? `[+]${check.name} ok\n` : `[-]${check.name} failed: reason withheld\n`,
+  const lines = chosen.map(({ name }, i) =>
+    failures[i] === undefined ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`,
   );
-  answerText(
-    context,
-    failed ? 500 : 200,
-    `${lines.join('')}${endpoint} check ${failed ? 'failed' : 'passed\n'}`,
-  );
+  const unknown = [...excluded].filter((name) => !checks.some((check) => check.name === name)).sort();
+  if (unknown.length) {
+    const names = unknown.map((name) => JSON.stringify(name)).join(', ');
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}\n`);
+  }
+  const end = `${endpoint} check ${failed ? 'failed' : 'passed\n'}`;
+  answerText(context, failed ? 500 : 200, lines.join('') + end);
+}
+
+async function failureOf(check: HealthCheck): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`no answer within ${checkMaxMs} ms`), checkMaxMs);
+  });
+  try {
+    return await Promise.race([check.failure(), late]);
+  } catch (error) {
+    return (error as Error).message || 'it failed without a reason';
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -34,14 +34,6 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   portforward: ['GET', 'POST'],
 };
 
-export const isConnection = (info: ResourceInfo): boolean =>
-  info.apiVersion === 'v1' &&
-  info.resource === 'pods' &&
-  info.namespace !== undefined &&
-  info.subresource !== undefined &&
-  Object.hasOwn(methods, info.subresource) &&
-  info.tail.length === 0;
-
 /**
  * Serves a connection to its end.
  * @param upgrade the client's bare socket; undefined when it did not ask for another protocol

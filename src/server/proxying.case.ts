@@ -77,6 +77,7 @@ export class Proxied extends Client {
       watchDefault: 'history',
       limits: defaultBodyLimits,
       components: [],
+      health: [],
       nodes: this.agents,
       usage: new UsageReports(this.registry, this.agents),
       report: (error) => void this.failures.push(error),

@@ -10,13 +10,9 @@ import type { Connecting } from './connecting.ts';
 import type { RequestContext } from './context.ts';
 import { PodPorts } from './podports.ts';
 import { ProxyTargets } from './proxytarget.ts';
-import type { ProxyInfo, ResourceInfo } from './requestinfo.ts';
+import type { ProxiedInfo, ProxyInfo } from './requestinfo.ts';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-
-export type ProxiedInfo = ResourceInfo & { readonly proxy: ProxyInfo };
-
-export const isProxy = (info: ResourceInfo | undefined): info is ProxiedInfo => info?.proxy !== undefined;
 
 export class Proxying {
   readonly #targets: ProxyTargets;

@@ -55,6 +55,20 @@ const longRunning = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 export const isLongRunning = (info: ResourceInfo | undefined): boolean =>
   longRunning.has(info?.subresource ?? '');
 
+const connections = new Set(['attach', 'exec', 'log', 'portforward']);
+
+/** Whether it asks for a connection into a pod. */
+export const isConnection = (info: ResourceInfo): boolean =>
+  info.apiVersion === 'v1' &&
+  info.resource === 'pods' &&
+  info.namespace !== undefined &&
+  connections.has(info.subresource ?? '') &&
+  info.tail.length === 0;
+
+export type ProxiedInfo = ResourceInfo & { readonly proxy: NonNullable<ResourceInfo['proxy']> };
+
+export const isProxy = (info: ResourceInfo | undefined): info is ProxiedInfo => info?.proxy !== undefined;
+
 /** The only parts of a namespace object with a path of their own; other third segments are resources. */
 const namespaceSubresources = new Set(['finalize', 'status']);
 

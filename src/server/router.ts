@@ -1,10 +1,13 @@
 /** The router: from what a request asks for to the handler that answers it. */
 import { badRequest, methodNotAllowed, resourceNotFound, success } from '../api/errors.ts';
-import type { Binding } from '../api/generated/types.ts';
+import type { Binding, Eviction } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { modelOf } from '../api/model.ts';
+import { isJsonObject } from '../api/object.ts';
 import { bind } from '../registry/binding.ts';
-import { readObject } from '../registry/input.ts';
+import { settleNamespace } from '../registry/create.ts';
+import { evict } from '../registry/eviction.ts';
+import { type Input, readObject } from '../registry/input.ts';
 import { read } from '../registry/list.ts';
 import { patched } from '../registry/patch.ts';
 import { rescale, type Scale, type ScaleForm, scaleForms, scaleOf } from '../registry/scale.ts';
@@ -14,8 +17,8 @@ import { answerText, answerValue } from './answer.ts';
 import { answerComponentStatus, type Component } from './componentstatus.ts';
 import type { Connecting } from './connecting.ts';
 import type { RequestContext } from './context.ts';
-import { Discovery } from './discovery.ts';
-import { answerHealth } from './health.ts';
+import { type ComputedVersions, Discovery } from './discovery.ts';
+import { answerHealth, type HealthCheck } from './health.ts';
 import { answerMetrics, metricsResources, metricsVersion } from './metricsapi.ts';
 import {
   checkPathName,
@@ -32,20 +35,28 @@ import {
   writeOptions,
 } from './objects.ts';
 import { OpenApi } from './openapi.ts';
-import { connect, isConnection } from './podconnections.ts';
 import { answerObject } from './presentation.ts';
-import { isProxy, Proxying } from './proxying.ts';
-import type { ResourceInfo } from './requestinfo.ts';
+import type { Proxying } from './proxying.ts';
+import { isConnection, isProxy, type ResourceInfo } from './requestinfo.ts';
+import { answerReview, reviewVersions } from './reviews.ts';
 import { requestToken } from './tokenrequest.ts';
 import type { UsageReports } from './usagereports.ts';
 import { versionInfo } from './version.ts';
 import { type Watching, watchOverHttp } from './watching.ts';
 
+/** Versions of which nothing is stored. Clients look for `policy` to learn how pods can be evicted. */
+const computedVersions: ComputedVersions = new Map([
+  ...reviewVersions,
+  [metricsVersion, metricsResources],
+  ['policy/v1', []],
+]);
+
 export class Router {
   readonly #discovery: Discovery;
   readonly #aggregated: AggregatedDiscovery;
   readonly #openApi: OpenApi;
-  readonly #proxying: Proxying;
+  /** Loaded with the first connection, like all that carries them: few starts need it. */
+  #proxying: Promise<Proxying> | undefined;
 
   constructor(
     private readonly serving: Serving,
@@ -53,28 +64,37 @@ export class Router {
     private readonly components: readonly Component[],
     private readonly connecting: Connecting,
     private readonly usage: UsageReports,
+    private readonly health: readonly HealthCheck[],
   ) {
     const { chance, kinds } = serving.registry;
-    this.#discovery = new Discovery(kinds, new Map([[metricsVersion, metricsResources]]));
+    this.#discovery = new Discovery(kinds, computedVersions);
     this.#aggregated = new AggregatedDiscovery(this.#discovery);
     this.#openApi = new OpenApi(this.#discovery, kinds, () => chance.nowMs());
-    this.#proxying = new Proxying(connecting);
   }
 
   route(context: RequestContext): void | Promise<void> {
     const { resource } = context.info;
-    if (isProxy(resource)) return this.#proxying.request(context, resource);
+    if (isProxy(resource)) return this.#proxy().then((proxying) => proxying.request(context, resource));
     return resource ? this.#resource(context, resource) : this.#page(context);
   }
 
   /** A request for another protocol that is no watch. Serves the connection to its end. */
   async upgrade(context: RequestContext, upgrade: Upgrade): Promise<void> {
     const info = context.info.resource;
-    if (isProxy(info)) return this.#proxying.upgrade(context, info, upgrade);
+    if (isProxy(info)) return (await this.#proxy()).upgrade(context, info, upgrade);
     const kind = info && this.#kindOf(info);
-    if (kind && !info.watchPrefix && isConnection(info))
-      return connect(this.connecting, context, kind, info, upgrade);
+    if (kind && !info.watchPrefix && isConnection(info)) return this.#connect(context, kind, info, upgrade);
     throw badRequest('this path does not take an upgrade of the connection');
+  }
+
+  #proxy(): Promise<Proxying> {
+    this.#proxying ??= import('./proxying.ts').then(({ Proxying }) => new Proxying(this.connecting));
+    return this.#proxying;
+  }
+
+  async #connect(context: RequestContext, kind: Kind, info: ResourceInfo, upgrade?: Upgrade): Promise<void> {
+    const { connect } = await import('./podconnections.ts');
+    return connect(this.connecting, context, kind, info, upgrade);
   }
 
   async #page(context: RequestContext): Promise<void> {
@@ -102,7 +122,7 @@ export class Router {
 
   async #other(context: RequestContext): Promise<boolean> {
     const { path, method } = context.info;
-    if (method === 'GET' || method === 'HEAD') if (answerHealth(context, this.components)) return true;
+    if ((method === 'GET' || method === 'HEAD') && (await answerHealth(context, this.health))) return true;
     if (await this.#aggregated.answer(context)) return true;
     const value = this.#document(context, path);
     if (value === undefined) return this.#openApi.answer(context);
@@ -147,6 +167,7 @@ export class Router {
     }
     if (info.apiVersion === metricsVersion)
       return answerMetrics(this.serving.registry, this.usage, context, info);
+    if (reviewVersions.has(info.apiVersion)) return answerReview(this.serving, context, info);
     const kind = this.#kindOf(info);
     if (kind?.deprecation) context.warnings.push(kind.deprecation);
     const target = this.watchTarget(context);
@@ -163,7 +184,7 @@ export class Router {
     if (info.name === undefined) return this.#collection(context, kind, info);
     if (!fitsScope(kind, info)) throw resourceNotFound();
     if (info.subresource === undefined) return this.#object(context, kind, info);
-    if (isConnection(info)) return connect(this.connecting, context, kind, info);
+    if (isConnection(info)) return this.#connect(context, kind, info);
     return this.#subresource(context, kind, info);
   }
 
@@ -205,14 +226,14 @@ export class Router {
     const known = kind.subresources.find((sub) => sub.name === part);
     if (!known || info.tail.length) throw resourceNotFound();
     if (part === 'binding' && method === 'POST') return this.#bind(context, namespace, name);
+    if (part === 'eviction' && method === 'POST') return this.#evict(context, kind, namespace, name);
     if (part === 'token' && method === 'POST')
       return requestToken(this.serving, context, kind, namespace, name);
-    if (part === 'status' || part === 'finalize') {
+    if (part === 'status' || part === 'finalize' || part === 'ephemeralcontainers') {
       if (method === 'PUT') return replaceObject(this.serving, context, kind, namespace, name, part);
-      if (part === 'status' && method === 'GET')
-        return getObject(this.serving, context, kind, namespace, name);
-      if (part === 'status' && method === 'PATCH')
-        return patchObject(this.serving, context, kind, namespace, name, part);
+      if (part === 'finalize') throw methodNotAllowed();
+      if (method === 'GET') return getObject(this.serving, context, kind, namespace, name);
+      if (method === 'PATCH') return patchObject(this.serving, context, kind, namespace, name, part);
     }
     throw methodNotAllowed();
   }
@@ -257,7 +278,7 @@ export class Router {
     namespace: string | undefined,
     name: string | undefined,
   ): Promise<void> {
-    const { registry, createStatus } = this.serving;
+    const { registry } = this.serving;
     const options = writeOptions(context, 'CreateOptions');
     const input = await objectBody(this.serving, context, 'Binding');
     const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
@@ -271,12 +292,34 @@ export class Router {
       binding,
       options,
     );
-    await answerValue(context, createStatus, success(createStatus), {
+    await this.#succeeded(context);
+  }
+
+  async #evict(context: RequestContext, pods: Kind, namespace: string, name: string): Promise<void> {
+    checkPathName(name);
+    const { registry } = this.serving;
+    const options = writeOptions(context, 'CreateOptions');
+    const input = await objectBody(this.serving, context, 'Eviction');
+    const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
+    const eviction = readObject(registry.kinds, expected, input, options) as Eviction;
+    settleNamespace(pods, eviction, namespace);
+    await evict(registry, pods, namespace, name, eviction, options);
+    await this.#succeeded(context);
+  }
+
+  /** Something was done that leaves no object to show. */
+  #succeeded(context: RequestContext): Promise<void> {
+    const { createStatus } = this.serving;
+    return answerValue(context, createStatus, success(createStatus), {
       ...context.negotiate(),
       transform: undefined,
     });
   }
 }
+
+/** Bodies of both versions are alike, and clients send either. */
+const evictionVersion = ({ value }: Input): string =>
+  isJsonObject(value) && value.apiVersion === 'policy/v1beta1' ? value.apiVersion : 'policy/v1';
 
 const isScale = (info: ResourceInfo): boolean =>
   info.resource === 'replicationcontrollers' &&

@@ -22,6 +22,7 @@ import type { BodyLimits } from './body.ts';
 import type { Component } from './componentstatus.ts';
 import { OpenConnections } from './connecting.ts';
 import { RequestContext, type User } from './context.ts';
+import type { HealthCheck } from './health.ts';
 import { checkLocal } from './localdoor.ts';
 import { defaultAddressTypes } from './nodelocation.ts';
 import { parseDurationMs } from './query.ts';
@@ -54,6 +55,8 @@ export interface ServerOptions {
   readonly watchDefault: WatchDefault;
   readonly limits: BodyLimits;
   readonly components: readonly Component[];
+  /** What the health of this process is made of. */
+  readonly health: readonly HealthCheck[];
   /** Where pods find this server. */
   readonly clusterIP?: string;
   /** How the agents of nodes are reached. */
@@ -99,6 +102,7 @@ export class ApiServer {
         open: this.#connections,
       },
       options.usage,
+      options.health,
     );
     this.#server = createServer(
       {

@@ -193,7 +193,7 @@ export class CommitQueue {
 
   #committed(key: string): Version | undefined {
     const head = this.#engine.head(key);
-    return head === 0 ? undefined : readVersion(this.#engine, head);
+    return head === 0 ? undefined : readVersion(this.#engine, head, key);
   }
 
   #finish({ changes, winners, losers }: Checked): void {

@@ -2,59 +2,86 @@
  * A look at LMDB's data file before LMDB maps it.
  *
  * LMDB trusts its file: a page beyond the end ends the process with a bus error, and a broken header can send it
- * anywhere. What can be told from the header is told here, as a sentence instead of a crash.
+ * anywhere. Header and page trees (`pagetree.ts`) are looked through here, and what is wrong with them is told as a
+ * sentence instead of a crash. That costs one reading of the file, which opening it needs anyway.
  */
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
+import { checkTrees, DamagedPages, NO_PAGE, readUint64, rootOf, TREE_BYTES, writerOf } from './pagetree.ts';
 import { StoreUnavailableError } from './store.ts';
 
 /** Offsets in a meta page, as written by LMDB on 64-bit little-endian systems. */
-const META = { flags: 18, magic: 24, version: 28, pageSize: 48, mainRoot: 136, lastPage: 144, bytes: 168 };
+const META = {
+  flags: 18,
+  magic: 24,
+  version: 28,
+  free: 48,
+  pageSize: 48,
+  main: 96,
+  lastPage: 144,
+  transaction: 152,
+  bytes: 168,
+};
 const META_PAGE_FLAG = 0x08;
 const MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
-const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 const damaged = (path: string, why: string) =>
   new StoreUnavailableError(`the data file ${path} is damaged: ${why}`);
 
 /**
- * Throws when the file at the path cannot be a healthy data file. When its end is missing it is filled up with
- * zeros, and the answer says from where: harmless if the last pages were free, to be looked into if they were not.
+ * Throws when the file at the path is not a healthy data file. Where it does not know how LMDB would have written it,
+ * it leaves that to LMDB.
  */
-export function checkDataFile(path: string): { readonly missingFrom?: number } {
-  if (endianness() !== 'LE' || process.arch.endsWith('32')) return {};
+export function checkDataFile(path: string): void {
+  if (endianness() !== 'LE' || process.arch.endsWith('32')) return;
   let file: number;
   try {
-    file = openSync(path, 'r+');
+    file = openSync(path, 'r');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }
   try {
-    const { size } = fstatSync(file);
-    // LMDB would take an empty file for a new one and forget that there had been data.
-    if (size === 0) throw damaged(path, 'it is empty; delete it to start anew');
-    const pageSize = readMeta(file, path, 0).readUInt32LE(META.pageSize);
-    if (pageSize < 512 || pageSize > 65536 || (pageSize & (pageSize - 1)) !== 0) {
-      throw damaged(path, `its pages cannot have ${pageSize} bytes`);
-    }
-    let bytes = 0;
-    for (const position of [0, pageSize]) {
-      const meta = readMeta(file, path, position);
-      const lastPage = meta.readBigUInt64LE(META.lastPage);
-      const root = meta.readBigUInt64LE(META.mainRoot);
-      if (root !== NO_PAGE && root > lastPage) throw damaged(path, 'its root lies beyond its last page');
-      bytes = Math.max(bytes, (Number(lastPage) + 1) * pageSize);
-    }
-    if (bytes <= size) return {};
-    if (bytes > 2 * size + 2 ** 26) throw damaged(path, `it has ${size} bytes of ${bytes}`);
-    // Pages of zeros are answered with an error where missing ones would end the process.
-    ftruncateSync(file, bytes);
-    return { missingFrom: size };
+    checkFile(file, path);
+  } catch (error) {
+    throw error instanceof DamagedPages ? damaged(path, error.message) : error;
   } finally {
     closeSync(file);
   }
+}
+
+function checkFile(file: number, path: string): void {
+  const { size } = fstatSync(file);
+  // LMDB would take an empty file for a new one and forget that there had been data.
+  if (size === 0) throw damaged(path, 'it is empty; delete it to start anew');
+  const pageSize = readMeta(file, path, 0).readUInt32LE(META.pageSize);
+  if (pageSize < 512 || pageSize > 65536 || (pageSize & (pageSize - 1)) !== 0)
+    throw damaged(path, `its pages cannot have ${pageSize} bytes`);
+  const even = readMeta(file, path, 0);
+  const odd = readMeta(file, path, pageSize);
+  const meta = newest(even, odd, path);
+  if (meta.readUInt32LE(META.pageSize) !== pageSize) throw damaged(path, 'its headers do not agree');
+  const lastPage = readUint64(meta, META.lastPage);
+  // Its last pages may be free and were never written then, but not most of it.
+  if ((lastPage + 1) * pageSize > 2 * size + 2 ** 26)
+    throw damaged(path, `it has ${size} bytes of ${(lastPage + 1) * pageSize}`);
+  const main = meta.subarray(META.main, META.main + TREE_BYTES);
+  const pages = { file, size, pageSize, lastPage };
+  checkTrees(pages, meta.subarray(META.free, META.free + TREE_BYTES), main);
+  // A transaction writes the root of all trees anew: this one is the header's, and not older than it says.
+  if (rootOf(main) !== NO_PAGE && writerOf(pages, rootOf(main)) !== readUint64(meta, META.transaction))
+    throw damaged(path, 'its header and its root are not of one transaction');
+}
+
+/** LMDB writes its headers in turns, and reads the newer one: if that were the wrong one, it would forget a commit. */
+function newest(even: Buffer, odd: Buffer, path: string): Buffer {
+  const first = readUint64(even, META.transaction);
+  const second = readUint64(odd, META.transaction);
+  const isFresh = first === 0 && second === 0;
+  const inTurn = first % 2 === 0 && Math.abs(first - second) === 1;
+  if (!isFresh && !inTurn) throw damaged(path, 'its headers are not of two transactions in a row');
+  return first > second ? even : odd;
 }
 
 function readMeta(file: number, path: string, position: number): Buffer {

@@ -74,12 +74,17 @@ export interface Engine {
   close(): void | Promise<void>;
 }
 
-/** Reads a version that must be there. */
-export function readVersion(engine: Engine, revision: number): Version {
+/** Reads a version that must be there, and of that key if one is named. */
+export function readVersion(engine: Engine, revision: number, key?: string): Version {
   const version = engine.version(revision);
-  if (!version) throw new StoreUnavailableError(`the store is damaged: it has lost revision ${revision}`);
+  if (!version) throw damaged(`it has lost revision ${revision}`);
+  if (key !== undefined && version.key !== key) throw damaged(`revision ${revision} belongs to another key`);
   return version;
 }
+
+/** An engine that keeps checksums of its values may still be wrong about which of them is a key's newest. */
+export const damaged = (why: string): StoreUnavailableError =>
+  new StoreUnavailableError(`the store is damaged: ${why}`);
 
 /** What a version left in its key; undefined after a deletion. */
 export function asStored({ key, value, revision }: Version): Stored | undefined {

@@ -8,7 +8,7 @@
  * It turns live in the turn in which history has nothing left for it. `publish` runs in one turn with the
  * revision moving on, so no change can fall between the two, and none can be seen twice.
  */
-import { asStored, type Engine, readVersion, SLICE_MS, type Version } from './engine.ts';
+import { asStored, damaged, type Engine, readVersion, SLICE_MS, type Version } from './engine.ts';
 import {
   type Change,
   CompactedError,
@@ -100,6 +100,8 @@ export class Feed {
     const newest = this.#revision();
     for (let revision = after + 1; revision <= newest; revision++) {
       const version = readVersion(this.#engine, revision);
+      // Once, when history is read: a key that does not know of its newest version would never take another.
+      if (this.#engine.head(version.key) < revision) throw damaged(`a key does not know revision ${revision}`);
       changes.push(this.#change(version));
       if (version.endsCommit && changes.length >= SLICE_CHANGES) break;
     }

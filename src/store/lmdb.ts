@@ -16,7 +16,7 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
-  truncateSync,
+  statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
@@ -56,6 +56,9 @@ const MAP_BYTES = 16 * 2 ** 30;
  */
 const APPEND = { append: true } as const;
 
+/** Where a restore builds the data file, inside the data folder, before it puts it into place. */
+export const RESTORING = 'restoring';
+
 type Lmdb = typeof import('lmdb');
 
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
@@ -63,7 +66,8 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   return new VersionedStore(openEngine(lmdb, options.dataDir), options);
 }
 
-function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
+/** Opens the data file of a folder, and makes both when they do not exist. */
+export function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
   let folder: string | undefined;
   try {
     const created = mkdirSync(dataDir, { recursive: true });
@@ -71,6 +75,10 @@ function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
     const path = realpathSync(dataDir);
     claimFolder(path);
     folder = path;
+    if (existsSync(join(path, RESTORING, 'data.mdb')))
+      throw new StoreUnavailableError(
+        `a restore into ${dataDir} has not come to its end; run it again, or delete ${join(dataDir, RESTORING)}`,
+      );
     const isNew = !existsSync(join(path, 'data.mdb'));
     const engine = new LmdbEngine(lmdb, path);
     if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
@@ -81,7 +89,7 @@ function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
   }
 }
 
-class LmdbEngine implements Engine {
+export class LmdbEngine implements Engine {
   readonly opened: EngineState;
   readonly #folder: string;
   readonly #root: RootDatabase<Buffer, string>;
@@ -95,8 +103,7 @@ class LmdbEngine implements Engine {
 
   constructor(lmdb: Lmdb, folder: string) {
     this.#folder = folder;
-    const file = join(folder, 'data.mdb');
-    const { missingFrom } = checkDataFile(file);
+    checkDataFile(join(folder, 'data.mdb'));
     let root: RootDatabase<Buffer, string> | undefined;
     try {
       root = lmdb.open<Buffer, string>({
@@ -120,13 +127,10 @@ class LmdbEngine implements Engine {
       this.#index = openDatabase(root, 'index', { encoder: revisionValue, keyEncoder: textKey });
       this.#meta = openDatabase(root, 'meta', { encoding: 'binary', keyEncoder: textKey });
       this.#checkFormat();
-      if (missingFrom !== undefined) this.#checkEverything();
       this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
     } catch (error) {
       void root?.close();
-      // The next attempt must find it as this one did.
-      if (missingFrom !== undefined) truncateSync(file, missingFrom);
       throw error;
     }
   }
@@ -160,6 +164,17 @@ class LmdbEngine implements Engine {
       versions.map((version, i) => {
         void this.#index.put(version.key, version.revision);
         return this.#versions.put(version.revision, records[i]!, APPEND);
+      }),
+    );
+  }
+
+  /** Puts versions from a backup into a store without history, in any order. The revision is that of the store. */
+  load(versions: readonly Version[], revision: number): Promise<void> {
+    const records = encodeRecords(versions);
+    return this.#transact(revision, () =>
+      versions.map((version, i) => {
+        void this.#index.put(version.key, version.revision);
+        return this.#versions.put(version.revision, records[i]!);
       }),
     );
   }
@@ -281,20 +296,11 @@ class LmdbEngine implements Engine {
     }
     return { revision, compacted, swept };
   }
-
-  /** Looks up every version and its key one by one: where a look-up answers with an error, a walk would abort. */
-  #checkEverything(): void {
-    const { revision } = this.#readState();
-    for (let each = 1; each <= revision; each++) {
-      const version = this.version(each);
-      if (version && this.head(version.key) < each) throw damaged(this.#folder, 'it has lost a key');
-    }
-  }
 }
 
 /** LMDB's types do not know that `put` takes options. */
 type Versions = Omit<Database<Buffer, number>, 'put'> & {
-  put(revision: number, record: Buffer, options: typeof APPEND): Promise<boolean>;
+  put(revision: number, record: Buffer, options?: typeof APPEND): Promise<boolean>;
 };
 
 interface Encodings {
@@ -342,7 +348,7 @@ function encodeRevision(revision: number): Buffer {
  * A new file is there after a power cut only if its folder was synced, and a new folder only if the one above
  * was: from the data folder up to the one above the topmost that was created. Not every system can do that.
  */
-function syncFolders(folder: string, topmost: string): void {
+export function syncFolders(folder: string, topmost: string): void {
   for (let path = folder; ; path = dirname(path)) {
     try {
       const descriptor = openSync(path, 'r');
@@ -363,7 +369,7 @@ const notOurs = (folder: string): StoreUnavailableError =>
   new StoreUnavailableError(`the data file in ${folder} was not written by Wherry`);
 
 /** One sentence for the operator from whatever went wrong. */
-function unavailable(folder: string, error: unknown): StoreUnavailableError {
+export function unavailable(folder: string, error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error;
   const { code, message = String(error) } = error as NodeJS.ErrnoException;
   const sentence = (): string => {

@@ -7,15 +7,17 @@
  * parent, the sums as the tree's own record has them, and nothing in use also on the list of free pages. What the
  * values say is not looked at: each has its own checksum (`record.ts`).
  *
- *     page    pgno 8, txnid 8, pad 2, flags 2, lower 2, upper 2 (or pages 4), then offsets of nodes, 2 each
+ *     page    number 8, txnid 8, pad 2, flags 2, lower 2, upper 2 (or pages 4), then offsets of nodes, 2 each
  *     node    size of data or low part of a page number 4, flags or high part 2, keyBytes 2, key, data
  *     tree    pad 4, flags 2, depth 2, branchPages 8, leafPages 8, overflowPages 8, entries 8, root 8
  */
 import { readSync } from 'node:fs';
 
 export const TREE_BYTES = 48;
+/** What a tree without pages has for a root, as far as a number can tell. */
+export const NO_PAGE = 2 ** 64;
 
-const PAGE = { number: 0, flags: 18, lower: 20, upper: 22, pages: 20, header: 24 };
+const PAGE = { number: 0, transaction: 8, flags: 18, lower: 20, upper: 22, pages: 20, header: 24 };
 const NODE = { size: 0, flags: 4, keyBytes: 6, header: 8 };
 const TREE = { flags: 4, depth: 6, branchPages: 8, leafPages: 16, overflowPages: 24, entries: 32, root: 40 };
 const BRANCH = 0x01;
@@ -24,28 +26,17 @@ const OVERFLOW = 0x04;
 const BIG_DATA = 0x01;
 const SUB_TREE = 0x02;
 const INTEGER_KEYS = 0x08;
-const NO_PAGE = 0xffff_ffff_ffff_ffffn;
-/** Page, transaction and number of pages of a value that does not fit into a leaf. */
-const BIG_DATA_BYTES = 24;
-/** A tree of four-byte keys reaches 2^48 pages with fewer levels. */
+/** Where a value that does not fit into a leaf lies: first page, transaction, number of pages. */
+const PLACE_BYTES = 24;
+/** LMDB's own limit. */
 const DEPTH_MAX = 32;
 
 /** Pages lie beside their neighbours in key order more often than not: so much is read at once, and so much kept. */
 const BLOCK_BYTES = 64 * 1024;
 const BLOCKS_MAX = 64;
 
-/** What is wrong; the caller says with what. */
+/** What is wrong; the caller says with which file. */
 export class DamagedPages extends Error {}
-
-interface Tree {
-  readonly flags: number;
-  readonly depth: number;
-  readonly branchPages: number;
-  readonly leafPages: number;
-  readonly overflowPages: number;
-  readonly entries: number;
-  readonly root: bigint;
-}
 
 export interface PageFile {
   readonly file: number;
@@ -56,254 +47,291 @@ export interface PageFile {
   readonly lastPage: number;
 }
 
-type Leaf = (key: Buffer, data: Buffer, flags: number) => void;
-type Compare = (a: Buffer, b: Buffer) => number;
+interface Tree {
+  readonly name: string;
+  readonly flags: number;
+  readonly depth: number;
+  readonly root: number;
+  readonly counts: Counts;
+}
+
+interface Counts {
+  branchPages: number;
+  leafPages: number;
+  overflowPages: number;
+  entries: number;
+}
+
+interface Leaf {
+  readonly page: Buffer;
+  readonly keyAt: number;
+  readonly dataAt: number;
+  readonly bytes: number;
+  readonly flags: number;
+}
 
 /** Throws DamagedPages unless both trees of a header, and all trees in the main one, are whole. */
 export function checkTrees(pages: PageFile, free: Buffer, main: Buffer): void {
   const walk = new Walk(pages);
-  const trees: { name: string; tree: Buffer }[] = [];
-  walk.tree('main', readTree(main), (key, data, flags) => {
-    if ((flags & SUB_TREE) === 0) return;
-    if (data.length !== TREE_BYTES) throw new DamagedPages(`the record of a tree has ${data.length} bytes`);
-    trees.push({ name: key.toString('latin1'), tree: Buffer.from(data) });
+  const trees: Tree[] = [];
+  walk.tree(readTree('main', main), (leaf) => {
+    if (leaf.flags !== SUB_TREE) return;
+    if (leaf.bytes !== TREE_BYTES) throw new DamagedPages(`the record of a tree has ${leaf.bytes} bytes`);
+    const name = leaf.page.toString('latin1', leaf.keyAt, leaf.dataAt);
+    trees.push(readTree(name, leaf.page.subarray(leaf.dataAt, leaf.dataAt + TREE_BYTES)));
   });
-  for (const { name, tree } of trees) walk.tree(name, readTree(tree), () => {});
+  for (const tree of trees) walk.tree(tree);
   const lists: Buffer[] = [];
-  const { flags, ...freeTree } = readTree(free);
-  if (flags !== INTEGER_KEYS) throw new DamagedPages('the list of free pages has other keys than it should');
-  walk.tree('free', { ...freeTree, flags: 0 }, (_, data) => lists.push(Buffer.from(data)), byInteger);
-  for (const list of lists) walk.free(list);
+  // Its other flags belong to the whole file.
+  const freeTree = readTree('free', free);
+  walk.tree({ ...freeTree, flags: freeTree.flags & 0xff }, (leaf) => lists.push(walk.data(leaf)));
+  for (const list of lists) walk.checkFree(list);
 }
 
 /** The transaction that wrote a page, which its header tells. */
-export function writerOf(pages: PageFile, page: bigint): bigint {
-  return new Walk(pages).page(page).readBigUInt64LE(8);
+export function writerOf(pages: PageFile, page: number): number {
+  const target = Buffer.alloc(pages.pageSize);
+  new Walk(pages).read(page, target);
+  return readUint64(target, PAGE.transaction);
 }
 
-export const rootOf = (tree: Buffer): bigint => tree.readBigUInt64LE(TREE.root);
+export const rootOf = (tree: Buffer): number => readUint64(tree, TREE.root);
 
-function readTree(bytes: Buffer): Tree {
-  const count = (offset: number): number => Number(bytes.readBigUInt64LE(offset));
+export const readUint64 = (bytes: Buffer, at: number): number =>
+  bytes.readUInt32LE(at + 4) * 2 ** 32 + bytes.readUInt32LE(at);
+
+function readTree(name: string, bytes: Buffer): Tree {
   return {
+    name,
     flags: bytes.readUInt16LE(TREE.flags),
     depth: bytes.readUInt16LE(TREE.depth),
-    branchPages: count(TREE.branchPages),
-    leafPages: count(TREE.leafPages),
-    overflowPages: count(TREE.overflowPages),
-    entries: count(TREE.entries),
     root: rootOf(bytes),
+    counts: {
+      branchPages: readUint64(bytes, TREE.branchPages),
+      leafPages: readUint64(bytes, TREE.leafPages),
+      overflowPages: readUint64(bytes, TREE.overflowPages),
+      entries: readUint64(bytes, TREE.entries),
+    },
   };
 }
 
-const byInteger: Compare = (a, b) => {
-  const [left, right] = [a.readBigUInt64LE(0), b.readBigUInt64LE(0)];
-  return left < right ? -1 : left > right ? 1 : 0;
-};
-
+/** Knows which pages of the file are in use. */
 class Walk {
   readonly #used: Uint8Array;
-  readonly #blocks = new Map<number, Buffer>();
+  readonly #blocks: Blocks;
+  readonly #overflow = Buffer.alloc(PAGE.header);
 
   constructor(private readonly pages: PageFile) {
-    this.#used = new Uint8Array(Math.ceil((pages.lastPage + 1) / 8));
-    this.#use(0);
-    this.#use(1);
+    this.#used = new Uint8Array(pages.lastPage + 1);
+    this.#used.fill(1, 0, 2);
+    this.#blocks = new Blocks(pages.file);
   }
 
-  tree(name: string, tree: Tree, onLeaf: Leaf, compare: Compare = Buffer.compare): void {
-    const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
-    if (tree.flags !== 0) throw new DamagedPages(`tree ${name} has flags ${tree.flags}`);
-    if (tree.depth > DEPTH_MAX) throw new DamagedPages(`tree ${name} has a depth of ${tree.depth}`);
-    if (tree.root === NO_PAGE) {
-      if (tree.depth !== 0) throw new DamagedPages(`tree ${name} has a depth and no pages`);
-    } else new TreeWalk(this, onLeaf, compare, found).page(tree.root, tree.depth, undefined, undefined);
+  tree({ name, flags, depth, root, counts }: Tree, onLeaf?: (leaf: Leaf) => void): void {
+    const compare = name === 'free' ? compareIntegers : compareBytes;
+    if (flags !== (name === 'free' ? INTEGER_KEYS : 0) || depth > DEPTH_MAX)
+      throw new DamagedPages(`tree ${name} has flags ${flags} and a depth of ${depth}`);
+    const found: Counts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
+    if (root !== NO_PAGE)
+      new TreeWalk(this, this.pages.pageSize, compare, found, onLeaf).page(root, depth, undefined, undefined);
     for (const part of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const)
-      if (found[part] !== tree[part])
-        throw new DamagedPages(`tree ${name} has ${found[part]} ${part} of ${tree[part]}`);
+      if (found[part] !== counts[part])
+        throw new DamagedPages(`tree ${name} has ${found[part]} of ${counts[part]} ${part}`);
   }
 
-  /** A list of free pages: its length, then page numbers; a negative number says how many follow the next. */
-  free(list: Buffer): void {
-    const length = list.length >= 8 ? Number(list.readBigInt64LE(0)) : -1;
+  /** Reads as much of a page as the target holds. */
+  read(number: number, target: Buffer): void {
+    const { pageSize, lastPage, size } = this.pages;
+    if (number < 2 || number > lastPage || (number + 1) * pageSize > size)
+      throw new DamagedPages(`page ${number} is not in the file`);
+    this.#blocks.read(number * pageSize, target);
+    if (readUint64(target, PAGE.number) !== number) throw new DamagedPages(`page ${number} is another one`);
+  }
+
+  claim(number: number): void {
+    if (number > this.pages.lastPage) throw new DamagedPages(`page ${number} is not in the file`);
+    if (this.#used[number]) throw new DamagedPages(`page ${number} is used twice`);
+    this.#used[number] = 1;
+  }
+
+  /** Marks the pages of a large value, and answers how many they are. */
+  claimLarge(leaf: Buffer, placeAt: number, bytes: number): number {
+    const { pageSize, size } = this.pages;
+    const number = readUint64(leaf, placeAt);
+    const page = this.#overflow;
+    this.read(number, page);
+    const count = Math.floor((PAGE.header - 1 + bytes) / pageSize) + 1;
+    const counts = [page.readUInt32LE(PAGE.pages), readUint64(leaf, placeAt + 16)];
+    if (page.readUInt16LE(PAGE.flags) !== OVERFLOW || counts.some((other) => other !== count))
+      throw new DamagedPages(`page ${number} does not begin a value of ${bytes} bytes`);
+    if ((number + count) * pageSize > size)
+      throw new DamagedPages(`the value in page ${number} is not all in the file`);
+    for (let i = 0; i < count; i++) this.claim(number + i);
+    return count;
+  }
+
+  /** A copy of a value, whose pages have been claimed. */
+  data({ page, dataAt, bytes, flags }: Leaf): Buffer {
+    if (flags !== BIG_DATA) return Buffer.from(page.subarray(dataAt, dataAt + bytes));
+    const value = Buffer.alloc(bytes);
+    const position = readUint64(page, dataAt) * this.pages.pageSize + PAGE.header;
+    readSync(this.pages.file, value, 0, bytes, position);
+    return value;
+  }
+
+  /** A list of free pages: its length, then numbers of pages; a negative one says how many the next one stands for. */
+  checkFree(list: Buffer): void {
+    const length = list.length < 8 ? -1 : Number(list.readBigInt64LE(0));
     if (length < 0 || (length + 1) * 8 > list.length)
       throw new DamagedPages('a list of free pages has no such length');
     let run = 1;
     for (let i = 1; i <= length; i++) {
       const entry = Number(list.readBigInt64LE(i * 8));
       if (entry < 0) run = -entry;
-      else if (entry > 0) {
-        if (entry + run - 1 > this.pages.lastPage) throw new DamagedPages('a free page lies beyond the last');
-        for (let page = entry; page < entry + run; page++)
-          if (this.#isUsed(page)) throw new DamagedPages(`page ${page} is in use and free`);
-        run = 1;
-      }
+      if (entry <= 0) continue;
+      if (entry + run - 1 > this.pages.lastPage) throw new DamagedPages('a free page lies beyond the last');
+      for (; run > 0; run--)
+        if (this.#used[entry + run - 1]) throw new DamagedPages(`page ${entry + run - 1} is in use and free`);
+      run = 1;
     }
-  }
-
-  page(number: bigint): Buffer {
-    const { pageSize, lastPage, size } = this.pages;
-    const at = Number(number);
-    if (at < 2 || at > lastPage || (at + 1) * pageSize > size)
-      throw new DamagedPages(`page ${number} is not in the file`);
-    const page = this.#read(at);
-    if (page.readBigUInt64LE(PAGE.number) !== number) throw new DamagedPages(`page ${number} is another one`);
-    return page;
-  }
-
-  claim(number: number): void {
-    if (number > this.pages.lastPage) throw new DamagedPages(`page ${number} is not in the file`);
-    if (this.#isUsed(number)) throw new DamagedPages(`page ${number} is used twice`);
-    this.#use(number);
-  }
-
-  /** Marks the pages of a large value, and answers how many they are. */
-  overflow(place: Buffer, dataBytes: number): number {
-    const number = place.readBigUInt64LE(0);
-    const page = this.page(number);
-    const count = Math.floor((PAGE.header - 1 + dataBytes) / this.pages.pageSize) + 1;
-    if (page.readUInt16LE(PAGE.flags) !== OVERFLOW || page.readUInt32LE(PAGE.pages) !== count)
-      throw new DamagedPages(`page ${number} does not begin a value of ${dataBytes} bytes`);
-    if (Number(place.readBigUInt64LE(16)) !== count)
-      throw new DamagedPages(`the value in page ${number} has another number of pages`);
-    if ((Number(number) + count) * this.pages.pageSize > this.pages.size)
-      throw new DamagedPages(`the value in page ${number} is not all in the file`);
-    for (let i = 0; i < count; i++) this.claim(Number(number) + i);
-    return count;
-  }
-
-  #use(number: number): void {
-    this.#used[number >>> 3]! |= 1 << (number & 7);
-  }
-
-  #isUsed(number: number): boolean {
-    return (this.#used[number >>> 3]! & (1 << (number & 7))) !== 0;
-  }
-
-  #read(number: number): Buffer {
-    const { file, pageSize } = this.pages;
-    const bytes = Math.max(BLOCK_BYTES, pageSize);
-    const position = number * pageSize;
-    const blockNumber = Math.floor(position / bytes);
-    let block = this.#blocks.get(blockNumber);
-    if (block) this.#blocks.delete(blockNumber);
-    else {
-      block = Buffer.alloc(bytes);
-      readSync(file, block, 0, bytes, blockNumber * bytes);
-      if (this.#blocks.size === BLOCKS_MAX) this.#blocks.delete(this.#blocks.keys().next().value!);
-    }
-    this.#blocks.set(blockNumber, block);
-    const start = position - blockNumber * bytes;
-    return block.subarray(start, start + pageSize);
   }
 }
 
+/** The file in blocks, those used last kept. */
+class Blocks {
+  readonly #kept = new Map<number, Buffer>();
+
+  constructor(private readonly file: number) {}
+
+  /** What is read does not cross blocks: pages are powers of two, and so are blocks. */
+  read(position: number, target: Buffer): void {
+    const number = Math.floor(position / BLOCK_BYTES);
+    let block = this.#kept.get(number);
+    if (block) this.#kept.delete(number);
+    else {
+      block = this.#recycled();
+      readSync(this.file, block, 0, BLOCK_BYTES, number * BLOCK_BYTES);
+    }
+    this.#kept.set(number, block);
+    const start = position - number * BLOCK_BYTES;
+    block.copy(target, 0, start, start + target.length);
+  }
+
+  #recycled(): Buffer {
+    if (this.#kept.size < BLOCKS_MAX) return Buffer.alloc(BLOCK_BYTES);
+    const [oldest, block] = this.#kept.entries().next().value!;
+    this.#kept.delete(oldest);
+    return block;
+  }
+}
+
+type Compare = (a: Buffer, aAt: number, aEnd: number, b: Buffer, bAt: number, bEnd: number) => number;
+
+const compareBytes: Compare = (a, aAt, aEnd, b, bAt, bEnd) => {
+  const end = Math.min(aEnd - aAt, bEnd - bAt);
+  for (let i = 0; i < end; i++) {
+    const difference = a[aAt + i]! - b[bAt + i]!;
+    if (difference !== 0) return difference;
+  }
+  return aEnd - aAt - (bEnd - bAt);
+};
+
+const compareIntegers: Compare = (a, aAt, aEnd, b, bAt, bEnd) => {
+  if (aEnd - aAt !== 8 || bEnd - bAt !== 8) throw new DamagedPages('a number has other than eight bytes');
+  return readUint64(a, aAt) - readUint64(b, bAt);
+};
+
 class TreeWalk {
+  /** One page for each level that is being looked at. */
+  readonly #pages: Buffer[] = [];
+
   constructor(
     private readonly walk: Walk,
-    private readonly onLeaf: Leaf,
+    private readonly pageSize: number,
     private readonly compare: Compare,
-    private readonly found: {
-      branchPages: number;
-      leafPages: number;
-      overflowPages: number;
-      entries: number;
-    },
+    private readonly found: Counts,
+    private readonly onLeaf: ((leaf: Leaf) => void) | undefined,
   ) {}
 
-  /** A page and all below it; its keys are from `low` on and before `high`. */
-  page(number: bigint, depth: number, low: Buffer | undefined, high: Buffer | undefined): void {
-    const page = this.walk.page(number);
-    this.walk.claim(Number(number));
-    const kind = depth > 1 ? BRANCH : LEAF;
-    if (depth < 1 || page.readUInt16LE(PAGE.flags) !== kind)
+  /** A page and all below it. Its keys are from `low` on and before `high`. */
+  page(number: number, depth: number, low: Buffer | undefined, high: Buffer | undefined): void {
+    const page = (this.#pages[depth] ??= Buffer.alloc(this.pageSize));
+    this.walk.read(number, page);
+    this.walk.claim(number);
+    const lower = page.readUInt16LE(PAGE.lower);
+    const upper = page.readUInt16LE(PAGE.upper);
+    if (depth < 1 || page.readUInt16LE(PAGE.flags) !== (depth > 1 ? BRANCH : LEAF))
       throw new DamagedPages(`page ${number} is of another kind`);
-    const nodes = nodesOf(page, number);
-    if (kind === LEAF) this.#leaf(page, nodes, low, high);
-    else this.#branch(page, nodes, depth, low, high);
+    if (lower % 2 !== 0 || lower > upper || upper > this.pageSize - PAGE.header)
+      throw new DamagedPages(`page ${number} has no such room`);
+    const bytes = depth > 1 ? this.#branch(page, depth, low, high) : this.#leaf(page, low, high);
+    if (bytes !== this.pageSize - PAGE.header - upper) throw new DamagedPages(`page ${number} has gaps`);
   }
 
-  #leaf(page: Buffer, nodes: number[], low: Buffer | undefined, high: Buffer | undefined): void {
+  /** Answers how many bytes the nodes have. */
+  #leaf(page: Buffer, low: Buffer | undefined, high: Buffer | undefined): number {
+    const count = page.readUInt16LE(PAGE.lower) / 2;
     this.found.leafPages++;
-    this.found.entries += nodes.length;
-    let left = page.length - PAGE.header - page.readUInt16LE(PAGE.upper);
-    let before = low;
-    for (const [i, at] of nodes.entries()) {
+    this.found.entries += count;
+    let used = 0;
+    let beforeAt = 0;
+    let beforeEnd = 0;
+    for (let i = 0; i < count; i++) {
+      const at = this.#node(page, i);
+      const keyAt = at + NODE.header;
+      const dataAt = keyAt + page.readUInt16LE(at + NODE.keyBytes);
+      const bytes = page.readUInt32LE(at + NODE.size);
       const flags = page.readUInt16LE(at + NODE.flags);
-      const key = keyAt(page, at);
-      this.#inOrder(before, key, i === 0);
-      before = key;
-      const size = page.readUInt32LE(at + NODE.size);
-      const isBig = flags === BIG_DATA;
-      if (flags !== 0 && !isBig && flags !== SUB_TREE) throw new DamagedPages(`a node has flags ${flags}`);
-      const dataAt = at + NODE.header + key.length;
-      const bytes = isBig ? BIG_DATA_BYTES : size;
-      if (dataAt + bytes > page.length) throw new DamagedPages('a node is larger than its page');
-      left -= even(NODE.header + key.length + bytes);
-      const data = page.subarray(dataAt, dataAt + bytes);
-      if (isBig) this.found.overflowPages += this.walk.overflow(data, size);
-      this.onLeaf(key, data, flags);
+      if (flags !== 0 && flags !== BIG_DATA && flags !== SUB_TREE)
+        throw new DamagedPages(`a node has flags ${flags}`);
+      const inPage = flags === BIG_DATA ? PLACE_BYTES : bytes;
+      if (dataAt + inPage > this.pageSize) throw new DamagedPages('a node is larger than its page');
+      if (i > 0 && this.compare(page, beforeAt, beforeEnd, page, keyAt, dataAt) >= 0) throw outOfOrder();
+      if (i === 0 && low && this.compare(low, 0, low.length, page, keyAt, dataAt) > 0) throw outOfOrder();
+      used += even(NODE.header + dataAt - keyAt + inPage);
+      if (flags === BIG_DATA) this.found.overflowPages += this.walk.claimLarge(page, dataAt, bytes);
+      this.onLeaf?.({ page, keyAt, dataAt, bytes, flags });
+      beforeAt = keyAt;
+      beforeEnd = dataAt;
     }
-    if (high && before && this.compare(before, high) >= 0) throw outOfOrder();
-    if (left !== 0) throw new DamagedPages('a leaf does not add up');
+    if (high && count && this.compare(page, beforeAt, beforeEnd, high, 0, high.length) >= 0)
+      throw outOfOrder();
+    return used;
   }
 
-  #branch(
-    page: Buffer,
-    nodes: number[],
-    depth: number,
-    low: Buffer | undefined,
-    high: Buffer | undefined,
-  ): void {
+  #branch(page: Buffer, depth: number, low: Buffer | undefined, high: Buffer | undefined): number {
+    const count = page.readUInt16LE(PAGE.lower) / 2;
     this.found.branchPages++;
-    if (nodes.length < 2) throw new DamagedPages('a branch has no branches');
-    let left = page.length - PAGE.header - page.readUInt16LE(PAGE.upper);
-    // The page belongs to a block that the pages below may push out: what is needed of it is copied.
-    const children = nodes.map((at, i) => {
-      const key = Buffer.from(keyAt(page, at));
-      left -= even(NODE.header + key.length);
-      const number =
-        BigInt(page.readUInt32LE(at + NODE.size)) | (BigInt(page.readUInt16LE(at + NODE.flags)) << 32n);
-      return { number, from: i === 0 ? low : key };
-    });
-    if (left !== 0) throw new DamagedPages('a branch does not add up');
-    for (const [i, { number, from }] of children.entries()) {
-      const to = children[i + 1]?.from ?? high;
-      if (from && to) this.#inOrder(from, to, false);
+    if (count < 2) throw new DamagedPages('a branch has no branches');
+    let used = 0;
+    let from = low;
+    for (let i = 0; i < count; i++) {
+      const at = this.#node(page, i);
+      used += even(NODE.header + page.readUInt16LE(at + NODE.keyBytes));
+      const to = i + 1 < count ? this.#key(page, i + 1) : high;
+      if (from && to && this.compare(from, 0, from.length, to, 0, to.length) >= 0) throw outOfOrder();
+      const number = page.readUInt16LE(at + NODE.flags) * 2 ** 32 + page.readUInt32LE(at + NODE.size);
       this.page(number, depth - 1, from, to);
+      from = to;
     }
+    return used;
   }
 
-  #inOrder(before: Buffer | undefined, key: Buffer, orEqual: boolean): void {
-    if (!before) return;
-    const order = this.compare(before, key);
-    if (order > 0 || (order === 0 && !orEqual)) throw outOfOrder();
+  #key(page: Buffer, i: number): Buffer {
+    const at = this.#node(page, i);
+    const end = at + NODE.header + page.readUInt16LE(at + NODE.keyBytes);
+    if (end > this.pageSize) throw new DamagedPages('a key is larger than its page');
+    return Buffer.from(page.subarray(at + NODE.header, end));
+  }
+
+  /** Where a node begins. Offsets are counted from behind the header. */
+  #node(page: Buffer, i: number): number {
+    const at = page.readUInt16LE(PAGE.header + 2 * i) + PAGE.header;
+    if (at < PAGE.header + page.readUInt16LE(PAGE.upper) || at + NODE.header > this.pageSize)
+      throw new DamagedPages('a node is outside of its page');
+    return at;
   }
 }
 
 const outOfOrder = (): DamagedPages => new DamagedPages('keys are not in order');
 const even = (bytes: number): number => (bytes + 1) & ~1;
-
-function keyAt(page: Buffer, at: number): Buffer {
-  const start = at + NODE.header;
-  const end = start + page.readUInt16LE(at + NODE.keyBytes);
-  if (end > page.length) throw new DamagedPages('a key is larger than its page');
-  return page.subarray(start, end);
-}
-
-/** Where the nodes of a page begin. Offsets are counted from behind the header. */
-function nodesOf(page: Buffer, number: bigint): number[] {
-  const lower = page.readUInt16LE(PAGE.lower);
-  const upper = page.readUInt16LE(PAGE.upper);
-  const room = page.length - PAGE.header;
-  if (lower % 2 !== 0 || lower > upper || upper > room)
-    throw new DamagedPages(`page ${number} has no such room`);
-  const nodes: number[] = [];
-  for (let at = PAGE.header; at < PAGE.header + lower; at += 2) {
-    const offset = page.readUInt16LE(at);
-    if (offset < upper || offset + NODE.header > room)
-      throw new DamagedPages(`page ${number} has a node outside`);
-    nodes.push(offset + PAGE.header);
-  }
-  return nodes;
-}

@@ -7,6 +7,7 @@
  * deletion. What remains is exactly the state at C and all that happened since. A reader that began earlier and
  * is not done holds the sweep up, never the writers.
  */
+import { writeBackup } from './backupfile.ts';
 import { CommitQueue } from './commitqueue.ts';
 import { asStored, checkKey, type Engine, readVersion, SLICE_MS } from './engine.ts';
 import { Feed } from './feed.ts';
@@ -31,6 +32,9 @@ const SLICE_KEYS = 5000;
 /** Reading the clock costs about as much as reading a key; it is read once in this many keys. */
 const KEYS_PER_CLOCK = 64;
 
+/** A backup is read in pages of about so many bytes. */
+const PAGE_BYTES = 1024 * 1024;
+
 /** Versions looked at in one slice of compaction. Writers wait for a slice, so it is short. */
 const SWEEP_VERSIONS = 100;
 
@@ -45,7 +49,7 @@ export class VersionedStore implements Store {
   readonly #feed: Feed;
   #compacted: number;
   #swept: number;
-  /** Ranges that gave way and are not done, by the revision they read. */
+  /** Ranges that gave way and are not done, and backups, by the revision they read. */
   readonly #ranges = new Set<{ readonly revision: number }>();
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -74,7 +78,7 @@ export class VersionedStore implements Store {
   async get(key: string): Promise<Stored | undefined> {
     this.#assertOpen();
     checkKey(key);
-    return this.#readAt(this.#engine.head(key), this.#queue.revision);
+    return this.#readAt(key, this.#engine.head(key), this.#queue.revision);
   }
 
   async range(query: RangeQuery): Promise<RangePage> {
@@ -128,6 +132,17 @@ export class VersionedStore implements Store {
     return { bytes: this.#engine.bytes() };
   }
 
+  async *backup(): AsyncGenerator<Buffer, void, undefined> {
+    this.#assertOpen();
+    const reader = { revision: this.#queue.revision };
+    this.#ranges.add(reader);
+    try {
+      yield* writeBackup(reader.revision, this.#pagesAt(reader.revision));
+    } finally {
+      this.#ranges.delete(reader);
+    }
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -158,7 +173,7 @@ export class VersionedStore implements Store {
     for (const { key, value: head } of this.#engine.heads(start, end)) {
       if (++keys > SLICE_KEYS) return key;
       if (keys % KEYS_PER_CLOCK === 0 && performance.now() > deadlineMs) return key;
-      const stored = this.#readAt(head, revision);
+      const stored = this.#readAt(key, head, revision);
       if (!stored) continue;
       if (items.length >= limit) return true;
       items.push(stored);
@@ -166,14 +181,37 @@ export class VersionedStore implements Store {
     return false;
   }
 
+  /** Everything at a revision, in pieces of a bounded size. Whoever calls keeps compaction away. */
+  async *#pagesAt(revision: number): AsyncGenerator<readonly Stored[], void, undefined> {
+    let start: string | undefined = '';
+    while (start !== undefined) {
+      this.#assertOpen();
+      const items: Stored[] = [];
+      let [keys, bytes] = [0, 0];
+      let next: string | undefined;
+      for (const { key, value: head } of this.#engine.heads(start, undefined)) {
+        if (++keys > SLICE_KEYS || bytes >= PAGE_BYTES) {
+          next = key;
+          break;
+        }
+        const stored = this.#readAt(key, head, revision);
+        if (stored) items.push(stored);
+        bytes += stored?.value.length ?? 0;
+      }
+      yield items;
+      start = next;
+      await giveWay();
+    }
+  }
+
   /** What a key held at a revision, found from its newest version backwards. */
-  #readAt(head: number, revision: number): Stored | undefined {
+  #readAt(key: string, head: number, revision: number): Stored | undefined {
     let at = head;
-    while (at > revision) at = readVersion(this.#engine, at).previous;
+    while (at > revision) at = readVersion(this.#engine, at, key).previous;
     if (at === 0) return undefined;
     // Only a deletion is ever removed while something newer points to it, and only up to `compacted`.
     const mayBeGone = at !== head && at <= this.#compacted;
-    const version = mayBeGone ? this.#engine.version(at) : readVersion(this.#engine, at);
+    const version = mayBeGone ? this.#engine.version(at) : readVersion(this.#engine, at, key);
     return version && asStored(version);
   }
 

@@ -18,7 +18,7 @@ export interface Output {
 export class Kubectl {
   readonly #home = mkdtempSync(path.join(tmpdir(), 'wherry-kubectl-'));
 
-  constructor(readonly cluster: Cluster) {
+  constructor(readonly cluster: Pick<Cluster, 'url' | 'kubeconfig' | 'close'>) {
     writeFileSync(this.config, cluster.kubeconfig);
   }
 

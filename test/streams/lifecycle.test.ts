@@ -27,12 +27,7 @@ afterEach(async () => {
 async function accessTo(child: Child): Promise<ClusterAccess> {
   const access = new ClusterAccess();
   const url = await child.ready();
-  access.kubectl = new Kubectl({
-    url,
-    kubeconfig: kubeconfigFor(url),
-    nodesReady: Promise.resolve(undefined),
-    close: () => child.kill(),
-  });
+  access.kubectl = new Kubectl({ url, kubeconfig: kubeconfigFor(url), close: () => child.kill() });
   opened.push(access);
   return access;
 }
@@ -45,8 +40,7 @@ describeWith('kubectl')('wherry up', () => {
   it('runs a first pod, and ends with Ctrl-C, pods and all', async () => {
     const folder = await children.folder();
     const child = up(folder);
-    const { kubectl, ...access } = await accessTo(child);
-    void access;
+    const { kubectl } = await accessTo(child);
     const script = ['sh', '-c', 'echo hello; exec sleep 1000'];
     expect(await kubectl.run('run', 'hello', '--image=host', '--command', '--', ...script)).toBe(
       'pod/hello created\n',

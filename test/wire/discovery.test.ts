@@ -187,10 +187,6 @@ describe('resources', () => {
       verbs: partVerbs,
     });
   });
-
-  it('do not promise an eviction', async () => {
-    expect(await resources('/api/v1')).not.toHaveProperty('pods/eviction');
-  });
 });
 
 describe('clients that ask for aggregated discovery', () => {

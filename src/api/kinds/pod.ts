@@ -1,6 +1,7 @@
 /** Pod: one or more containers that run together on a node. */
 import type { ContainerStatus, Pod } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
+import { ephemeralChangeErrors } from './ephemeralcontainers.ts';
 import { collect, type Findings } from './findings.ts';
 import { podAnnotationErrors } from './podannotations.ts';
 import { podCells, podColumns, podRowConditions } from './podcolumns.ts';
@@ -21,7 +22,12 @@ export const pod = defineKind<Pod>({
   shortNames: ['po'],
   categories: ['all'],
   namespaced: true,
-  subresources: [{ name: 'binding', kind: 'Binding', verbs: ['create'] }, statusSubresource],
+  subresources: [
+    { name: 'binding', kind: 'Binding', verbs: ['create'] },
+    { name: 'ephemeralcontainers', verbs: ['get', 'patch', 'update'] },
+    { name: 'eviction', kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] },
+    statusSubresource,
+  ],
   deleteReturnsObject: true,
   generationOf: 'spec',
 
@@ -55,6 +61,11 @@ export const pod = defineKind<Pod>({
   },
 
   validateStatusUpdate: (pod, old) => collect(podStatusErrors(pod, old)),
+
+  validateEphemeralContainers: (pod, old) => [
+    ...collect(podErrors(pod)),
+    ...collect(ephemeralChangeErrors(pod, old)),
+  ],
 
   warnings: (pod, old) => [
     ...nameWarnings(pod, old, "the Pod's hostname"),

@@ -172,8 +172,9 @@ function collectionOperations(subject: Subject): Operation[] {
   return operations;
 }
 
-/** A binding is not kept: only whether it worked is told. */
-const answerOf = ({ gvk, model }: Subject): Model => (gvk.kind === 'Binding' ? modelOf('Status') : model);
+/** A binding or eviction is not kept: only whether it worked is told. */
+const answerOf = ({ gvk, model }: Subject): Model =>
+  gvk.kind === 'Binding' || gvk.kind === 'Eviction' ? modelOf('Status') : model;
 
 function itemOperations(subject: Subject): Operation[] {
   const { family, gvk, model, namespaced, owner, part, verbs } = subject;

@@ -1,0 +1,66 @@
+/** What makes up the health of a cluster's process: its store, its view, its controllers and its nodes. */
+import type { Node } from '../api/generated/types.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { HealthCheck } from '../server/health.ts';
+
+/** A part of the process that is started, and may fail to. */
+export class Startup {
+  #state: 'pending' | 'done' | Error = 'pending';
+
+  /** Remembers how it ends. */
+  follow(done: Promise<unknown>): void {
+    done.then(
+      () => (this.#state = 'done'),
+      (error: Error) => (this.#state = error),
+    );
+  }
+
+  get failure(): string | undefined {
+    if (this.#state === 'done') return undefined;
+    return this.#state === 'pending' ? 'still starting' : `could not start: ${this.#state.message}`;
+  }
+}
+
+/** The newest write tells whether the store takes any; a read tells whether it answers. */
+export const storeCheck = (registry: Registry): HealthCheck => ({
+  name: 'store',
+  failure: async () => {
+    if (registry.writeFailure) return registry.writeFailure.message;
+    await registry.store.revision();
+    await registry.store.get('health');
+    return undefined;
+  },
+});
+
+/** Reads and watches are answered from the view, so it must not fall behind the store. */
+export const viewCheck = ({ view }: Registry): HealthCheck => ({
+  name: 'view',
+  failure: async () => {
+    await view.caughtUp();
+    return view.failure?.message;
+  },
+});
+
+export const controllersCheck = (failure: HealthCheck['failure']): HealthCheck => ({
+  name: 'controllers',
+  failure,
+});
+
+/** The nodes that are run by this process; others have their own health. */
+export const nodesCheck = (
+  { view }: Registry,
+  names: () => readonly string[],
+  startup: Startup,
+): HealthCheck => ({
+  name: 'nodes',
+  readyOnly: true,
+  failure: () => {
+    if (startup.failure) return startup.failure;
+    const nodes = view.collection('nodes');
+    const unready = names().filter((name) => !isReady(nodes.get('', name)?.object() as Node | undefined));
+    return unready.length ? `not ready: ${unready.join(', ')}` : undefined;
+  },
+});
+
+const isReady = (node: Node | undefined): boolean =>
+  node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;

@@ -1,0 +1,188 @@
+/**
+ * The file behind the audit log: lines are taken at once and written in the background, many at a time. What waits has
+ * a bound. When the disk is slower than the requests, lines are dropped and counted; the server is never slowed down,
+ * and never grows, for the sake of its log.
+ *
+ *   closed ──► idle ──► waiting (for more lines to come) ──► writing ──► idle
+ *
+ * A file that has reached its size is renamed after the time (`audit-2026-01-31T09-05-00.123.log`), and the oldest of
+ * those are removed.
+ */
+import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+
+/** Characters that may wait. */
+const queueCharsMax = 8 * 1024 * 1024;
+/** Lines are collected this long, or until there are this many characters of them. */
+const gatherMs = 50;
+const gatherChars = 256 * 1024;
+/** After a failure the next attempt waits this long. */
+const retryMs = 1_000;
+/** On closing, the disk gets this long to take what is left. */
+const closeMs = 5_000;
+/** The log says who did what, which is nobody else's business. */
+const fileMode = 0o600;
+
+export interface AuditFileOptions {
+  readonly file: string;
+  /** A file that would grow beyond this is put aside. */
+  readonly bytesMax: number;
+  /** Files put aside that are kept. */
+  readonly backupsMax: number;
+  readonly nowMs: () => number;
+  /** Told when writing fails; not again until it has worked in between. */
+  readonly report: (error: Error) => void;
+  /** Default: 8 Mi characters. */
+  readonly queueCharsMax?: number;
+}
+
+export class AuditFile {
+  #lines: string[] = [];
+  #chars = 0;
+  #bytes: number;
+  #handle: FileHandle | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #failing = false;
+  #closed = false;
+  #written = 0;
+  #dropped = 0;
+
+  private constructor(
+    private readonly options: AuditFileOptions,
+    handle: FileHandle,
+    bytes: number,
+  ) {
+    this.#handle = handle;
+    this.#bytes = bytes;
+  }
+
+  /** Rejects when the file cannot be written at all. */
+  static async open(options: AuditFileOptions): Promise<AuditFile> {
+    const handle = await open(options.file, 'a', fileMode);
+    return new AuditFile(options, handle, (await handle.stat()).size);
+  }
+
+  /** Lines handed to the disk. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** Lines that were lost, because the disk was too slow or refused them. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Takes a line, which ends in a line feed. */
+  append(line: string): void {
+    if (this.#closed || this.#chars + line.length > (this.options.queueCharsMax ?? queueCharsMax)) {
+      this.#dropped++;
+      return;
+    }
+    this.#lines.push(line);
+    this.#chars += line.length;
+    if (this.#writing) return;
+    if (this.#chars >= gatherChars && !this.#failing) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), this.#failing ? retryMs : gatherMs);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const rest = this.#writeRest();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, closeMs);
+    });
+    await Promise.race([rest, late]);
+    clearTimeout(timer);
+  }
+
+  async #writeRest(): Promise<void> {
+    await this.#writing;
+    this.#flush();
+    await this.#writing;
+    await this.#handle?.close().catch(this.options.report);
+    this.#handle = undefined;
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#lines.length === 0) return;
+    const lines = this.#lines;
+    this.#lines = [];
+    this.#chars = 0;
+    this.#writing = this.#write(lines).finally(() => {
+      this.#writing = undefined;
+      // What has come meanwhile waits for the others of its time.
+      if (this.#lines.length > 0 && !this.#closed)
+        this.#timer = setTimeout(() => this.#flush(), this.#failing ? retryMs : gatherMs);
+    });
+  }
+
+  /** Never rejects. */
+  async #write(lines: readonly string[]): Promise<void> {
+    const bytes = Buffer.from(lines.join(''));
+    try {
+      if (this.#bytes > 0 && this.#bytes + bytes.length > this.options.bytesMax) await this.#putAside();
+      this.#handle ??= await this.#reopen();
+      await this.#handle.appendFile(bytes);
+      this.#bytes += bytes.length;
+      this.#written += lines.length;
+      this.#failing = false;
+    } catch (error) {
+      this.#dropped += lines.length;
+      if (!this.#failing) this.options.report(error as Error);
+      this.#failing = true;
+      // Whatever is wrong with it, the next attempt begins with a fresh one.
+      await this.#handle?.close().catch(() => undefined);
+      this.#handle = undefined;
+    }
+  }
+
+  async #reopen(): Promise<FileHandle> {
+    const handle = await open(this.options.file, 'a', fileMode);
+    this.#bytes = (await handle.stat()).size;
+    return handle;
+  }
+
+  async #putAside(): Promise<void> {
+    const { file, backupsMax } = this.options;
+    await this.#handle?.close();
+    this.#handle = undefined;
+    await rename(file, await this.#backupName());
+    const folder = dirname(file);
+    const names = (await readdir(folder)).filter((name) => isBackup(name, file)).sort();
+    for (const name of names.slice(0, Math.max(names.length - backupsMax, 0)))
+      await unlink(join(folder, name)).catch(ignoreMissing);
+  }
+
+  async #backupName(): Promise<string> {
+    const { file } = this.options;
+    for (let ms = this.options.nowMs(); ; ms++) {
+      const time = new Date(ms).toISOString().slice(0, -1).replaceAll(':', '-');
+      const name = join(dirname(file), `${stem(file)}-${time}${extname(file)}`);
+      if (!(await stat(name).catch(ignoreMissing))) return name;
+    }
+  }
+}
+
+const stem = (file: string): string => basename(file, extname(file));
+
+const backupTime = /^-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}$/;
+
+/** Only what this log has put aside itself is ever removed. */
+function isBackup(name: string, file: string): boolean {
+  const start = stem(file);
+  const end = extname(file);
+  return (
+    name.startsWith(start) &&
+    name.endsWith(end) &&
+    backupTime.test(name.slice(start.length, name.length - end.length))
+  );
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

@@ -1,0 +1,83 @@
+/** Exposition: figures in the text form that Prometheus reads (version 0.0.4). */
+
+export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** Labels as text, to be made once for figures that are written often: `verb="GET",code="200"`. */
+export const labelText = (labels: Labels): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}="${escapeValue(value)}"`)
+    .join(',');
+
+/** Values may come from outside: a quote or a line end in one must not begin something new. */
+const escapeValue = (value: string): string =>
+  value.toWellFormed().replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+
+const escapeHelp = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+
+function formatNumber(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
+  return String(value);
+}
+
+export class Exposition {
+  #text = '';
+  #name = '';
+
+  /** Begins a family; the samples that follow belong to it. */
+  family(name: string, type: 'counter' | 'gauge' | 'histogram', help: string): this {
+    this.#name = name;
+    this.#text += `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
+    return this;
+  }
+
+  /** `labels` is text as `labelText` makes it. */
+  sample(value: number, labels = '', suffix = ''): this {
+    this.#text += `${this.#name}${suffix}${labels && `{${labels}}`} ${formatNumber(value)}\n`;
+    return this;
+  }
+
+  /** A family of one figure. */
+  single(name: string, type: 'counter' | 'gauge', help: string, value: number): this {
+    return this.family(name, type, help).sample(value);
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** A distribution over fixed buckets. */
+export class Histogram {
+  readonly #counts: number[];
+  #sum = 0;
+  #count = 0;
+
+  /** @param bounds upper ends of the buckets, rising */
+  constructor(private readonly bounds: readonly number[]) {
+    this.#counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  observe(value: number): void {
+    // Most values are small, so most searches end with the first bucket.
+    let i = 0;
+    while (i < this.bounds.length && value > this.bounds[i]!) i++;
+    this.#counts[i]!++;
+    this.#sum += value;
+    this.#count++;
+  }
+
+  writeTo(out: Exposition, labels: string): void {
+    const before = labels && `${labels},`;
+    let sum = 0;
+    for (const [i, bound] of this.bounds.entries()) {
+      sum += this.#counts[i]!;
+      out.sample(sum, `${before}le="${bound}"`, '_bucket');
+    }
+    out.sample(this.#count, `${before}le="+Inf"`, '_bucket');
+    out.sample(this.#sum, labels, '_sum');
+    out.sample(this.#count, labels, '_count');
+  }
+}

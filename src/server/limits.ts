@@ -1,0 +1,148 @@
+/**
+ * Limits: whatever is counted, measured or timed has its bound in this one table. An option sets it, `/metrics` shows
+ * it under the name of that option, and how often it was reached.
+ */
+
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+const gibibyte = 1024 * mebibyte;
+
+export interface LimitForm {
+  /** The option of the command, without its dashes; also the name in metrics. */
+  readonly option: string;
+  readonly unit: 'count' | 'bytes' | 'ms';
+  readonly default: number;
+  readonly says: string;
+}
+
+/** Names and figures are those of kube-apiserver where it has them. */
+const forms = {
+  readsInFlightMax: {
+    option: 'max-requests-inflight',
+    unit: 'count',
+    default: 400,
+    says: 'requests that read and are under way at once; more get a 429',
+  },
+  writesInFlightMax: {
+    option: 'max-mutating-requests-inflight',
+    unit: 'count',
+    default: 200,
+    says: 'the same for requests that write',
+  },
+  watchersMax: {
+    option: 'max-watches',
+    unit: 'count',
+    default: 20_000,
+    says: 'watches that are open at once',
+  },
+  watchersPerClientMax: {
+    option: 'max-watches-per-client',
+    unit: 'count',
+    default: 15_000,
+    says: 'the same for one user at one address',
+  },
+  connectionsMax: {
+    option: 'max-connections',
+    unit: 'count',
+    default: 5_000,
+    says: 'connections to pods, services and nodes (log, exec, attach, port-forward, proxy)',
+  },
+  connectionsPerClientMax: {
+    option: 'max-connections-per-client',
+    unit: 'count',
+    default: 2_500,
+    says: 'the same for one user at one address',
+  },
+  headerBytesMax: {
+    option: 'max-header-bytes',
+    unit: 'bytes',
+    default: mebibyte,
+    says: 'header of a request',
+  },
+  bodyBytesMax: {
+    option: 'max-body-bytes',
+    unit: 'bytes',
+    default: 3 * mebibyte,
+    says: 'body of a request',
+  },
+  bodyTimeoutMs: {
+    option: 'body-timeout',
+    unit: 'ms',
+    default: 60_000,
+    says: 'time a body may take to arrive',
+  },
+  requestTimeoutMs: {
+    option: 'request-timeout',
+    unit: 'ms',
+    default: 60_000,
+    says: 'time a request may take, and its client to read the answer',
+  },
+  watcherBacklogBytesMax: {
+    option: 'max-watch-backlog-bytes',
+    unit: 'bytes',
+    default: mebibyte,
+    says: 'what waits in memory for one watcher; what more there is waits in history',
+  },
+  objectsWarned: {
+    option: 'warn-objects',
+    unit: 'count',
+    default: 100_000,
+    says: 'objects from which on a warning is logged',
+  },
+  bytesWarned: {
+    option: 'warn-bytes',
+    unit: 'bytes',
+    default: gibibyte,
+    says: 'size of the store from which on a warning is logged',
+  },
+} as const satisfies Record<string, LimitForm>;
+
+export type LimitName = keyof typeof forms;
+export type Limits = { readonly [name in LimitName]: number };
+
+export const limitForms: Readonly<Record<LimitName, LimitForm>> = forms;
+export const limitNames = Object.keys(forms) as readonly LimitName[];
+
+export const defaultLimits = Object.fromEntries(
+  limitNames.map((name) => [name, forms[name].default]),
+) as Limits;
+
+/** What a timer can hold; sizes and counts need no more. */
+const limitMax = 2 ** 31 - 1;
+const bytesMax = 2 ** 48;
+/** Node reads requests with less than this only in part. */
+const headerBytesMin = kibibyte;
+
+/** Why limits cannot be used; undefined when they can. */
+export function limitsProblem(limits: Partial<Limits>): string | undefined {
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Object.hasOwn(forms, name)) return `there is no limit ${JSON.stringify(name)}`;
+    if (value === undefined) continue;
+    const { unit } = forms[name as LimitName];
+    const min = name === 'headerBytesMax' ? headerBytesMin : 1;
+    const max = unit === 'bytes' && name !== 'headerBytesMax' ? bytesMax : limitMax;
+    if (!Number.isSafeInteger(value) || value < min || value > max)
+      return `the limit ${name} must be a whole number from ${min} to ${max}, not ${value}`;
+  }
+  return undefined;
+}
+
+/** The limits in force, and how often each was reached. */
+export class LimitKeeper {
+  readonly limits: Limits;
+  readonly #reached = new Map<LimitName, number>();
+
+  constructor(limits: Partial<Limits> = {}) {
+    const given = Object.entries(limits).filter(([, value]) => value !== undefined);
+    this.limits = { ...defaultLimits, ...Object.fromEntries(given) };
+  }
+
+  /** Counts that somebody was refused, cut off or warned about. */
+  reached(name: LimitName): void {
+    this.#reached.set(name, this.timesReached(name) + 1);
+  }
+
+  timesReached(name: LimitName): number {
+    return this.#reached.get(name) ?? 0;
+  }
+}

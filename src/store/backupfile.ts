@@ -1,0 +1,173 @@
+/**
+ * The backup file: all that is stored, at one revision, in key order. Numbers are big-endian:
+ *
+ *     magic      16   `wherry backup 1` and a line feed; the number is the format
+ *     revision    6   the revision it shows
+ *
+ *     length      4   for each key: length of the record,
+ *     revision    6   the revision that wrote it,
+ *     record          as in the data file (`record.ts`), with a checksum of its own
+ *
+ *     length      4   0: the end
+ *     objects     6   how many there were
+ *     digest     32   SHA-256 of everything before
+ *
+ * It is written and read in pieces. A file that is not exactly that, to the last byte, is refused.
+ */
+import { createHash } from 'node:crypto';
+import { KEY_BYTES_MAX, VALUE_BYTES_MAX, type Version } from './engine.ts';
+import { decodeRecord, encodeRecords, readUint48, writeUint48 } from './record.ts';
+import { compareKeys } from './sortedmap.ts';
+import { type Stored, StoreUnavailableError } from './store.ts';
+
+const FORMAT = 1;
+const MAGIC = Buffer.from(`wherry backup ${FORMAT}\n`);
+const FRAME_BYTES = 10;
+const DIGEST_BYTES = 32;
+/** A record is a key, a value and a header of a few bytes. */
+const RECORD_BYTES_MAX = KEY_BYTES_MAX + VALUE_BYTES_MAX + 64;
+/** Records are handed over when they have so many bytes together. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+export interface BackupSummary {
+  readonly revision: number;
+  readonly objects: number;
+}
+
+/** The bytes of a backup from pages of all keys in order. */
+export async function* writeBackup(
+  revision: number,
+  pages: AsyncIterable<readonly Stored[]>,
+): AsyncGenerator<Buffer, void, undefined> {
+  const hash = createHash('sha256');
+  let objects = 0;
+  const head = Buffer.alloc(MAGIC.length + 6);
+  MAGIC.copy(head);
+  writeUint48(head, revision, MAGIC.length);
+  hash.update(head);
+  yield head;
+  for await (const page of pages) {
+    if (page.length === 0) continue;
+    objects += page.length;
+    const chunk = encodeFrames(page);
+    hash.update(chunk);
+    yield chunk;
+  }
+  const end = Buffer.alloc(FRAME_BYTES);
+  writeUint48(end, objects, 4);
+  yield Buffer.concat([end, hash.update(end).digest()]);
+}
+
+function encodeFrames(page: readonly Stored[]): Buffer {
+  const versions = page.map((stored) => ({ ...stored, previous: 0, timeMs: 0, endsCommit: true }));
+  const parts: Buffer[] = [];
+  for (const [i, record] of encodeRecords(versions).entries()) {
+    const frame = Buffer.alloc(FRAME_BYTES);
+    frame.writeUInt32BE(record.length);
+    writeUint48(frame, page[i]!.revision, 4);
+    parts.push(frame, record);
+  }
+  return Buffer.concat(parts);
+}
+
+/**
+ * Reads a backup to its end and hands over what it holds, a batch at a time. Whoever takes it must not use it before
+ * this resolves: only then is it known to be all of it. `name` is what the file is called in a refusal.
+ */
+export async function readBackup(
+  name: string,
+  chunks: AsyncIterable<Buffer>,
+  take: (versions: readonly Version[], revision: number) => void | Promise<void>,
+): Promise<BackupSummary> {
+  const damaged = (why: string) => new StoreUnavailableError(`the backup ${name} is damaged: ${why}`);
+  const hash = createHash('sha256');
+  const source = new Pieces(chunks, hash, () => damaged('it ends too early'));
+  const magic = await source.next(MAGIC.length).catch(() => Buffer.alloc(0));
+  if (!magic.equals(MAGIC)) throw notReadable(name, magic);
+  const revision = readUint48(await source.next(6), 0);
+  let batch: Version[] = [];
+  let bytes = 0;
+  let objects = 0;
+  let last: string | undefined;
+  const flush = async (): Promise<void> => {
+    if (batch.length > 0) await take(batch, revision);
+    batch = [];
+    bytes = 0;
+  };
+  for (;;) {
+    const frame = await source.next(FRAME_BYTES);
+    const length = frame.readUInt32BE(0);
+    if (length === 0) {
+      const digest = hash.copy().digest();
+      if (readUint48(frame, 4) !== objects) throw damaged(`it has ${objects} objects of ${readUint48(frame, 4)}`);
+      if (!(await source.next(DIGEST_BYTES)).equals(digest)) throw damaged('it does not match its checksum');
+      if (!(await source.ended())) throw damaged('something follows its end');
+      await flush();
+      return { revision, objects };
+    }
+    if (length > RECORD_BYTES_MAX) throw damaged(`object ${objects + 1} would have ${length} bytes`);
+    const at = readUint48(frame, 4);
+    const version = decodeRecord(await source.next(length), at);
+    if (!version || version.value === null || at === 0 || at > revision)
+      throw damaged(`object ${objects + 1} does not match its checksum`);
+    if (last !== undefined && compareKeys(last, version.key) >= 0)
+      throw damaged(`object ${objects + 1} is not in order`);
+    last = version.key;
+    objects++;
+    batch.push(version);
+    bytes += length;
+    if (bytes >= BATCH_BYTES) await flush();
+  }
+}
+
+function notReadable(name: string, magic: Buffer): StoreUnavailableError {
+  const other = /^wherry backup (\S+)/.exec(magic.toString('latin1'));
+  return new StoreUnavailableError(
+    other
+      ? `the backup ${name} has format ${other[1]}, and this version of Wherry reads format ${FORMAT}`
+      : `${name} is not a backup of Wherry`,
+  );
+}
+
+/** Bytes of a stream in the pieces that are asked for, all of which go into the hash. */
+class Pieces {
+  readonly #chunks: AsyncIterator<Buffer>;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(
+    chunks: AsyncIterable<Buffer>,
+    private readonly hash: { update(bytes: Buffer): unknown },
+    private readonly tooShort: () => Error,
+  ) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  async next(bytes: number): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    let missing = bytes;
+    while (missing > 0) {
+      if (this.#rest.length === 0 && !(await this.#more())) throw this.tooShort();
+      const part = this.#rest.subarray(0, missing);
+      this.#rest = this.#rest.subarray(part.length);
+      missing -= part.length;
+      parts.push(part);
+    }
+    const piece = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    this.hash.update(piece);
+    return piece;
+  }
+
+  async ended(): Promise<boolean> {
+    return this.#rest.length === 0 && !(await this.#more());
+  }
+
+  /** False when there is nothing left. */
+  async #more(): Promise<boolean> {
+    for (;;) {
+      const { done, value } = await this.#chunks.next();
+      if (done) return false;
+      this.#rest = value;
+      if (value.length > 0) return true;
+    }
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Restore: a data folder from a backup. The data file is built beside its place and moved there when it is whole and
+ * on disk, so a restore that is cut short leaves no store behind, and a server says so instead of starting empty.
+ *
+ * Objects keep their uids and versions. The store itself goes on far beyond the version of the backup: after that, the
+ * server it was taken from may have handed out versions which clients still hold. Those must not come to mean
+ * something else. To the restored store they are versions of the past, and too old.
+ */
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BackupSummary, readBackup } from './backupfile.ts';
+import { checkDataFile } from './datafile.ts';
+import { damaged, readVersion } from './engine.ts';
+import { type LmdbEngine, openEngine, RESTORING, syncFolders, unavailable } from './lmdb.ts';
+import { claimFolder, releaseFolder } from './owner.ts';
+import { StoreUnavailableError } from './store.ts';
+
+/** No server makes so many changes between a backup and its end: a thousand a second for eleven days. */
+const REVISIONS_SKIPPED = 1_000_000_000;
+
+/** `name` is what the backup is called when it is refused. Answers what the new store holds, and its revision. */
+export async function restoreStore(
+  dataDir: string,
+  name: string,
+  backup: AsyncIterable<Buffer>,
+): Promise<BackupSummary> {
+  let folder: string | undefined;
+  try {
+    const created = mkdirSync(dataDir, { recursive: true });
+    const path = realpathSync(dataDir);
+    claimFolder(path);
+    folder = path;
+    if (existsSync(join(path, 'data.mdb')))
+      throw new StoreUnavailableError(`${dataDir} holds objects already; restore into another folder`);
+    const building = join(path, RESTORING);
+    rmSync(building, { recursive: true, force: true });
+    const summary = await build(building, name, backup);
+    renameSync(join(building, 'data.mdb'), join(path, 'data.mdb'));
+    syncFolders(path, created === undefined ? path : realpathSync(created));
+    rmSync(building, { recursive: true, force: true });
+    return summary;
+  } catch (error) {
+    throw unavailable(dataDir, error);
+  } finally {
+    if (folder !== undefined) releaseFolder(folder);
+  }
+}
+
+async function build(folder: string, name: string, backup: AsyncIterable<Buffer>): Promise<BackupSummary> {
+  try {
+    const engine = openEngine(await import('lmdb'), folder);
+    let summary: BackupSummary;
+    try {
+      const { objects, revision } = await readBackup(name, backup, (versions, at) =>
+        engine.load(versions, at + REVISIONS_SKIPPED),
+      );
+      summary = { objects, revision: revision + REVISIONS_SKIPPED };
+      await seal(engine, summary);
+    } finally {
+      await engine.close();
+    }
+    checkDataFile(join(folder, 'data.mdb'));
+    return summary;
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Makes everything the state that history begins with, and looks whether it is all there. */
+async function seal(engine: LmdbEngine, { objects, revision }: BackupSummary): Promise<void> {
+  await engine.load([], revision);
+  await engine.remove({ versions: [], keys: [], compacted: revision, swept: revision });
+  let found = 0;
+  for (const { key, value: head } of engine.heads('', undefined)) {
+    readVersion(engine, head, key);
+    found++;
+  }
+  if (found !== objects) throw damaged(`it has taken ${found} objects of ${objects}`);
+}

@@ -1,0 +1,163 @@
+/** Eviction and ephemeral containers: two more ways to change a pod. Kinds contract, sections 1.2 and 11. */
+import { describe, expect, it } from 'vitest';
+import { type Json, mergePatch, strategicPatch, useCluster } from '../http.ts';
+import { expectFailure } from './failure.ts';
+import { created, pod, pods } from './objects.ts';
+
+const client = useCluster({ controllers: ['namespace', 'serviceaccount'] });
+
+const bound = (name: string): Promise<Json> => created(client, pods, pod(name, {}, { nodeName: 'afar' }));
+const evict = (name: string, more: Json = {}) =>
+  client.post(`${pods}/${name}/eviction`, {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name },
+    ...more,
+  });
+
+describe('an eviction', () => {
+  it('is promised where kubectl drain looks for it', async () => {
+    const { resources } = (await client.get('/api/v1')).body;
+    expect(resources.find((one: Json) => one.name === 'pods/eviction')).toEqual({
+      name: 'pods/eviction',
+      singularName: '',
+      namespaced: true,
+      group: 'policy',
+      version: 'v1',
+      kind: 'Eviction',
+      verbs: ['create'],
+    });
+    expect((await client.get('/apis')).body.groups).toContainEqual(
+      expect.objectContaining({ name: 'policy' }),
+    );
+    expect((await client.get('/apis/policy/v1')).body.resources).toEqual([]);
+  });
+
+  it.each(['policy/v1', 'policy/v1beta1'])('of %s notes why, and deletes gracefully', async (apiVersion) => {
+    const name = apiVersion.replace('/', '-');
+    await bound(name);
+    const reply = await evict(name, { apiVersion });
+    expect(reply.status).toBe(200);
+    expect(reply.body).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      code: 200,
+    });
+    const { metadata, status } = (await client.get(`${pods}/${name}`)).body;
+    expect(metadata).toMatchObject({ deletionGracePeriodSeconds: 30 });
+    expect(status.conditions).toContainEqual({
+      type: 'DisruptionTarget',
+      status: 'True',
+      lastProbeTime: null,
+      lastTransitionTime: expect.any(String),
+      reason: 'EvictionByEvictionAPI',
+      message: 'Eviction API: evicting',
+    });
+  });
+
+  it('honours its delete options', async () => {
+    const { metadata } = await bound('options');
+    const wrong = await evict('options', { deleteOptions: { preconditions: { uid: 'other' } } });
+    expect(wrong.status).toBe(409);
+    const stale = await evict('options', { deleteOptions: { preconditions: { resourceVersion: '1' } } });
+    expect(stale.status).toBe(409);
+    for (const dry of [evict('options', { deleteOptions: { dryRun: ['All'] } }), dryRun('options')])
+      expect((await dry).status).toBe(200);
+    const { body } = await client.get(`${pods}/options`);
+    expect(body.metadata.resourceVersion).toBe(metadata.resourceVersion);
+    const preconditions = { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+    const now = await evict('options', { deleteOptions: { gracePeriodSeconds: 0, preconditions } });
+    expect(now.status).toBe(200);
+    expect((await client.get(`${pods}/options`)).status).toBe(404);
+  });
+
+  const dryRun = (name: string) =>
+    client.post(`${pods}/${name}/eviction?dryRun=All`, { metadata: { name }, kind: 'Eviction' });
+
+  it('removes a pod that is on no node at once', async () => {
+    await created(client, pods, pod('unbound'));
+    expect((await evict('unbound')).status).toBe(200);
+    expect((await client.get(`${pods}/unbound`)).status).toBe(404);
+  });
+
+  it('is refused for another pod, one that is not there, and in other ways', async () => {
+    const other = await client.post(`${pods}/one/eviction`, { metadata: { name: 'two' } });
+    expectFailure(other, 400, 'BadRequest', 'name in URL does not match name in Eviction object');
+    expectFailure(await evict('none'), 404, 'NotFound', 'pods "none" not found', {
+      name: 'none',
+      kind: 'pods',
+    });
+    expect((await evict('none', { apiVersion: 'policy/v2' })).status).toBe(400);
+    expect((await client.get(`${pods}/none/eviction`)).status).toBe(405);
+  });
+});
+
+describe('ephemeral containers', () => {
+  const path = (name: string) => `${pods}/${name}/ephemeralcontainers`;
+  const debug = { name: 'debug', image: 'registry.example/debug:1', targetContainerName: 'c' };
+  const add = (name: string, ...containers: Json[]) =>
+    client.patch(path(name), { spec: { ephemeralContainers: containers } }, strategicPatch);
+
+  it('are added by a patch, with defaults and a new generation, and nothing else is', async () => {
+    await bound('debugged');
+    const reply = await client.patch(
+      path('debugged'),
+      {
+        metadata: { labels: { ignored: 'yes' } },
+        spec: { activeDeadlineSeconds: 1, ephemeralContainers: [debug] },
+      },
+      strategicPatch,
+    );
+    expect(reply.status).toBe(200);
+    const { metadata, spec } = reply.body;
+    expect(metadata.generation).toBe(2);
+    expect(metadata.labels).toBeUndefined();
+    expect(spec.activeDeadlineSeconds).toBeUndefined();
+    expect(spec.ephemeralContainers).toEqual([
+      expect.objectContaining({ ...debug, imagePullPolicy: 'IfNotPresent' }),
+    ]);
+    const second = await add('debugged', { name: 'more', image: 'registry.example/debug:1' });
+    expect(second.body.spec.ephemeralContainers.map((one: Json) => one.name)).toEqual(['debug', 'more']);
+    expect((await client.get(path('debugged'))).body).toEqual(second.body);
+  });
+
+  it('are added by an update', async () => {
+    const object = await bound('updated');
+    object.spec.ephemeralContainers = [debug];
+    expect((await client.put(path('updated'), object)).body.spec.ephemeralContainers).toHaveLength(1);
+    expect((await client.put(path('updated'), object)).status).toBe(409);
+  });
+
+  it('stay as they are', async () => {
+    await bound('kept');
+    await add('kept', debug);
+    const removed = await client.patch(path('kept'), { spec: { ephemeralContainers: null } }, mergePatch);
+    expect(removed.status).toBe(422);
+    expect(removed.body.message).toContain('existing ephemeral containers "debug" may not be removed');
+    const changed = await add('kept', { ...debug, image: 'registry.example/debug:2' });
+    expect(changed.status).toBe(422);
+    expect(changed.body.message).toContain('existing ephemeral containers "debug" may not be changed');
+  });
+
+  it('are no containers like others, and come only this way', async () => {
+    await bound('plain');
+    const causes = async (container: Json) =>
+      (await add('plain', { ...debug, ...container })).body.details.causes.map(
+        (cause: Json) => `${cause.field}: ${cause.message}`,
+      );
+    expect(await causes({ ports: [{ containerPort: 80 }], resources: { limits: { cpu: '1' } } })).toEqual([
+      'spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container',
+      'spec.ephemeralContainers[0].resources: Forbidden: cannot be set for an Ephemeral Container',
+    ]);
+    expect(await causes({ targetContainerName: 'x' })).toEqual([
+      'spec.ephemeralContainers[0].targetContainerName: Not found: "x"',
+    ]);
+    expect(await causes({ name: 'c' })).toEqual([
+      'spec.ephemeralContainers[0].name: Duplicate value: "c"',
+    ]);
+    const main = await client.patch(`${pods}/plain`, { spec: { ephemeralContainers: [debug] } });
+    expect(main.status).toBe(422);
+  });
+});
