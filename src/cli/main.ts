@@ -5,6 +5,7 @@ import { StartError, start, startNode } from '../cluster/index.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { logger } from './log.ts';
 import {
+  type BackupLine,
   type ClusterLine,
   help,
   type LogLevel,
@@ -18,6 +19,7 @@ async function main(): Promise<void> {
   if (line.command === 'help') process.stdout.write(help);
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'node') await runNode(line);
+  else if ('file' in line) await runBackup(line);
   else await runCluster(line);
 }
 
@@ -32,7 +34,12 @@ const reporting = (logLevel: LogLevel): ((error: Error) => void) => {
 };
 
 async function runCluster({ command, start: options, logLevel }: ClusterLine): Promise<void> {
-  const cluster = await start({ ...options, onError: reporting(logLevel) });
+  const log = logger(logLevel);
+  const cluster = await start({
+    ...options,
+    onError: (error) => log('error', error.stack ?? error.message),
+    onWarning: (message) => log('warn', message),
+  });
   closeOnSignal(cluster);
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   if (command !== 'up') return;
@@ -45,6 +52,17 @@ async function runNode({ server, node: options, logLevel }: NodeLine): Promise<v
   const node = await startNode(server, { ...options, onError: reporting(logLevel) });
   closeOnSignal(node);
   process.stdout.write(`${node.description}, of ${server}\n`);
+}
+
+async function runBackup({ command, file, server, dataDir }: BackupLine): Promise<void> {
+  const { backup, restore } = await import('../cluster/backup.ts');
+  if (command === 'backup') {
+    const { objects, revision } = await backup(server, file);
+    process.stdout.write(`Backed up ${objects} objects at version ${revision} to ${file}\n`);
+  } else {
+    const { objects, revision } = await restore(file, dataDir);
+    process.stdout.write(`Restored ${objects} objects into ${dataDir}; versions go on after ${revision}\n`);
+  }
 }
 
 function closeOnSignal(running: { close(): Promise<void> }): void {

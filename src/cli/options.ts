@@ -1,12 +1,15 @@
 /** The options of the command: their names, their defaults, and how wrong ones are refused. */
 import { parseArgs } from 'node:util';
-import type { NodeOptions, StartOptions } from '../cluster/index.ts';
+import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
+import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
 /** Nodes that only pretend: each costs some memory and a sign of life now and then. */
 const simulatedNodesMax = 10_000;
+const auditMegabytesMax = 1_000_000;
+const auditBackupsMax = 10_000;
 
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
@@ -21,9 +24,18 @@ export interface NodeLine {
   readonly logLevel: LogLevel;
 }
 
+/** `backup` from a server, `restore` into a folder. */
+export interface BackupLine {
+  readonly command: 'backup' | 'restore';
+  readonly file: string;
+  readonly server: string;
+  readonly dataDir: string;
+}
+
 export type CommandLine =
   | ClusterLine
   | NodeLine
+  | BackupLine
   | { readonly command: 'help' }
   | { readonly command: 'version' };
 
@@ -36,6 +48,8 @@ Commands
   up       run the cluster: API server, controllers, and this machine as a node
   serve    run the API server alone
   node     run this machine as a node of a server elsewhere
+  backup   write all objects of a running server to a file: wherry backup FILE
+  restore  make a data folder from such a file: wherry restore FILE
 
 Options of up and serve
   --port PORT           port to listen on; 0 takes any free one (default 8080)
@@ -49,7 +63,14 @@ Options of up and serve
                         addresses that services get (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST
                         ports that services get on every node (default 30000-32767)
+  --audit-log FILE      write down every request, as lines of JSON
+  --audit-log-maxsize MEGABYTES
+                        size from which on the file is put aside and a new one begun (default 100)
+  --audit-log-maxbackup N
+                        files put aside that are kept (default 10)
 
+Limits of up and serve
+${limitHelp}
 Options of up
   --controllers LIST    which controllers run: * for all, names, or -name for all but that (default *)
   --simulated-nodes N   nodes that only pretend to run pods, instead of this machine
@@ -68,8 +89,16 @@ Options of up and node
   --pod-range RANGE     addresses of pods that have their own (default 10.217.0.0/16)
   --kubelet-port PORT   port of the node agent, over TLS (default: up none, node 10250)
 
-Options of all
+Options of backup
+  --server URL          the server to back up (default http://127.0.0.1:8080)
+
+Options of restore
+  --data-dir FOLDER     the folder to make; it must not hold objects yet (default .wherry)
+
+Options of up, serve and node
   --log-level LEVEL     silent, error, warn, info or debug (default warn)
+
+Options of all
   --version             print the version
   --help                print this text
 `;
@@ -77,33 +106,37 @@ Options of all
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
+const commands: readonly string[] = ['up', 'serve', 'node', 'backup', 'restore'];
+
 /** Every option, and the commands that take it. */
 const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
-  'data-dir': { ...text, for: ['up', 'serve', 'node'] },
+  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore'] },
   'in-memory': { ...flag, for: ['up', 'serve'] },
   history: { ...text, for: ['up', 'serve'] },
   'watch-start': { ...text, for: ['up', 'serve'] },
   'create-status': { ...text, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
+  'audit-log': { ...text, for: ['up', 'serve'] },
+  'audit-log-maxsize': { ...text, for: ['up', 'serve'] },
+  'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
+  ...limitArgs,
   controllers: { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
-  server: { ...text, for: ['node'] },
+  server: { ...text, for: ['node', 'backup'] },
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
   'pod-network': { ...text, for: ['up', 'node'] },
   'pod-range': { ...text, for: ['up', 'node'] },
   'kubelet-port': { ...text, for: ['up', 'node'] },
   'log-level': { ...text, for: ['up', 'serve', 'node'] },
-  version: { ...flag, for: ['up', 'serve', 'node'] },
-  help: { ...flag, for: ['up', 'serve', 'node'] },
+  version: { ...flag, for: commands },
+  help: { ...flag, for: commands },
 } as const;
 
 type Values = ReturnType<typeof parse>['values'];
-
-const commands: readonly string[] = ['up', 'serve', 'node'];
 
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parse(args);
@@ -115,10 +148,14 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     throw new UsageError(
       `there is no command ${JSON.stringify(command)}; the commands are ${commands.slice(0, -1).join(', ')} and ${commands.at(-1)}`,
     );
-  if (rest.length) throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
+  const takesFile = command === 'backup' || command === 'restore';
+  if (takesFile && rest.length !== 1) throw new UsageError(`${command} takes one file, not ${rest.length}`);
+  if (!takesFile && rest.length)
+    throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
   for (const name of Object.keys(values))
     if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
       throw new UsageError(`${command} does not take --${name}`);
+  if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'node') return { command, logLevel, ...nodeLine(values) };
   const start = startOptions(values);
   if (command === 'serve') return { command, logLevel, start: { ...start, controllers: false } };
@@ -141,6 +178,27 @@ function startOptions(values: Values): StartOptions {
       | 201,
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],
+    auditLog: auditOptions(values),
+    limits: readLimits(values, (message) => {
+      throw new UsageError(message);
+    }),
+  };
+}
+
+function auditOptions(values: Values): AuditOptions | undefined {
+  const { 'audit-log': file, 'audit-log-maxsize': size, 'audit-log-maxbackup': backups } = values;
+  if (file === undefined) {
+    const idle = size === undefined ? (backups === undefined ? undefined : 'maxbackup') : 'maxsize';
+    if (idle) throw new UsageError(`--audit-log-${idle} needs --audit-log`);
+    return undefined;
+  }
+  if (!file) throw new UsageError('--audit-log must name a file');
+  const megabytes = countOf('--audit-log-maxsize', size ?? '100', auditMegabytesMax);
+  if (megabytes === 0) throw new UsageError('--audit-log-maxsize must be at least 1');
+  return {
+    file,
+    fileBytesMax: megabytes * 1024 * 1024,
+    backupsMax: countOf('--audit-log-maxbackup', backups ?? '10', auditBackupsMax),
   };
 }
 
@@ -153,9 +211,17 @@ function upOptions(values: Values): StartOptions {
   };
 }
 
+function backupOptions(values: Values): { server: string; dataDir: string } {
+  const { server = 'http://127.0.0.1:8080', 'data-dir': dataDir = '.wherry' } = values;
+  if (!isServer(server)) throw new UsageError(`--server must be a URL, not ${JSON.stringify(server)}`);
+  return { server, dataDir };
+}
+
+const isServer = (text: string): boolean => URL.canParse(text) && /^https?:/.test(text);
+
 function nodeLine(values: Values): { server: string; node: NodeOptions } {
   const { server } = values;
-  if (!server || !URL.canParse(server) || !/^https?:/.test(server))
+  if (!server || !isServer(server))
     throw new UsageError('node needs the server it belongs to: --server http://127.0.0.1:8080');
   const folder = `${values['data-dir'] ?? '.wherry'}/node`;
   const serviceRange = values['service-cluster-ip-range'];

@@ -122,7 +122,7 @@ async function listening(
   const authority = authorityOf(secret.data);
   if (!authority)
     throw new Error(`the secret ${namespace}/${nodeAuthoritySecret.name} does not hold certificates`);
-  const tls = await issueServingCertificate(authority.ca, { names: [name], ips: [address] });
+  const tls = await issueServingCertificate(authority.ca, { names: [name, hostname()], ips: [address] });
   return { host: address, port, tls: { ...tls, ca: authority.ca.cert } };
 }
 

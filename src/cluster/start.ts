@@ -21,9 +21,12 @@ import { ServiceAllocator, type ServiceRanges } from '../registry/serviceallocat
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
-import { type BodyLimits, defaultBodyLimits } from '../server/body.ts';
+import { type AuditLog, type AuditOptions, openAuditLog } from '../server/auditlog.ts';
+import { Capacity } from '../server/capacity.ts';
+import { LimitKeeper, type Limits, limitsProblem } from '../server/limits.ts';
 import { isLoopback } from '../server/localdoor.ts';
 import { ApiServer } from '../server/server.ts';
+import { StoreMetrics } from '../server/storemetrics.ts';
 import { UsageReports } from '../server/usagereports.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
@@ -64,10 +67,14 @@ export interface StartOptions {
   readonly node?: boolean | NodeOptions;
   /** Nodes that only pretend to run pods. Default 0. */
   readonly simulatedNodes?: number;
-  /** Bounds on request bodies. */
-  readonly limits?: Partial<BodyLimits>;
+  /** Bounds on what is counted, measured and timed, and figures to be warned from. */
+  readonly limits?: Partial<Limits>;
+  /** A file for the audit log. Default: none is kept. */
+  readonly auditLog?: string | AuditOptions;
   /** Told of failures that are the server's own; default: they are dropped. */
   readonly onError?: (error: Error) => void;
+  /** Told of what an operator should know while there is time; default: it is dropped. */
+  readonly onWarning?: (message: string) => void;
   /** Clock, uids and name suffixes, for tests that decide them. */
   readonly chance?: Partial<Chance>;
 }
@@ -108,8 +115,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const report = options.onError ?? (() => undefined);
   const ranges = serviceRanges(options);
   const chosen = controllersOf(options);
+  const keeper = limitKeeper(options);
   const kinds = new KindTable();
-  const store = await openStore(options, chance);
+  const storeMetrics = new StoreMetrics(kinds);
+  const store = await openStore(options, chance, storeMetrics);
   let view: View | undefined;
   let history: History | undefined;
   let controllers: RunningController | undefined;
@@ -117,11 +126,15 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   let namespaces: SystemNamespaces | undefined;
   let kubernetes: KubernetesService | undefined;
   let nodes: LocalNodes | undefined;
+  let capacity: Capacity | undefined;
+  let audit: AuditLog | undefined;
   const nodesStartup = new Startup();
   const close = async (): Promise<void> => {
     // Nodes say goodbye while there is somebody to say it to.
     await nodes?.close();
+    capacity?.close();
     await server?.close();
+    await audit?.close();
     await controllers?.close();
     controllers = undefined;
     await kubernetes?.close();
@@ -131,6 +144,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     await store.close();
   };
   try {
+    if (options.auditLog !== undefined) audit = await auditLog(options.auditLog, chance, report);
     view = await View.open(store, kinds);
     const services = new ServiceAllocator(view, ranges);
     const registry = new Registry(store, view, kinds, chance, [services]);
@@ -146,7 +160,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       port: options.port ?? 0,
       createStatus: options.createStatus ?? 200,
       watchDefault: options.watchStart ?? 'history',
-      limits: { ...defaultBodyLimits, ...options.limits },
+      keeper,
+      storeMetrics,
+      audit,
       components: [
         { name: 'etcd-0', failure: () => (registry.writeFailure ?? view!.failure)?.message },
         ...(chosen.length ? [{ name: 'controller-manager', failure: idle }] : []),
@@ -164,6 +180,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       report,
     });
     await server.listen();
+    capacity = new Capacity({ registry, keeper, warn: options.onWarning ?? (() => undefined), report });
+    await capacity.start();
     kubernetes = new KubernetesService(registry, advertised(server.url, services.firstIP), report);
     await kubernetes.start();
     const settings = { ...defaultSettings, ...options.controllerSettings };
@@ -243,12 +261,38 @@ function advertised(url: string, clusterIP: string): Advertised {
   return { clusterIP, ip: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) };
 }
 
-async function openStore(options: StartOptions, chance: Chance): Promise<Store> {
+function limitKeeper({ limits = {} }: StartOptions): LimitKeeper {
+  const problem = limitsProblem(limits);
+  if (problem) throw new StartError(problem);
+  return new LimitKeeper(limits);
+}
+
+async function auditLog(
+  asked: string | AuditOptions,
+  { nowMs }: Chance,
+  report: (error: Error) => void,
+): Promise<AuditLog> {
+  const options = typeof asked === 'string' ? { file: asked } : asked;
+  try {
+    return await openAuditLog(options, nowMs, report);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new StartError(`the audit log ${options.file} cannot be written (${code ?? message})`, {
+      cause: error,
+    });
+  }
+}
+
+async function openStore(options: StartOptions, chance: Chance, metrics: StoreMetrics): Promise<Store> {
   const kind = options.store ?? (options.dataDir === undefined ? 'memory' : 'lmdb');
-  if (kind === 'memory') return openMemoryStore({ now: chance.nowMs });
+  const observed = {
+    now: chance.nowMs,
+    observe: (...write: Parameters<StoreMetrics['observe']>) => metrics.observe(...write),
+  };
+  if (kind === 'memory') return openMemoryStore(observed);
   if (options.dataDir === undefined) throw new StartError('the lmdb store needs a data folder');
   const { openLmdbStore } = await import('../store/lmdb.ts');
-  return openLmdbStore({ dataDir: options.dataDir, now: chance.nowMs });
+  return openLmdbStore({ dataDir: options.dataDir, ...observed });
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {

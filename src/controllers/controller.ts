@@ -165,8 +165,7 @@ export async function tolerant(write: Promise<unknown>): Promise<boolean> {
  * is gone. Nothing needs to be done then, as the change brings the object's key back.
  */
 export async function writeStatus(registry: Registry, entry: Entry, status: object): Promise<boolean> {
-  const object = entry.object();
-  if (semanticEqual(object.status, status)) return true;
+  if (semanticEqual(entry.peek().status, status)) return true;
   return tolerant(
     modify(registry, entry.kind, entry.namespace, entry.name, 'status', internalWrite(), () => ({
       // Its resourceVersion makes the write fail when the state is no longer current.

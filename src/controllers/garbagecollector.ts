@@ -68,7 +68,7 @@ class GarbageCollector implements RunningController {
   #observed(entry: Entry | undefined, previous: Entry | undefined): void {
     if (previous?.document.includes('"ownerReferences"')) {
       const place = placeOf(previous);
-      for (const { uid } of previous.object().metadata.ownerReferences ?? []) this.#forget(uid, place);
+      for (const { uid } of previous.peek().metadata.ownerReferences ?? []) this.#forget(uid, place);
     }
     if (!entry) {
       if (previous) this.#gone(previous);
@@ -76,7 +76,7 @@ class GarbageCollector implements RunningController {
     }
     const hasOwners = entry.document.includes('"ownerReferences"');
     if (!hasOwners && !entry.document.includes('"deletionTimestamp"')) return;
-    const { ownerReferences, deletionTimestamp, finalizers } = entry.object().metadata;
+    const { ownerReferences, deletionTimestamp, finalizers } = entry.peek().metadata;
     const place = placeOf(entry);
     for (const { uid } of ownerReferences ?? []) this.#remember(uid, place);
     if (ownerReferences?.length) this.#queue.add(place);
@@ -99,7 +99,7 @@ class GarbageCollector implements RunningController {
 
   /** Those an object owned may have to go; those that owned it may be waiting for that. */
   #gone(previous: Entry): void {
-    const { uid, ownerReferences } = previous.object().metadata;
+    const { uid, ownerReferences } = previous.peek().metadata;
     for (const place of this.#dependents.get(uid ?? '') ?? []) this.#queue.add(place);
     for (const reference of ownerReferences ?? []) {
       const owner = this.#owner(reference, previous.namespace);
@@ -126,7 +126,7 @@ class GarbageCollector implements RunningController {
       this.#registry.view
         .collection(kind.resource)
         .get(kind.namespaced ? namespace : '', reference.name ?? '');
-    return entry?.object().metadata.uid === reference.uid ? entry : undefined;
+    return entry?.peek().metadata.uid === reference.uid ? entry : undefined;
   }
 
   #ownerKind(reference: OwnerReference): Kind | undefined {
@@ -137,7 +137,7 @@ class GarbageCollector implements RunningController {
     if (!this.#ownerKind(reference)) return 'unknown kind';
     const owner = this.#owner(reference, namespace);
     if (!owner) return 'gone';
-    const { deletionTimestamp, finalizers } = owner.object().metadata;
+    const { deletionTimestamp, finalizers } = owner.peek().metadata;
     return deletionTimestamp && finalizers?.includes('foregroundDeletion')
       ? 'deleting in foreground'
       : 'present';
@@ -146,7 +146,7 @@ class GarbageCollector implements RunningController {
   async #look(place: Place): Promise<void> {
     const entry = this.#find(place);
     if (!entry) return;
-    const object = entry.object();
+    const object = entry.peek();
     const { deletionTimestamp, finalizers, ownerReferences } = object.metadata;
     if (deletionTimestamp && finalizers?.includes('orphan')) return this.#orphan(entry, object);
     if (deletionTimestamp && finalizers?.includes('foregroundDeletion'))
@@ -228,5 +228,5 @@ const isCollectors = (finalizer: string): boolean =>
   finalizer === 'orphan' || finalizer === 'foregroundDeletion';
 
 const blocks = (entry: Entry, ownerUid: string | undefined): boolean =>
-  entry.object().metadata.ownerReferences?.some((one) => one.uid === ownerUid && one.blockOwnerDeletion) ??
+  entry.peek().metadata.ownerReferences?.some((one) => one.uid === ownerUid && one.blockOwnerDeletion) ??
   false;

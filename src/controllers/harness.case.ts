@@ -53,7 +53,9 @@ const delayed = (store: Store, delay: Delay): Store => ({
   get: (key) => store.get(key),
   range: (query) => store.range(query),
   write: (write) => store.write(write),
+  stats: () => store.stats(),
   compact: (revision) => store.compact(revision),
+  backup: () => store.backup(),
   close: () => store.close(),
   watch: (after, listener) => store.watch(after, (changes) => delay.deliver(() => listener(changes))),
 });

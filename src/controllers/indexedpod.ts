@@ -55,7 +55,7 @@ export const controllerOf = (references: readonly OwnerReference[] | undefined):
   references?.find(({ controller }) => controller);
 
 export function indexedPod(entry: Entry): IndexedPod {
-  const { metadata, spec = {}, status = {} } = entry.object() as Pod;
+  const { metadata, spec = {}, status = {} } = entry.peek() as Pod;
   const containers = status.containerStatuses ?? [];
   const statuses = [...(status.initContainerStatuses ?? []), ...containers];
   const readiness = status.conditions?.find(({ type }) => type === 'Ready');

@@ -86,7 +86,7 @@ class NodeLifecycle implements RunningController {
 
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { name } = (entry ?? previous)!;
-    const node = (entry ?? previous)!.object() as Node;
+    const node = (entry ?? previous)!.peek() as Node;
     if (entry) {
       if (!this.#registered.has(name)) {
         this.#registered.add(name);
@@ -107,7 +107,7 @@ class NodeLifecycle implements RunningController {
   async #look(name: string): Promise<void> {
     const entry = this.#registry.view.collection('nodes').get('', name);
     if (!entry) return;
-    const node = entry.object() as Node;
+    const node = entry.peek() as Node;
     const silentMs = this.#silentMs(node);
     const ready = conditionOf(node, 'Ready');
     const graceMs = this.context.settings.nodeGraceMs;
@@ -115,7 +115,7 @@ class NodeLifecycle implements RunningController {
     if (silentMs >= patienceMs) await this.#markSilent(node);
     else this.#queue.addAfter(name, patienceMs - silentMs);
     await this.#taint(name);
-    const now = this.#registry.view.collection('nodes').get('', name)?.object() as Node | undefined;
+    const now = this.#registry.view.collection('nodes').get('', name)?.peek() as Node | undefined;
     if (now && conditionOf(now, 'Ready')?.status !== 'True') await this.#podsNotReady(now);
   }
 
@@ -123,7 +123,7 @@ class NodeLifecycle implements RunningController {
   #silentMs(node: Node): number {
     const nowMs = this.#registry.chance.nowMs();
     const name = node.metadata.name!;
-    const lease = this.#registry.view.collection('leases').get(leaseNamespace, name)?.object() as
+    const lease = this.#registry.view.collection('leases').get(leaseNamespace, name)?.peek() as
       | Lease
       | undefined;
     const beats = (node.status?.conditions ?? [])
@@ -167,7 +167,7 @@ class NodeLifecycle implements RunningController {
   async #taint(name: string): Promise<void> {
     const now = this.#registry.now();
     const entry = this.#registry.view.collection('nodes').get('', name);
-    if (!entry || sameTaints(entry.object() as Node, taintsFor(entry.object() as Node, now))) return;
+    if (!entry || sameTaints(entry.peek() as Node, taintsFor(entry.peek() as Node, now))) return;
     await this.#modifyNode(name, 'main', (current) => {
       const spec = (current.spec ??= {});
       spec.taints = taintsFor(current, now);
@@ -189,7 +189,7 @@ class NodeLifecycle implements RunningController {
   async #podsNotReady(node: Node): Promise<void> {
     const kind = this.#registry.kinds.resource('v1', 'pods')!;
     for (const entry of this.#evictions.podsOn(node.metadata.name!)) {
-      const pod = entry.object() as Pod;
+      const pod = entry.peek() as Pod;
       const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready');
       if (ready?.status !== 'True') continue;
       const now = this.#registry.now();

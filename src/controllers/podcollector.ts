@@ -102,7 +102,7 @@ class PodCollector implements RunningController {
     const [namespace, name] = key.split('/') as [string, string];
     const entry = this.context.registry.view.collection('pods').get(namespace, name);
     if (!entry) return;
-    const pod = entry.object() as Pod;
+    const pod = entry.peek() as Pod;
     const nodeName = pod.spec?.nodeName;
     const finished = ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '');
     if (nodeName && !this.#node(nodeName)) {
@@ -114,7 +114,7 @@ class PodCollector implements RunningController {
   }
 
   #isOutOfService(nodeName: string): boolean {
-    const node = this.#node(nodeName)?.object() as Node | undefined;
+    const node = this.#node(nodeName)?.peek() as Node | undefined;
     const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
     return !ready && (node?.spec?.taints?.some(({ key }) => key === outOfService) ?? false);
   }

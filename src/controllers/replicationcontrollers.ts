@@ -93,7 +93,7 @@ class Replication {
     const [namespace, name] = fromKey(key);
     const entry = this.#registry.view.collection('replicationcontrollers').get(namespace, name);
     if (!entry) return;
-    const controller = entry.object() as ReplicationController;
+    const controller = entry.peek() as ReplicationController;
     const { deletionTimestamp, finalizers, uid = '' } = controller.metadata;
     // One that is letting go of its pods is not to be written to any more: it is as good as gone.
     if (deletionTimestamp && finalizers?.includes('orphan')) return;
@@ -125,6 +125,7 @@ class Replication {
       );
       return error && !isNamespaceTerminating(error) ? { reason: 'FailedCreate', error } : undefined;
     }
+    if (missing === 0) return undefined;
     const victims = victimsFirst(active, this.#registry.chance.nowMs()).slice(
       0,
       Math.min(-missing, burstMax),

@@ -26,7 +26,7 @@ import { PodAffinity } from './scheduling/podaffinity.ts';
 import { type PodFacts, podFacts } from './scheduling/podfacts.ts';
 import { SchedulingQueue } from './scheduling/schedulingqueue.ts';
 import { bestOf } from './scheduling/scores.ts';
-import { TopologySpread } from './scheduling/topologyspread.ts';
+import { type Kin, TopologySpread } from './scheduling/topologyspread.ts';
 import { volumeReach } from './scheduling/volumereach.ts';
 
 const schedulerName = 'default-scheduler';
@@ -87,12 +87,12 @@ class Scheduler implements RunningController {
   }
 
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
-    const node = entry?.object() as Node | undefined;
+    const node = entry?.peek() as Node | undefined;
     if (this.#cluster.describeNode((entry ?? previous)!.name, node)) this.#queue.clusterChanged();
   }
 
   #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
-    const pod = podFacts((entry ?? previous)!.object() as Pod);
+    const pod = podFacts((entry ?? previous)!.peek() as Pod);
     if (!entry || pod.finished) {
       this.#queue.forget(pod.uid);
       if (this.#cluster.displace(pod.uid)) this.#queue.clusterChanged();
@@ -170,13 +170,13 @@ class Scheduler implements RunningController {
   }
 
   /** Pods that should not all end up in one place: those of one controller, or behind one service. */
-  #kinOf(pod: PodFacts): ((other: PodFacts) => boolean) | undefined {
+  #kinOf(pod: PodFacts): Kin | undefined {
     const { ownerUid, namespace } = pod;
-    if (ownerUid) return (other) => other.ownerUid === ownerUid;
+    if (ownerUid) return { ownerUid };
     const services = this.#registry.view
       .collection('services')
       .select(new Filter(namespace, undefined, undefined, undefined))
-      .entries.map((entry) => Object.entries((entry.object() as Service).spec?.selector ?? {}))
+      .entries.map((entry) => Object.entries((entry.peek() as Service).spec?.selector ?? {}))
       .filter((pairs) => pairs.length > 0 && pairs.every(([key, value]) => pod.labels[key] === value));
     if (services.length === 0) return undefined;
     return (other) =>

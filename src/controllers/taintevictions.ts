@@ -66,7 +66,7 @@ export class TaintEvictions {
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { name } = (entry ?? previous)!;
     const taints = entry?.document.includes('"NoExecute"')
-      ? ((entry.object() as Node).spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
+      ? ((entry.peek() as Node).spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
       : [];
     if (taints.length) this.#tainted.set(name, taints);
     else if (!this.#tainted.delete(name)) return;
@@ -77,7 +77,7 @@ export class TaintEvictions {
     const [namespace, name] = key.split('/') as [string, string];
     const entry = this.context.registry.view.collection('pods').get(namespace, name);
     if (!entry) return;
-    const pod = entry.object() as Pod;
+    const pod = entry.peek() as Pod;
     if (pod.metadata.deletionTimestamp) return void this.#marked.delete(key);
     const taints = this.#tainted.get(pod.spec?.nodeName ?? '') ?? [];
     const nowMs = this.context.registry.chance.nowMs();

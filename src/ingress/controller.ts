@@ -23,6 +23,8 @@ import { Traffic } from './traffic.ts';
 
 /** Changes that come within this time are one. */
 const rebuildMs = 20;
+/** Times as long as a build takes there is none: with thousands of ingresses that change all the time, traffic goes on. */
+const rebuildPause = 4;
 /** Most secrets are tokens, and none of these is a certificate. */
 const secretSelector = 'type!=kubernetes.io/service-account-token';
 
@@ -56,6 +58,7 @@ export class IngressController {
   /** Problems that were told and still are. */
   #told: ReadonlySet<string> = new Set();
   #rebuild: NodeJS.Timeout | undefined;
+  #rebuildMs = rebuildMs;
   #synced = false;
   #closing: Promise<void> | undefined;
 
@@ -144,8 +147,10 @@ export class IngressController {
     if (!this.#synced || this.#closing) return;
     this.#rebuild ??= setTimeout(() => {
       this.#rebuild = undefined;
+      const from = performance.now();
       this.#build();
-    }, rebuildMs);
+      this.#rebuildMs = Math.max(rebuildMs, rebuildPause * (performance.now() - from));
+    }, this.#rebuildMs);
   }
 
   #build(): void {

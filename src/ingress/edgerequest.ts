@@ -20,7 +20,9 @@ const hostPattern = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,254})(?::\d{0,5})?$/i;
 const absolutePattern = /^https?:\/\/([^/?#]*)([\s\S]*)$/i;
 
 export function readRequest(request: IncomingMessage): Asked {
-  const { host: named = '' } = request.headers;
+  const [named = '', ...others] = request.headersDistinct.host ?? [];
+  // The next reader might believe the other one.
+  if (others.length) throw badRequest('more than one Host header');
   const host = named === '' ? '' : hostPattern.exec(named)?.[1];
   if (host === undefined) throw badRequest('malformed Host header');
   const target = originForm(request.url!, named);
@@ -37,7 +39,6 @@ function originForm(url: string, host: string): string {
   if (url.startsWith('/')) return url;
   const [, authority, rest] = absolutePattern.exec(url) ?? [];
   if (authority === undefined) throw badRequest('malformed request target');
-  // The next reader might believe the other one.
   if (authority.toLowerCase() !== host.toLowerCase()) throw badRequest('URL and Host header differ');
   return rest!.startsWith('/') ? rest! : `/${rest}`;
 }

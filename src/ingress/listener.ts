@@ -67,7 +67,7 @@ export class Listener {
       ? createSecureServer({
           ...common,
           minVersion,
-          
+          handshakeTimeout: limits.headMs,
           // Undefined means the default one.
           SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())?.context),
         })
@@ -116,6 +116,7 @@ export class Listener {
   }
 
   readonly #track = (socket: Socket): void => {
+    if (this.#sockets.has(socket)) return;
     this.#sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
   };

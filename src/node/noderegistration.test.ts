@@ -50,6 +50,21 @@ describe('a node', () => {
     expect(status!.conditions).toHaveLength(5);
   });
 
+  it('tells its host name only when that leads to it', async () => {
+    // A name that means loopback is dialled in vain by an API server that prefers names.
+    const told = async (hostname: string) => {
+      const agent = await node.agent(new ScriptedRuntime(), { hostname });
+      const { status } = await node.client.get(nodes, undefined, 'n1');
+      await agent.close();
+      return status!.addresses;
+    };
+    const internal = { type: 'InternalIP', address: '192.0.2.1' };
+    expect(await told('localhost')).toEqual([internal]);
+    expect(await told('no-such-name.invalid')).toEqual([internal]);
+    // An address is a name for itself.
+    expect(await told('192.0.2.1')).toEqual([internal, { type: 'Hostname', address: '192.0.2.1' }]);
+  });
+
   it('renews its lease, makes it anew when it is gone, and leaves its status alone', async () => {
     await node.agent(new ScriptedRuntime(), { heartbeat: { leaseMs: 20, lookMs: 20 } });
     const before = await node.client.get(nodes, undefined, 'n1');

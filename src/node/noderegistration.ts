@@ -51,7 +51,7 @@ export interface RegistrationOptions {
   /** For the machine's disk. */
   readonly folder: string;
   readonly address: string;
-  /** Told as an address if it can be resolved. */
+  /** Told as an address, too, if it means the same. */
   readonly hostname?: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Instead of what the machine has. */
@@ -177,13 +177,17 @@ export class NodeRegistration {
     };
   }
 
-  /** The API server prefers a host name where there is one, so one that it could not resolve would be in its way. */
+  /**
+   * The API server prefers a host name where there is one, so one that cannot be resolved would be in its way, and so
+   * would one that leads elsewhere: many machines take their own name for a loopback address.
+   */
   async #addresses(): Promise<NodeAddress[]> {
     const { address, hostname, runtime } = this.options;
     const internal = { type: 'InternalIP', address };
     if (!hostname || runtime.simulated) return [internal];
-    const resolved = await lookup(hostname).catch(() => undefined);
-    return resolved ? [internal, { type: 'Hostname', address: hostname }] : [internal];
+    const resolved = await lookup(hostname, { all: true }).catch(() => []);
+    const leadsHere = resolved.length > 0 && resolved.every((one) => one.address === address);
+    return leadsHere ? [internal, { type: 'Hostname', address: hostname }] : [internal];
   }
 
   async #register(): Promise<void> {

@@ -21,6 +21,8 @@ interface Facets {
 
 export class Entry {
   #facets: Facets | undefined;
+  /** Many look at a change right after it was made; nobody should pay for those that are not looked at again. */
+  #shared: WeakRef<ApiObject> | undefined;
 
   private constructor(
     readonly kind: Kind,
@@ -98,6 +100,16 @@ export class Entry {
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
   }
 
+  /** The object to look at. All who ask share it, so nobody may change it. */
+  peek(): ApiObject {
+    let object = this.#shared?.deref();
+    if (!object) {
+      object = this.object();
+      this.#shared = new WeakRef(object);
+    }
+    return object;
+  }
+
   /** Where the text after `{"kind":…,"apiVersion":…,` begins: objects inside a list go without those two. */
   get itemStart(): number {
     return itemOffset(this.kind);
@@ -116,7 +128,7 @@ export class Entry {
 
   #read(): Facets {
     if (!this.#facets) {
-      const object = this.object();
+      const object = this.peek();
       const fields: Record<string, string> = {};
       for (const [path, read] of Object.entries(this.kind.selectableFields)) fields[path] = read(object);
       this.#facets = { labels: object.metadata.labels, fields };

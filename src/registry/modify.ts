@@ -61,7 +61,7 @@ async function modifyInTurn(
     const current = registry.find(kind, namespace, name);
     const warnings: string[] = [];
     const object = change(current);
-    const old = current.object(kind);
+    const old = kind === current.kind ? current.peek() : current.object(kind);
     const request = {
       operation: 'update' as const,
       kind,
@@ -172,7 +172,8 @@ function prepareUpdate(
     takeRest(object, kept, part === 'status' ? 'status' : 'spec');
     if (part === 'status') kind.prepareStatusUpdate?.(object, old, context);
   }
-  if (kind.generationOf && differs(kind, kind.generationOf, object, old))
+  // A status brings no spec with it.
+  if (part !== 'status' && kind.generationOf && differs(kind, kind.generationOf, object, old))
     meta.generation = (old.metadata.generation ?? 0) + 1;
 }
 

@@ -79,6 +79,9 @@ class DistantStore implements Store {
   compact(revision: number): Promise<void> {
     return this.store.compact(revision);
   }
+  backup() {
+    return this.store.backup();
+  }
   stats() {
     return this.store.stats();
   }

@@ -124,6 +124,11 @@ export class View {
     return this.#compacted;
   }
 
+  /** How many changes are in the window. */
+  get changeCount(): number {
+    return this.#log.length;
+  }
+
   /** Why the feed broke, if it did; the view is stale then. */
   get failure(): Error | undefined {
     return this.#failure;

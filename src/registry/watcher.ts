@@ -15,10 +15,12 @@ import { Notice } from './watchevent.ts';
 
 /** Notices handed over in one go before other work gets a turn. */
 const sliceMax = 500;
-/** Bytes of documents handed over in one go; a watcher that does not read holds no more than this and one object. */
-const sliceBytesMax = 1024 * 1024;
+/** Bytes of documents handed over in one go, unless the sink says otherwise. */
+const sliceBytesDefault = 1024 * 1024;
 
 export interface WatchSink {
+  /** Bytes to be handed over in one go; a watcher that does not read holds no more than this and one object. */
+  readonly sliceBytesMax?: number;
   /** Takes notices; false means: no more until resume(). */
   send(notices: readonly Notice[]): boolean;
   /** The state the watch began with has been handed over. */
@@ -48,6 +50,7 @@ export class Watcher {
   #pumping = false;
   #scheduled = false;
   readonly #sink: WatchSink;
+  readonly #sliceBytesMax: number;
 
   constructor(
     private readonly collection: Collection,
@@ -59,6 +62,7 @@ export class Watcher {
     this.#position = start.position;
     this.#after = start.after ?? 0;
     this.#sink = sink;
+    this.#sliceBytesMax = sink.sliceBytesMax ?? sliceBytesDefault;
     collection.add(this);
   }
 
@@ -98,7 +102,7 @@ export class Watcher {
       const state = this.#state!;
       const end = Math.min(state.length, this.#stateIndex + sliceMax);
       const notices: Notice[] = [];
-      for (let bytes = 0; this.#stateIndex < end && bytes < sliceBytesMax; this.#stateIndex++) {
+      for (let bytes = 0; this.#stateIndex < end && bytes < this.#sliceBytesMax; this.#stateIndex++) {
         const entry = state[this.#stateIndex]!;
         notices.push(new Notice('ADDED', entry, undefined));
         bytes += entry.length;
@@ -122,7 +126,7 @@ export class Watcher {
       }
       const end = Math.min(this.collection.endNumber, this.#position + sliceMax);
       const notices: Notice[] = [];
-      for (let bytes = 0; this.#position < end && bytes < sliceBytesMax; this.#position++) {
+      for (let bytes = 0; this.#position < end && bytes < this.#sliceBytesMax; this.#position++) {
         const event = this.collection.event(this.#position)!;
         const notice = event.revision > this.#after ? event.seenThrough(this.filter) : undefined;
         if (!notice) continue;

@@ -1,10 +1,10 @@
 /** Answers: headers, Status errors, and bytes on their way out. */
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { internal, StatusError } from '../api/errors.ts';
 import type { RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
+import { retryAfterSeconds } from './traffic.ts';
 
 /** Bodies from here on are compressed for clients that take it. */
 export const gzipBytesMin = 128 * 1024;
@@ -19,7 +19,7 @@ export type Headers = Record<string, string | string[]>;
 /** Headers every API answer carries. */
 export function apiHeaders(context: RequestContext, contentType = 'application/json'): Headers {
   const headers: Headers = {
-    'Audit-Id': auditId(context),
+    'Audit-Id': context.auditId,
     'Cache-Control': 'no-cache, private',
     'Content-Type': contentType,
   };
@@ -31,7 +31,7 @@ export function apiHeaders(context: RequestContext, contentType = 'application/j
 function jsonHeaderList(context: RequestContext, length: number): string[] {
   const list = [
     'Audit-Id',
-    auditId(context),
+    context.auditId,
     'Cache-Control',
     'no-cache, private',
     'Content-Type',
@@ -42,11 +42,6 @@ function jsonHeaderList(context: RequestContext, length: number): string[] {
   if (context.warnings.length)
     for (const text of warningHeaders(context.warnings)) list.push('Warning', text);
   return list;
-}
-
-function auditId({ request }: RequestContext): string {
-  const sent = request.headers['audit-id'];
-  return typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent) ? sent : randomUUID();
 }
 
 function warningHeaders(warnings: readonly string[]): string[] {
@@ -142,8 +137,8 @@ export function drained(response: ServerResponse): Promise<void> {
 export function answerError(context: RequestContext, error: unknown, report: (error: Error) => void): void {
   const { response } = context;
   if (response.headersSent) {
-    // The answer had begun; all that is left is to break it off.
-    report(error as Error);
+    // The answer had begun; all that is left is to break it off. That a client is slow is no failure of the server.
+    if (!(error instanceof StatusError)) report(error as Error);
     response.destroy();
     return;
   }
@@ -163,13 +158,30 @@ export function answerError(context: RequestContext, error: unknown, report: (er
   const headers = apiHeaders(context);
   const retryAfter = status.status.details?.retryAfterSeconds;
   if (retryAfter) headers['Retry-After'] = String(retryAfter);
+  context.failure = status.status;
+  answerEarly(context, status.code, headers, text);
+}
+
+/** Answers a request of which nothing may have been read but its header. */
+function answerEarly(context: RequestContext, code: number, headers: Headers, text: string): void {
+  const { response } = context;
   const unread = !context.request.complete && hasBody(context);
   // A body that was not read to its end would be taken for the next request.
   if (unread) headers.Connection = 'close';
-  response.writeHead(status.code, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) });
+  response.writeHead(code, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) });
   if (context.info.method === 'HEAD') response.end();
   else if (unread) endLater(context, text);
   else response.end(text);
+}
+
+/** There are too many requests under way. Kubernetes says so in plain text, and clients try again by themselves. */
+export function answerOverload(context: RequestContext): void {
+  const headers: Headers = {
+    ...apiHeaders(context, 'text/plain; charset=utf-8'),
+    'X-Content-Type-Options': 'nosniff',
+    'Retry-After': String(retryAfterSeconds),
+  };
+  answerEarly(context, 429, headers, 'Too many requests, please try again later.\n');
 }
 
 const hasBody = ({ request: { headers } }: RequestContext): boolean =>
@@ -186,10 +198,15 @@ function endLater({ request, response }: RequestContext, text: string): void {
   request.on('end', end).on('close', end).resume();
 }
 
-export function answerText(context: RequestContext, code: number, text: string): void {
+export function answerText(
+  context: RequestContext,
+  code: number,
+  text: string,
+  contentType = 'text/plain; charset=utf-8',
+): void {
   context.response.writeHead(code, {
     'Cache-Control': 'no-cache, private',
-    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Type': contentType,
     'X-Content-Type-Options': 'nosniff',
     'Content-Length': String(Buffer.byteLength(text)),
   });

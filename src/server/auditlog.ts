@@ -6,7 +6,7 @@
  * Lines are put together by hand, in the order Kubernetes writes them: that takes a third of what JSON.stringify does.
  */
 import type { Status } from '../api/errors.ts';
-import type { AuditFile } from './auditfile.ts';
+import { AuditFile } from './auditfile.ts';
 import type { RequestContext, User } from './context.ts';
 import { verbOf } from './requestinfo.ts';
 
@@ -15,6 +15,28 @@ const userAgentCharsMax = 1_024;
 const uriCharsMax = 32 * 1_024;
 const messageCharsMax = 1_024;
 const cutMark = '...TRUNCATED';
+
+/** A file of a hundred mebibytes holds some 150,000 requests. */
+const fileBytesDefault = 100 * 1024 * 1024;
+const backupsDefault = 10;
+
+export interface AuditOptions {
+  readonly file: string;
+  /** A file that would grow beyond this is put aside. Default 100 MiB. */
+  readonly fileBytesMax?: number;
+  /** Files put aside that are kept. Default 10. */
+  readonly backupsMax?: number;
+}
+
+/** Rejects when the file cannot be written. */
+export async function openAuditLog(
+  { file, fileBytesMax = fileBytesDefault, backupsMax = backupsDefault }: AuditOptions,
+  nowMs: () => number,
+  report: (error: Error) => void,
+): Promise<AuditLog> {
+  const options = { file, bytesMax: fileBytesMax, backupsMax, nowMs, report };
+  return new AuditLog(await AuditFile.open(options), nowMs);
+}
 
 export type Stage = 'ResponseStarted' | 'ResponseComplete';
 

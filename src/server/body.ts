@@ -4,19 +4,20 @@ import { badRequest, requestTimeout, tooLarge } from '../api/errors.ts';
 import { countKeys, findDuplicates, JsonError, readJson } from '../api/json.ts';
 import type { Model } from '../api/model.ts';
 import type { Input } from '../registry/input.ts';
-
-export interface BodyLimits {
-  readonly bodyBytesMax: number;
-  readonly bodyTimeoutMs: number;
-}
-
-/** 3 MiB is Kubernetes' limit; a minute is how long any request may take. */
-export const defaultBodyLimits: BodyLimits = { bodyBytesMax: 3 * 1024 * 1024, bodyTimeoutMs: 60_000 };
+import type { LimitKeeper } from './limits.ts';
 
 const noBody = Buffer.alloc(0);
 
-export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  const refuse = () => tooLarge(`limit is ${limits.bodyBytesMax}`);
+export function readBody(request: IncomingMessage, keeper: LimitKeeper): Promise<Buffer> {
+  const { limits } = keeper;
+  const refuse = () => {
+    keeper.reached('bodyBytesMax');
+    return tooLarge(`limit is ${limits.bodyBytesMax}`);
+  };
+  const late = () => {
+    keeper.reached('bodyTimeoutMs');
+    return requestTimeout();
+  };
   const announced = Number(request.headers['content-length'] ?? Number.NaN);
   if (announced > limits.bodyBytesMax) return Promise.reject(refuse());
   if (announced === 0) return Promise.resolve(noBody);
@@ -37,7 +38,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<
     const onEnd = (): void => finish(undefined);
     const onError = (): void => finish(badRequest('the request ended before its body did'));
     const onClose = onError;
-    const timer = setTimeout(() => finish(requestTimeout()), limits.bodyTimeoutMs);
+    const timer = setTimeout(() => finish(late()), limits.bodyTimeoutMs);
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }

@@ -1,11 +1,7 @@
 /** Connecting: what connections to pods and nodes need, and the list of those that are open. */
-import { StatusError, unavailable } from '../api/errors.ts';
+import { unavailable } from '../api/errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { NodeWay } from '../streams/nodeway.ts';
-
-/** These last as long as their clients like, so their number is what has a bound. */
-const connectionsMax = 5_000;
-const retryAfterSeconds = 1;
 
 export interface Connecting {
   readonly registry: Registry;
@@ -26,13 +22,6 @@ export class OpenConnections {
   /** Counts a connection in, until what is returned is called. `cut` breaks it off. */
   add(cut: () => void): () => void {
     if (this.#closed) throw unavailable('the server is shutting down');
-    if (this.#cuts.size >= connectionsMax)
-      throw new StatusError(
-        429,
-        'TooManyRequests',
-        'too many connections to pods and nodes are open, please try again later',
-        { retryAfterSeconds },
-      );
     // The same function may be added twice; each is a connection of its own.
     const own = (): void => cut();
     this.#cuts.add(own);

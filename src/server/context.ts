@@ -1,8 +1,11 @@
 /** One request on its way through the server: what it asks for, and how its answer is to look. */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Status } from '../api/errors.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import { Query } from './query.ts';
 import type { RequestInfo } from './requestinfo.ts';
+import type { Lane } from './traffic.ts';
 
 export interface User {
   readonly name: string;
@@ -12,14 +15,39 @@ export interface User {
 export class RequestContext {
   /** Texts for Warning headers. */
   readonly warnings: string[] = [];
+  /** As what it is counted among the requests under way; undefined when it is not. */
+  lane: Lane | undefined;
+  /** Whose it is, where that is counted. */
+  client: string | undefined;
+  /** Whether it was let in; what happens then is no question of who it is from. */
+  letIn = false;
+  watching = false;
+  /** The address it came from, when that is to be written down: a socket that is closed does not know it any more. */
+  address: string | undefined;
+  /** Of an object whose name is not in the path. */
+  objectName: string | undefined;
+  /** What went wrong, when the answer says so. */
+  failure: Status | undefined;
   #query: Query | undefined;
+  #auditId: string | undefined;
 
   constructor(
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
     readonly info: RequestInfo,
     readonly user: User,
+    /** When it arrived, on the monotonic clock. */
+    readonly begunMs = performance.now(),
   ) {}
+
+  /** What the request is known by in answers and logs: the client's own choice, if it made one. */
+  get auditId(): string {
+    if (this.#auditId === undefined) {
+      const sent = this.request.headers['audit-id'];
+      this.#auditId = typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent) ? sent : randomUUID();
+    }
+    return this.#auditId;
+  }
 
   get query(): Query {
     this.#query ??= new Query(this.info.queryText);

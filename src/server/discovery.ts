@@ -160,6 +160,7 @@ export class Discovery {
       ...groups,
       '/healthz',
       '/livez',
+      '/metrics',
       '/openapi/v2',
       '/openapi/v3',
       '/readyz',

@@ -12,7 +12,7 @@ export const labelText = (labels: Labels): string =>
 
 /** Values may come from outside: a quote or a line end in one must not begin something new. */
 const escapeValue = (value: string): string =>
-  value.toWellFormed().replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+  value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 
 const escapeHelp = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 

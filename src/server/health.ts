@@ -20,10 +20,7 @@ const endpoints = new Set(['healthz', 'livez', 'readyz']);
 const ping: HealthCheck = { name: 'ping', failure: () => undefined };
 
 /** Answers when the path is about health; false when it is not. */
-export async function answerHealth(
-  context: RequestContext,
-  known: readonly HealthCheck[],
-): Promise<boolean> {
+export async function answerHealth(context: RequestContext, known: readonly HealthCheck[]): Promise<boolean> {
   const [, endpoint, name, ...rest] = context.info.path.split('/');
   if (!endpoint || !endpoints.has(endpoint) || rest.length) return false;
   const checks = [ping, ...known].filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);

@@ -98,6 +98,7 @@ const forms = {
 } as const satisfies Record<string, LimitForm>;
 
 export type LimitName = keyof typeof forms;
+export type LimitOption = (typeof forms)[LimitName]['option'];
 export type Limits = { readonly [name in LimitName]: number };
 
 export const limitForms: Readonly<Record<LimitName, LimitForm>> = forms;

@@ -57,7 +57,11 @@ function writeLimits(out: Exposition, keeper: LimitKeeper): void {
   out.family('wherry_limit', 'gauge', 'Bounds that are in force, by the option that sets them.');
   for (const { name, option, unit } of forms)
     out.sample(keeper.limits[name] / (unit === 'ms' ? 1000 : 1), labelText({ limit: option }));
-  out.family('wherry_limit_reached_total', 'counter', 'How often somebody was refused, cut off or warned about.');
+  out.family(
+    'wherry_limit_reached_total',
+    'counter',
+    'How often somebody was refused, cut off or warned about.',
+  );
   for (const { name, option } of forms) out.sample(keeper.timesReached(name), labelText({ limit: option }));
 }
 

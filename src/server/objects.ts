@@ -10,6 +10,7 @@ import { type FieldError, invalid, notSupported, tooLong } from '../api/fielderr
 import { JsonError } from '../api/json.ts';
 import type { Kind } from '../api/kind.ts';
 import { modelOf } from '../api/model.ts';
+import { isJsonObject } from '../api/object.ts';
 import { isPathSegment } from '../api/names.ts';
 import { create } from '../registry/create.ts';
 import { type DeleteOptions, remove, removeCollection } from '../registry/delete.ts';
@@ -22,14 +23,15 @@ import type { Registry, WriteOptions } from '../registry/registry.ts';
 import { filterOf } from '../registry/selection.ts';
 import { update } from '../registry/update.ts';
 import { answerValue } from './answer.ts';
-import { type BodyLimits, bodyFormat, mediaType, parseBody, readBody, readJsonInput } from './body.ts';
+import { bodyFormat, mediaType, parseBody, readBody, readJsonInput } from './body.ts';
 import type { RequestContext } from './context.ts';
+import type { LimitKeeper } from './limits.ts';
 import { answerEntry, answerList } from './presentation.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 
 export interface Serving {
   readonly registry: Registry;
-  readonly limits: BodyLimits;
+  readonly keeper: LimitKeeper;
   /** HTTP code of a create: the contract's 200, or Kubernetes' 201. */
   readonly createStatus: 200 | 201;
 }
@@ -109,7 +111,7 @@ function otherModel(apiVersion: string, kind: string) {
 }
 
 export async function objectBody(serving: Serving, context: RequestContext, kind: string): Promise<Input> {
-  const bytes = await readBody(context.request, serving.limits);
+  const bytes = await readBody(context.request, serving.keeper);
   return parseBody(bytes, bodyFormat(context.request.headers['content-type']), kind, modelFor(serving));
 }
 
@@ -119,11 +121,16 @@ const patchTypes: Record<string, PatchType> = {
   'application/strategic-merge-patch+json': 'strategic',
 };
 
-export async function patchBody(serving: Serving, context: RequestContext): Promise<Patch> {
+/** The language a patch is in. Asked first: clients learn from the refusal which ones there are. */
+export function patchType(context: RequestContext): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
-  const type = Object.hasOwn(patchTypes, sent) ? patchTypes[sent]! : undefined;
-  if (!type) throw unsupportedMediaType();
-  const bytes = await readBody(context.request, serving.limits);
+  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType();
+  return patchTypes[sent]!;
+}
+
+export async function patchBody(serving: Serving, context: RequestContext): Promise<Patch> {
+  const type = patchType(context);
+  const bytes = await readBody(context.request, serving.keeper);
   try {
     const { value, duplicates } = readJsonInput(bytes);
     return readPatch(type, value, duplicates);
@@ -191,6 +198,7 @@ export async function createObject(
   const object = readObject(registry.kinds, kind, input, options);
   const namespace = kind.namespaced ? (info.namespace ?? (object.metadata.namespace || 'default')) : '';
   const entry = await create(registry, kind, namespace, object, options);
+  context.objectName = entry.name;
   await answerEntry(context, serving.createStatus, kind, entry, registry.chance.nowMs());
 }
 
@@ -207,6 +215,11 @@ export async function replaceObject(
   const options = writeOptions(context, 'UpdateOptions');
   context.negotiate();
   const input = await objectBody(serving, context, kind.kind);
+  const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
+  if (added) {
+    const entry = await patch(registry, kind, namespace, name, part, added, options);
+    return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
+  }
   const silent = { ...options, warnings: [] };
   let first = true;
   const { entry, created } = await update(
@@ -225,6 +238,17 @@ export async function replaceObject(
   await answerEntry(context, created ? serving.createStatus : 200, kind, entry, registry.chance.nowMs());
 }
 
+/**
+ * kubectl before 1.22 sends ephemeral containers as a kind of their own. It holds those to add: what a pod has
+ * already it looked for in that kind, and did not find.
+ */
+function oldEphemeralContainers({ value, duplicates }: Input): Patch | undefined {
+  if (!isJsonObject(value) || value.kind !== 'EphemeralContainers' || value.apiVersion !== 'v1')
+    return undefined;
+  const { ephemeralContainers = [] } = value;
+  return readPatch('strategic', { spec: { ephemeralContainers } }, duplicates);
+}
+
 export async function patchObject(
   serving: Serving,
   context: RequestContext,
@@ -235,6 +259,7 @@ export async function patchObject(
 ): Promise<void> {
   checkPathName(name);
   const { registry } = serving;
+  patchType(context);
   const options = writeOptions(context, 'PatchOptions');
   context.negotiate();
   const change = await patchBody(serving, context);
@@ -257,7 +282,7 @@ async function deleteOptions(serving: Serving, context: RequestContext, kind: Ki
 
 /** Options come from the body or, when there is none, from the query. */
 async function sentDeleteOptions(serving: Serving, context: RequestContext): Promise<DeleteOptions> {
-  const bytes = await readBody(context.request, serving.limits);
+  const bytes = await readBody(context.request, serving.keeper);
   if (bytes.length === 0) return queryDeleteOptions(context);
   const input = await parseDeleteBody(serving, context, bytes);
   const value = input.value as { kind?: unknown; apiVersion?: unknown } | null;

@@ -8,8 +8,9 @@ import type { ApiObject } from '../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../api/table.ts';
 import type { Entry } from '../registry/entry.ts';
 import type { ListResult } from '../registry/list.ts';
-import { answerBytes, answerDocument, answerValue } from './answer.ts';
+import { answerDocument, answerValue } from './answer.ts';
 import type { RequestContext } from './context.ts';
+import { answerLong, answerParts, type LongValue } from './longanswer.ts';
 import type { Negotiated } from './negotiation.ts';
 
 /** Lists go out in buffers of about this size. */
@@ -103,11 +104,19 @@ export async function answerList(
     ...(list.continue ? { continue: list.continue } : {}),
     ...(list.remaining === undefined ? {} : { remainingItemCount: list.remaining }),
   };
-  const asStored = kind === kind.storage;
-  if (asStored && negotiated.format === 'json' && !negotiated.transform && !context.pretty(negotiated))
-    return answerBytes(context, 200, listParts(kind, metadata, list.entries));
-  const objects = list.entries.map((entry) => entry.object(kind));
-  await answerObjects(context, kind, metadata, objects, nowMs);
+  const { entries } = list;
+  if (
+    kind === kind.storage &&
+    negotiated.format === 'json' &&
+    !negotiated.transform &&
+    !context.pretty(negotiated)
+  ) {
+    const head = listHead(kind, metadata);
+    return answerParts(context, 200, listParts(head, entries), listLength(head, entries));
+  }
+  const object = (index: number): ApiObject => entries[index]!.object(kind);
+  const long = longList(context, negotiated, kind, metadata, entries.length, object, nowMs);
+  await answerLong(context, 200, long, negotiated);
 }
 
 /** Answers with a list of objects in the form the client asked for. */
@@ -119,59 +128,84 @@ export async function answerObjects(
   nowMs: number,
 ): Promise<void> {
   const negotiated = context.negotiate();
-  await answerValue(
-    context,
-    200,
-    shapedList(context, negotiated, kind, metadata, objects, nowMs),
-    negotiated,
-  );
+  const object = (index: number): ApiObject => objects[index]!;
+  const long = longList(context, negotiated, kind, metadata, objects.length, object, nowMs);
+  await answerLong(context, 200, long, negotiated);
 }
 
-function shapedList(
+/** A list with its items made one by one: all the objects of a large one would not fit into memory. */
+function longList(
   context: RequestContext,
   { transform, transformVersion: version }: Negotiated,
   kind: Shown,
   metadata: object,
-  objects: readonly ApiObject[],
+  size: number,
+  object: (index: number) => ApiObject,
   nowMs: number,
-): unknown {
+): LongValue {
   switch (transform) {
-    case undefined: {
-      // Inside a list objects go without kind and apiVersion.
-      const items = objects.map(({ kind: _kind, apiVersion: _apiVersion, ...item }) => item);
-      return { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata, items };
-    }
-    case 'PartialObjectMetadataList': {
-      const items = objects.map((object) => partialObject(object, version));
-      return { kind: 'PartialObjectMetadataList', apiVersion: version, metadata, items };
-    }
+    case undefined:
+      return {
+        head: { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata },
+        field: 'items',
+        size,
+        // Inside a list objects go without kind and apiVersion.
+        item: (index) => {
+          const { kind: _kind, apiVersion: _apiVersion, ...item } = object(index);
+          return item;
+        },
+      };
+    case 'PartialObjectMetadataList':
+      return {
+        head: { kind: 'PartialObjectMetadataList', apiVersion: version, metadata },
+        field: 'items',
+        size,
+        item: (index) => partialObject(object(index), version),
+      };
     case 'PartialObjectMetadata':
       throw wrongTransform(
         `you requested PartialObjectMetadata, but the requested object is a list (*${groupName(kind)}.${kind.kind}List)`,
       );
     case 'Table': {
       const include = includeObject(context);
-      const rows = objects.map((object) => tableRow(kind, object, include, version, nowMs));
-      return table(kind, version, metadata, rows);
+      const { rows: _, ...head } = table(kind, version, metadata, []);
+      return {
+        head,
+        field: 'rows',
+        size,
+        item: (index) => tableRow(kind, object(index), include, version, nowMs),
+      };
     }
   }
 }
 
-/** The text of a list: the stored documents, copied one after the other. */
-function listParts(kind: Kind, metadata: object, entries: readonly Entry[]): Buffer[] {
-  const head = Buffer.from(
+const listHead = (kind: Kind, metadata: object): Buffer =>
+  Buffer.from(
     `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
   );
-  const parts: Buffer[] = [];
+
+const listEnd = ']}\n';
+
+/** Each entry is `{`, its text without kind and apiVersion, and a comma. */
+const itemLength = (entry: Entry): number => entry.length - entry.itemStart + 2;
+
+function listLength(head: Buffer, entries: readonly Entry[]): number {
+  let length = head.length + listEnd.length;
+  for (const entry of entries) length += itemLength(entry);
+  // The last one goes without its comma.
+  return entries.length ? length - 1 : length;
+}
+
+/** The text of a list: the stored documents, copied one after the other. */
+function* listParts(head: Buffer, entries: readonly Entry[]): Generator<Buffer, void, undefined> {
   let from = 0;
   do {
-    // As many entries as make up one part: each is `{`, its text without kind and apiVersion, and a comma.
+    // As many entries as make up one part.
     let to = from;
     let size = from === 0 ? head.length : 0;
-    for (; to < entries.length && size < partBytes; to++)
-      size += entries[to]!.length - entries[to]!.itemStart + 2;
+    for (; to < entries.length && size < partBytes; to++) size += itemLength(entries[to]!);
     const last = to >= entries.length;
-    const part = Buffer.allocUnsafe(size + (last ? 3 : 0));
+    const part = Buffer.allocUnsafe(size + (last ? listEnd.length : 0));
     let at = from === 0 ? head.copy(part) : 0;
     for (let i = from; i < to; i++) {
       const entry = entries[i]!;
@@ -179,9 +213,8 @@ function listParts(kind: Kind, metadata: object, entries: readonly Entry[]): Buf
       at += entry.document.copy(part, at, entry.itemStart, entry.length);
       if (i < entries.length - 1) part[at++] = 0x2c; // ,
     }
-    if (last) at += part.write(']}\n', at, 'latin1');
-    parts.push(part.subarray(0, at));
+    if (last) at += part.write(listEnd, at, 'latin1');
+    yield part.subarray(0, at);
     from = to;
   } while (from < entries.length);
-  return parts;
 }

@@ -46,7 +46,11 @@ export class ProcessMetrics {
       ['max', delay.max, 'Longest'],
       ['mean', delay.mean, 'Mean'],
       ['stddev', delay.stddev, 'Standard deviation of the'],
-      ...quantiles.map((p): [string, number, string] => [`p${p}`, delay.percentile(p), `${p}th percentile of the`]),
+      ...quantiles.map((p): [string, number, string] => [
+        `p${p}`,
+        delay.percentile(p),
+        `${p}th percentile of the`,
+      ]),
     ];
     for (const [name, nanoseconds, what] of figures)
       out.single(

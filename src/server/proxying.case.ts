@@ -15,7 +15,7 @@ import { openMemoryStore } from '../store/memory.ts';
 import { memoryPipe } from '../streams/memorypipe.ts';
 import type { NodeLocation, NodeWay } from '../streams/nodeway.ts';
 import { isAllowedTarget } from '../streams/targetaddress.ts';
-import { defaultBodyLimits } from './body.ts';
+import { LimitKeeper } from './limits.ts';
 import { ApiServer } from './server.ts';
 import { UsageReports } from './usagereports.ts';
 
@@ -75,7 +75,7 @@ export class Proxied extends Client {
       port: 0,
       createStatus: 200,
       watchDefault: 'history',
-      limits: defaultBodyLimits,
+      keeper: new LimitKeeper(),
       components: [],
       health: [],
       nodes: this.agents,

@@ -69,6 +69,30 @@ export type ProxiedInfo = ResourceInfo & { readonly proxy: NonNullable<ResourceI
 
 export const isProxy = (info: ResourceInfo | undefined): info is ProxiedInfo => info?.proxy !== undefined;
 
+/** Those of them that Kubernetes calls connects; a log is read. */
+export const isConnect = (info: ResourceInfo | undefined): boolean =>
+  info?.subresource !== undefined && info.subresource !== 'log' && longRunning.has(info.subresource);
+
+/** What is being done, in Kubernetes' words; on paths that are not about resources HTTP's own, in small letters. */
+export function verbOf({ method, resource }: RequestInfo, watching: boolean): string {
+  if (!resource) return method.toLowerCase();
+  if (watching) return 'watch';
+  if (resource.proxy?.form === 'prefix') return 'proxy';
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      return resource.name === undefined ? 'list' : 'get';
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'DELETE':
+      return resource.name === undefined ? 'deletecollection' : 'delete';
+    default:
+      return method.toLowerCase();
+  }
+}
+
 /** The only parts of a namespace object with a path of their own; other third segments are resources. */
 const namespaceSubresources = new Set(['finalize', 'status']);
 

@@ -73,7 +73,13 @@ export class RequestMetrics {
     return this.#series.get(verb) ?? this.#add(verb, verb, '', undefined, '');
   }
 
-  #add(key: string, verb: string, scope: string, info: ResourceInfo | undefined, subresource: string): Series {
+  #add(
+    key: string,
+    verb: string,
+    scope: string,
+    info: ResourceInfo | undefined,
+    subresource: string,
+  ): Series {
     const apiVersion = info?.apiVersion ?? '';
     const slash = apiVersion.indexOf('/');
     const labels = labelText({
@@ -91,7 +97,11 @@ export class RequestMetrics {
 
   writeTo(out: Exposition): void {
     const all = [...this.#series.values()];
-    out.family('apiserver_request_total', 'counter', 'Requests answered, by what they asked for and the code.');
+    out.family(
+      'apiserver_request_total',
+      'counter',
+      'Requests answered, by what they asked for and the code.',
+    );
     for (const { labels, codes } of all)
       for (const [code, count] of codes) out.sample(count, `${labels},code="${code}"`);
     out.family('apiserver_request_duration_seconds', 'histogram', 'Time from a request to its answer.');

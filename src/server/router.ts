@@ -14,10 +14,12 @@ import { rescale, type Scale, type ScaleForm, scaleForms, scaleOf } from '../reg
 import type { Upgrade } from '../streams/tunnel.ts';
 import { AggregatedDiscovery } from './aggregateddiscovery.ts';
 import { answerText, answerValue } from './answer.ts';
+import { answerBackup } from './backup.ts';
 import { answerComponentStatus, type Component } from './componentstatus.ts';
 import type { Connecting } from './connecting.ts';
 import type { RequestContext } from './context.ts';
 import { type ComputedVersions, Discovery } from './discovery.ts';
+import { expositionType } from './exposition.ts';
 import { answerHealth, type HealthCheck } from './health.ts';
 import { answerMetrics, metricsResources, metricsVersion } from './metricsapi.ts';
 import {
@@ -30,6 +32,7 @@ import {
   objectBody,
   patchBody,
   patchObject,
+  patchType,
   replaceObject,
   type Serving,
   writeOptions,
@@ -55,6 +58,8 @@ export class Router {
   readonly #discovery: Discovery;
   readonly #aggregated: AggregatedDiscovery;
   readonly #openApi: OpenApi;
+  /** `v1 pods`, `v1 pods/status` */
+  #served: ReadonlySet<string> | undefined;
   /** Loaded with the first connection, like all that carries them: few starts need it. */
   #proxying: Promise<Proxying> | undefined;
 
@@ -65,6 +70,8 @@ export class Router {
     private readonly connecting: Connecting,
     private readonly usage: UsageReports,
     private readonly health: readonly HealthCheck[],
+    /** The figures of the server, as text. */
+    private readonly metrics: () => Promise<string>,
   ) {
     const { chance, kinds } = serving.registry;
     this.#discovery = new Discovery(kinds, computedVersions);
@@ -97,6 +104,18 @@ export class Router {
     return connect(this.connecting, context, kind, info, upgrade);
   }
 
+  /** Whether there is such a resource or, with a subresource, such a part of it. */
+  serves(apiVersion: string, resource: string, subresource: string | undefined): boolean {
+    this.#served ??= new Set(
+      this.#discovery
+        .served()
+        .flatMap((version) =>
+          (this.#discovery.resourceList(version)?.resources ?? []).map(({ name }) => `${version} ${name}`),
+        ),
+    );
+    return this.#served.has(`${apiVersion} ${subresource ? `${resource}/${subresource}` : resource}`);
+  }
+
   async #page(context: RequestContext): Promise<void> {
     if (!(await this.#other(context))) answerText(context, 404, '404 page not found\n');
   }
@@ -122,7 +141,14 @@ export class Router {
 
   async #other(context: RequestContext): Promise<boolean> {
     const { path, method } = context.info;
-    if ((method === 'GET' || method === 'HEAD') && (await answerHealth(context, this.health))) return true;
+    if (method === 'GET' || method === 'HEAD') {
+      if (await answerHealth(context, this.health)) return true;
+      if (path === '/metrics') {
+        answerText(context, 200, await this.metrics(), expositionType);
+        return true;
+      }
+    }
+    if (await answerBackup(context, this.serving.registry)) return true;
     if (await this.#aggregated.answer(context)) return true;
     const value = this.#document(context, path);
     if (value === undefined) return this.#openApi.answer(context);
@@ -257,6 +283,7 @@ export class Router {
         return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
       }
       case 'PATCH': {
+        patchType(context);
         const options = writeOptions(context, 'PatchOptions');
         const change = await patchBody(this.serving, context);
         const wanted = (current: object) => patched(change, form, current, options);

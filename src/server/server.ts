@@ -16,32 +16,37 @@ import type { WatchDefault } from '../registry/watch.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import type { NodeWay } from '../streams/nodeway.ts';
 import { ClientGone } from '../streams/tunnel.ts';
-import { answerError } from './answer.ts';
+import { answerError, answerOverload } from './answer.ts';
+import type { AuditLog } from './auditlog.ts';
 import { takeBearerProtocol } from './bearerprotocol.ts';
-import type { BodyLimits } from './body.ts';
 import type { Component } from './componentstatus.ts';
 import { OpenConnections } from './connecting.ts';
 import { RequestContext, type User } from './context.ts';
 import type { HealthCheck } from './health.ts';
+import type { LimitKeeper } from './limits.ts';
 import { checkLocal } from './localdoor.ts';
+import { Metrics } from './metrics.ts';
 import { defaultAddressTypes } from './nodelocation.ts';
 import { parseDurationMs } from './query.ts';
-import { isLongRunning, parseRequest, type RequestInfo } from './requestinfo.ts';
+import { isLongRunning, parseRequest } from './requestinfo.ts';
+import { RequestMetrics } from './requestmetrics.ts';
 import { Router } from './router.ts';
+import { onSocketStarted, onStarted } from './statusline.ts';
+import type { StoreMetrics } from './storemetrics.ts';
+import { isLong, Traffic } from './traffic.ts';
 import type { UsageReports } from './usagereports.ts';
 import { type Watching, watchOverWebSocket } from './watching.ts';
+import { WatchMetrics } from './watchmetrics.ts';
 
 /** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
 const keepAliveMs = 120_000;
-/** Selectors and tokens can be long. */
-const headerBytesMax = 1024 * 1024;
 const headersTimeoutMs = 30_000;
-/** Any request but a watch or a connection is answered within this time. */
-const requestMaxMs = 60_000;
 /** When closing, requests under way get this long. */
 const drainMaxMs = 10_000;
 /** When closing, clients get this long to take their last answer and let go of the connection. */
 const partingMs = 100;
+/** Requests of one connection that may wait for the answers before theirs. */
+const pipelinedMax = 1_000;
 /** A client that was refused gets this long to read why; it may still be sending. */
 const lingerMs = 1_000;
 
@@ -53,7 +58,7 @@ export interface ServerOptions {
   readonly port: number;
   readonly createStatus: 200 | 201;
   readonly watchDefault: WatchDefault;
-  readonly limits: BodyLimits;
+  readonly keeper: LimitKeeper;
   readonly components: readonly Component[];
   /** What the health of this process is made of. */
   readonly health: readonly HealthCheck[];
@@ -65,6 +70,10 @@ export interface ServerOptions {
   readonly usage: UsageReports;
   /** Types of node addresses in the order they are tried. Default: Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP. */
   readonly nodeAddressTypes?: readonly string[];
+  /** Figures of the store, to be shown with those of the server. */
+  readonly storeMetrics?: StoreMetrics;
+  /** Told of every request. The server does not close it. */
+  readonly audit?: AuditLog;
   /** Told of failures that are the server's own. */
   readonly report: (error: Error) => void;
 }
@@ -73,26 +82,36 @@ export class ApiServer {
   readonly #server: Server;
   readonly #router: Router;
   readonly #watching: Watching;
+  readonly #traffic: Traffic;
+  readonly #requests: RequestMetrics;
+  readonly #metrics: Metrics;
   readonly #connections = new OpenConnections();
   readonly #underWay = new Set<Promise<void>>();
   /** Connections that are no longer HTTP's: nobody else would close them. */
   readonly #detached = new Set<Socket>();
   /** The newest request of each connection, to be answered before what follows it is refused. */
   readonly #newest = new WeakMap<Socket, ServerResponse>();
+  /** How many requests of a connection wait for those before them. */
+  readonly #waiting = new WeakMap<Socket, number>();
   #closing = false;
 
   constructor(
     registry: Registry,
     private readonly options: ServerOptions,
   ) {
+    const { keeper } = options;
+    const { limits } = keeper;
+    const watches = new WatchMetrics();
     this.#watching = {
       registry,
       watchDefault: options.watchDefault,
       streams: new Set(),
+      backlogBytesMax: limits.watcherBacklogBytesMax,
+      metrics: watches,
       report: options.report,
     };
     this.#router = new Router(
-      { registry, limits: options.limits, createStatus: options.createStatus },
+      { registry, keeper, createStatus: options.createStatus },
       this.#watching,
       options.components,
       {
@@ -103,10 +122,22 @@ export class ApiServer {
       },
       options.usage,
       options.health,
+      () => this.#metrics.text(),
     );
+    this.#traffic = new Traffic(keeper);
+    this.#requests = new RequestMetrics((...of) => this.#router.serves(...of));
+    this.#metrics = new Metrics({
+      registry,
+      keeper,
+      traffic: this.#traffic,
+      requests: this.#requests,
+      watches,
+      store: options.storeMetrics,
+      audit: options.audit,
+    });
     this.#server = createServer(
       {
-        maxHeaderSize: headerBytesMax,
+        maxHeaderSize: limits.headerBytesMax,
         keepAliveTimeout: keepAliveMs,
         headersTimeout: headersTimeoutMs,
         requestTimeout: 0,
@@ -114,15 +145,14 @@ export class ApiServer {
         requireHostHeader: false,
         noDelay: true,
       },
-      (request, response) => this.#handle(request, response),
+      (request, response) => this.#receive(request, response),
     );
-    this.#server.on('checkExpectation', (request, response) =>
-      answerError(
-        noContext(request, response),
-        new StatusError(417, undefined, 'the server cannot meet the expectation of the request'),
-        options.report,
-      ),
-    );
+    this.#server.on('checkExpectation', (request, response) => {
+      const context = noContext(request, response);
+      const why = 'the server cannot meet the expectation of the request';
+      this.#fail(context, new StatusError(417, undefined, why));
+      this.#finish(context);
+    });
     this.#server.on('upgrade', (request, socket, head) => {
       this.#detach(socket as Socket);
       this.#track(this.#upgrade(request, socket as Socket, head));
@@ -168,6 +198,7 @@ export class ApiServer {
     }, partingMs);
     await closed;
     clearTimeout(forced);
+    this.#metrics.close();
   }
 
   #track(work: Promise<void>): void {
@@ -181,42 +212,93 @@ export class ApiServer {
     socket.on('close', () => this.#detached.delete(socket));
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse): void {
-    let context: RequestContext | undefined;
-    const fail = (error: unknown): void =>
-      answerError(context ?? noContext(request, response), asStatus(error), this.options.report);
-    this.#newest.set(request.socket, response);
-    try {
-      const info = this.#requestInfo(request);
-      context = new RequestContext(request, response, info, localUser);
-      checkLocal(request, this.options.clusterIP);
-      if (this.#closing) throw unavailable('the server is shutting down');
-      const work = this.#withinTime(context);
-      if (work) this.#track(work.catch(fail));
-    } catch (error) {
-      fail(error);
+  /** Requests sent without waiting for answers are carried out one after the other: a connection is one client. */
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const begunMs = performance.now();
+    const { socket } = request;
+    const before = this.#newest.get(socket);
+    this.#newest.set(socket, response);
+    if (!before || before.writableFinished || before.destroyed)
+      return this.#handle(request, response, begunMs);
+    const waiting = this.#waiting.get(socket) ?? 0;
+    if (waiting >= pipelinedMax) {
+      this.options.keeper.reached('readsInFlightMax');
+      const context = noContext(request, response, begunMs);
+      answerOverload(context);
+      return this.#record(context, 429);
     }
+    this.#waiting.set(socket, waiting + 1);
+    before.once('close', () => {
+      this.#waiting.set(socket, this.#waiting.get(socket)! - 1);
+      if (!socket.destroyed) this.#handle(request, response, begunMs);
+    });
   }
 
-  #requestInfo(request: IncomingMessage): RequestInfo {
-    return parseRequest(request.method!, request.url!);
+  #handle(request: IncomingMessage, response: ServerResponse, begunMs: number): void {
+    let context: RequestContext | undefined;
+    let work: undefined | void | Promise<void>;
+    try {
+      const info = parseRequest(request.method!, request.url!);
+      context = new RequestContext(request, response, info, localUser, begunMs);
+      if (this.options.audit) context.address = request.socket.remoteAddress;
+      checkLocal(request, this.options.clusterIP);
+      if (this.#closing) throw unavailable('the server is shutting down');
+      context.letIn = true;
+      work = this.#admit(context);
+    } catch (error) {
+      context ??= noContext(request, response, begunMs);
+      this.#fail(context, error);
+    }
+    if (!work) return this.#finish(context);
+    const asked = context;
+    this.#track(work.catch((error: unknown) => this.#fail(asked, error)).then(() => this.#finish(asked)));
+  }
+
+  #fail(context: RequestContext, error: unknown): void {
+    answerError(context, asStatus(error), this.options.report);
+  }
+
+  /** Counts the request in and has it carried out, or turns it away. */
+  #admit(context: RequestContext): void | Promise<void> {
+    const { method, resource } = context.info;
+    if (isLongRunning(resource)) return this.#startLong(context, 'connection');
+    if (this.#router.watchTarget(context)) return this.#startLong(context, 'watch');
+    const lane = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'readOnly' : 'mutating';
+    // Who looks after a server must get in when it is full.
+    if (!this.#traffic.enter(context, lane) && !isLookingAfter(context)) return answerOverload(context);
+    return this.#withinTime(context);
+  }
+
+  #startLong(context: RequestContext, lane: 'watch' | 'connection'): void | Promise<void> {
+    const { response } = context;
+    this.#enterLong(context, lane);
+    if (this.options.audit)
+      onStarted(response, (code) => this.options.audit!.tell(context, 'ResponseStarted', code));
+    return this.#router.route(context);
+  }
+
+  #enterLong(context: RequestContext, lane: 'watch' | 'connection'): void {
+    context.watching = lane === 'watch';
+    this.#traffic.enterLong(context, lane);
+    this.#requests.addLongRunning(context.info, context.watching, 1);
   }
 
   /** Runs the handler; whatever is not a watch or a connection must be done in time. */
   #withinTime(context: RequestContext): void | Promise<void> {
     const { method, queryText, resource } = context.info;
-    if (isLongRunning(resource)) return this.#router.route(context);
-    const limitMs = queryText.includes('timeout') ? this.#timeLimitMs(context) : requestMaxMs;
-    // Reads are answered from memory; only those that may wait need a clock.
-    const mayWait = method !== 'GET' || queryText !== '';
-    if (!mayWait || this.#router.watchTarget(context)) return this.#router.route(context);
-    return this.#onTheClock(context, limitMs);
+    const limitMs = queryText.includes('timeout') ? this.#timeLimitMs(context) : this.#requestMaxMs;
+    // An object is read from memory. A list may be longer than its client is quick.
+    const mayWait = method !== 'GET' || queryText !== '' || (resource && resource.name === undefined);
+    return mayWait ? this.#onTheClock(context, limitMs) : this.#router.route(context);
   }
 
   async #onTheClock(context: RequestContext, limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(requestTimeout()), limitMs);
+      timer = setTimeout(() => {
+        this.options.keeper.reached('requestTimeoutMs');
+        reject(requestTimeout());
+      }, limitMs);
     });
     try {
       await Promise.race([this.#router.route(context), late]);
@@ -225,40 +307,87 @@ export class ApiServer {
     }
   }
 
+  get #requestMaxMs(): number {
+    return this.options.keeper.limits.requestTimeoutMs;
+  }
+
   #timeLimitMs(context: RequestContext): number {
     const text = context.query.get('timeout');
-    if (!text) return requestMaxMs;
+    if (!text) return this.#requestMaxMs;
     const wishMs = parseDurationMs(text);
     if (wishMs === undefined)
       throw badRequest(
         `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`,
       );
-    return wishMs > 0 ? Math.min(wishMs, requestMaxMs) : requestMaxMs;
+    return wishMs > 0 ? Math.min(wishMs, this.#requestMaxMs) : this.#requestMaxMs;
+  }
+
+  /** The handler is done. An answer that its client does not take is waited for as long as a request may take. */
+  #finish(context: RequestContext): void {
+    const { response } = context;
+    if (response.writableLength === 0 || response.writableFinished || response.destroyed)
+      return this.#record(context, response.headersSent ? response.statusCode : 0);
+    const done = (): void => {
+      clearTimeout(timer);
+      response.off('close', done);
+      this.#record(context, response.statusCode);
+    };
+    const timer = setTimeout(() => {
+      this.options.keeper.reached('requestTimeoutMs');
+      response.destroy();
+      done();
+    }, this.#requestMaxMs);
+    response.on('close', done);
+  }
+
+  /** Counts the request out, and writes down what became of it. */
+  #record(context: RequestContext, code: number): void {
+    const { info, watching } = context;
+    if (isLong(context.lane)) this.#requests.addLongRunning(info, watching, -1);
+    this.#traffic.leave(context);
+    this.#requests.record(info, watching, code, performance.now() - context.begunMs);
+    this.options.audit?.tell(context, 'ResponseComplete', code);
   }
 
   async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const begunMs = performance.now();
+    let context = noContext(request, undefined as never, begunMs);
+    let code = 0;
+    onSocketStarted(socket, (started) => {
+      code = started;
+      if (code === 101) this.options.audit?.tell(context, 'ResponseStarted', code);
+    });
     try {
-      const context = new RequestContext(request, undefined as never, this.#requestInfo(request), localUser);
+      const info = parseRequest(request.method!, request.url!);
+      context = new RequestContext(request, undefined as never, info, localUser, begunMs);
+      context.address = socket.remoteAddress;
       checkLocal(request, this.options.clusterIP);
       if (this.#closing) throw unavailable('the server is shutting down');
+      context.letIn = true;
       // Everybody who comes through the local door is known already, but a token is never passed on.
       takeBearerProtocol(request);
-      await this.#answeredBefore(socket);
       const target = this.#router.watchTarget(context);
+      this.#enterLong(context, target ? 'watch' : 'connection');
+      await this.#answeredBefore(socket);
       if (target && request.headers.upgrade?.toLowerCase() === 'websocket')
         await watchOverWebSocket(this.#watching, context, target.kind, target.info, socket, head, (error) =>
           refuse(socket, error),
         );
       else await this.#router.upgrade(context, { socket, head });
     } catch (error) {
-      if (error instanceof ClientGone) return void socket.destroy();
-      const known = asStatus(error);
-      if (!(known instanceof StatusError)) this.options.report(known as Error);
-      refuse(
-        socket,
-        known instanceof StatusError ? known : unavailable('the connection could not be upgraded'),
-      );
+      this.#failUpgrade(context, socket, error);
+    } finally {
+      this.#record(context, code);
     }
+  }
+
+  #failUpgrade(context: RequestContext, socket: Socket, error: unknown): void {
+    if (error instanceof ClientGone) return void socket.destroy();
+    const known = asStatus(error);
+    if (!(known instanceof StatusError)) this.options.report(known as Error);
+    const status = known instanceof StatusError ? known : unavailable('the connection could not be upgraded');
+    context.failure = status.status;
+    refuse(socket, status);
   }
 
   /** Requests sent without waiting for answers get those in their order, also when the last is an upgrade. */
@@ -270,27 +399,35 @@ export class ApiServer {
 
   /** What is not even HTTP, or is too much of it, gets a Status all the same, once those before it have theirs. */
   #refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+    const { keeper } = this.options;
+    if (error.code === 'HPE_HEADER_OVERFLOW') keeper.reached('headerBytesMax');
+    const refused = (): void => refuseConnection(error, socket, keeper.limits.headerBytesMax);
     const newest = this.#newest.get(socket);
-    if (newest?.req.complete && !newest.writableFinished && !newest.destroyed)
-      newest.once('close', () => refuseConnection(error, socket));
-    else refuseConnection(error, socket);
+    if (newest?.req.complete && !newest.writableFinished && !newest.destroyed) newest.once('close', refused);
+    else refused();
   }
 }
 
+/** Paths by which a server is watched over. */
+const lookingAfter = new Set(['/healthz', '/livez', '/metrics', '/readyz']);
+
+const isLookingAfter = ({ info: { path } }: RequestContext): boolean => lookingAfter.has(path);
+
 /** For answers to what could not be understood. */
-const noContext = (request: IncomingMessage, response: ServerResponse): RequestContext =>
-  new RequestContext(
-    request,
-    response,
-    { method: request.method!, path: '', queryText: '', resource: undefined },
-    localUser,
-  );
+const noContext = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  begunMs = performance.now(),
+): RequestContext => {
+  const info = { method: request.method!, path: '', queryText: '', resource: undefined };
+  return new RequestContext(request, response, info, localUser, begunMs);
+};
 
 /** A store that has stopped working is not the client's fault. */
 const asStatus = (error: unknown): unknown =>
   error instanceof StoreUnavailableError ? unavailable(error.message) : error;
 
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, headerBytesMax: number): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -309,8 +446,15 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
 
 function refuse(socket: Socket, { status }: StatusError): void {
   const body = `${JSON.stringify(status)}\n`;
+  const retryAfter = status.details?.retryAfterSeconds;
+  const headers = [
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    ...(retryAfter ? [`Retry-After: ${retryAfter}`] : []),
+  ];
   socket.end(
-    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`,
   );
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();

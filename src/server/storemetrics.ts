@@ -65,7 +65,10 @@ export async function writeStoreSize({ kinds, view, store }: Registry, out: Expo
   const stored = [...kinds.stored()].map(({ group, resource }) => ({ group, resource }));
   out.family('apiserver_storage_objects', 'gauge', 'Objects of a resource.');
   for (const { group, resource } of stored)
-    out.sample(view.collection(resource).size, labelText({ resource: group ? `${resource}.${group}` : resource }));
+    out.sample(
+      view.collection(resource).size,
+      labelText({ resource: group ? `${resource}.${group}` : resource }),
+    );
   out.family('apiserver_resource_objects', 'gauge', 'Objects of a resource, by group.');
   for (const of of stored) out.sample(view.collection(of.resource).size, labelText(of));
   out.family('apiserver_storage_size_bytes', 'gauge', 'What the store takes up, history included.');

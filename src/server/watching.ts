@@ -9,6 +9,7 @@ import { chunkedOutlet } from './chunkedoutlet.ts';
 import type { RequestContext } from './context.ts';
 import { includeObject } from './presentation.ts';
 import type { ResourceInfo } from './requestinfo.ts';
+import type { WatchMetrics } from './watchmetrics.ts';
 import { type Outlet, WatchStream } from './watchstream.ts';
 
 /** A watch that names no time ends after half an hour to an hour, so that not all end at once. */
@@ -21,6 +22,9 @@ export interface Watching {
   readonly watchDefault: WatchDefault;
   /** Streams that are open, to be ended when the server closes. */
   readonly streams: Set<WatchStream>;
+  /** What may wait in memory for one watcher. */
+  readonly backlogBytesMax: number;
+  readonly metrics: WatchMetrics;
   /** Told of failures that are the server's own. */
   readonly report: (error: Error) => void;
 }
@@ -49,6 +53,8 @@ async function prepare(
     markInitialState: sendInitialEvents === true && query.flag('allowWatchBookmarks'),
     timeoutMs: Math.min(wishMs, timeoutMaxMs),
     nowMs: watching.registry.chance.nowMs,
+    backlogBytesMax: watching.backlogBytesMax,
+    counter: watching.metrics.of(kind),
     report: watching.report,
   });
   let open: OpenWatch | StatusError;
@@ -106,11 +112,11 @@ export async function watchOverHttp(
   await stream.ended;
 }
 
-/** Text a WebSocket may hold back before its watcher waits. */
-const socketBufferMax = 1024 * 1024;
-const drainCheckMs = 50;
+/** Text a WebSocket may hold back before its watcher waits, as much as a bare socket does. */
+const socketBufferBytes = 16 * 1024;
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
+/** Serves the watch to its end. */
 export async function watchOverWebSocket(
   watching: Watching,
   context: RequestContext,
@@ -128,24 +134,31 @@ export async function watchOverWebSocket(
     end: () => send.end(),
   };
   const { stream, run } = await prepare(watching, context, kind, info, outlet);
+  // However it goes, nobody watches any more when the connection is gone.
+  socket.on('close', () => stream.end());
+  if (socket.destroyed) stream.end();
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     maxPayload: 64 * 1024,
     handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith(bearerProtocol)) ?? false,
   });
-  server.on('wsClientError', (error) => refuse(badRequest(error.message)));
+  server.on('wsClientError', (error) => {
+    stream.end();
+    refuse(badRequest(error.message));
+  });
   server.handleUpgrade(context.request, socket, head, (webSocket) => {
     send = {
       write: (lines) => {
-        for (const line of lines) webSocket.send(line, { binary: false });
-        if (webSocket.bufferedAmount < socketBufferMax) return true;
-        const timer = setInterval(() => {
-          if (webSocket.bufferedAmount >= socketBufferMax && webSocket.readyState === webSocket.OPEN) return;
-          clearInterval(timer);
-          stream.onDrain();
-        }, drainCheckMs);
-        return false;
+        let full = false;
+        // Called when the line is out, or cannot go out any more.
+        const sent = (): void => {
+          if (full) stream.onDrain();
+        };
+        for (const [i, line] of lines.entries())
+          webSocket.send(line, { binary: false }, i === lines.length - 1 ? sent : undefined);
+        full = webSocket.bufferedAmount >= socketBufferBytes;
+        return !full;
       },
       end: () => webSocket.close(1000),
     };
@@ -154,4 +167,5 @@ export async function watchOverWebSocket(
     webSocket.on('close', () => stream.end());
     run();
   });
+  await stream.ended;
 }

@@ -16,6 +16,7 @@ import type { OpenWatch } from '../registry/watch.ts';
 import type { Watcher } from '../registry/watcher.ts';
 import type { Notice } from '../registry/watchevent.ts';
 import type { Negotiated } from './negotiation.ts';
+import type { WatchCounter } from './watchmetrics.ts';
 
 const bookmarkIntervalMs = 60_000;
 /** The last bookmark goes out this long before the end, so that a client can resume from it. */
@@ -39,6 +40,9 @@ export interface StreamOptions {
   readonly markInitialState: boolean;
   readonly timeoutMs: number;
   readonly nowMs: () => number;
+  /** What may be handed to the outlet before it has passed on what it has. */
+  readonly backlogBytesMax: number;
+  readonly counter: WatchCounter;
   /** Told of failures that are the server's own. */
   readonly report: (error: Error) => void;
 }
@@ -62,7 +66,7 @@ export class WatchStream {
   }
 
   run(open: OpenWatch): void {
-    const { timeoutMs, bookmarks, markInitialState, kind, negotiated } = this.options;
+    const { timeoutMs, bookmarks, markInitialState, kind, negotiated, counter } = this.options;
     const asStored = kind === kind.storage && !negotiated.transform;
     this.#timers.push(setTimeout(() => this.end(), timeoutMs));
     if (bookmarks) {
@@ -71,14 +75,20 @@ export class WatchStream {
         this.#timers.push(setTimeout(() => this.#bookmark(), timeoutMs - lastBookmarkMs));
     }
     this.#watcher = open.start({
-      send: (notices) =>
-        asStored
+      sliceBytesMax: this.options.backlogBytesMax,
+      send: (notices) => {
+        counter.events += notices.length;
+        return asStored
           ? this.outlet.writeShared(notices)
-          : this.outlet.write(notices.map((notice) => this.#line(notice))),
+          : this.outlet.write(notices.map((notice) => this.#line(notice)));
+      },
       stateSent: () => {
         if (markInitialState) this.outlet.write([this.#bookmarkLine(open.stateRevision, true)]);
       },
-      expired: () => this.fail(watchExpired(this.view.compacted, this.view.compacted).status),
+      expired: () => {
+        counter.expired++;
+        this.fail(watchExpired(this.view.compacted, this.view.compacted).status);
+      },
       failed: (error) => {
         this.options.report(error as Error);
         this.fail(internal('the server could not tell of a change').status);

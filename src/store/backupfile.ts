@@ -99,7 +99,8 @@ export async function readBackup(
     const length = frame.readUInt32BE(0);
     if (length === 0) {
       const digest = hash.copy().digest();
-      if (readUint48(frame, 4) !== objects) throw damaged(`it has ${objects} objects of ${readUint48(frame, 4)}`);
+      if (readUint48(frame, 4) !== objects)
+        throw damaged(`it has ${objects} objects of ${readUint48(frame, 4)}`);
       if (!(await source.next(DIGEST_BYTES)).equals(digest)) throw damaged('it does not match its checksum');
       if (!(await source.ended())) throw damaged('something follows its end');
       await flush();

@@ -3,6 +3,7 @@
  * run it; so will every engine to come.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { backupContract } from './contract.backup.case.ts';
 import { historyContract } from './contract.history.case.ts';
 import { stateContract } from './contract.state.case.ts';
 import { follow, numbers, put, read, remove, text } from './observer.case.ts';
@@ -36,6 +37,7 @@ export function storeContract(name: string, open: OpenForTest, { durable = false
 
     stateContract(context);
     historyContract(context);
+    backupContract(context);
 
     describe('close', () => {
       it('carries out the writes made before it, and rejects everything after', async () => {

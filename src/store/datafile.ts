@@ -67,10 +67,11 @@ function checkFile(file: number, path: string): void {
   if ((lastPage + 1) * pageSize > 2 * size + 2 ** 26)
     throw damaged(path, `it has ${size} bytes of ${(lastPage + 1) * pageSize}`);
   const main = meta.subarray(META.main, META.main + TREE_BYTES);
-  const pages = { file, size, pageSize, lastPage };
+  const transaction = readUint64(meta, META.transaction);
+  const pages = { file, size, pageSize, lastPage, transaction };
   checkTrees(pages, meta.subarray(META.free, META.free + TREE_BYTES), main);
   // A transaction writes the root of all trees anew: this one is the header's, and not older than it says.
-  if (rootOf(main) !== NO_PAGE && writerOf(pages, rootOf(main)) !== readUint64(meta, META.transaction))
+  if (rootOf(main) !== NO_PAGE && writerOf(pages, rootOf(main)) !== transaction)
     throw damaged(path, 'its header and its root are not of one transaction');
 }
 

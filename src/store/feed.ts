@@ -101,7 +101,8 @@ export class Feed {
     for (let revision = after + 1; revision <= newest; revision++) {
       const version = readVersion(this.#engine, revision);
       // Once, when history is read: a key that does not know of its newest version would never take another.
-      if (this.#engine.head(version.key) < revision) throw damaged(`a key does not know revision ${revision}`);
+      if (this.#engine.head(version.key) < revision)
+        throw damaged(`a key does not know revision ${revision}`);
       changes.push(this.#change(version));
       if (version.endsCommit && changes.length >= SLICE_CHANGES) break;
     }

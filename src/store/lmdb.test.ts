@@ -326,22 +326,6 @@ describe('the data file', () => {
     await store.close();
   });
 
-  it('is looked through when its end is missing', async () => {
-    const dataDir = await prepared(async (store) => {
-      await fill(store);
-      await put(store, 'large', 'L'.repeat(20_000));
-      await put(store, 'last', '');
-    });
-    const file = join(dataDir, 'data.mdb');
-    const bytes = readFileSync(file);
-    countMorePages(bytes);
-    bytes[bytes.indexOf('LLLLLLLL')] = 0;
-    writeFileSync(file, bytes);
-    expect(await refusal(dataDir)).toBe(
-      `the data file in ${dataDir} is damaged: revision 501 does not match its checksum`,
-    );
-  });
-
   it('is found out when a value in it has changed', async () => {
     const dataDir = await prepared(async (store) => {
       const revision = await put(store, 'a', 'a value of some length');

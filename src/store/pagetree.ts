@@ -45,6 +45,8 @@ export interface PageFile {
   readonly pageSize: number;
   /** Number of the last page that may be in use. */
   readonly lastPage: number;
+  /** The newest transaction; to LMDB, a page of a later one is not on disk yet. */
+  readonly transaction: number;
 }
 
 interface Tree {
@@ -146,6 +148,8 @@ class Walk {
       throw new DamagedPages(`page ${number} is not in the file`);
     this.#blocks.read(number * pageSize, target);
     if (readUint64(target, PAGE.number) !== number) throw new DamagedPages(`page ${number} is another one`);
+    if (readUint64(target, PAGE.transaction) > this.pages.transaction)
+      throw new DamagedPages(`page ${number} is from the future`);
   }
 
   claim(number: number): void {

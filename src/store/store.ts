@@ -94,6 +94,11 @@ export interface Store {
   /** Forgets history up to and including a revision, in slices that do not hold up other calls. */
   compact(revision: number): Promise<void>;
   stats(): StoreStats | Promise<StoreStats>;
+  /**
+   * All that is stored, at one revision: the bytes of a backup file (`backupfile.ts`). What it shows is not compacted
+   * away before it is read to its end or given up, so it is not to be read slowly for ever.
+   */
+  backup(): AsyncIterable<Buffer>;
   close(): Promise<void>;
 }
 

@@ -41,12 +41,20 @@ const SWEEP_VERSIONS = 100;
 export interface VersionedStoreOptions {
   /** Wall clock, in milliseconds; Date.now when absent. */
   readonly now?: () => number;
+  /** Told of every write when its outcome is known. */
+  readonly observe?: Observe;
 }
+
+export type Operation = 'create' | 'update' | 'delete';
+
+/** `failed`: the store could not carry it out. A write that lost against another has not failed. */
+export type Observe = (operation: Operation, key: string, tookMs: number, failed: boolean) => void;
 
 export class VersionedStore implements Store {
   readonly #engine: Engine;
   readonly #queue: CommitQueue;
   readonly #feed: Feed;
+  readonly #observe: Observe | undefined;
   #compacted: number;
   #swept: number;
   /** Ranges that gave way and are not done, and backups, by the revision they read. */
@@ -54,8 +62,9 @@ export class VersionedStore implements Store {
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  constructor(engine: Engine, { now = Date.now }: VersionedStoreOptions = {}) {
+  constructor(engine: Engine, { now = Date.now, observe }: VersionedStoreOptions = {}) {
     this.#engine = engine;
+    this.#observe = observe;
     this.#compacted = engine.opened.compacted;
     this.#swept = engine.opened.swept;
     this.#queue = new CommitQueue({ engine, now, publish: (changes) => this.#feed.publish(changes) });
@@ -111,7 +120,9 @@ export class VersionedStore implements Store {
   }
 
   write(write: Write): Promise<WriteResult> {
-    return this.#queue.write(write);
+    const result = this.#queue.write(write);
+    if (this.#observe) observeWrite(write, result, this.#observe);
+    return result;
   }
 
   watch(after: number, listener: (changes: readonly Change[]) => void): Subscription {
@@ -252,3 +263,15 @@ export class VersionedStore implements Store {
 }
 
 const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Whoever waits for the write waits no longer for this. */
+function observeWrite(write: Write, result: Promise<WriteResult>, observe: Observe): void {
+  const begunMs = performance.now();
+  const { key, value, expected } = write;
+  const operation = value === null ? 'delete' : expected === 0 ? 'create' : 'update';
+  const told = (failed: boolean): void => observe(operation, key, performance.now() - begunMs, failed);
+  result.then(
+    () => told(false),
+    () => told(true),
+  );
+}

@@ -28,7 +28,7 @@ const streamsMax = 1000;
 const refusedInARowMax = 1000;
 /** Kept for slow readers of all streams together. */
 const keptBytesMax = 16 * 1024 * 1024;
-/** Answers (echoed pings, refusals) that the peer has not taken; beyond them its frames are not read. */
+/** Answers (to pings, and to streams opened and ended) that the peer has not taken; beyond them its frames are not read. */
 const repliesMax = 1000;
 /** How long a new stream waits for its SYN_REPLY. */
 const replyMs = 30_000;
@@ -230,18 +230,24 @@ export class SpdyConnection {
     if (this.#onStream === undefined || this.#streams.size >= streamsMax) {
       return this.#refuse(frame.id, resetStatus.refusedStream);
     }
-    this.#refusedInARow = 0;
     const stream = new SpdyStream(this.#carrier, frame.id, headers, {
       replied: false,
       readOnly: frame.unidirectional,
     });
     this.#streams.set(frame.id, stream);
     this.#onStream(stream);
+    // Whoever was told of it may have refused it, too.
+    if (this.#streams.has(frame.id)) this.#refusedInARow = 0;
+    else this.#countRefusal();
     if (frame.fin) stream.receiveFin();
   }
 
   #refuse(id: number, status: number): void {
     this.#reply(encodeRstStream(id, status));
+    this.#countRefusal();
+  }
+
+  #countRefusal(): void {
     if (++this.#refusedInARow >= refusedInARowMax) throw new SpdyProtocolError('too many streams');
   }
 
@@ -292,9 +298,9 @@ export class SpdyConnection {
   #makeCarrier(): StreamCarrier {
     const socket = this.#socket;
     return {
-      reply: (id) => this.#write(encodeSynReply(id, this.#encoder.encode({}))),
-      reset: (id, status) => this.#write(encodeRstStream(id, status)),
-      fin: (id) => this.#write(encodeDataHead(id, 0, true)),
+      reply: (id) => this.#reply(encodeSynReply(id, this.#encoder.encode({}))),
+      reset: (id, status) => this.#reply(encodeRstStream(id, status)),
+      fin: (id) => this.#reply(encodeDataHead(id, 0, true)),
       data: (id, pieces, bytes) => this.#writeData(id, pieces, bytes),
       get full() {
         return socket.writableNeedDrain;
@@ -320,8 +326,10 @@ export class SpdyConnection {
     this.#socket.write(frame);
   }
 
+  /** What the peer brings about by opening, ending and pinging. It is counted until the peer has taken it. */
   #reply(frame: Buffer): void {
     if (this.#state !== 'open') return;
+    this.#idle.touch();
     this.#replies++;
     this.#socket.write(frame, () => {
       this.#replies--;

@@ -1,9 +1,16 @@
+import { Duplex } from 'node:stream';
 import { constants, deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Arrivals, closed, RawPeer, readAll, socketPair } from './spdy.case.ts';
 import { SpdyConnection } from './spdyconnection.ts';
-import { controlFrameBytesMax, encodeDataHead, encodePing, encodeSynStream } from './spdyframe.ts';
+import {
+  controlFrameBytesMax,
+  encodeDataHead,
+  encodePing,
+  encodeRstStream,
+  encodeSynStream,
+} from './spdyframe.ts';
 import { dictionary } from './spdyheaders.ts';
 import type { SpdyStream } from './spdystream.ts';
 
@@ -90,6 +97,13 @@ describe('a hostile peer is thrown out', () => {
     expect(scene.peer.frames.find(({ type }) => type === 'rstStream')).toMatchObject({ id: 2001, status: 3 });
   });
 
+  it('after 1000 streams that nobody wants', async () => {
+    // Proves that it does not matter who refuses: the connection, or those it tells of a stream.
+    const scene = await victim((stream) => stream.reset());
+    for (let i = 0; i < 1000; i++) scene.peer.write(scene.peer.synStream(2 * i + 1));
+    await expectThrownOut(scene);
+  });
+
   it('in the role of a kubelet too', async () => {
     // Proves that the client guards itself the same way, and that its openings fail.
     const scene = await victim(undefined, 'client');
@@ -156,6 +170,33 @@ describe('a hostile peer is held in bounds', () => {
     await vi.waitUntil(() => read === (read = socket.bytesRead), { interval: 200, timeout: 20_000 });
     expect(socket.writableLength).toBeLessThan(MiB);
     connection.destroy();
+  });
+
+  it('that opens and resets streams and does not read', async () => {
+    // Proves that replies to streams are answers like others: those nobody takes stop the reading.
+    const block = Buffer.from('000400fbff00000000000000ffff', 'hex');
+    let frames = [encodeSynStream(1, Buffer.concat([Buffer.from('7801', 'hex'), block]))];
+    const streamsSent = 10_000;
+    let id = 1;
+    const socket = new Duplex({
+      read() {
+        if (id / 2 > streamsSent) return;
+        for (let i = 0; i < 100; i++) {
+          id += 2;
+          frames.push(encodeSynStream(id, block), encodeRstStream(id, 5));
+        }
+        this.push(Buffer.concat(frames));
+        frames = [];
+      },
+      // Nothing is ever taken.
+      write: () => undefined,
+    });
+    const onStream = (stream: SpdyStream) => stream.accept();
+    const connection = new SpdyConnection(socket, { role: 'server', onStream, pingMs: 0 });
+    await vi.waitUntil(() => socket.isPaused(), { timeout: 20_000 });
+    expect(id / 2).toBeLessThan(2000);
+    connection.destroy();
+    await connection.closed;
   });
 
   it('that floods pings and reads is answered, all of them', async () => {

@@ -9,6 +9,8 @@ export class NodeFacts {
   allocatable: Amounts = new Map();
   readonly pods = new Map<string, PodFacts>();
   readonly requested = new Map<string, number>();
+  /** How many pods of each controller are here to stay, by its uid. */
+  readonly kin = new Map<string, number>();
   cpuForScore = 0;
   memoryForScore = 0;
   /** Undefined while only pods name it and no node of this name is there. */
@@ -69,6 +71,10 @@ export class NodeFacts {
       this.requested.set(name, (this.requested.get(name) ?? 0) + sign * amount);
     this.cpuForScore += sign * pod.cpuForScore;
     this.memoryForScore += sign * pod.memoryForScore;
+    if (!pod.ownerUid || pod.deleting) return;
+    const kin = (this.kin.get(pod.ownerUid) ?? 0) + sign;
+    if (kin) this.kin.set(pod.ownerUid, kin);
+    else this.kin.delete(pod.ownerUid);
   }
 }
 

@@ -8,6 +8,9 @@ import type { PodFacts } from './podfacts.ts';
 
 const hostnameLabel = 'kubernetes.io/hostname';
 
+/** Pods of one group: those of one controller, which nodes have counted, or those that somebody says. */
+export type Kin = { readonly ownerUid: string } | ((pod: PodFacts) => boolean);
+
 /** How many matching pods each place of a topology holds. */
 class Count {
   readonly places = new Map<string, number>();
@@ -20,19 +23,25 @@ class Count {
     private readonly pod: PodFacts,
     cluster: ClusterFacts,
     readonly constraint: TopologySpreadConstraint,
-    means?: (pod: PodFacts) => boolean,
+    kin?: Kin,
   ) {
     this.key = constraint.topologyKey ?? hostnameLabel;
     const selector = selectorOf(constraint, pod);
+    const means = typeof kin === 'function' ? kin : undefined;
     this.#means = means ?? ((other) => other.namespace === pod.namespace && selector.matches(other.labels));
     this.self = this.#means(pod) ? 1 : 0;
     for (const node of cluster.nodes) {
       const place = this.placeOf(node);
       if (place === undefined || !this.#eligible(node)) continue;
-      let sum = this.places.get(place) ?? 0;
-      for (const other of node.pods.values()) if (!other.deleting && this.#means(other)) sum++;
-      this.places.set(place, sum);
+      const here = typeof kin === 'object' ? (node.kin.get(kin.ownerUid) ?? 0) : this.#matching(node);
+      this.places.set(place, (this.places.get(place) ?? 0) + here);
     }
+  }
+
+  #matching(node: NodeFacts): number {
+    let sum = 0;
+    for (const other of node.pods.values()) if (!other.deleting && this.#means(other)) sum++;
+    return sum;
   }
 
   placeOf(node: NodeFacts): string | undefined {
@@ -74,7 +83,7 @@ export class TopologySpread {
   readonly #soft: Count[] = [];
 
   /** `kin` says which pods are of one group where the pod itself has no constraints. */
-  constructor(pod: PodFacts, cluster: ClusterFacts, kin: ((other: PodFacts) => boolean) | undefined) {
+  constructor(pod: PodFacts, cluster: ClusterFacts, kin: Kin | undefined) {
     for (const constraint of pod.spread) {
       const count = new Count(pod, cluster, constraint);
       if (constraint.whenUnsatisfiable === 'ScheduleAnyway') this.#soft.push(count);

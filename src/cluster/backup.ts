@@ -1,0 +1,106 @@
+/** Backup and restore: what a running server holds into a file, and a file into a data folder. */
+import { createReadStream, openSync } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
+import { get as getSecurely } from 'node:https';
+import { dirname } from 'node:path';
+import { type BackupSummary, readBackup } from '../store/backupfile.ts';
+import { StoreUnavailableError } from '../store/store.ts';
+import { StartError } from './start.ts';
+
+/** A server that sends nothing for so long is given up. */
+const silenceMaxMs = 60_000;
+/** Of an answer that is no backup, so much is read to tell why. */
+const refusalBytesMax = 64 * 1024;
+
+/**
+ * Takes a backup of a running server. The file is there when it is whole, checked and on disk; one that was there
+ * before stays until then.
+ */
+export async function backup(server: string, file: string): Promise<BackupSummary> {
+  const partial = `${file}.${process.pid}.partial`;
+  let target: FileHandle | undefined;
+  try {
+    const answer = await request(new URL('/wherry/backup', server), server);
+    // Secrets are in it.
+    target = await open(partial, 'w', 0o600);
+    const summary = await readBackup(`from ${server}`, tee(answer, target), () => undefined);
+    await target.sync();
+    await target.close();
+    target = undefined;
+    await rename(partial, file);
+    await syncFolder(dirname(file));
+    return summary;
+  } catch (error) {
+    await target?.close().catch(() => undefined);
+    await rm(partial, { force: true }).catch(() => undefined);
+    throw sentence(error, file);
+  }
+}
+
+/** Makes a data folder of a backup. The folder must not hold objects yet. */
+export async function restore(file: string, dataDir: string): Promise<BackupSummary> {
+  const { restoreStore } = await import('../store/restore.ts');
+  let source: ReturnType<typeof createReadStream>;
+  try {
+    source = createReadStream(file, { fd: openSync(file, 'r'), highWaterMark: 1024 * 1024 });
+  } catch (error) {
+    throw sentence(error, file);
+  }
+  try {
+    return await restoreStore(dataDir, file, source);
+  } finally {
+    source.destroy();
+  }
+}
+
+async function* tee(source: AsyncIterable<Buffer>, target: FileHandle): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    await target.writeFile(chunk);
+    yield chunk;
+  }
+}
+
+function request(url: URL, server: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: Error) =>
+      reject(new StartError(`${server} cannot be reached: ${error.message}`, { cause: error }));
+    const sent = (url.protocol === 'https:' ? getSecurely : get)(url, { agent: false }, (answer) => {
+      if (answer.statusCode === 200) resolve(answer);
+      else void refusal(answer).then((why) => reject(new StartError(`${server} gave no backup: ${why}`)));
+    });
+    sent.on('error', failed);
+    sent.setTimeout(silenceMaxMs, () => sent.destroy(new Error(`nothing came for ${silenceMaxMs} ms`)));
+  });
+}
+
+/** What a server says instead of a backup, in one line. */
+async function refusal(answer: IncomingMessage): Promise<string> {
+  let text = '';
+  try {
+    for await (const chunk of answer.setEncoding('utf8')) {
+      text += chunk;
+      if (text.length > refusalBytesMax) break;
+    }
+    const { message } = JSON.parse(text) as { message?: unknown };
+    if (typeof message === 'string') return message;
+  } catch {
+    // Then the number must do.
+  }
+  return `it answered ${answer.statusCode}`;
+}
+
+/** A renamed file is there after a power cut only if its folder was synced. Not every system can do that. */
+async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch {}
+}
+
+function sentence(error: unknown, file: string): Error {
+  if (error instanceof StoreUnavailableError || error instanceof StartError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ECONNRESET') return new StartError('the server broke off the backup', { cause: error });
+  return new StartError(`${file} cannot be used: ${message}`, { cause: error });
+}

@@ -1,0 +1,130 @@
+/**
+ * The log: every change to the objects of the traffic, in the order of their versions. It is what the server itself
+ * told a witness, and the model of everything else: the state at any version follows from it, and what any watch must
+ * be told. Whether the log is true is checked against the answers that clients got (`linearizability.ts`).
+ */
+import type { Json } from '../http.ts';
+
+export interface Change {
+  readonly version: number;
+  readonly key: string;
+  /** The state after it; undefined: it deleted the object. */
+  readonly object: Json | undefined;
+}
+
+/** What a list or a watch is about. */
+export interface Scope {
+  readonly resource: string;
+  /** undefined: all namespaces. */
+  readonly namespace?: string;
+  readonly name?: string;
+  /** The label `colour` must have this value; null: it must not be there. */
+  readonly colour?: string | null;
+}
+
+export interface Told {
+  readonly type: string;
+  readonly version: number;
+  readonly key: string;
+  readonly text: string;
+}
+
+export const keyOf = (resource: string, { namespace, name }: { namespace: string; name: string }): string =>
+  `${resource}/${namespace}/${name}`;
+
+export const versionOf = (object: Json): number => Number(object.metadata.resourceVersion);
+
+/** An object as text, to compare to the last character. Inside a list it goes without kind and apiVersion. */
+export function textOf({ kind: _kind, apiVersion: _apiVersion, ...object }: Json): string {
+  return JSON.stringify(object);
+}
+
+export class Log {
+  readonly #byKey = new Map<string, Change[]>();
+
+  /** Versions up to and including `base` are not looked at: nothing of the traffic was there then. */
+  constructor(
+    readonly base: number,
+    readonly changes: readonly Change[],
+  ) {
+    for (const change of changes) {
+      const before = this.#byKey.get(change.key);
+      if (before) before.push(change);
+      else this.#byKey.set(change.key, [change]);
+    }
+  }
+
+  get newest(): number {
+    return this.changes.at(-1)?.version ?? this.base;
+  }
+
+  /** All changes of a key. */
+  of(key: string): readonly Change[] {
+    return this.#byKey.get(key) ?? [];
+  }
+
+  /** The last change of a key up to and including a version. */
+  at(key: string, version: number): Change | undefined {
+    const changes = this.of(key);
+    let low = 0;
+    let high = changes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (changes[middle]!.version > version) high = middle;
+      else low = middle + 1;
+    }
+    return changes[low - 1];
+  }
+
+  /** What was there of a scope at a version, by namespace and name. */
+  state(scope: Scope, version: number): Told[] {
+    const keys = [...this.#byKey.keys()].sort();
+    const state: Told[] = [];
+    for (const key of keys) {
+      const object = this.at(key, version)?.object;
+      if (object && selects(scope, key, object))
+        state.push({ type: 'ADDED', version: versionOf(object), key, text: textOf(object) });
+    }
+    return state;
+  }
+
+  /** What a watch of a scope is told of the changes after a version. */
+  eventsAfter(scope: Scope, version: number): Told[] {
+    const told: Told[] = [];
+    for (const change of this.changes) {
+      if (change.version <= version) continue;
+      const event = this.#seen(scope, change);
+      if (event) told.push(event);
+    }
+    return told;
+  }
+
+  #seen(scope: Scope, { version, key, object }: Change): Told | undefined {
+    const previous = this.at(key, version - 1)?.object;
+    const before = previous !== undefined && selects(scope, key, previous);
+    const now = object !== undefined && selects(scope, key, object);
+    if (now) return { type: before ? 'MODIFIED' : 'ADDED', version, key, text: textOf(object) };
+    if (!before) return undefined;
+    // Who loses sight of an object sees its last state, under the version of the change.
+    const metadata = { ...previous.metadata, resourceVersion: String(version) };
+    return { type: 'DELETED', version, key, text: textOf({ ...previous, metadata }) };
+  }
+}
+
+export function selects(scope: Scope, key: string, object: Json): boolean {
+  const [resource, namespace, name] = key.split('/');
+  if (resource !== scope.resource) return false;
+  if (scope.namespace !== undefined && namespace !== scope.namespace) return false;
+  if (scope.name !== undefined && name !== scope.name) return false;
+  if (scope.colour === undefined) return true;
+  return (object.metadata.labels?.colour ?? null) === scope.colour;
+}
+
+/** The query that asks a server for a scope. */
+export function pathOf({ resource, namespace, name, colour }: Scope, query: Record<string, string>): string {
+  const parameters = new URLSearchParams(query);
+  if (name !== undefined) parameters.set('fieldSelector', `metadata.name=${name}`);
+  if (colour !== undefined) parameters.set('labelSelector', colour === null ? '!colour' : `colour=${colour}`);
+  const place = namespace === undefined ? resource : `namespaces/${namespace}/${resource}`;
+  return `/api/v1/${place}?${parameters}`;
+}

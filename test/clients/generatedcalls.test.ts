@@ -1,0 +1,438 @@
+/**
+ * Proves that every call the official JavaScript client has for what is served does what it says, and that none
+ * is left out: a call is driven by one of the tables here or in `connectcalls.test.ts`, or is answered with 404.
+ */
+import {
+  ApisApi,
+  AuthenticationApi,
+  AuthenticationV1Api,
+  AuthorizationApi,
+  AuthorizationV1Api,
+  AutoscalingApi,
+  BatchApi,
+  CoordinationApi,
+  CoreApi,
+  CoreV1Api,
+  EventsApi,
+  NetworkingApi,
+  PolicyApi,
+  PolicyV1Api,
+  V1MicroTime,
+  VersionApi,
+} from '@kubernetes/client-node';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { at, editAsMergePatch, edited } from '../contract/samples.ts';
+import { housekeeping, type Json } from '../http.ts';
+import { Calls, callsOf, PatchStrategy } from './calls.ts';
+import { type ApiClass, callNames, failureOf, useLibrary } from './library.ts';
+import { libraryKinds } from './librarykinds.ts';
+
+/** Nobody but the tests writes to what they have made. */
+const library = useLibrary({ controllers: housekeeping.filter((name) => name !== 'resourcequota') });
+const core = (name: string, request?: object, options?: object) =>
+  library.call(CoreV1Api, name, request, options);
+const names = ({ items }: Json): string[] => items.map(({ metadata }: Json) => metadata.name);
+
+beforeAll(async () => {
+  await Promise.all(
+    libraryKinds.map(async (kind) => {
+      const name = new Calls(library, kind).namespace;
+      if (name) await core('createNamespace', { body: { metadata: { name } } });
+    }),
+  );
+});
+
+describe.each(libraryKinds)('$apiVersion $kind', (kind) => {
+  const calls = new Calls(library, kind);
+  const { sample } = kind;
+  const ours = { labelSelector: 'contract in (one, two)' };
+
+  it('is created, read and listed', async () => {
+    const one = await calls.create(calls.manifest('one'));
+    expect(one).toMatchObject({
+      apiVersion: kind.apiVersion,
+      kind: kind.kind,
+      metadata: { name: 'one', ...(kind.namespaced ? { namespace: calls.namespace } : {}) },
+    });
+    expect(one.metadata.creationTimestamp).toBeInstanceOf(Date);
+    expect(await calls.read('one')).toEqual(one);
+    await calls.create(calls.manifest('two'));
+    await calls.create(calls.manifest('three'), { dryRun: 'All' });
+    const list = await calls.list({ labelSelector: 'contract in (one, two, three)' });
+    expect([list.kind, list.apiVersion]).toEqual([`${kind.kind}List`, kind.apiVersion]);
+    expect(names(list)).toEqual(['one', 'two']);
+    expect(list.items[0].metadata).toEqual(one.metadata);
+    expect(names(await calls.list({ fieldSelector: 'metadata.name=two' }))).toEqual(['two']);
+    const page = await calls.list({ ...ours, limit: 1 });
+    const rest = await calls.list({ ...ours, limit: 1, _continue: page.metadata._continue });
+    expect([names(page), names(rest), rest.metadata._continue]).toEqual([['one'], ['two'], undefined]);
+    if (!kind.namespaced) return;
+    expect(names(await calls.listAll({ fieldSelector: `metadata.namespace=${calls.namespace}` }))).toEqual(
+      expect.arrayContaining(['one', 'two']),
+    );
+  });
+
+  it('is replaced, unless another was faster', async () => {
+    const made = await calls.create(calls.manifest('replaced'));
+    const { pointer, value } = sample.edit;
+    expect(at(made, pointer)).not.toEqual(value);
+    const replaced = await calls.replace('replaced', edited(made, sample));
+    expect(at(replaced, pointer)).toEqual(value);
+    expect(replaced.metadata.uid).toBe(made.metadata.uid);
+    const late = await failureOf(calls.replace('replaced', made));
+    expect([late.code, late.status.reason]).toEqual([409, 'Conflict']);
+    expect(await calls.read('replaced')).toEqual(replaced);
+  });
+
+  it('is patched in three ways', async () => {
+    const { pointer, value } = sample.edit;
+    await calls.create(calls.manifest('patched'));
+    const patched = await calls.patch('patched', [{ op: 'add', path: pointer, value }]);
+    expect(at(patched, pointer)).toEqual(value);
+    // Finalizers are a set to a strategic patch, and a list like any other to a merge patch.
+    const ours = async (strategy: string, finalizers: string[] | null) =>
+      (await calls.patch('patched', { metadata: { finalizers } }, strategy)).metadata.finalizers
+        ?.filter((name: string) => name.startsWith('example.com/'))
+        .sort();
+    const [a, b, c] = ['example.com/a', 'example.com/b', 'example.com/c'] as const;
+    expect(await ours(PatchStrategy.StrategicMergePatch, [a])).toEqual([a]);
+    expect(await ours(PatchStrategy.StrategicMergePatch, [b])).toEqual([a, b]);
+    expect(await ours(PatchStrategy.MergePatch, [c])).toEqual([c]);
+    expect(await ours(PatchStrategy.MergePatch, null)).toBeUndefined();
+    const made = await calls.create(calls.manifest('merged'));
+    const merged = await calls.patch('merged', editAsMergePatch(made, sample), PatchStrategy.MergePatch);
+    expect(at(merged, pointer)).toEqual(value);
+    const refused = await failureOf(calls.patch('merged', [{ op: 'test', path: pointer, value: 'other' }]));
+    expect(refused).toMatchObject({ code: 422, status: { reason: 'Invalid' } });
+  });
+
+  const { status } = sample;
+  if (status)
+    it('has a status of its own', async () => {
+      const { value, pointer } = status;
+      const read = (object: Json) => at(object.status, pointer);
+      const made = await calls.create(calls.manifest('told'));
+      expect(read(made)).not.toEqual(at(value, pointer));
+      const changed = edited({ ...made, status: value }, sample);
+      const replaced = await calls.replace('told', changed, 'Status');
+      expect(read(replaced)).toEqual(at(value, pointer));
+      expect(replaced.spec).toEqual(made.spec);
+      expect(await calls.read('told', 'Status')).toEqual(replaced);
+      expect(await calls.read('told')).toEqual(replaced);
+      const patch = [{ op: 'replace', path: `/status${pointer}`, value: otherThan(at(value, pointer)) }];
+      const patched = await calls.patch('told', patch, undefined, 'Status');
+      expect(read(patched)).toEqual(otherThan(at(value, pointer)));
+    });
+
+  it('is deleted, alone and in numbers', async () => {
+    const gone = (select: object) => expect.poll(async () => names(await calls.list(select))).toEqual([]);
+    const { metadata } = await calls.create(calls.manifest('alone'));
+    const answer = await calls.delete('alone', { propagationPolicy: 'Background' });
+    if (kind.deleteAnswer === 'object') expect(answer.kind).toBe(kind.kind);
+    else
+      expect(answer).toMatchObject({
+        kind: 'Status',
+        status: 'Success',
+        details: { name: 'alone', kind: kind.segment, uid: metadata.uid },
+      });
+    await gone({ labelSelector: 'contract=alone' });
+    const missing = await failureOf(calls.read('alone'));
+    expect(missing).toMatchObject({
+      code: 404,
+      status: { reason: 'NotFound', details: { name: 'alone', kind: kind.segment } },
+    });
+    if (kind.kind === 'Namespace') return;
+    for (const name of ['some-a', 'some-b', 'other']) await calls.create(calls.manifest(name));
+    const some = { labelSelector: 'contract in (some-a, some-b)' };
+    await calls.deleteCollection({ ...some, propagationPolicy: 'Background' });
+    await gone(some);
+    expect(names(await calls.list({ labelSelector: 'contract=other' }))).toEqual(['other']);
+    await calls.deleteCollection({ propagationPolicy: 'Background' });
+    await gone({ labelSelector: 'contract' });
+  });
+});
+
+/** A value of the same type. */
+const otherThan = (value: Json): Json =>
+  typeof value === 'number'
+    ? value + 1
+    : value.replace(/contract|\d$/i, (part: string) => other[part] ?? part);
+const other: Readonly<Record<string, string>> = { contract: 'changed', Contract: 'Changed', 7: '8', 8: '9' };
+
+const here = { namespace: 'default' };
+/** The library takes this for the object that was sent, and drops most of it. */
+const success = { kind: 'Status' };
+
+/** A pod on no node. */
+async function pod(name: string, more: object = {}): Promise<Json> {
+  const containers = [{ name: 'web', image: 'registry.example/web:1' }];
+  return core('createNamespacedPod', {
+    ...here,
+    body: { metadata: { name }, spec: { containers, ...more } },
+  });
+}
+
+const to = (name: string) => ({
+  ...here,
+  body: { metadata: { name }, target: { kind: 'Node', name: 'somewhere' } },
+});
+
+/** Calls that are like no others. */
+const others: [ApiClass, Record<string, () => Promise<void>>][] = [
+  [
+    CoreV1Api,
+    {
+      async createNamespacedBinding() {
+        await pod('bound-one');
+        expect(await core('createNamespacedBinding', to('bound-one'))).toMatchObject(success);
+        const { spec } = await core('readNamespacedPod', { ...here, name: 'bound-one' });
+        expect(spec.nodeName).toBe('somewhere');
+      },
+      async createNamespacedPodBinding() {
+        await pod('bound-two');
+        const request = { ...to('bound-two'), name: 'bound-two' };
+        expect(await core('createNamespacedPodBinding', request)).toMatchObject(success);
+        const again = await failureOf(core('createNamespacedPodBinding', request));
+        expect(again).toMatchObject({ code: 409, status: { reason: 'Conflict' } });
+      },
+      async createNamespacedPodEviction() {
+        await pod('evicted');
+        const request = { ...here, name: 'evicted', body: { metadata: { name: 'evicted', ...here } } };
+        expect(await core('createNamespacedPodEviction', request)).toMatchObject(success);
+        const gone = await failureOf(core('readNamespacedPod', { ...here, name: 'evicted' }));
+        expect(gone.code).toBe(404);
+      },
+      async createNamespacedServiceAccountToken() {
+        const { spec, status } = await token();
+        expect(spec.audiences).toEqual(['tests']);
+        expect(status.expirationTimestamp).toBeInstanceOf(Date);
+        const claims = JSON.parse(Buffer.from(status.token.split('.')[1], 'base64url').toString());
+        expect(claims).toMatchObject({ aud: ['tests'], sub: 'system:serviceaccount:default:default' });
+      },
+      async listComponentStatus() {
+        expect(names(await core('listComponentStatus'))).toContain('etcd-0');
+      },
+      async readComponentStatus() {
+        const { conditions } = await core('readComponentStatus', { name: 'etcd-0' });
+        expect(conditions).toMatchObject([{ type: 'Healthy', status: 'True' }]);
+      },
+      async readNamespacedPodEphemeralcontainers() {
+        const made = await pod('read-helped');
+        const request = { ...here, name: 'read-helped' };
+        expect(await core('readNamespacedPodEphemeralcontainers', request)).toEqual(made);
+      },
+      async replaceNamespacedPodEphemeralcontainers() {
+        const made = await pod('helped');
+        made.spec.ephemeralContainers = [{ name: 'help', image: 'registry.example/help:1' }];
+        const request = { ...here, name: 'helped', body: made };
+        const { spec } = await core('replaceNamespacedPodEphemeralcontainers', request);
+        expect(names({ items: spec.ephemeralContainers.map((one: Json) => ({ metadata: one })) })).toEqual([
+          'help',
+        ]);
+      },
+      async patchNamespacedPodEphemeralcontainers() {
+        await pod('patch-helped');
+        const value = [{ name: 'help', image: 'registry.example/help:1' }];
+        const body = [{ op: 'add', path: '/spec/ephemeralContainers', value }];
+        const request = { ...here, name: 'patch-helped', body };
+        const { spec } = await core('patchNamespacedPodEphemeralcontainers', request);
+        expect(spec.ephemeralContainers).toMatchObject(value);
+      },
+      async readNamespacedReplicationControllerScale() {
+        await replicationController('read-scaled');
+        const scale = await core('readNamespacedReplicationControllerScale', {
+          ...here,
+          name: 'read-scaled',
+        });
+        expect(scale).toMatchObject({
+          kind: 'Scale',
+          apiVersion: 'autoscaling/v1',
+          spec: { replicas: 1 },
+          status: { selector: 'app=read-scaled' },
+        });
+      },
+      async replaceNamespacedReplicationControllerScale() {
+        await replicationController('scaled');
+        const request = { ...here, name: 'scaled' };
+        const scale = await core('readNamespacedReplicationControllerScale', request);
+        scale.spec.replicas = 3;
+        await core('replaceNamespacedReplicationControllerScale', { ...request, body: scale });
+        expect((await core('readNamespacedReplicationController', request)).spec.replicas).toBe(3);
+      },
+      async patchNamespacedReplicationControllerScale() {
+        await replicationController('patch-scaled');
+        const body = [{ op: 'replace', path: '/spec/replicas', value: 2 }];
+        const request = { ...here, name: 'patch-scaled' };
+        await core('patchNamespacedReplicationControllerScale', { ...request, body });
+        expect((await core('readNamespacedReplicationController', request)).spec.replicas).toBe(2);
+      },
+      async replaceNamespaceFinalize() {
+        const made = await core('createNamespace', { body: { metadata: { name: 'finalized' } } });
+        expect(made.spec.finalizers).toEqual(['kubernetes']);
+        const body = { ...made, spec: { finalizers: ['kubernetes', 'example.com/held'] } };
+        const { spec } = await core('replaceNamespaceFinalize', { name: 'finalized', body });
+        expect(spec.finalizers).toEqual(['kubernetes', 'example.com/held']);
+      },
+    },
+  ],
+  [
+    AuthenticationV1Api,
+    {
+      async createSelfSubjectReview() {
+        const { status } = await library.call(AuthenticationV1Api, 'createSelfSubjectReview', { body: {} });
+        expect(status.userInfo.groups).toContain('system:masters');
+      },
+      async createTokenReview() {
+        const review = async (token: string) =>
+          (
+            await library.call(AuthenticationV1Api, 'createTokenReview', {
+              body: { spec: { token, audiences: ['tests'] } },
+            })
+          ).status;
+        expect(await review((await token()).status.token)).toMatchObject({
+          authenticated: true,
+          user: { username: 'system:serviceaccount:default:default' },
+        });
+        expect((await review('nonsense')).authenticated).not.toBe(true);
+      },
+    },
+  ],
+  [
+    AuthorizationV1Api,
+    {
+      async createSelfSubjectAccessReview() {
+        const resourceAttributes = { verb: 'create', resource: 'pods', ...here };
+        const { status } = await library.call(AuthorizationV1Api, 'createSelfSubjectAccessReview', {
+          body: { spec: { resourceAttributes } },
+        });
+        expect(status.allowed).toBe(true);
+      },
+      async createSelfSubjectRulesReview() {
+        const { status } = await library.call(AuthorizationV1Api, 'createSelfSubjectRulesReview', {
+          body: { spec: here },
+        });
+        expect(status.resourceRules).not.toHaveLength(0);
+      },
+      async createSubjectAccessReview() {
+        const resourceAttributes = { verb: 'get', resource: 'pods', ...here };
+        const { status } = await library.call(AuthorizationV1Api, 'createSubjectAccessReview', {
+          body: { spec: { user: 'somebody', groups: ['system:masters'], resourceAttributes } },
+        });
+        expect(status.allowed).toBe(true);
+      },
+      async createNamespacedLocalSubjectAccessReview() {
+        const resourceAttributes = { verb: 'get', resource: 'pods', ...here };
+        const { status } = await library.call(
+          AuthorizationV1Api,
+          'createNamespacedLocalSubjectAccessReview',
+          {
+            ...here,
+            body: {
+              metadata: here,
+              spec: { user: 'somebody', groups: ['system:masters'], resourceAttributes },
+            },
+          },
+        );
+        expect(status.allowed).toBe(true);
+      },
+    },
+  ],
+];
+
+const token = (): Promise<Json> =>
+  core('createNamespacedServiceAccountToken', {
+    ...here,
+    name: 'default',
+    body: { spec: { audiences: ['tests'] } },
+  });
+
+function replicationController(name: string): Promise<Json> {
+  const labels = { app: name };
+  const containers = [{ name: 'web', image: 'registry.example/web:1' }];
+  const spec = { replicas: 1, selector: labels, template: { metadata: { labels }, spec: { containers } } };
+  return core('createNamespacedReplicationController', { ...here, body: { metadata: { name }, spec } });
+}
+
+describe.each(others)('%o', (_, table) => {
+  it.each(Object.keys(table))('%s', async (name) => {
+    expect.hasAssertions();
+    await table[name]!();
+  });
+});
+
+/** Discovery: what each class says is there. */
+const versions: [ApiClass, string, string[]][] = [
+  [CoreV1Api, 'v1', ['pods', 'pods/eviction', 'replicationcontrollers/scale']],
+  ...libraryKinds
+    .filter(({ api }) => api !== CoreV1Api)
+    .map(({ api, apiVersion, segment }): [ApiClass, string, string[]] => [api, apiVersion, [segment]]),
+  [AuthenticationV1Api, 'authentication.k8s.io/v1', ['tokenreviews']],
+  [AuthorizationV1Api, 'authorization.k8s.io/v1', ['subjectaccessreviews']],
+  [PolicyV1Api, 'policy/v1', []],
+];
+
+const groups: [ApiClass, string][] = [
+  [BatchApi, 'batch'],
+  [AutoscalingApi, 'autoscaling'],
+  [NetworkingApi, 'networking.k8s.io'],
+  [EventsApi, 'events.k8s.io'],
+  [CoordinationApi, 'coordination.k8s.io'],
+  [AuthenticationApi, 'authentication.k8s.io'],
+  [AuthorizationApi, 'authorization.k8s.io'],
+  [PolicyApi, 'policy'],
+];
+
+describe('discovery', () => {
+  it.each(versions)('%o has what %s has', async (api, apiVersion, resources) => {
+    const list = await library.call(api, 'getAPIResources');
+    expect(list.groupVersion).toBe(apiVersion);
+    expect(list.resources.map(({ name }: Json) => name)).toEqual(expect.arrayContaining(resources));
+  });
+
+  it('knows the groups one by one, and all together', async () => {
+    const all = await library.call(ApisApi, 'getAPIVersions');
+    for (const [api, name] of groups) {
+      const group = await library.call(api, 'getAPIGroup');
+      const listed = all.groups.find((one: Json) => one.name === name);
+      expect(group).toMatchObject({ name, versions: listed.versions });
+      expect(group.preferredVersion).toEqual(listed.preferredVersion);
+    }
+    expect((await library.call(CoreApi, 'getAPIVersions')).versions).toEqual(['v1']);
+  });
+
+  it('says which version this is', async () => {
+    const { major, minor, gitVersion } = await library.call(VersionApi, 'getCode');
+    expect(gitVersion).toMatch(new RegExp(`^v${major}\\.${parseInt(minor, 10)}\\b`));
+  });
+});
+
+/** Kinds and parts of kinds that these API classes know, and the server does not have. */
+const notServed = /CronJob|NetworkPolicy|IngressClass|IPAddress|ServiceCIDR|PodDisruptionBudget|PodResize/;
+/** Calls that need a running pod, see `connectcalls.test.ts`. */
+const connected = /^connect|PodLog$/;
+
+describe('of the calls of', () => {
+  const classes = [...new Set(versions.map(([api]) => api))];
+
+  it.each(classes)('%o none is left out', async (api) => {
+    const driven = new Set([
+      'getAPIResources',
+      ...libraryKinds.filter((kind) => kind.api === api).flatMap(callsOf),
+      ...others.filter(([one]) => one === api).flatMap(([, table]) => Object.keys(table)),
+    ]);
+    const left = callNames(api).filter((name) => !driven.delete(name) && !connected.test(name));
+    expect([...driven]).toEqual([]);
+    const request = { name: 'x', namespace: 'default', body: {} };
+    for (const name of left) {
+      expect(name).toMatch(notServed);
+      expect(await failureOf(library.call(api, name, request))).toMatchObject({ code: 404 });
+    }
+  });
+});
+
+it('times keep their microseconds', async () => {
+  const lease = { metadata: { name: 'precise' }, spec: { renewTime: new V1MicroTime(1_700_000_000_123) } };
+  const { api } = libraryKinds.find(({ kind }) => kind === 'Lease')!;
+  const made = await library.call(api, 'createNamespacedLease', { ...here, body: lease });
+  expect(made.spec.renewTime).toBe('2023-11-14T22:13:20.123000Z');
+});
