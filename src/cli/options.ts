@@ -73,6 +73,9 @@ Limits of up and serve
 ${limitHelp}
 Options of up
   --controllers LIST    which controllers run: * for all, names, or -name for all but that (default *)
+  --ingress-port PORT   let traffic reach services as ingresses say, on this port
+  --ingress-tls-port PORT
+                        the same over HTTPS, with certificates from secrets
   --simulated-nodes N   nodes that only pretend to run pods, instead of this machine
 
 Options of node
@@ -124,6 +127,8 @@ const options = {
   'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
   ...limitArgs,
   controllers: { ...text, for: ['up'] },
+  'ingress-port': { ...text, for: ['up'] },
+  'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
   server: { ...text, for: ['node', 'backup'] },
   'node-name': { ...text, for: ['up', 'node'] },
@@ -206,6 +211,7 @@ function upOptions(values: Values): StartOptions {
   const simulatedNodes = countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
   return {
     controllers: values.controllers?.split(',').filter(Boolean),
+    ingress: ingressOptions(values),
     // Pods of a simulated cluster are not meant to be run.
     ...(simulatedNodes ? { simulatedNodes } : { node: nodeOptions(values) }),
   };
@@ -218,6 +224,17 @@ function backupOptions(values: Values): { server: string; dataDir: string } {
 }
 
 const isServer = (text: string): boolean => URL.canParse(text) && /^https?:/.test(text);
+
+function ingressOptions(values: Values): StartOptions['ingress'] {
+  const { 'ingress-port': port, 'ingress-tls-port': tlsPort } = values;
+  if (port === undefined && tlsPort !== undefined)
+    throw new UsageError('--ingress-tls-port needs --ingress-port');
+  if (port === undefined) return undefined;
+  return {
+    port: portOf('--ingress-port', port),
+    ...(tlsPort === undefined ? {} : { tlsPort: portOf('--ingress-tls-port', tlsPort) }),
+  };
+}
 
 function nodeLine(values: Values): { server: string; node: NodeOptions } {
   const { server } = values;

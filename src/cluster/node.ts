@@ -140,7 +140,7 @@ function defaultName(): string {
 const ownInterface = /^wh[0-9a-f]{8}/;
 
 /** An address that others can use, where the machine has one. */
-function machineAddress(): string {
+export function machineAddress(): string {
   for (const [name, addresses] of Object.entries(networkInterfaces()))
     for (const { address, family, internal } of addresses ?? [])
       if (!ownInterface.test(name) && family === 'IPv4' && !internal && !address.startsWith('169.254.'))

@@ -32,6 +32,7 @@ import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
+import type { IngressOptions, RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
 import { defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
@@ -67,6 +68,8 @@ export interface StartOptions {
   readonly node?: boolean | NodeOptions;
   /** Nodes that only pretend to run pods. Default 0. */
   readonly simulatedNodes?: number;
+  /** Let traffic from outside reach services, as ingresses say. Default: no. */
+  readonly ingress?: IngressOptions;
   /** Bounds on what is counted, measured and timed, and figures to be warned from. */
   readonly limits?: Partial<Limits>;
   /** A file for the audit log. Default: none is kept. */
@@ -126,17 +129,19 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   let namespaces: SystemNamespaces | undefined;
   let kubernetes: KubernetesService | undefined;
   let nodes: LocalNodes | undefined;
+  let ingress: RunningIngress | undefined;
   let capacity: Capacity | undefined;
   let audit: AuditLog | undefined;
   const nodesStartup = new Startup();
   const close = async (): Promise<void> => {
+    // First, or they would write about every pod of the nodes that say goodbye.
+    await controllers?.close();
+    controllers = undefined;
     // Nodes say goodbye while there is somebody to say it to.
     await nodes?.close();
     capacity?.close();
     await server?.close();
     await audit?.close();
-    await controllers?.close();
-    controllers = undefined;
     await kubernetes?.close();
     await namespaces?.close();
     await history?.close();
@@ -198,13 +203,19 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       now: chance.nowMs,
       onError: report,
     });
+    if (options.ingress) {
+      const { startIngress } = await import('./localingress.ts');
+      ingress = await startIngress(server.url, options.ingress, { now: chance.nowMs, onError: report });
+    }
   } catch (error) {
     await close();
     throw asStartError(error, options);
   }
   let closed: Promise<void> | undefined;
   const local = nodes;
-  const nodesReady = local.start().then(() => local.description);
+  const described = (): string | undefined =>
+    [local.description, ingress?.description].filter(Boolean).join('\n') || undefined;
+  const nodesReady = local.start().then(described);
   nodesStartup.follow(nodesReady);
   nodesReady.catch(report);
   return {

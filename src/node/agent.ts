@@ -44,7 +44,7 @@ export interface AgentOptions {
   readonly address: string;
   /** What the network of the node means for its pods. */
   readonly network?: NetworkAdvice;
-  /** Told as an address of the node if it can be resolved. */
+  /** Told as an address of the node, too, if it means the same. */
   readonly hostname?: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** Instead of what the machine has. */
@@ -170,8 +170,8 @@ export class Agent {
     this.#services.close();
     const workers = [...this.#workers.values()];
     await Promise.allSettled(workers.map((worker) => worker.close()));
-    await this.#kubelet.close();
-    await this.options.runtime.close();
+    // Sessions end with what they are connected to, and say how.
+    await Promise.all([this.#kubelet.close(), this.options.runtime.close()]);
     const flushed = Promise.all([this.#writer.close(), this.#recorder.flushed()]);
     await Promise.all([this.#registration?.close(silently), within(flushed, flushMaxMs), this.#refreshing]);
     this.#objects.close();

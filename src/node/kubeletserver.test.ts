@@ -2,10 +2,12 @@
 import { type IncomingMessage, request } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Pod } from '../api/generated/types.ts';
 import { issueServingCertificate, makeNodeAuthority } from '../client/nodecertificates.ts';
 import { nodes } from '../client/resources.ts';
+import { SpdyConnection } from '../streams/spdyconnection.ts';
 import { container, useNode } from './agent.case.ts';
 import type { Agent } from './agent.ts';
 import { ScriptedRuntime } from './scriptedruntime.case.ts';
@@ -273,6 +275,24 @@ describe('commands', () => {
     forward.socket.resume();
     await node.client.delete({ apiVersion: 'v1', resource: 'pods' }, 'default', 'upgraded');
     await closed;
+  });
+
+  it('exec that is under way when the agent closes ends with a failure', async () => {
+    // Clients take a connection that ends without a status for a success.
+    await node.create('cut');
+    await running('cut');
+    const protocol = 'Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n';
+    const { socket } = await upgrade('/exec/default/cut/c?command=hang&output=1', protocol);
+    const connection = new SpdyConnection(socket, { role: 'client' });
+    const status = await connection.openStream({ streamType: 'error' });
+    const output = await connection.openStream({ streamType: 'stdout' });
+    await expect.poll(() => runtime.run('c').execs).toEqual([['hang']]);
+    const closing = agent.close();
+    output.resume();
+    expect(JSON.parse(await text(status))).toMatchObject({ status: 'Failure', reason: 'InternalError' });
+    connection.close();
+    await closing;
+    expect((await upgrade('/exec/default/cut/c?command=hang&output=1', protocol)).text).toBe('');
   });
 });
 

@@ -16,6 +16,8 @@ const headerBytesMax = 1024 * 1024;
 const keepAliveMs = 90_000;
 const handshakeMaxMs = 10_000;
 const urlCharactersMax = 1024 * 1024;
+/** What is under way when the agent closes has this long to come to its end, and clients to be told of it. */
+const goodbyeMs = 3_000;
 
 export interface KubeletListening {
   readonly host: string;
@@ -27,6 +29,8 @@ export interface KubeletListening {
 export class KubeletServer {
   readonly #inside: Server;
   readonly #sockets = new Set<Duplex>();
+  /** Answers and sessions that have not come to their end. */
+  readonly #underWay = new Set<Promise<unknown>>();
   #outside: Server | undefined;
   #closed = false;
 
@@ -72,6 +76,10 @@ export class KubeletServer {
     return client;
   }
 
+  /**
+   * Takes no more. Sessions end with their containers, and a client whose session is cut off takes that for a success:
+   * so they are waited for, within reason, before all connections are cut.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     const outside = this.#outside;
@@ -79,9 +87,30 @@ export class KubeletServer {
       if (outside?.listening) outside.close(() => resolve());
       else resolve();
     });
+    await this.#goodbye();
     for (const socket of this.#sockets) socket.destroy();
     outside?.closeAllConnections();
     await closed;
+  }
+
+  async #goodbye(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, goodbyeMs);
+    });
+    await Promise.race([Promise.allSettled(this.#underWay), late]);
+    clearTimeout(timer);
+  }
+
+  async #attend(work: () => Promise<void>): Promise<void> {
+    if (this.#closed) throw new KubeletRefusal(503, 'the agent is shutting down');
+    const underWay = work();
+    this.#underWay.add(underWay);
+    try {
+      await underWay;
+    } finally {
+      this.#underWay.delete(underWay);
+    }
   }
 
   #track(socket: Duplex): void {
@@ -97,12 +126,14 @@ export class KubeletServer {
       request.on('error', () => undefined);
       response.on('error', () => undefined);
       if (!isKnown(request)) return refuse(response, new KubeletRefusal(401, 'Unauthorized'));
-      this.#answer(request, response).catch((error: Error) => this.#fail(response, error));
+      this.#attend(() => this.#answer(request, response)).catch((error: Error) =>
+        this.#fail(response, error),
+      );
     });
     server.on('upgrade', (request, socket, head) => {
       socket.on('error', () => undefined);
       if (!isKnown(request)) return refuseUpgrade(socket, { status: 401, text: 'Unauthorized' });
-      this.#upgrade(request, socket, head).catch((error: Error) => {
+      this.#attend(() => this.#upgrade(request, socket, head)).catch((error: Error) => {
         const { code, message } = asRefusal(error, this.onError);
         refuseUpgrade(socket, {
           status: code,
@@ -122,6 +153,8 @@ export class KubeletServer {
       throw new KubeletRefusal(400, 'Upgrade request required');
     }
     await answer(this.host, request, response, path, query);
+    // What was handed over last is still on its way.
+    if (!response.closed) await new Promise((resolve) => response.once('close', resolve));
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {

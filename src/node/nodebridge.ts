@@ -235,7 +235,7 @@ export async function removeNetwork(ip: IpRoute, id: string): Promise<void> {
 }
 
 /** Why there can be no pod network of its own here; undefined when there can: one is made and removed. */
-export async function netnsProblem(spawner: Spawner): Promise<string | undefined> {
+export async function netnsProblem(spawner: Spawner, claimFolder?: string): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'only Linux has network namespaces';
   if (process.getuid?.() !== 0) return 'it takes the rights of root';
   const ip = IpRoute.find(spawner);
@@ -246,7 +246,10 @@ export async function netnsProblem(spawner: Spawner): Promise<string | undefined
     .digest('hex')
     .slice(0, 8);
   const [link, namespace] = [linkPrefix(probe), `${namespacePrefix(probe)}probe`];
+  // Should this process be killed meanwhile, the next agent knows what to remove.
+  const claims = new NetworkClaims(spawner, claimFolder);
   try {
+    await claims.claim(probe, { links: `${link}*`, namespaces: namespace });
     await ip.batch([
       `netns add ${namespace}`,
       `link add ${link} type bridge`,
@@ -258,6 +261,8 @@ export async function netnsProblem(spawner: Spawner): Promise<string | undefined
   } catch (error) {
     return `this system does not let it be: ${(error as Error).message}`;
   } finally {
-    await removeNetwork(ip, probe).catch(() => undefined);
+    await removeNetwork(ip, probe)
+      .then(() => claims.drop(probe))
+      .catch(() => undefined);
   }
 }

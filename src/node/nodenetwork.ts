@@ -78,7 +78,7 @@ export class NodeNetwork implements NetworkAdvice {
     try {
       // A network shared by all needs a bridge for nothing but its services.
       const wanted = mode !== 'host' || !services.isLoopback;
-      const problem = wanted ? await netnsProblem(spawner) : 'it was not asked for';
+      const problem = wanted ? await netnsProblem(spawner, options.claimFolder) : 'it was not asked for';
       const bridge = problem === undefined ? await openBridge(options, spawner) : problem;
       const made = bridge instanceof NodeBridge ? bridge : undefined;
       if (mode === 'netns' && !made) throw new Error(`pods cannot have networks of their own: ${bridge}`);

@@ -6,6 +6,7 @@ import { Client } from '../client/client.ts';
 import { leases, nodes } from '../client/resources.ts';
 import { useNode } from './agent.case.ts';
 import { Agent } from './agent.ts';
+import { shareOf } from './noderegistration.ts';
 import { ScriptedRuntime } from './scriptedruntime.case.ts';
 
 const node = useNode();
@@ -109,6 +110,56 @@ describe('a node', () => {
     await expect
       .poll(async () => (await node.client.get(nodes, undefined, 'n1')).status!.conditions)
       .toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True', reason: 'KubeletReady' }));
+  });
+
+  it('that is deleted stays so, and so does its lease', async () => {
+    await node.agent(new ScriptedRuntime(), { heartbeat: { lookMs: 20, leaseMs: 20 } });
+    await node.client.delete(nodes, undefined, 'n1');
+    await expect.poll(async () => (await node.client.list(leases)).items).toEqual([]);
+    const { resourceVersion } = await node.client.list(leases);
+    const changes: string[] = [];
+    const watch = node.client.watch(leases, {}, resourceVersion, {
+      changed: (type) => changes.push(type),
+      bookmark: () => undefined,
+      ended: () => undefined,
+    });
+    // Ten renewals.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    watch.close();
+    expect(changes).toEqual([]);
+    expect((await node.client.list(nodes)).items).toEqual([]);
+  });
+
+  it('that somebody else has made anew is taken over', async () => {
+    await node.agent(new ScriptedRuntime(), { heartbeat: { lookMs: 20, leaseMs: 20 } });
+    await node.client.delete(nodes, undefined, 'n1');
+    await node.client.create(nodes, undefined, { metadata: { name: 'n1' } });
+    const ready = expect.objectContaining({ type: 'Ready', status: 'True' });
+    await expect
+      .poll(async () => await node.client.get(nodes, undefined, 'n1'))
+      .toMatchObject({
+        metadata: { labels: { 'kubernetes.io/hostname': 'n1' } },
+        status: { conditions: expect.arrayContaining([ready]) },
+      });
+  });
+
+  it('says goodbye, unless it is to fall silent', async () => {
+    const status = async (name: string) =>
+      (await node.client.get(nodes, undefined, name)).status!.conditions!.find(
+        ({ type }) => type === 'Ready',
+      )!.status;
+    const polite = await node.agent(new ScriptedRuntime(), { nodeName: 'polite' });
+    const lost = await node.agent(new ScriptedRuntime(), { nodeName: 'lost' });
+    await Promise.all([polite.close(), lost.close({ silently: true })]);
+    expect(await status('polite')).toBe('False');
+    expect(await status('lost')).toBe('True');
+  });
+
+  // Else a hundred nodes that start together would renew their leases together, for ever.
+  it('renews its lease at another time than a node of almost the same name', () => {
+    const shares = Array.from({ length: 100 }, (_, i) => shareOf(`simulated-${i + 1}`)).sort((a, b) => a - b);
+    const gaps = shares.map((share, i) => (shares[i + 1] ?? shares[0]! + 1) - share);
+    expect(Math.max(...gaps)).toBeLessThan(0.1);
   });
 
   it('tells of itself in events', async () => {

@@ -329,11 +329,15 @@ export class NodeRegistration {
     if (!found || this.#closed) return;
     if (found.metadata.uid !== this.#node.metadata.uid) await this.#takeOver(found);
     const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: found.metadata.uid! };
-    await client.create(leases, leaseNamespace, {
+    const lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name: nodeName, namespace: leaseNamespace, ownerReferences: [owner] },
       spec,
+    };
+    await client.create(leases, leaseNamespace, lease).catch((error: unknown) => {
+      // An earlier renewal that took long has made it meanwhile.
+      if (!(error instanceof StatusError && error.code === 409)) throw error;
     });
   }
 
@@ -355,7 +359,7 @@ export class NodeRegistration {
 }
 
 /** A share between 0 and 1 that goes with a name; names that are almost the same have shares that are not. */
-function shareOf(name: string): number {
+export function shareOf(name: string): number {
   let hash = 0x811c9dc5;
   for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

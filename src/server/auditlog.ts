@@ -11,7 +11,7 @@ import type { RequestContext, User } from './context.ts';
 import { verbOf } from './requestinfo.ts';
 
 /** Longer ones are cut; a request may have a mebibyte of either. */
-const userAgentCharsMax = 1_024;
+const wordCharsMax = 1_024;
 const uriCharsMax = 32 * 1_024;
 const messageCharsMax = 1_024;
 const cutMark = '...TRUNCATED';
@@ -41,15 +41,16 @@ export async function openAuditLog(
 export type Stage = 'ResponseStarted' | 'ResponseComplete';
 
 /** Everybody who comes through the local door may do everything. */
-const allowed = JSON.stringify({
-  'authorization.k8s.io/decision': 'allow',
-  'authorization.k8s.io/reason': '',
-});
+const allowed =
+  ',"annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":""}';
 
 export class AuditLog {
   readonly #users = new WeakMap<User, string>();
-  #timeMs = 0;
-  #time = '';
+  readonly #received = new MicroTime();
+  readonly #now = new MicroTime();
+  /** Most requests come from few programs at few places. */
+  readonly #agent = new LastText();
+  readonly #address = new LastText();
 
   constructor(
     private readonly file: AuditFile,
@@ -74,21 +75,20 @@ export class AuditLog {
   }
 
   #line(context: RequestContext, stage: Stage, code: number): string {
-    const { request, info, user } = context;
+    const { request, info, user, address } = context;
     const nowMs = this.nowMs();
     const receivedMs = Math.min(Math.round(nowMs - (performance.now() - context.begunMs)), nowMs);
     const agent = request.headers['user-agent'];
-    const objectRef = objectReference(context);
+    const userAgent = agent === undefined ? '' : `,"userAgent":${this.#agent.of(agent)}`;
+    const source = address === undefined ? '' : this.#address.of(address);
+    const status = code === 0 ? '' : `,"responseStatus":${responseStatus(code, context.failure)}`;
     return (
       `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${context.auditId}"` +
       `,"stage":"${stage}","requestURI":${text(request.url ?? '', uriCharsMax)}` +
-      `,"verb":${text(verbOf(info, context.watching), userAgentCharsMax)},"user":${this.#user(user)}` +
-      `,"sourceIPs":[${context.address ? text(context.address, userAgentCharsMax) : ''}]` +
-      (agent === undefined ? '' : `,"userAgent":${text(agent, userAgentCharsMax)}`) +
-      (objectRef && `,"objectRef":${objectRef}`) +
-      (code === 0 ? '' : `,"responseStatus":${responseStatus(code, context.failure)}`) +
-      `,"requestReceivedTimestamp":"${this.#microTime(receivedMs)}","stageTimestamp":"${this.#microTime(nowMs)}"` +
-      `${context.letIn ? `,"annotations":${allowed}` : ''}}\n`
+      `,"verb":"${verbOf(info, context.watching)}","user":${this.#user(user)},"sourceIPs":[${source}]` +
+      `${userAgent}${objectReference(context)}${status}` +
+      `,"requestReceivedTimestamp":"${this.#received.format(receivedMs)}"` +
+      `,"stageTimestamp":"${this.#now.format(nowMs)}"${context.letIn ? allowed : ''}}\n`
     );
   }
 
@@ -100,34 +100,56 @@ export class AuditLog {
     }
     return known;
   }
+}
 
-  /** Many requests share a millisecond. */
-  #microTime(ms: number): string {
-    if (ms !== this.#timeMs) {
-      this.#time = `${new Date(ms).toISOString().slice(0, -1)}000Z`;
-      this.#timeMs = ms;
+/** Times with microseconds, as Kubernetes writes them here. Many requests share a millisecond. */
+class MicroTime {
+  #ms = Number.NaN;
+  #text = '';
+
+  format(ms: number): string {
+    if (ms !== this.#ms) {
+      this.#text = `${new Date(ms).toISOString().slice(0, -1)}000Z`;
+      this.#ms = ms;
     }
-    return this.#time;
+    return this.#text;
   }
 }
 
-const text = (value: string, charsMax: number): string =>
-  JSON.stringify(value.length > charsMax ? value.slice(0, charsMax) + cutMark : value);
+class LastText {
+  #value = '';
+  #text = '""';
+
+  of(value: string): string {
+    if (value !== this.#value) {
+      this.#text = text(value, wordCharsMax);
+      this.#value = value;
+    }
+    return this.#text;
+  }
+}
+
+/** Text without anything that JSON would have to escape; for short texts this is quicker than to have it looked for. */
+const plain = /^[ !#-[\]-~]*$/;
+
+function text(value: string, charsMax: number): string {
+  if (value.length > charsMax) return JSON.stringify(value.slice(0, charsMax) + cutMark);
+  return plain.test(value) ? `"${value}"` : JSON.stringify(value);
+}
 
 function objectReference({ info: { resource: info }, objectName }: RequestContext): string {
   if (!info) return '';
-  const slash = info.apiVersion.indexOf('/');
+  const { apiVersion, namespace, subresource } = info;
+  const slash = apiVersion.indexOf('/');
   const name = info.name ?? objectName;
-  const field = (key: string, value: string | undefined): string =>
-    value ? `,"${key}":${text(value, userAgentCharsMax)}` : '';
-  const fields =
-    field('resource', info.resource) +
-    field('namespace', info.namespace) +
-    field('name', name) +
-    field('apiGroup', slash < 0 ? '' : info.apiVersion.slice(0, slash)) +
-    field('apiVersion', info.apiVersion.slice(slash + 1)) +
-    field('subresource', info.subresource);
-  return `{${fields.slice(1)}}`;
+  return (
+    `,"objectRef":{"resource":${text(info.resource, wordCharsMax)}` +
+    (namespace ? `,"namespace":${text(namespace, wordCharsMax)}` : '') +
+    (name ? `,"name":${text(name, wordCharsMax)}` : '') +
+    (slash < 0 ? '' : `,"apiGroup":${text(apiVersion.slice(0, slash), wordCharsMax)}`) +
+    `,"apiVersion":${text(apiVersion.slice(slash + 1), wordCharsMax)}` +
+    `${subresource ? `,"subresource":${text(subresource, wordCharsMax)}` : ''}}`
+  );
 }
 
 function responseStatus(code: number, failure: Status | undefined): string {

@@ -12,7 +12,7 @@ import type { Negotiated } from './negotiation.ts';
 
 /** Up to here a list is made whole: it is quicker. */
 const wholeBytesMax = 4 * 1024 * 1024;
-const wholeItemsMax = 500;
+const wholeItemsMax = 1_000;
 /** Items that are made in one go. */
 const sliceItems = 100;
 const sliceChars = 256 * 1024;

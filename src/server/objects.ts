@@ -245,8 +245,8 @@ export async function replaceObject(
 function oldEphemeralContainers({ value, duplicates }: Input): Patch | undefined {
   if (!isJsonObject(value) || value.kind !== 'EphemeralContainers' || value.apiVersion !== 'v1')
     return undefined;
-  const { ephemeralContainers = [] } = value;
-  return readPatch('strategic', { spec: { ephemeralContainers } }, duplicates);
+  const { metadata = {}, ephemeralContainers = [] } = value;
+  return readPatch('strategic', { metadata, spec: { ephemeralContainers } }, duplicates);
 }
 
 export async function patchObject(

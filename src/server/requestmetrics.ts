@@ -30,25 +30,40 @@ const metricVerbs: Readonly<Record<string, string>> = {
 const pages = new Set(['/api', '/apis', '/healthz', '/livez', '/metrics', '/readyz', '/version']);
 
 class Series {
-  readonly codes = new Map<number, number>();
+  readonly codes = new Map<number, { count: number }>();
   readonly seconds = new Histogram(secondsBounds);
   longRunning = 0;
 
-  constructor(readonly labels: string) {}
+  constructor(
+    readonly verb: string,
+    readonly scope: string,
+    readonly apiVersion: string,
+    readonly subresource: string | undefined,
+    readonly labels: string,
+  ) {}
+
+  countCode(code: number): void {
+    const known = this.codes.get(code);
+    if (known) known.count++;
+    else this.codes.set(code, { count: 1 });
+  }
 }
 
 /** Whether there is such a resource or, with a subresource, such a part of it. */
 export type Serves = (apiVersion: string, resource: string, subresource: string | undefined) => boolean;
 
 export class RequestMetrics {
-  readonly #series = new Map<string, Series>();
+  /** By resource. Every request looks here, so nothing is made to find its series. */
+  readonly #resources = new Map<string, Series[]>();
+  /** By path; what is not counted by itself is at ''. */
+  readonly #pages = new Map<string, Series[]>();
 
   constructor(private readonly serves: Serves) {}
 
   /** @param code 0 when the client left before there was an answer */
   record(info: RequestInfo, watching: boolean, code: number, tookMs: number): void {
     const series = this.#of(info, watching);
-    series.codes.set(code, (series.codes.get(code) ?? 0) + 1);
+    series.countCode(code);
     series.seconds.observe(tookMs / 1000);
   }
 
@@ -58,57 +73,64 @@ export class RequestMetrics {
   }
 
   #of(info: RequestInfo, watching: boolean): Series {
-    const { resource } = info;
     const verb = metricVerb(info, watching);
-    const key = resource
-      ? `${verb} ${scopeOf(resource, verb)} ${resource.apiVersion} ${resource.resource} ${resource.subresource}`
-      : `${verb} ${info.path}`;
-    return this.#series.get(key) ?? this.#unseen(key, info, verb);
+    const { resource } = info;
+    if (!resource) return this.#page(info.path, verb);
+    const { apiVersion, subresource } = resource;
+    const scope = scopeOf(resource, verb);
+    for (const series of this.#resources.get(resource.resource) ?? [])
+      if (
+        series.verb === verb &&
+        series.scope === scope &&
+        series.apiVersion === apiVersion &&
+        series.subresource === subresource
+      )
+        return series;
+    if (!this.serves(apiVersion, resource.resource, subresource)) return this.#page('', verb);
+    return add(this.#resources, resource.resource, seriesOf(verb, scope, resource));
   }
 
-  #unseen(key: string, { resource, path }: RequestInfo, verb: string): Series {
-    if (resource && this.serves(resource.apiVersion, resource.resource, resource.subresource))
-      return this.#add(key, verb, scopeOf(resource, verb), resource, resource.subresource ?? '');
-    if (!resource && pages.has(path)) return this.#add(key, verb, '', undefined, path);
-    return this.#series.get(verb) ?? this.#add(verb, verb, '', undefined, '');
-  }
-
-  #add(
-    key: string,
-    verb: string,
-    scope: string,
-    info: ResourceInfo | undefined,
-    subresource: string,
-  ): Series {
-    const apiVersion = info?.apiVersion ?? '';
-    const slash = apiVersion.indexOf('/');
-    const labels = labelText({
-      verb,
-      group: slash < 0 ? '' : apiVersion.slice(0, slash),
-      version: apiVersion.slice(slash + 1),
-      resource: info?.resource ?? '',
-      subresource,
-      scope,
-    });
-    const series = new Series(labels);
-    this.#series.set(key, series);
-    return series;
+  #page(path: string, verb: string): Series {
+    const known = pages.has(path) ? path : '';
+    const series = this.#pages.get(known)?.find((candidate) => candidate.verb === verb);
+    return series ?? add(this.#pages, known, seriesOf(verb, '', undefined, known));
   }
 
   writeTo(out: Exposition): void {
-    const all = [...this.#series.values()];
+    const all = [...this.#resources.values(), ...this.#pages.values()].flat();
     out.family(
       'apiserver_request_total',
       'counter',
       'Requests answered, by what they asked for and the code.',
     );
     for (const { labels, codes } of all)
-      for (const [code, count] of codes) out.sample(count, `${labels},code="${code}"`);
+      for (const [code, { count }] of codes) out.sample(count, `${labels},code="${code}"`);
     out.family('apiserver_request_duration_seconds', 'histogram', 'Time from a request to its answer.');
     for (const { labels, seconds, codes } of all) if (codes.size > 0) seconds.writeTo(out, labels);
     out.family('apiserver_longrunning_requests', 'gauge', 'Watches and connections that are open.');
     for (const { labels, longRunning } of all) if (longRunning > 0) out.sample(longRunning, labels);
   }
+}
+
+function add(map: Map<string, Series[]>, key: string, series: Series): Series {
+  const known = map.get(key);
+  if (known) known.push(series);
+  else map.set(key, [series]);
+  return series;
+}
+
+function seriesOf(verb: string, scope: string, info: ResourceInfo | undefined, page = ''): Series {
+  const apiVersion = info?.apiVersion ?? '';
+  const slash = apiVersion.indexOf('/');
+  const labels = labelText({
+    verb,
+    group: slash < 0 ? '' : apiVersion.slice(0, slash),
+    version: apiVersion.slice(slash + 1),
+    resource: info?.resource ?? '',
+    subresource: info?.subresource ?? page,
+    scope,
+  });
+  return new Series(verb, scope, apiVersion, info?.subresource, labels);
 }
 
 function metricVerb(info: RequestInfo, watching: boolean): string {

@@ -106,7 +106,7 @@ export class ApiServer {
       registry,
       watchDefault: options.watchDefault,
       streams: new Set(),
-      backlogBytesMax: limits.watcherBacklogBytesMax,
+      keeper,
       metrics: watches,
       report: options.report,
     };

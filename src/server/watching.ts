@@ -7,6 +7,7 @@ import { type OpenWatch, type WatchDefault, watch } from '../registry/watch.ts';
 import { apiHeaders } from './answer.ts';
 import { chunkedOutlet } from './chunkedoutlet.ts';
 import type { RequestContext } from './context.ts';
+import type { LimitKeeper } from './limits.ts';
 import { includeObject } from './presentation.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 import type { WatchMetrics } from './watchmetrics.ts';
@@ -22,8 +23,7 @@ export interface Watching {
   readonly watchDefault: WatchDefault;
   /** Streams that are open, to be ended when the server closes. */
   readonly streams: Set<WatchStream>;
-  /** What may wait in memory for one watcher. */
-  readonly backlogBytesMax: number;
+  readonly keeper: LimitKeeper;
   readonly metrics: WatchMetrics;
   /** Told of failures that are the server's own. */
   readonly report: (error: Error) => void;
@@ -53,7 +53,8 @@ async function prepare(
     markInitialState: sendInitialEvents === true && query.flag('allowWatchBookmarks'),
     timeoutMs: Math.min(wishMs, timeoutMaxMs),
     nowMs: watching.registry.chance.nowMs,
-    backlogBytesMax: watching.backlogBytesMax,
+    backlogBytesMax: watching.keeper.limits.watcherBacklogBytesMax,
+    backlogFull: () => watching.keeper.reached('watcherBacklogBytesMax'),
     counter: watching.metrics.of(kind),
     report: watching.report,
   });

@@ -42,6 +42,8 @@ export interface StreamOptions {
   readonly nowMs: () => number;
   /** What may be handed to the outlet before it has passed on what it has. */
   readonly backlogBytesMax: number;
+  /** Told when so much is waiting that the rest has to wait in history. */
+  readonly backlogFull: () => void;
   readonly counter: WatchCounter;
   /** Told of failures that are the server's own. */
   readonly report: (error: Error) => void;
@@ -78,9 +80,11 @@ export class WatchStream {
       sliceBytesMax: this.options.backlogBytesMax,
       send: (notices) => {
         counter.events += notices.length;
-        return asStored
+        const more = asStored
           ? this.outlet.writeShared(notices)
           : this.outlet.write(notices.map((notice) => this.#line(notice)));
+        if (!more && bytesOf(notices) >= this.options.backlogBytesMax) this.options.backlogFull();
+        return more;
       },
       stateSent: () => {
         if (markInitialState) this.outlet.write([this.#bookmarkLine(open.stateRevision, true)]);
@@ -167,3 +171,6 @@ export class WatchStream {
     };
   }
 }
+
+const bytesOf = (notices: readonly Notice[]): number =>
+  notices.reduce((sum, { entry }) => sum + entry.length, 0);

@@ -11,8 +11,8 @@ import type { Json } from '../http.ts';
 import { type Change, type Log, textOf, versionOf } from './log.ts';
 import type { Expiry, ListOperation, Operation, ReadOperation, WriteOperation } from './operations.ts';
 
-/** Writes under way when a version was heard of may have taken as many more. */
-const versionsUnderWay = 100;
+/** Writes under way when a version was heard of, and those of the server itself, may have taken as many more. */
+const versionsUnderWay = 30;
 
 /** All that is wrong with a history; empty when nothing is. */
 export function checkOperations(log: Log, operations: readonly Operation[]): string[] {
@@ -30,7 +30,8 @@ export function checkExpiries(expiries: readonly Expiry[], historyMin: number): 
   return expiries
     .filter(({ version, newestKnown }) => newestKnown + versionsUnderWay - version < historyMin)
     .map(
-      ({ what, version, newestKnown }) => `${what}: version ${version} was gone, and the newest is ${newestKnown}`,
+      ({ what, version, newestKnown }) =>
+        `${what}: version ${version} was gone, and the newest is ${newestKnown}`,
     );
 }
 
@@ -77,9 +78,11 @@ class Replay {
     const uid: string | undefined = previous?.metadata.uid;
     const write = object
       ? this.#byMark.get(mark ?? '')
-      : ((uid && this.#deletions.get(uid)) ?? this.#perhaps.get(key)?.shift());
+      : ((uid ? this.#deletions.get(uid) : undefined) ?? this.#perhaps.get(key)?.shift());
     if (!write || write.key !== key) {
-      this.#problems.push(`nobody made version ${version} of ${key}: ${object ? textOf(object) : 'a deletion'}`);
+      this.#problems.push(
+        `nobody made version ${version} of ${key}: ${object ? textOf(object) : 'a deletion'}`,
+      );
       return;
     }
     if (this.versions.has(write))
@@ -115,7 +118,10 @@ class Replay {
     if (version === undefined) this.#problem(write, `was acknowledged as ${outcome.version} and is lost`);
     else if (outcome.version !== undefined && outcome.version !== version && write.verb !== 'delete')
       this.#problem(write, `was acknowledged as ${outcome.version} and happened as ${version}`);
-    else if (outcome.text !== undefined && outcome.text !== textOf(this.log.at(write.key, version)?.object ?? {}))
+    else if (
+      outcome.text !== undefined &&
+      outcome.text !== textOf(this.log.at(write.key, version)?.object ?? {})
+    )
       this.#problem(write, `was answered with another object than it left`);
   }
 
@@ -166,7 +172,9 @@ function pointOf(
   }
   const version = versions.get(operation);
   if (version !== undefined)
-    return version > earliest ? version : `happened as ${version}, and ${earliest} had been seen before it began`;
+    return version > earliest
+      ? version
+      : `happened as ${version}, and ${earliest} had been seen before it began`;
   if (operation.outcome === 'unknown' || operation.outcome.ok) return undefined;
   const { because } = operation.outcome;
   const { key, expected } = operation;
@@ -181,7 +189,9 @@ function pointOf(
 
 function readPoint(log: Log, { key, found }: ReadOperation, earliest: number): number | string {
   const point = firstPoint(log, key, earliest, (at) =>
-    found ? at !== undefined && versionOf(at) === found.version && textOf(at) === found.text : at === undefined,
+    found
+      ? at !== undefined && versionOf(at) === found.version && textOf(at) === found.text
+      : at === undefined,
   );
   if (point !== undefined) return point;
   return `found ${found ? `version ${found.version}` : 'nothing'}, and ${earliest} had been seen before it began`;
@@ -205,7 +215,8 @@ function checkList(log: Log, operation: ListOperation): string[] {
   if (version === undefined) return [];
   const problem = (what: string): string[] => [`${describe(operation)}: ${what}`];
   if (exact !== undefined && version !== exact) return problem(`shows ${version} instead of ${exact}`);
-  if (versions.some((other) => other !== version)) return problem(`its pages show versions ${versions.join(', ')}`);
+  if (versions.some((other) => other !== version))
+    return problem(`its pages show versions ${versions.join(', ')}`);
   const wanted = log.state(scope, version);
   const told = ({ key, version: at, text }: Omit<Told, 'type'>): string => `${key} ${at} ${text}`;
   for (const [i, item] of items.entries())

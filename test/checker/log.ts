@@ -34,13 +34,23 @@ export const keyOf = (resource: string, { namespace, name }: { namespace: string
 
 export const versionOf = (object: Json): number => Number(object.metadata.resourceVersion);
 
+const texts = new WeakMap<object, string>();
+
 /** An object as text, to compare to the last character. Inside a list it goes without kind and apiVersion. */
-export function textOf({ kind: _kind, apiVersion: _apiVersion, ...object }: Json): string {
-  return JSON.stringify(object);
+export function textOf(whole: Json): string {
+  let text = texts.get(whole);
+  if (text === undefined) {
+    const { kind: _kind, apiVersion: _apiVersion, ...object } = whole;
+    text = JSON.stringify(object);
+    texts.set(whole, text);
+  }
+  return text;
 }
 
 export class Log {
   readonly #byKey = new Map<string, Change[]>();
+  /** What watches of a scope are told, from the beginning. */
+  readonly #told = new Map<string, readonly Told[]>();
 
   /** Versions up to and including `base` are not looked at: nothing of the traffic was there then. */
   constructor(
@@ -89,14 +99,14 @@ export class Log {
   }
 
   /** What a watch of a scope is told of the changes after a version. */
-  eventsAfter(scope: Scope, version: number): Told[] {
-    const told: Told[] = [];
-    for (const change of this.changes) {
-      if (change.version <= version) continue;
-      const event = this.#seen(scope, change);
-      if (event) told.push(event);
+  eventsAfter(scope: Scope, after: number): readonly Told[] {
+    const name = JSON.stringify(scope);
+    let told = this.#told.get(name);
+    if (!told) {
+      told = this.changes.map((change) => this.#seen(scope, change)).filter((event) => event !== undefined);
+      this.#told.set(name, told);
     }
-    return told;
+    return told.filter(({ version }) => version > after);
   }
 
   #seen(scope: Scope, { version, key, object }: Change): Told | undefined {

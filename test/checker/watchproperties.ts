@@ -97,12 +97,14 @@ export const properties: Readonly<Record<Property, Check>> = {
     const wanted = new Map(log.eventsAfter(scope, log.base).map((event) => [event.version, event]));
     for (const event of eventsOf({ scope, state, begin, ...watch })) {
       const written = wanted.get(event.version);
-      if (written && written.text !== event.text) return `${brief(event)} is ${event.text}, not ${written.text}`;
+      if (written && written.text !== event.text)
+        return `${brief(event)} is ${event.text}, not ${written.text}`;
     }
     if (begin === undefined || watch.asked) return undefined;
     const whole = log.state(scope, begin);
     const at = Array.from({ length: Math.max(whole.length, state.length) }).findIndex(
-      (_, i) => !whole[i] || !state[i] || brief(whole[i]) !== brief(state[i]) || whole[i].text !== state[i].text,
+      (_, i) =>
+        !whole[i] || !state[i] || brief(whole[i]) !== brief(state[i]) || whole[i].text !== state[i].text,
     );
     if (at < 0) return undefined;
     return `its state at ${begin} has ${JSON.stringify(state[at])} instead of ${JSON.stringify(whole[at])}`;
@@ -144,7 +146,8 @@ export const properties: Readonly<Record<Property, Check>> = {
     const wanted = new Map(log.eventsAfter(watch.scope, log.base).map((event) => [event.version, event]));
     for (const event of eventsOf(watch)) {
       const right = wanted.get(event.version);
-      if (!right || right.key !== event.key) return `${brief(event)} is none of ${JSON.stringify(watch.scope)}`;
+      if (!right || right.key !== event.key)
+        return `${brief(event)} is none of ${JSON.stringify(watch.scope)}`;
       if (right.type !== event.type) return `${brief(event)} should be ${right.type}`;
     }
     return undefined;

@@ -40,7 +40,8 @@ describeWith('kubectl')('wherry up', () => {
   it('runs a first pod, and ends with Ctrl-C, pods and all', async () => {
     const folder = await children.folder();
     const child = up(folder);
-    const { kubectl } = await accessTo(child);
+    const cluster = await accessTo(child);
+    const { kubectl } = cluster;
     const script = ['sh', '-c', 'echo hello; exec sleep 1000'];
     expect(await kubectl.run('run', 'hello', '--image=host', '--command', '--', ...script)).toBe(
       'pod/hello created\n',
@@ -49,14 +50,18 @@ describeWith('kubectl')('wherry up', () => {
     expect(await kubectl.run('logs', 'hello')).toBe('hello\n');
     const [, row] = await kubectl.table('get', 'pods');
     expect(row!.slice(0, 4)).toEqual(['hello', '1/1', 'Running', '0']);
-    const follower = kubectl.follow('logs', '-f', 'hello');
+    const follower = cluster.command('logs', '-f', 'hello');
     await follower.until(/hello/);
+    const busy = cluster.command('exec', 'hello', '--', 'sh', '-c', 'echo begin; exec sleep 1000');
+    await busy.until(/begin/);
     const agent = agentOf(folder);
-    expect(processesOf(agent).join('\n')).toContain('sleep 1000');
+    expect(processesOf(agent).filter((it) => it.includes('sleep 1000'))).toHaveLength(2);
     child.signal('SIGINT');
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(processesOf(agent)).toEqual([]);
-    await follower.stop();
+    // A log that ends has ended well; a command that was killed has not.
+    expect(await follower.exited).toEqual({ code: 0, signal: null });
+    expect(await busy.exited).toEqual({ code: 137, signal: null });
     expect(child.stderr).toBe('');
   });
 
@@ -155,10 +160,10 @@ describeWith('kubectl')('wherry node', () => {
     expect(await text(socket)).toBe('there and back');
     expect((await cluster.client.get('/api/v1/nodes/away/proxy/healthz')).text).toBe('ok');
 
+    // The API server leaves clients some seconds to read what they were told last, which these need not wait for.
+    await Promise.all([attached.end(), forwarding.end()]);
     await node.kill();
     await expect.poll(() => processesOf(agent), { timeout: 10_000 }).toEqual([]);
-    // Whoever was connected is told that it is over.
-    await Promise.all([attached.exited, forwarding.exited]);
     const unreachable = await kubectl.try('exec', 'talk', '--', 'true');
     expect(unreachable).toMatchObject({
       code: 1,

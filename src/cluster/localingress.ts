@@ -1,0 +1,58 @@
+/** The ingress of this process: a controller that is a client of the server, and dials endpoints from this machine. */
+import { Client } from '../client/client.ts';
+import { IngressController } from '../ingress/controller.ts';
+import { dialTcp } from '../streams/dialing.ts';
+import { isAllowedTarget } from '../streams/targetaddress.ts';
+import { machineAddress } from './node.ts';
+
+export interface IngressOptions {
+  /** For HTTP; 0 takes any free one. */
+  readonly port: number;
+  /** For HTTPS. Default: it is not spoken. */
+  readonly tlsPort?: number;
+  /** Address to listen on. Default: all. */
+  readonly host?: string;
+}
+
+export interface RunningIngress {
+  readonly description: string;
+  close(): Promise<void>;
+}
+
+export async function startIngress(
+  url: string,
+  { port, tlsPort, host = '0.0.0.0' }: IngressOptions,
+  { now, onError }: { now: () => number; onError: (error: Error) => void },
+): Promise<RunningIngress> {
+  const client = new Client(url, { userAgent: 'wherry-ingress' });
+  const address = machineAddress();
+  const controller = new IngressController({
+    client,
+    host,
+    port,
+    tlsPort,
+    address,
+    // Pods that share the network of this machine have its address, whatever it is; the API is no pod.
+    dial: async ({ ip, port }) => {
+      const own = ip === address && port !== Number(new URL(url).port);
+      if (!own && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);
+      return dialTcp([ip], port);
+    },
+    now,
+    onError,
+  });
+  try {
+    await controller.start();
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+  const secure = controller.tlsPort === undefined ? '' : ` and https://${address}:${controller.tlsPort}`;
+  return {
+    description: `ingress at http://${address}:${controller.port}${secure}`,
+    close: async () => {
+      await controller.close();
+      client.close();
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * A round: a server, traffic on it, and on an engine that lasts a `kill -9` now and then in the middle. Afterwards all
+ * that was seen is checked.
+ */
+import { Agent } from 'node:http';
+import { Child } from '../child.ts';
+import { randomFrom } from '../workload.ts';
+import { checkExpiries, checkOperations } from './linearizability.ts';
+import { Log, versionOf } from './log.ts';
+import { Clock } from './operations.ts';
+import { Cut, namespaces, type Recording, resources, send, TrafficClient } from './traffic.ts';
+import { WatchingClient, Witness } from './watching.ts';
+import { checkWatch } from './watchproperties.ts';
+
+const clients = 8;
+const watchers = 4;
+/** So little is kept of the past that compaction is always near. */
+const historyMin = 100;
+
+export interface RoundOptions {
+  readonly seed: number;
+  /** The folder that lasts; undefined: objects are kept in memory, and nobody is killed. */
+  readonly dataDir: string | undefined;
+  readonly kills: number;
+  /** Operations between two kills, about. */
+  readonly operations: number;
+}
+
+export interface RoundResult {
+  /** What was wrong; empty when nothing was. */
+  readonly problems: string[];
+  /** What happened, in a few words. */
+  readonly summary: string;
+}
+
+export async function runRound(options: RoundOptions): Promise<RoundResult> {
+  const random = randomFrom(options.seed);
+  const store = options.dataDir === undefined ? ['--in-memory'] : ['--data-dir', options.dataDir];
+  const start = (): Child => new Child(['serve', '--port', '0', '--history', `10m,${historyMin}`, ...store]);
+  let server = start();
+  let url = await server.ready();
+  const base = await prepare(url);
+  const recording: Recording = { clock: new Clock(), operations: [], expiries: [], newest: base, base };
+  const { operations, expiries } = recording;
+  const witnesses = resources.map((resource) => new Witness(resource, base));
+  const working = Array.from(
+    { length: clients },
+    (_, number) => new TrafficClient(number, randomFrom(options.seed + 1 + number), recording),
+  );
+  const watching = Array.from(
+    { length: watchers },
+    (_, number) =>
+      new WatchingClient(`watcher ${number}`, randomFrom(options.seed + 1000 + number), recording),
+  );
+  for (let round = 0; round <= options.kills; round++) {
+    const isLast = round === options.kills;
+    await Promise.all(witnesses.map((witness) => witness.open(url)));
+    const end = operations.length + Math.ceil(options.operations * (0.5 + random(1000) / 1000));
+    const patienceMs = random(5);
+    let isOver = false;
+    let isKilled = false;
+    const run = async (step: () => Promise<void>): Promise<void> => {
+      while (!isOver) {
+        await step();
+        if (operations.length < end) continue;
+        if (isLast) isOver = true;
+        // At once, or a moment later: in the middle of whatever the server is doing by then. Clients go on until then.
+        else if (!isKilled) setTimeout(() => server.signal('SIGKILL'), patienceMs);
+        isKilled = true;
+      }
+    };
+    const isGone = (error: Error): void => {
+      if (isLast || !(error instanceof Cut || 'code' in error)) throw error;
+    };
+    await Promise.all([
+      ...working.map((client) => run(() => client.step(url)).catch(isGone)),
+      ...watching.map((client) => run(() => client.step(url)).catch(isGone)),
+    ]);
+    if (isLast) break;
+    await server.exited;
+    for (const witness of witnesses) await witness.take();
+    server = start();
+    url = await server.ready();
+  }
+  // Reads of everything at rest: what they show is the end of the story, and the witnesses must know it.
+  const reader = new TrafficClient(clients, randomFrom(options.seed), recording);
+  await reader.readAll(url);
+  for (const [i, witness] of witnesses.entries()) {
+    const marker = await createMarker(url, resources[i]!);
+    await witness.reached(marker);
+    witness.close();
+  }
+  for (const client of [...working, reader]) client.close();
+  await server.kill();
+
+  const changes = witnesses
+    .flatMap((witness) => witness.changes)
+    .filter(({ key }) => !key.includes(markerName))
+    .sort((a, b) => a.version - b.version);
+  const log = new Log(base, changes);
+  const records = watching.flatMap((client) => client.records);
+  const problems = [
+    ...checkOperations(log, operations),
+    ...checkExpiries(expiries, historyMin),
+    ...records.flatMap((record) =>
+      checkWatch(record, log).map(({ property, what }) => `${property}: ${what}`),
+    ),
+  ];
+  const told = records.reduce((sum, { lines }) => sum + lines.length, 0);
+  const summary = `${operations.length} operations, ${changes.length} changes, ${records.length} watches told ${told} lines, ${expiries.length} versions too old, ${options.kills} kills`;
+  return { problems, summary };
+}
+
+const markerName = 'marker';
+
+async function createMarker(url: string, resource: string): Promise<number> {
+  const path = `/api/v1/namespaces/default/${resource}`;
+  const { status, body } = await send(url, new Agent(), 'POST', path, { metadata: { name: markerName } });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return versionOf(body);
+}
+
+/** Makes the namespaces, and answers the version they left. */
+async function prepare(url: string): Promise<number> {
+  const agent = new Agent();
+  for (const name of namespaces) await send(url, agent, 'POST', '/api/v1/namespaces', { metadata: { name } });
+  const { body } = await send(url, agent, 'GET', '/api/v1/namespaces');
+  return versionOf(body);
+}

@@ -1,0 +1,20 @@
+/**
+ * Debian's kubectl 1.20 against a cluster with two nodes that pretend to run pods: every flow, command by command, with
+ * what it prints. The commands are in `scripts/`.
+ */
+import { test } from 'vitest';
+import { describeWith } from '../tools.ts';
+import { withKubectl } from './kubectl.ts';
+import { runScript } from './script.ts';
+
+const scripts = ['reading', 'describing', 'making', 'changing', 'deleting', 'nodes', 'asking'];
+
+/** A script has some forty commands; a busy machine takes its time for each. */
+const scriptMaxMs = 120_000;
+
+for (const name of scripts)
+  describeWith('kubectl')(`kubectl, ${name}`, () => {
+    const kubectl = withKubectl({ simulatedNodes: 2 });
+
+    test(`${name}.txt prints what it says`, { timeout: scriptMaxMs }, () => runScript(name, kubectl()));
+  });

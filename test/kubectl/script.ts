@@ -1,0 +1,124 @@
+/**
+ * Scripts of commands with what they print, in text files that read like a terminal:
+ *
+ *   # a remark
+ *   < name        a file of this name; the lines that follow are its content
+ *   $ command     is run by a shell; the lines that follow are what it prints, errors included
+ *   ~ command     the same, and it is run again until it prints that
+ *   [1]           as the last line: the command ends with this code
+ *
+ * Of what is printed, more than one space is as good as two, and spaces at the end of a line do not count. A line with
+ * nothing but `...` stands for any lines. What differs from run to run has a placeholder: see `placeholders`.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import type { Kubectl } from './kubectl.ts';
+
+/** How long a command may take, and how long one is repeated. */
+const commandMaxMs = 30_000;
+const repeatMaxMs = 20_000;
+const repeatEveryMs = 100;
+
+const placeholders: Readonly<Record<string, string>> = {
+  '<age>': '(\\d+[smhd])+',
+  '<ip>': '\\d+\\.\\d+\\.\\d+\\.\\d+',
+  '<number>': '"?\\d+"?',
+  '<port>': '\\d+',
+  '<suffix>': '[a-z0-9]{5}',
+  '<time>': '("?\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z"?|\\w{3}, \\d\\d \\w{3} \\d{4} [\\d:]+ \\+0000)',
+  '<uid>': '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}',
+  '<version>': 'v\\d+\\.\\d+\\.\\d+\\S*',
+  '<*>': '.*',
+};
+const anyPlaceholder = new RegExp(`(${Object.keys(placeholders).join('|').replace('*', '\\*')})`);
+
+interface Step {
+  readonly line: number;
+  readonly mark: '<' | '$' | '~';
+  readonly text: string;
+  readonly content: readonly string[];
+}
+
+/** Runs the script of a name, `scripts/<name>.txt`, from top to bottom. */
+export async function runScript(name: string, kubectl: Kubectl): Promise<void> {
+  const file = fileURLToPath(new URL(`scripts/${name}.txt`, import.meta.url));
+  await kubectl.cluster.nodesReady;
+  for (const step of parse(readFileSync(file, 'utf8'))) {
+    if (step.mark === '<') writeFileSync(path.join(folderOf(kubectl), step.text), lines(step.content));
+    else await check(name, step, kubectl);
+  }
+}
+
+const lines = (content: readonly string[]): string => content.map((line) => `${line}\n`).join('');
+const folderOf = (kubectl: Kubectl): string => kubectl.environment.HOME!;
+
+function parse(text: string): Step[] {
+  const steps: (Step & { content: string[] })[] = [];
+  for (const [i, line] of text.split('\n').entries()) {
+    const [, mark, rest] = /^([<$~]) (.*)$/.exec(line) ?? [];
+    if (mark) steps.push({ line: i + 1, mark: mark as Step['mark'], text: rest!, content: [] });
+    else if (!line.startsWith('# ')) steps.at(-1)?.content.push(line);
+  }
+  // Empty lines part the steps.
+  for (const { content } of steps) while (content.at(-1) === '') content.pop();
+  return steps;
+}
+
+async function check(script: string, { line, mark, text, content }: Step, kubectl: Kubectl): Promise<void> {
+  const pattern = patternOf(content);
+  const deadline = Date.now() + repeatMaxMs;
+  let printed = await run(text, kubectl);
+  while (mark === '~' && !pattern.test(printed) && Date.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, repeatEveryMs));
+    printed = await run(text, kubectl);
+  }
+  const where = `${script}.txt:${line}\n$ ${text}\n`;
+  if (!pattern.test(printed)) expect(where + printed).toBe(where + lines(content.map(settled)));
+}
+
+const settled = (line: string): string => line.trimEnd().replace(/ {2,}/g, '  ');
+
+/** What a command prints, in one form: no colours, no padding, its code at the end when that is not 0. */
+async function run(command: string, kubectl: Kubectl): Promise<string> {
+  const { output, code } = await shell(command, kubectl);
+  const plain = output.replace(/\u001b\[[\d;]*m/g, '').replace(/\n+$/, '');
+  const printed = plain === '' ? [] : plain.split('\n').map(settled);
+  return lines(code === 0 ? printed : [...printed, `[${code}]`]);
+}
+
+function patternOf(content: readonly string[]): RegExp {
+  const parts = content.map((line) =>
+    line === '...' ? '(.*\\n)*?' : `${settled(line).split(anyPlaceholder).map(partPattern).join('')}\\n`,
+  );
+  return new RegExp(`^${parts.join('')}$`);
+}
+
+const partPattern = (part: string): string =>
+  Object.hasOwn(placeholders, part)
+    ? placeholders[part]!
+    : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace(/ {2}/g, ' +');
+
+/** A shell and all that it starts are a group of processes, and end together when they take too long. */
+function shell(command: string, kubectl: Kubectl): Promise<{ output: string; code: number }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], {
+      cwd: folderOf(kubectl),
+      env: { ...kubectl.environment, TZ: 'UTC' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), commandMaxMs);
+    let output = '';
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ output: signal ? `${output}[${signal}]` : output, code: code ?? 1 });
+    });
+  });
+}
