@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import { fanout } from './fanout.mjs';
+import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
 import { bare, wherry } from './servers.mjs';
 import { createLua, measure, patchLua } from './wrk.mjs';
@@ -28,9 +29,18 @@ function row(figure, store, value, unit, share) {
   say(`  ${figure} (${store}): ${value.toFixed(1)} ${unit}${share ? `, share ${share.toFixed(3)}` : ''}`);
 }
 
+/** The yardstick; a quick run is content with one for each store. */
+const units = new Map();
+async function unitOf(yardstick, store) {
+  const known = quick && units.get(store);
+  const unit = known || (await measure(yardstick.url, { connections: 32, seconds }));
+  units.set(store, unit);
+  return unit;
+}
+
 /** Measures one request against its yardstick, one right after the other. */
 async function compared(figure, store, url, yardstick, options) {
-  const before = await measure(yardstick.url, { connections: 32, seconds });
+  const before = await unitOf(yardstick, store);
   const result = await measure(url, { seconds, ...options });
   row(figure, store, result.perSecond, 'requests/s', result.perSecond / before.perSecond);
   return result;
@@ -75,7 +85,7 @@ async function run(store, yardstick) {
         [2000, 100],
       ]) {
     server = await wherry(store);
-    const unit = await measure(yardstick.url, { connections: 32, seconds });
+    const unit = await unitOf(yardstick, store);
     const { eventsPerSecond, p50Ms, p99Ms } = await fanout(server.url, watchers, changes);
     const name = `watch, ${watchers} watchers × ${changes} changes`;
     row(name, store, eventsPerSecond, 'events/s', eventsPerSecond / unit.perSecond);
@@ -98,6 +108,11 @@ say(
   `${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`,
 );
 for (const store of ['lmdb', 'memory']) await run(store, yardstick);
+say('the living cluster:');
+await living(row, {
+  quick,
+  yardstick: async () => (await measure(yardstick.url, { connections: 32, seconds })).perSecond,
+});
 await yardstick.close();
 
 const width = Math.max(...rows.map(({ figure }) => figure.length));

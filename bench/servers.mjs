@@ -5,6 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+/** Linux counts processor time in these. */
+const tickMs = 10;
 const root = path.dirname(import.meta.dirname);
 
 export class Server {
@@ -22,6 +24,12 @@ export class Server {
     } catch {
       return undefined;
     }
+  }
+
+  /** Processor time it has used, in milliseconds: its own, and the system's on its behalf. */
+  get processorMs() {
+    const fields = readFileSync(`/proc/${this.child.pid}/stat`, 'utf8').split(') ')[1].split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * tickMs;
   }
 
   async close() {
@@ -42,13 +50,19 @@ async function launch(args, dataDir) {
   return server;
 }
 
-/** `memory` or `lmdb`. */
-export function wherry(store) {
-  const command = [path.join(root, 'dist/cli.js'), 'serve', '--port', '0'];
-  if (store === 'memory') return launch([...command, '--in-memory']);
+/** The command with a store of its own: `memory` or `lmdb`. */
+function command(name, store, more) {
+  const args = [path.join(root, 'dist/cli.js'), name, '--port', '0', ...more];
+  if (store === 'memory') return launch([...args, '--in-memory']);
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));
-  return launch([...command, '--data-dir', dataDir], dataDir);
+  return launch([...args, '--data-dir', dataDir], dataDir);
 }
+
+/** The API server alone. */
+export const wherry = (store) => command('serve', store, []);
+
+/** The whole cluster, with this machine as its node unless simulated ones are asked for. */
+export const cluster = (store, more = []) => command('up', store, more);
 
 /** Node's own HTTP server, answering every request with as many bytes: the unit of all figures. */
 export const bare = (bytes) => launch([path.join(root, 'bench/bare.mjs'), String(bytes)]);

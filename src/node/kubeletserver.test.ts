@@ -292,7 +292,7 @@ describe('commands', () => {
     expect(JSON.parse(await text(status))).toMatchObject({ status: 'Failure', reason: 'InternalError' });
     connection.close();
     await closing;
-    expect((await upgrade('/exec/default/cut/c?command=hang&output=1', protocol)).text).toBe('');
+    await expect(upgrade('/exec/default/cut/c?command=hang&output=1', protocol)).rejects.toThrow('reset');
   });
 });
 

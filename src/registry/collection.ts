@@ -158,5 +158,6 @@ export class Collection {
     if (keepFrom === 0) return;
     this.#events = this.#events.slice(keepFrom);
     this.#firstNumber += keepFrom;
+    for (const watcher of this.#watchers) watcher.pump();
   }
 }

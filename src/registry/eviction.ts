@@ -22,12 +22,20 @@ export async function evict(
   const asked = (eviction.deleteOptions ?? {}) as DeleteOptions;
   checkDeleteOptions(asked);
   const dryRun = options.dryRun || (asked.dryRun?.length ?? 0) > 0;
-  const marked = await modify(registry, pods, namespace, name, 'status', { ...options, dryRun }, (current) => {
-    const pod = current.object() as Pod;
-    checkDeletePreconditions(pods, name, asked, pod, current);
-    noteEviction(pod, registry.now());
-    return pod;
-  });
+  const marked = await modify(
+    registry,
+    pods,
+    namespace,
+    name,
+    'status',
+    { ...options, dryRun },
+    (current) => {
+      const pod = current.object() as Pod;
+      checkDeletePreconditions(pods, name, asked, pod, current);
+      noteEviction(pod, registry.now());
+      return pod;
+    },
+  );
   // The version has been checked, and the note has changed it.
   const uid = marked.object().metadata.uid!;
   await remove(registry, pods, namespace, name, {

@@ -143,8 +143,7 @@ function checkBound(
   { name, uid }: Reference,
 ): void {
   const object = find(registry, resource, namespace, name);
-  if (!object || isGone(registry, object))
-    throw new TokenError('service account token has been invalidated');
+  if (!object || isGone(registry, object)) throw new TokenError('service account token has been invalidated');
   if (object.metadata.uid !== uid)
     throw new TokenError(
       `${claim} UID (${object.metadata.uid}) does not match service account ${claim} ref claim (${uid})`,
@@ -161,7 +160,8 @@ function referenceOf(value: unknown): Reference | undefined {
 function checkAccount(registry: Registry, namespace: string, name: string, uid: string): void {
   const account = find(registry, 'serviceaccounts', namespace, name);
   if (!account) throw new TokenError(`serviceaccounts "${name}" not found`);
-  if (isGone(registry, account)) throw new TokenError(`service account ${namespace}/${name} has been deleted`);
+  if (isGone(registry, account))
+    throw new TokenError(`service account ${namespace}/${name} has been deleted`);
   if (account.metadata.uid !== uid)
     throw new TokenError(`service account UID (${account.metadata.uid}) does not match claim (${uid})`);
 }

@@ -83,7 +83,8 @@ export class Watcher {
 
   /** Hands over what there is, as far as the sink takes it. */
   pump(): void {
-    if (this.#pumping || this.#paused || this.#closed || this.#scheduled) return;
+    if (this.#pumping || this.#closed || this.#scheduled) return;
+    if (this.#paused) return void this.#expireIfPassed();
     this.#pumping = true;
     try {
       if (this.#state) this.#pumpState();
@@ -119,11 +120,7 @@ export class Watcher {
 
   #pumpEvents(): void {
     while (!this.#paused && !this.#closed && !this.#scheduled && this.#position < this.collection.endNumber) {
-      if (this.#position < this.collection.startNumber) {
-        this.close();
-        this.#sink.expired();
-        return;
-      }
+      if (this.#expireIfPassed()) return;
       const end = Math.min(this.collection.endNumber, this.#position + sliceMax);
       const notices: Notice[] = [];
       for (let bytes = 0; this.#position < end && bytes < this.#sliceBytesMax; this.#position++) {
@@ -136,6 +133,14 @@ export class Watcher {
       if (notices.length) this.#send(notices);
       if (this.#position < this.collection.endNumber) this.#goOnLater();
     }
+  }
+
+  /** A watcher whose client does not read at all would otherwise stay for as long as it likes. */
+  #expireIfPassed(): boolean {
+    if (this.#position >= this.collection.startNumber) return false;
+    this.close();
+    this.#sink.expired();
+    return true;
   }
 
   #send(notices: Notice[]): void {

@@ -125,8 +125,11 @@ export class AuditFile {
   async #write(lines: readonly string[]): Promise<void> {
     const bytes = Buffer.from(lines.join(''));
     try {
-      if (this.#bytes > 0 && this.#bytes + bytes.length > this.options.bytesMax) await this.#putAside();
       this.#handle ??= await this.#reopen();
+      if (this.#bytes > 0 && this.#bytes + bytes.length > this.options.bytesMax) {
+        await this.#putAside();
+        this.#handle = await this.#reopen();
+      }
       await this.#handle.appendFile(bytes);
       this.#bytes += bytes.length;
       this.#written += lines.length;
@@ -151,7 +154,8 @@ export class AuditFile {
     const { file, backupsMax } = this.options;
     await this.#handle?.close();
     this.#handle = undefined;
-    await rename(file, await this.#backupName());
+    // Somebody may have taken it away already.
+    await rename(file, await this.#backupName()).catch(ignoreMissing);
     const folder = dirname(file);
     const names = (await readdir(folder)).filter((name) => isBackup(name, file)).sort();
     for (const name of names.slice(0, Math.max(names.length - backupsMax, 0)))

@@ -13,7 +13,6 @@ import { verbOf } from './requestinfo.ts';
 /** Longer ones are cut; a request may have a mebibyte of either. */
 const wordCharsMax = 1_024;
 const uriCharsMax = 32 * 1_024;
-const messageCharsMax = 1_024;
 const cutMark = '...TRUNCATED';
 
 /** A file of a hundred mebibytes holds some 150,000 requests. */
@@ -41,8 +40,7 @@ export async function openAuditLog(
 export type Stage = 'ResponseStarted' | 'ResponseComplete';
 
 /** Everybody who comes through the local door may do everything. */
-const allowed =
-  ',"annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":""}';
+const allowed = ',"annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":""}';
 
 export class AuditLog {
   readonly #users = new WeakMap<User, string>();
@@ -155,7 +153,7 @@ function objectReference({ info: { resource: info }, objectName }: RequestContex
 function responseStatus(code: number, failure: Status | undefined): string {
   if (failure?.code !== code) return `{"metadata":{},"code":${code}}`;
   return (
-    `{"metadata":{},"status":"Failure","message":${text(failure.message ?? '', messageCharsMax)}` +
+    `{"metadata":{},"status":"Failure","message":${text(failure.message ?? '', wordCharsMax)}` +
     `${failure.reason ? `,"reason":${JSON.stringify(failure.reason)}` : ''},"code":${code}}`
   );
 }

@@ -21,6 +21,7 @@ const coreExtras: readonly Resource[] = [
   { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
 ];
 
+const lastGroup = 'extensions';
 const connectVerbs = ['create', 'get'];
 const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
 
@@ -108,6 +109,9 @@ export class Discovery {
       const [group, version] = apiVersion.split('/') as [string, string];
       groups.set(group, [...(groups.get(group) ?? []), version]);
     }
+    // Clients take a kind from the first group that has it, and this one has nothing that is not elsewhere.
+    const old = groups.get(lastGroup);
+    if (groups.delete(lastGroup)) groups.set(lastGroup, old!);
     return groups;
   }
 

@@ -10,8 +10,8 @@ import { type FieldError, invalid, notSupported, tooLong } from '../api/fielderr
 import { JsonError } from '../api/json.ts';
 import type { Kind } from '../api/kind.ts';
 import { modelOf } from '../api/model.ts';
-import { isJsonObject } from '../api/object.ts';
 import { isPathSegment } from '../api/names.ts';
+import { isJsonObject } from '../api/object.ts';
 import { create } from '../registry/create.ts';
 import { type DeleteOptions, remove, removeCollection } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';

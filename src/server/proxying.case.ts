@@ -15,7 +15,7 @@ import { openMemoryStore } from '../store/memory.ts';
 import { memoryPipe } from '../streams/memorypipe.ts';
 import type { NodeLocation, NodeWay } from '../streams/nodeway.ts';
 import { isAllowedTarget } from '../streams/targetaddress.ts';
-import { LimitKeeper } from './limits.ts';
+import { LimitKeeper, type Limits } from './limits.ts';
 import { ApiServer } from './server.ts';
 import { UsageReports } from './usagereports.ts';
 
@@ -56,7 +56,7 @@ export class Proxied extends Client {
   #closeStore: () => Promise<void> = async () => undefined;
   #closings: (() => void)[] = [];
 
-  constructor() {
+  constructor(private readonly limits: Partial<Limits> = {}) {
     super(() => this.server.url);
   }
 
@@ -75,7 +75,7 @@ export class Proxied extends Client {
       port: 0,
       createStatus: 200,
       watchDefault: 'history',
-      keeper: new LimitKeeper(),
+      keeper: new LimitKeeper(this.limits),
       components: [],
       health: [],
       nodes: this.agents,
@@ -145,8 +145,8 @@ export class Proxied extends Client {
   }
 }
 
-export function useProxied(): Proxied {
-  const proxied = new Proxied();
+export function useProxied(limits?: Partial<Limits>): Proxied {
+  const proxied = new Proxied(limits);
   beforeAll(() => proxied.start());
   afterEach(() => proxied.closeAll());
   afterAll(() => proxied.stop());

@@ -82,7 +82,7 @@ export async function readBackup(
   const damaged = (why: string) => new StoreUnavailableError(`the backup ${name} is damaged: ${why}`);
   const hash = createHash('sha256');
   const source = new Pieces(chunks, hash, () => damaged('it ends too early'));
-  const magic = await source.next(MAGIC.length).catch(() => Buffer.alloc(0));
+  const magic = await source.next(MAGIC.length, () => notReadable(name, Buffer.alloc(0)));
   if (!magic.equals(MAGIC)) throw notReadable(name, magic);
   const revision = readUint48(await source.next(6), 0);
   let batch: Version[] = [];
@@ -143,11 +143,11 @@ class Pieces {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  async next(bytes: number): Promise<Buffer> {
+  async next(bytes: number, tooShort = this.tooShort): Promise<Buffer> {
     const parts: Buffer[] = [];
     let missing = bytes;
     while (missing > 0) {
-      if (this.#rest.length === 0 && !(await this.#more())) throw this.tooShort();
+      if (this.#rest.length === 0 && !(await this.#more())) throw tooShort();
       const part = this.#rest.subarray(0, missing);
       this.#rest = this.#rest.subarray(part.length);
       missing -= part.length;

@@ -12,7 +12,7 @@ import { type Change, type Log, textOf, versionOf } from './log.ts';
 import type { Expiry, ListOperation, Operation, ReadOperation, WriteOperation } from './operations.ts';
 
 /** Writes under way when a version was heard of, and those of the server itself, may have taken as many more. */
-const versionsUnderWay = 30;
+const versionsUnderWay = 40;
 
 /** All that is wrong with a history; empty when nothing is. */
 export function checkOperations(log: Log, operations: readonly Operation[]): string[] {

@@ -12,7 +12,7 @@ import { Cut, namespaces, type Recording, resources, send, TrafficClient } from 
 import { WatchingClient, Witness } from './watching.ts';
 import { checkWatch } from './watchproperties.ts';
 
-const clients = 8;
+const clients = 16;
 const watchers = 4;
 /** So little is kept of the past that compaction is always near. */
 const historyMin = 100;

@@ -97,8 +97,12 @@ export class TrafficClient {
 
   /** One operation. Throws `Cut` when the server goes away in the middle of it. */
   async step(url: string): Promise<void> {
-    const resource = this.#pick(resources);
-    const place = { namespace: this.#pick(namespaces), name: this.#pick(names) };
+    // One object is everybody's favourite, so that writes meet in one commit.
+    const isHot = this.random(3) === 0;
+    const resource = isHot ? resources[0]! : this.#pick(resources);
+    const place = isHot
+      ? { namespace: namespaces[0]!, name: names[0]! }
+      : { namespace: this.#pick(namespaces), name: this.#pick(names) };
     const path = `/api/v1/namespaces/${place.namespace}/${resource}`;
     const target = {
       url,

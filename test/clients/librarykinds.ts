@@ -27,6 +27,8 @@ export interface LibraryKind {
 
 const containers = [{ name: 'web', image: 'registry.example/web:1' }];
 const time = new Date('2026-01-02T03:04:05Z');
+/** Not a whole second: Python leaves a fraction of nothing out, which is no such time to Kubernetes. */
+const precisely = new V1MicroTime('2026-01-02T03:04:05.678Z');
 const meta = (namespace: string, name: string) => ({ name, namespace, labels: { contract: name } });
 const condition = {
   type: 'Contract',
@@ -62,7 +64,7 @@ const newer: Readonly<Record<string, Sample>> = {
   'events.k8s.io/v1 Event': {
     manifest: (namespace, name) => ({
       metadata: meta(namespace, name),
-      eventTime: new V1MicroTime(time),
+      eventTime: precisely,
       reportingController: 'example.com/contract',
       reportingInstance: 'contract-1',
       action: 'Starting',
@@ -124,7 +126,7 @@ const newer: Readonly<Record<string, Sample>> = {
   'coordination.k8s.io/v1 Lease': {
     manifest: (namespace, name) => ({
       metadata: meta(namespace, name),
-      spec: { holderIdentity: 'one', leaseDurationSeconds: 15, renewTime: new V1MicroTime(time) },
+      spec: { holderIdentity: 'one', leaseDurationSeconds: 15, renewTime: precisely },
     }),
     edit: { pointer: '/spec/holderIdentity', value: 'two' },
   },

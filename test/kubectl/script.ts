@@ -1,14 +1,14 @@
 /**
  * Scripts of commands with what they print, in text files that read like a terminal:
  *
- *   # a remark
  *   < name        a file of this name; the lines that follow are its content
  *   $ command     is run by a shell; the lines that follow are what it prints, errors included
  *   ~ command     the same, and it is run again until it prints that
  *   [1]           as the last line: the command ends with this code
  *
- * Of what is printed, more than one space is as good as two, and spaces at the end of a line do not count. A line with
- * nothing but `...` stands for any lines. What differs from run to run has a placeholder: see `placeholders`.
+ * What stands before the first of these is a remark. Columns are as wide as what is in them, so between words more than
+ * one space is as good as two; spaces at the end of a line do not count. A line with nothing but `...` stands for any
+ * lines. What differs from run to run has a placeholder: see `placeholders`.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ function parse(text: string): Step[] {
   for (const [i, line] of text.split('\n').entries()) {
     const [, mark, rest] = /^([<$~]) (.*)$/.exec(line) ?? [];
     if (mark) steps.push({ line: i + 1, mark: mark as Step['mark'], text: rest!, content: [] });
-    else if (!line.startsWith('# ')) steps.at(-1)?.content.push(line);
+    else steps.at(-1)?.content.push(line);
   }
   // Empty lines part the steps.
   for (const { content } of steps) while (content.at(-1) === '') content.pop();
@@ -75,11 +75,18 @@ async function check(script: string, { line, mark, text, content }: Step, kubect
     await new Promise((resolve) => setTimeout(resolve, repeatEveryMs));
     printed = await run(text, kubectl);
   }
+  if (pattern.test(printed)) return;
   const where = `${script}.txt:${line}\n$ ${text}\n`;
-  if (!pattern.test(printed)) expect(where + printed).toBe(where + lines(content.map(settled)));
+  expect(where + readable(printed, content)).toBe(where + lines(content.map(settled)));
 }
 
-const settled = (line: string): string => line.trimEnd().replace(/ {2,}/g, '  ');
+/** What was printed, with placeholders where they fit, so that a difference shows nothing but what is different. */
+const readable = (printed: string, content: readonly string[]): string =>
+  printed.replace(/.*\n/g, (line) =>
+    lines([content.map(settled).find((said) => patternOf([said]).test(line)) ?? line.slice(0, -1)]),
+  );
+
+const settled = (line: string): string => line.trimEnd().replace(/(?<=\S) {2,}/g, '  ');
 
 /** What a command prints, in one form: no colours, no padding, its code at the end when that is not 0. */
 async function run(command: string, kubectl: Kubectl): Promise<string> {
@@ -97,9 +104,7 @@ function patternOf(content: readonly string[]): RegExp {
 }
 
 const partPattern = (part: string): string =>
-  Object.hasOwn(placeholders, part)
-    ? placeholders[part]!
-    : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace(/ {2}/g, ' +');
+  Object.hasOwn(placeholders, part) ? placeholders[part]! : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** A shell and all that it starts are a group of processes, and end together when they take too long. */
 function shell(command: string, kubectl: Kubectl): Promise<{ output: string; code: number }> {

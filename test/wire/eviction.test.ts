@@ -155,9 +155,7 @@ describe('ephemeral containers', () => {
     expect(await causes({ targetContainerName: 'x' })).toEqual([
       'spec.ephemeralContainers[0].targetContainerName: Not found: "x"',
     ]);
-    expect(await causes({ name: 'c' })).toEqual([
-      'spec.ephemeralContainers[0].name: Duplicate value: "c"',
-    ]);
+    expect(await causes({ name: 'c' })).toEqual(['spec.ephemeralContainers[0].name: Duplicate value: "c"']);
     const main = await client.patch(`${pods}/plain`, { spec: { ephemeralContainers: [debug] } });
     expect(main.status).toBe(422);
   });

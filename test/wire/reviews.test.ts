@@ -266,9 +266,7 @@ describe('a review of a token', () => {
     expect(await review(token)).toEqual(error('service account token has been invalidated'));
     const after = await created(client, pods, pod('bound'));
     expect(await review(token)).toEqual(
-      error(
-        `pod UID (${after.metadata.uid}) does not match service account pod ref claim (${metadata.uid})`,
-      ),
+      error(`pod UID (${after.metadata.uid}) does not match service account pod ref claim (${metadata.uid})`),
     );
   });
 

@@ -1,0 +1,47 @@
+/** The living cluster: how fast pods are placed and run, what streams cost, and what it costs to do nothing. */
+import { nodesReady, replicate, runPods } from './runningpods.mjs';
+import { cluster } from './servers.mjs';
+import { streams } from './streams.mjs';
+
+const simulatedNodes = 100;
+const simulatedPods = 1_000;
+const sleepers = 100;
+/** Until what pods began with is written. */
+const settleMs = 3_000;
+
+async function placing(row, store, yardstick) {
+  const server = await cluster(store, ['--simulated-nodes', String(simulatedNodes)]);
+  await nodesReady(server.url, simulatedNodes);
+  const perSecond = await yardstick();
+  const { boundSeconds, runningSeconds } = await replicate(server.url, simulatedPods);
+  const name = `${simulatedPods} pods onto ${simulatedNodes} simulated nodes`;
+  row(`${name}, all bound`, store, boundSeconds, 's', simulatedPods / boundSeconds / perSecond);
+  row(`${name}, all running`, store, runningSeconds, 's', simulatedPods / runningSeconds / perSecond);
+  row(`resident with ${simulatedPods} simulated pods`, store, server.residentMB, 'MB');
+  await server.close();
+}
+
+async function idling(row, seconds) {
+  const server = await cluster('memory');
+  const sleep = Array.from({ length: sleepers }, (_, i) => ({
+    name: `sleeper-${i}`,
+    command: ['sleep', '3600'],
+  }));
+  const { runningSeconds } = await runPods(server.url, sleep);
+  row(`${sleepers} processes as pods, all running`, 'memory', runningSeconds, 's');
+  await new Promise((resolve) => setTimeout(resolve, settleMs));
+  const before = server.processorMs;
+  const begun = performance.now();
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  const used = (server.processorMs - before) / ((performance.now() - begun) / 1000);
+  row(`idle with ${sleepers} processes, processor`, 'memory', used, 'ms/s');
+  row(`idle with ${sleepers} processes, resident`, 'memory', server.residentMB, 'MB');
+  await server.close();
+}
+
+/** `yardstick` measures requests a second of the bare server. */
+export async function living(row, { quick, yardstick }) {
+  for (const store of quick ? ['memory'] : ['lmdb', 'memory']) await placing(row, store, yardstick);
+  await streams(row, quick ? { bytes: 50e6, rounds: 1 } : { bytes: 200e6, rounds: 3 });
+  await idling(row, quick ? 5 : 20);
+}

@@ -1,0 +1,32 @@
+/**
+ * A plain TCP server: the yardstick of streams, and what pods serve when ports are forwarded to them. A client says in
+ * its first line what it wants: `zeros N` gets as many bytes, `sink` is read to its end and then told `done`.
+ */
+import { createServer } from 'node:net';
+
+const chunk = Buffer.alloc(64 * 1024);
+
+function pour(socket, bytes) {
+  let left = bytes;
+  const go = () => {
+    while (left > 0) {
+      const piece = left >= chunk.length ? chunk : chunk.subarray(0, left);
+      left -= piece.length;
+      if (!socket.write(piece)) return socket.once('drain', go);
+    }
+    socket.end();
+  };
+  go();
+}
+
+const server = createServer({ allowHalfOpen: true }, (socket) => {
+  socket.on('error', () => undefined);
+  socket.once('data', (first) => {
+    const [wish, count] = String(first.subarray(0, first.indexOf(10))).split(' ');
+    if (wish === 'zeros') pour(socket, Number(count));
+    else socket.on('end', () => socket.end('done'));
+    socket.resume();
+  });
+});
+server.listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`));
+process.on('SIGTERM', () => process.exit(0));

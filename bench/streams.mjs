@@ -1,0 +1,112 @@
+/**
+ * Streams through the server: exec and port-forward of many bytes, each right after the same bytes over a plain
+ * loopback connection between two processes. The share is the quotient of the two; the median of some rounds counts.
+ */
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { build } from 'esbuild';
+import { runPods } from './runningpods.mjs';
+import { cluster } from './servers.mjs';
+
+const root = path.dirname(import.meta.dirname);
+const pipeProgram = path.join(import.meta.dirname, 'pipe.mjs');
+const sampleMs = 20;
+
+const median = (figures) => [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)];
+
+/** The client's half of SPDY, from the sources. */
+async function bundle(folder) {
+  const outfile = path.join(folder, 'spdy.mjs');
+  await build({
+    stdin: {
+      contents: `export * from './src/streams/spdyconnection.ts'; export * from './src/streams/spdyupgrade.ts';`,
+      resolveDir: root,
+    },
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  });
+  return outfile;
+}
+
+/** Watches how much memory a server takes while something happens. */
+async function growth(server, work) {
+  const before = server.residentMB;
+  let most = before;
+  const timer = setInterval(() => {
+    most = Math.max(most, server.residentMB);
+  }, sampleMs);
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  return most - before;
+}
+
+const portIn = (text) => Number(/port (\d+)/.exec(String(text))?.[1]);
+
+/** The port that the server in a pod listens on, from its log. */
+async function portOf(url, pod) {
+  for (;;) {
+    const port = portIn(await (await fetch(`${url}/api/v1/namespaces/default/pods/${pod}/log`)).text());
+    if (port) return port;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export async function streams(row, { bytes, rounds }) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));
+  const server = await cluster('memory');
+  const yardstick = spawn(process.execPath, [pipeProgram], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const client = fork(path.join(import.meta.dirname, 'streamclient.mjs'), [await bundle(folder)]);
+  try {
+    const barePort = portIn((await once(yardstick.stdout, 'data'))[0]);
+    if (client.connected) await once(client, 'message');
+    await runPods(server.url, [{ name: 'pipe', command: [process.execPath, pipeProgram] }]);
+    const port = await portOf(server.url, 'pipe');
+    const pod = '/api/v1/namespaces/default/pods/pipe';
+    const exec = (command, query) =>
+      `${pod}/exec?${query}&${command.map((word) => `command=${encodeURIComponent(word)}`).join('&')}`;
+
+    const move = async (wish) => {
+      client.send({ url: server.url, bytes, ...wish });
+      const [{ seconds, failure }] = await once(client, 'message');
+      if (failure) throw new Error(failure);
+      return bytes / 1e6 / seconds;
+    };
+    const compare = async (name, wish, bareWay) => {
+      const speeds = [];
+      const shares = [];
+      const grown = await growth(server, async () => {
+        for (let i = 0; i < rounds; i++) {
+          const bare = await move({ way: bareWay, port: barePort });
+          const speed = await move(wish);
+          speeds.push(speed);
+          shares.push(speed / bare);
+        }
+      });
+      const text = `${name}, ${bytes / 1e6} MB`;
+      row(text, 'memory', median(speeds), 'MB/s', median(shares));
+      row(`${text}, resident growth`, 'memory', grown, 'MB');
+    };
+
+    const head = exec(['head', '-c', String(bytes), '/dev/zero'], 'stdout=true');
+    await compare('exec, stdout', { way: 'stdout', path: head }, 'download');
+    const cat = exec(['sh', '-c', 'cat >/dev/null'], 'stdin=true&stdout=true');
+    await compare('exec, stdin', { way: 'stdin', path: cat }, 'upload');
+    const forward = { path: `${pod}/portforward`, port };
+    await compare('port-forward, from the pod', { way: 'download', ...forward }, 'download');
+    await compare('port-forward, to the pod', { way: 'upload', ...forward }, 'upload');
+  } finally {
+    client.disconnect();
+    yardstick.kill();
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

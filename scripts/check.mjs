@@ -1,0 +1,46 @@
+/**
+ * `npm run check`: types, style and layers, in a few seconds.
+ * `npm run check -- --minutes 30`: the checker of `test/checker/` for so long, each round from another seed.
+ * `npm run check -- --seed 7`: the checker with the traffic of one seed; with `--minutes`, beginning with it.
+ */
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { run } from './install.mjs';
+
+process.chdir(path.dirname(import.meta.dirname));
+const binary = (name) => path.join('node_modules', '.bin', name);
+const { minutes, seed } = readOptions();
+
+if (minutes === undefined && seed === undefined) {
+  run(binary('biome'), ['check', '.'], 'Biome found something');
+  run(binary('tsc'), ['-p', '.'], 'the types do not fit');
+  run(
+    binary('depcruise'),
+    ['--config', '.dependency-cruiser.cjs', 'src'],
+    'a layer imports what it must not',
+  );
+} else {
+  run(process.execPath, ['scripts/build.mjs'], 'the build failed');
+  const { status } = spawnSync(binary('vitest'), ['run', 'test/checker/checker.test.ts'], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      WHERRY_CHECK_MINUTES: String(minutes ?? 0),
+      // Somewhere new each time, unless told where.
+      WHERRY_SEED: String(seed ?? Date.now() % 1_000_000_000),
+    },
+  });
+  process.exit(status ?? 1);
+}
+
+function readOptions() {
+  const { values } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } });
+  const number = (name) => {
+    const value = values[name];
+    if (value === undefined || /^\d{1,9}(\.\d{1,3})?$/.test(value)) return value;
+    process.stderr.write(`--${name} must be a number, not ${JSON.stringify(value)}\n`);
+    return process.exit(1);
+  };
+  return { minutes: number('minutes'), seed: number('seed') };
+}

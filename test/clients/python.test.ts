@@ -1,0 +1,198 @@
+/** Proves that the official Python client works with a cluster; what it does is in `client.py`. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { AutoscalingV2Api } from '@kubernetes/client-node';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Client, housekeeping, type Json } from '../http.ts';
+import { withKubectl } from '../kubectl/kubectl.ts';
+import { portOf, portServer } from '../streams/portserver.ts';
+import { podOf, shell, useRunningCluster } from '../streams/running.ts';
+import { describeWith } from '../tools.ts';
+import { homeOf, type LibraryKind, libraryKinds } from './librarykinds.ts';
+
+/** The system's own: Debian's package is not there for any other. */
+const python = '/usr/bin/python3';
+const script = path.join(import.meta.dirname, 'client.py');
+const describePython = describeWith('python3-kubernetes');
+
+/** Runs the script in the home of a kubectl. */
+function run(home: NodeJS.ProcessEnv, ...args: string[]): ChildProcess {
+  const env = { ...home, TMPDIR: home.HOME, PYTHONDONTWRITEBYTECODE: '1' };
+  return spawn(python, [script, ...args], { env, stdio: 'pipe' });
+}
+
+/** What each function returned. */
+async function resultsOf(home: NodeJS.ProcessEnv, given: object, ...names: string[]): Promise<Json> {
+  const child = run(home, ...names);
+  child.stdin!.on('error', () => undefined).end(JSON.stringify(given));
+  const [output, complaints] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
+  const told = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  for (const { error } of told) if (error) throw new Error(error);
+  expect(told, complaints).toHaveLength(names.length);
+  return Object.fromEntries(told.map(({ name, result }) => [name, result]));
+}
+
+describePython('the Python client', () => {
+  /** Nobody but the client writes to what it has made. The history is short enough to be overrun by it. */
+  const kubectl = withKubectl({
+    controllers: housekeeping.filter((name) => name !== 'resourcequota'),
+    history: { changesMax: 200 },
+  });
+  /** It is older than the newest autoscalers. */
+  const known = libraryKinds.filter(({ api }) => api !== AutoscalingV2Api);
+  const titleOf = ({ apiVersion, kind }: LibraryKind) => `${apiVersion} ${kind}`;
+  let results: Json;
+
+  beforeAll(async () => {
+    const client = new Client(kubectl().cluster.url);
+    for (const kind of known)
+      if (kind.namespaced) await client.post('/api/v1/namespaces', { metadata: { name: homeOf(kind) } });
+    const kinds = known.map((kind) => ({
+      title: titleOf(kind),
+      api: kind.api.name.replace(/^Object/, ''),
+      kind: kind.kind,
+      namespace: homeOf(kind),
+      manifest: JSON.parse(
+        JSON.stringify(kind.sample.manifest(homeOf(kind), 'NAME')).replace('"_default"', '"default"'),
+      ),
+      edit: kind.sample.edit,
+    }));
+    const names = ['kinds', 'objects', 'watches', 'dynamic_client', 'yaml_files'];
+    results = await resultsOf(kubectl().environment, { kinds }, ...names);
+  });
+
+  it.each(known.map((kind) => [titleOf(kind), kind] as const))('does all it can with %s', (title, kind) => {
+    expect(results.kinds[title]).toEqual({
+      born: true,
+      same: true,
+      listed: ['python-a', 'python-b'],
+      paged: [['python-a'], ['python-b'], null],
+      ...(kind.namespaced ? { everywhere: ['python-b'] } : {}),
+      json: kind.sample.edit.value,
+      strategic: [['example.com/a'], ['example.com/a', 'example.com/b']],
+      merge: [['example.com/c'], []],
+      replaced: kind.sample.edit.value,
+      late: 'Conflict',
+      deleted: ['python-b'],
+      left: [],
+      missing: 404,
+    });
+  });
+
+  it('has models, threads and failures', () => {
+    expect(results.objects).toMatchObject({
+      image: 'registry.example/web:2',
+      async: ['models'],
+      renewed: true,
+      deleted: 'Pod',
+      missing: {
+        status: 404,
+        reason: 'Not Found',
+        body: { reason: 'NotFound', details: { name: 'models', kind: 'pods' } },
+      },
+      invalid: { status: 422, reason: 'Unprocessable Entity', body: { reason: 'Invalid', code: 422 } },
+      version: expect.stringMatching(/^v1\.\d+/),
+    });
+    expect(results.objects.groups).toEqual(
+      expect.arrayContaining(['batch', 'autoscaling', 'networking.k8s.io']),
+    );
+    expect(results.objects.resources).toEqual(expect.arrayContaining(['pods', 'pods/exec', 'configmaps']));
+  });
+
+  it('watches: for a time, until it is stopped, and not what is forgotten', () => {
+    expect(results.watches).toEqual({
+      timed: [
+        ['ADDED', 'watched', null],
+        ['MODIFIED', 'watched', '1'],
+        ['DELETED', 'watched', '1'],
+      ],
+      stopped: ['ADDED', 'MODIFIED', 'DELETED'],
+      expired: [410, 'Expired'],
+    });
+  });
+
+  it('has a dynamic form that finds out what there is', () => {
+    expect(results.dynamic_client).toMatchObject({
+      created: { a: '1' },
+      same: true,
+      strategic: { a: '1', b: '2' },
+      merge: { b: '2' },
+      json: { b: '3' },
+      replaced: { c: '4' },
+      deleted: 'Success',
+      events: ['ADDED', 'MODIFIED', 'MODIFIED', 'MODIFIED', 'MODIFIED', 'DELETED'],
+      missing: [404, expect.stringContaining('configmaps \\"dynamic\\" not found')],
+      scale: ['Scale', 'autoscaling/v1', 'app=dynamic'],
+      job: ['jobs', true, 'job'],
+      short: 'ConfigMap',
+      version: results.objects.version,
+      kinds: expect.arrayContaining(['ConfigMap', 'Namespace', 'Pod']),
+    });
+  });
+
+  it('makes what is in a file', () => {
+    expect(results.yaml_files).toEqual({
+      made: [
+        ['Namespace', null, 'by-yaml'],
+        ['ConfigMap', 'by-yaml', 'a'],
+        ['Service', 'by-yaml', 'b'],
+        ['Job', 'by-yaml', 'c'],
+      ],
+      again: [409, 409, 409, 409],
+    });
+  });
+
+  it('elects a leader, and another when that one is gone', async () => {
+    const candidates = ['one', 'two'].map((name) => run(kubectl().environment, 'candidate', name));
+    afterAll(() => {
+      for (const child of candidates) child.kill('SIGKILL');
+    });
+    const leads = candidates.map(async (child, i) => {
+      child.stderr!.resume();
+      for await (const word of child.stdout!.setEncoding('utf8')) if (word === 'leads\n') return i;
+      return -1;
+    });
+    const first = await Promise.race(leads);
+    const client = new Client(kubectl().cluster.url);
+    const holder = async () => {
+      const { body } = await client.get('/api/v1/namespaces/default/configmaps/python-leader');
+      const record = body.metadata.annotations['control-plane.alpha.kubernetes.io/leader'];
+      return JSON.parse(record).holderIdentity;
+    };
+    expect(await holder()).toBe(['one', 'two'][first]);
+    candidates[first]!.kill('SIGKILL');
+    await once(candidates[first]!, 'exit');
+    expect(await leads[1 - first]).toBe(1 - first);
+    expect(await holder()).toBe(['one', 'two'][1 - first]);
+  });
+});
+
+describePython('the Python client, in running pods,', () => {
+  const cluster = useRunningCluster();
+
+  it('executes, attaches, forwards and follows', async () => {
+    const talk = 'echo begins; while read -r word; do echo "heard $word"; done';
+    const never = { restartPolicy: 'Never' };
+    await Promise.all([
+      cluster.run(podOf('server', portServer())),
+      cluster.run(podOf('talker', shell(talk, { stdin: true }), never)),
+    ]);
+    const given = { pod: 'server', talker: 'talker', port: await portOf(cluster, 'server') };
+    const { streams } = await resultsOf(cluster.kubectl.environment, given, 'streams');
+    expect(streams).toEqual({
+      output: ['err', 'out'],
+      failed: [7, 'no\n'],
+      shell: ['heard something', 3],
+      attached: 'heard hello',
+      lines: ['begins', 'heard hello'],
+      wire: 'over the wire',
+      wire_error: null,
+      log: 'heard hello\n',
+    });
+  });
+});

@@ -1,0 +1,289 @@
+/** Proves every limit: what is refused and how, that it is counted, and that it is free again afterwards. */
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { StartError, start } from '../src/cluster/index.ts';
+import { Client, type Reply, type WatchReader } from './http.ts';
+import { Kubectl } from './kubectl/kubectl.ts';
+import { type Metrics, parseMetrics } from './metrics.ts';
+import { head, type Target, useTarget, webSocketHead } from './target.ts';
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const watchPath = `${configMaps}?watch=true&resourceVersion=0`;
+/** A list that waits some seconds for a version that does not come. */
+const waiting = `${configMaps}?resourceVersion=1000000`;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+const metricsOf = async (target: Client): Promise<Metrics> =>
+  parseMetrics((await target.get('/metrics')).text);
+
+const reached = async (target: Client, limit: string): Promise<number> =>
+  (await metricsOf(target)).value('wherry_limit_reached_total', { limit });
+
+/** Asks for figures until they are as expected; the server learns of a client's end a little later than the client. */
+async function settle(
+  target: Client,
+  name: string,
+  labels: Record<string, string>,
+  value: number,
+): Promise<void> {
+  for (let left = 200; left > 0; left--) {
+    if ((await metricsOf(target)).value(name, labels) === value) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect((await metricsOf(target)).value(name, labels)).toBe(value);
+}
+
+/** A request of which the body is still to come. */
+async function unfinished(target: Target): Promise<ClientRequest> {
+  const sent = request(`${target.url}${configMaps}`, {
+    method: 'POST',
+    agent: false,
+    headers: { 'Content-Length': '1000' },
+  });
+  sent.on('error', () => undefined);
+  sent.write('{"metadata":{"name":"');
+  cleanups.push(() => sent.destroy());
+  await once(sent, 'socket');
+  return sent;
+}
+
+function expectOverload(reply: Reply): void {
+  expect(reply).toMatchObject({
+    status: 429,
+    text: 'Too many requests, please try again later.\n',
+    headers: {
+      'retry-after': '1',
+      'content-type': 'text/plain; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    },
+  });
+}
+
+function expectTooMany(reply: Reply, message: string): void {
+  expect(reply.status).toBe(429);
+  expect(reply.headers['retry-after']).toBe('1');
+  expect(reply.body).toMatchObject({
+    kind: 'Status',
+    reason: 'TooManyRequests',
+    message,
+    details: { retryAfterSeconds: 1 },
+  });
+}
+
+describe('requests under way', () => {
+  const target = useTarget({ limits: { readsInFlightMax: 2, writesInFlightMax: 2 } });
+  const inFlight = 'apiserver_current_inflight_requests';
+
+  it('that write are bounded by themselves', async () => {
+    // Proves 429 for the third write, that reads go on, and that there is room again when one has ended.
+    const first = await unfinished(target);
+    await unfinished(target);
+    await settle(target, inFlight, { request_kind: 'mutating' }, 2);
+    expectOverload(await target.post(configMaps, { metadata: { name: 'third' } }));
+    expectOverload(await target.delete(`${configMaps}/none`));
+    expect((await target.get(configMaps)).status).toBe(200);
+    expect(await reached(target, 'max-mutating-requests-inflight')).toBe(2);
+    first.destroy();
+    await settle(target, inFlight, { request_kind: 'mutating' }, 1);
+    expect((await target.post(configMaps, { metadata: { name: 'third' } })).status).toBe(200);
+  });
+
+  it('that read are bounded by themselves, but for those that look after the server', async () => {
+    // Proves 429 for the third read, that writes, watches, health and metrics get in, and room afterwards.
+    const slow = [target.get(waiting), target.get(waiting)];
+    await settle(target, inFlight, { request_kind: 'readOnly' }, 2);
+    expectOverload(await target.get(configMaps));
+    expectOverload(await target.get('/version'));
+    for (const path of ['/healthz', '/livez', '/readyz'])
+      expect((await target.get(path)).status).not.toBe(429);
+    expect((await target.post(configMaps, { metadata: { name: 'other' } })).status).toBe(200);
+    const watch = await target.watch(watchPath);
+    expect((await watch.next()).type).toBe('ADDED');
+    watch.close();
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([504, 504]);
+    expect((await target.get(configMaps)).status).toBe(200);
+    expect((await metricsOf(target)).value('apiserver_request_total', { verb: 'LIST', code: '429' })).toBe(1);
+  });
+
+  it('of kubectl are tried again by themselves', async () => {
+    // Proves that the real client understands the refusal: it waits and gets its answer.
+    const kubectl = new Kubectl(target.cluster!);
+    await kubectl.run('get', 'configmaps');
+    const before = await reached(target, 'max-requests-inflight');
+    const slow = [target.get(waiting), target.get(waiting)];
+    await settle(target, inFlight, { request_kind: 'readOnly' }, 2);
+    expect(await kubectl.run('get', 'configmaps')).toContain('other');
+    expect(await reached(target, 'max-requests-inflight')).toBeGreaterThan(before);
+    await Promise.all(slow);
+  });
+
+  it('of one connection are carried out one after the other', async () => {
+    // Proves that pipelining gets nobody around the bound, and is no reason to refuse anybody either.
+    const requests = head(`GET ${configMaps}?limit=1`).repeat(20);
+    const replies = await target.exchange(requests + head('GET /healthz', 'Connection: close'));
+    expect(replies.map(({ status }) => status)).toEqual(Array(21).fill(200));
+  });
+});
+
+describe('requests', () => {
+  const target = useTarget({
+    limits: { headerBytesMax: 4096, bodyBytesMax: 1000, bodyTimeoutMs: 200, requestTimeoutMs: 500 },
+  });
+
+  it('have a bound on their header', async () => {
+    await target.refusesBytes(head('GET /healthz', `X: ${'a'.repeat(5000)}`), 431, /larger than 4096 bytes/);
+    expect((await target.get('/healthz', { X: 'a'.repeat(3000) })).status).toBe(200);
+    expect(await reached(target, 'max-header-bytes')).toBe(1);
+  });
+
+  it('have a bound on their body, announced or not', async () => {
+    const says = /Request entity too large: limit is 1000/;
+    await target.refuses(() => target.post(configMaps, 'x'.repeat(1001)), 413, says);
+    const chunked = `${head(`POST ${configMaps}`, 'Transfer-Encoding: chunked')}7d0\r\n${'x'.repeat(2000)}\r\n0\r\n\r\n`;
+    await target.refusesBytes(chunked, 413, says);
+    expect(await reached(target, 'max-body-bytes')).toBe(2);
+  });
+
+  it('have a bound on the time their body takes', async () => {
+    await target.refusesBytes(
+      `${head(`POST ${configMaps}`, 'Content-Length: 100')}{`,
+      504,
+      /allotted timeout/,
+    );
+    expect(await reached(target, 'body-timeout')).toBe(1);
+  });
+
+  it('have a bound on the time they take', async () => {
+    // Proves that waiting for a version, which may take three seconds, ends with the time for a request.
+    const begunMs = performance.now();
+    await target.refuses(() => target.get(waiting), 504, /allotted timeout/);
+    expect(performance.now() - begunMs).toBeLessThan(2_500);
+    expect(await reached(target, 'request-timeout')).toBe(1);
+    const metrics = await metricsOf(target);
+    expect(metrics.value('wherry_limit', { limit: 'request-timeout' })).toBe(0.5);
+    expect(metrics.value('wherry_limit', { limit: 'max-body-bytes' })).toBe(1000);
+  });
+});
+
+/** From another address of this machine. */
+function getFrom(target: Target, localAddress: string, path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${target.url}${path}`, { agent: false, localAddress });
+    cleanups.push(() => sent.destroy());
+    sent.on('response', (response) => resolve(response.on('error', () => undefined))).on('error', reject);
+    sent.end();
+  });
+}
+
+describe('watches', () => {
+  const target = useTarget({ limits: { watchersMax: 3, watchersPerClientMax: 2 } });
+  const watches = async (count: number): Promise<WatchReader[]> => {
+    const opened: WatchReader[] = [];
+    for (let i = 0; i < count; i++) opened.push(await target.watch(watchPath));
+    cleanups.push(() => opened.map((watch) => watch.close()));
+    return opened;
+  };
+
+  it('have a bound for each client and one in all', async () => {
+    // Proves both bounds: two for one address, three together, and room again when one is closed.
+    const [first] = await watches(2);
+    const own = 'this client has too many watches open, please try again later';
+    expectTooMany(await target.get(watchPath), own);
+    expectTooMany(await target.get('/api/v1/watch/pods'), own);
+    expect((await getFrom(target, '127.0.0.2', watchPath)).statusCode).toBe(200);
+    expect((await getFrom(target, '127.0.0.3', watchPath)).statusCode).toBe(429);
+    const metrics = await metricsOf(target);
+    expect(metrics.value('wherry_watches')).toBe(3);
+    expect(metrics.value('apiserver_longrunning_requests', { verb: 'WATCH', resource: 'configmaps' })).toBe(
+      3,
+    );
+    expect(metrics.value('wherry_limit_reached_total', { limit: 'max-watches-per-client' })).toBe(2);
+    expect(metrics.value('wherry_limit_reached_total', { limit: 'max-watches' })).toBe(1);
+    first!.close();
+    await settle(target, 'wherry_watches', {}, 2);
+    await watches(1);
+  });
+
+  it('over WebSockets count like the others', async () => {
+    // Proves that they are counted while they are open, refused when there are too many, and counted out again.
+    await settle(target, 'wherry_watches', {}, 0);
+    const url = `${target.url.replace('http', 'ws')}${watchPath}`;
+    const sockets = [new WebSocket(url), new WebSocket(url)];
+    await Promise.all(sockets.map((socket) => once(socket, 'open')));
+    await settle(target, 'wherry_watches', {}, 2);
+    const [reply] = await target.exchange(webSocketHead(watchPath));
+    expect(reply).toMatchObject({ status: 429, body: { reason: 'TooManyRequests' } });
+    expect(reply!.headers.get('retry-after')).toBe('1');
+    for (const socket of sockets) socket.close();
+    await settle(target, 'wherry_watches', {}, 0);
+    // A handshake that fails is no watch, and leaves none behind.
+    const [bad] = await target.exchange(
+      head(`GET ${watchPath}`, 'Connection: Upgrade', 'Upgrade: websocket'),
+    );
+    expect(bad!.status).toBe(400);
+    await settle(target, 'wherry_watches', {}, 0);
+    const metrics = await metricsOf(target);
+    expect(metrics.value('apiserver_request_total', { verb: 'WATCH', code: '101' })).toBe(2);
+    expect(metrics.value('apiserver_longrunning_requests')).toBe(0);
+  });
+});
+
+describe('a watcher that does not read', () => {
+  const target = useTarget({
+    limits: { watcherBacklogBytesMax: 64 * 1024, requestTimeoutMs: 500 },
+    history: { changesMax: 20 },
+  });
+
+  it('has little waiting for it, and is let go of when history has moved past it', async () => {
+    // Proves the bound on what waits for a watcher: forty megabytes happen, and next to nothing of them is kept for it.
+    const response = await new Promise<IncomingMessage>((resolve) =>
+      request(`${target.url}${watchPath}`, { agent: false }, resolve).end(),
+    );
+    response.pause().on('error', () => undefined);
+    cleanups.push(() => response.destroy());
+    const ballast = 'x'.repeat(1024 * 1024 - 1000);
+    await target.post(configMaps, { metadata: { name: 'big' }, data: { ballast } });
+    for (let i = 0; i < 40; i++)
+      await target.put(`${configMaps}/big`, { metadata: { name: 'big' }, data: { ballast, i: String(i) } });
+    await settle(target, 'apiserver_terminated_watchers_total', { resource: 'configmaps' }, 1);
+    await settle(target, 'wherry_watches', {}, 0);
+    const metrics = await metricsOf(target);
+    expect(metrics.value('wherry_limit_reached_total', { limit: 'max-watch-backlog-bytes' })).toBeGreaterThan(
+      0,
+    );
+    expect(metrics.value('apiserver_watch_events_total', { resource: 'configmaps' })).toBeLessThan(30);
+  });
+});
+
+describe('figures to be warned from', () => {
+  it('are told of once, with the number, and counted', async () => {
+    // Proves the warnings about objects and bytes; every cluster begins with some of both.
+    const warnings: string[] = [];
+    const cluster = await start({
+      store: 'memory',
+      controllers: false,
+      limits: { objectsWarned: 4, bytesWarned: 100 },
+      onWarning: (message) => void warnings.push(message),
+    });
+    cleanups.push(() => cluster.close());
+    expect(warnings).toEqual([
+      expect.stringMatching(/^there are \d objects; .* from 4 on \(--warn-objects\)$/),
+      expect.stringMatching(/^the store has \d+ bytes; .* from 100 on \(--warn-bytes\)$/),
+    ]);
+    const client = new Client(cluster.url);
+    expect(await reached(client, 'warn-objects')).toBe(1);
+    expect(await reached(client, 'warn-bytes')).toBe(1);
+  });
+});
+
+describe('limits that make no sense', () => {
+  it('are refused at the start', async () => {
+    await expect(start({ store: 'memory', limits: { watchersMax: 0 } })).rejects.toThrow(StartError);
+  });
+});
