@@ -9,6 +9,12 @@ import path from 'node:path';
 const tickMs = 10;
 const root = path.dirname(import.meta.dirname);
 
+/** Processor time that a process has used, in milliseconds: its own, and the system's on its behalf. */
+export function processorMs(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
+
 export class Server {
   constructor(child, url, dataDir) {
     this.child = child;
@@ -26,10 +32,8 @@ export class Server {
     }
   }
 
-  /** Processor time it has used, in milliseconds: its own, and the system's on its behalf. */
   get processorMs() {
-    const fields = readFileSync(`/proc/${this.child.pid}/stat`, 'utf8').split(') ')[1].split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * tickMs;
+    return processorMs(this.child.pid);
   }
 
   async close() {

@@ -1,6 +1,8 @@
 /**
  * Streams through the server: exec and port-forward of many bytes, each right after the same bytes over a plain
  * loopback connection between two processes. The share is the quotient of the two; the median of some rounds counts.
+ * On a busy machine it tells most how often the processes had to wait for their turn, so what it cost the server is
+ * compared as well, with what it cost the other side of the plain connection.
  */
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,11 +11,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { build } from 'esbuild';
 import { runPods } from './runningpods.mjs';
-import { cluster } from './servers.mjs';
+import { cluster, processorMs } from './servers.mjs';
 
 const root = path.dirname(import.meta.dirname);
 const pipeProgram = path.join(import.meta.dirname, 'pipe.mjs');
 const sampleMs = 20;
+/** A round number of these makes a stream. */
+const blockBytes = 1e6;
 
 const median = (figures) => [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)];
 
@@ -83,21 +87,29 @@ export async function streams(row, { bytes, rounds }) {
     const compare = async (name, wish, bareWay) => {
       const speeds = [];
       const shares = [];
+      let bareMs = 0;
+      let serverMs = 0;
       const grown = await growth(server, async () => {
         for (let i = 0; i < rounds; i++) {
+          const before = [processorMs(yardstick.pid), server.processorMs];
           const bare = await move({ way: bareWay, port: barePort });
           const speed = await move(wish);
           speeds.push(speed);
           shares.push(speed / bare);
+          bareMs += processorMs(yardstick.pid) - before[0];
+          serverMs += server.processorMs - before[1];
         }
       });
       const text = `${name}, ${bytes / 1e6} MB`;
       row(text, 'memory', median(speeds), 'MB/s', median(shares));
+      row(`${text}, processor of the server`, 'memory', serverMs / rounds, 'ms', bareMs / serverMs);
       row(`${text}, resident growth`, 'memory', grown, 'MB');
     };
 
-    const head = exec(['head', '-c', String(bytes), '/dev/zero'], 'stdout=true');
-    await compare('exec, stdout', { way: 'stdout', path: head }, 'download');
+    // With large writes: it is not the command that is measured.
+    const blocks = ['dd', 'if=/dev/zero', `bs=${blockBytes}`, `count=${bytes / blockBytes}`, 'status=none'];
+    const poured = exec(blocks, 'stdout=true');
+    await compare('exec, stdout', { way: 'stdout', path: poured }, 'download');
     const cat = exec(['sh', '-c', 'cat >/dev/null'], 'stdin=true&stdout=true');
     await compare('exec, stdin', { way: 'stdin', path: cat }, 'upload');
     const forward = { path: `${pod}/portforward`, port };

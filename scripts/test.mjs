@@ -8,8 +8,15 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { installPackages, run } from './install.mjs';
 
-/** Commands the tests use, and the Debian package each comes from. */
-const tools = { kubectl: 'kubernetes-client' };
+/** What the tests use: the Debian package it comes from, and a command that succeeds where it is there. */
+const tools = {
+  kubectl: { package: 'kubernetes-client', check: ['kubectl', '--help'] },
+  // The system's Python: a package of Debian is not there for any other.
+  'python3-kubernetes': {
+    package: 'python3-kubernetes',
+    check: ['/usr/bin/python3', '-c', 'import kubernetes'],
+  },
+};
 
 process.chdir(path.dirname(import.meta.dirname));
 installPackages();
@@ -33,14 +40,14 @@ const { status } = spawnSync(binary('vitest'), ['run', ...process.argv.slice(2)]
 });
 process.exit(status ?? 1);
 
-function has(command) {
-  const { error } = spawnSync(command, ['--help'], { stdio: 'ignore' });
-  return error?.code !== 'ENOENT';
+function succeeds([command, ...args]) {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
 
 function installTools() {
-  const wanted = Object.keys(tools).filter((command) => !has(command));
-  if (wanted.length && process.getuid?.() === 0 && has('apt-get')) {
+  const isMissing = (tool) => !succeeds(tools[tool].check);
+  const wanted = Object.keys(tools).filter(isMissing);
+  if (wanted.length && process.getuid?.() === 0 && succeeds(['apt-get', '--version'])) {
     process.stderr.write(`Installing ${wanted.join(', ')}…\n`);
     const quiet = {
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -49,9 +56,9 @@ function installTools() {
     spawnSync('apt-get', ['update', '-qq'], quiet);
     spawnSync(
       'apt-get',
-      ['install', '-y', '-qq', '--no-install-recommends', ...wanted.map((command) => tools[command])],
+      ['install', '-y', '-qq', '--no-install-recommends', ...wanted.map((tool) => tools[tool].package)],
       quiet,
     );
   }
-  return wanted.filter((command) => !has(command));
+  return wanted.filter(isMissing);
 }

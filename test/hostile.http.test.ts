@@ -126,7 +126,7 @@ describe('the local door', () => {
     'localhost.evil.example',
     '127.0.0.1.evil.example',
     'evil.example:8080',
-    '10.0.0.1',
+    '10.0.0.2',
   ];
   hosts.push(
     '127.0.0.1@evil.example',

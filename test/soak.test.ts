@@ -192,7 +192,12 @@ async function storm(): Promise<{ over: Promise<void> }> {
   return { over };
 }
 
+/** All nodes are well again, but one that never comes back. */
 async function clearSkies(): Promise<void> {
+  const victim = pick(nodes)!;
+  gone.add(victim);
+  await cluster.simulated.stop(victim);
+  await did(api.delete(`/api/v1/nodes/${victim}`));
   for (const name of nodes) {
     if (gone.has(name)) continue;
     if (lost.has(name)) await recover(name);

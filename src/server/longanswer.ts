@@ -74,12 +74,13 @@ async function stream(
   response.writeHead(code, length === undefined ? headers : { ...headers, 'Content-Length': String(length) });
   for (const part of parts) {
     if (response.destroyed) return;
-    await (response.write(part) ? turn() : taken(response));
+    if (!response.write(part)) await taken(response);
+    await turn();
   }
   response.end();
 }
 
-/** Others get a turn even when this client reads as fast as we write. */
+/** A client that reads as fast as we write has taken a part before anybody else had a turn. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const taken = (response: ServerResponse): Promise<void> | undefined =>

@@ -75,6 +75,8 @@ async function logOverHttp(
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
   response.on('close', onClose);
+  // Who left while the pod was looked for is not told of again.
+  if (response.destroyed) onClose();
   try {
     const kubelet = await open(connecting, { node, ...log }, gone.signal);
     response.writeHead(200, { ...apiHeaders(context, 'text/plain'), 'Transfer-Encoding': 'chunked' });
@@ -114,6 +116,7 @@ async function logOverWebSocket(
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
   socket.on('close', onClose);
+  if (socket.destroyed) onClose();
   try {
     const kubelet = await open(connecting, { node, ...log }, gone.signal);
     const webSocket = acceptWebSocket(request, socket, head, chosen.protocol);

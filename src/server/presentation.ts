@@ -186,31 +186,34 @@ const listHead = (kind: Kind, metadata: object): Buffer =>
 
 const listEnd = ']}\n';
 
-/** Each entry is `{`, its text without kind and apiVersion, and a comma. */
-const itemLength = (entry: Entry): number => entry.length - entry.itemStart + 2;
+/** Each entry is `{`, its text without kind and apiVersion, and a comma: the same for all of a kind. */
+const itemOverhead = (entries: readonly Entry[]): number => 2 - (entries[0]?.itemStart ?? 0);
 
 function listLength(head: Buffer, entries: readonly Entry[]): number {
+  const overhead = itemOverhead(entries);
   let length = head.length + listEnd.length;
-  for (const entry of entries) length += itemLength(entry);
+  for (const entry of entries) length += entry.length + overhead;
   // The last one goes without its comma.
   return entries.length ? length - 1 : length;
 }
 
 /** The text of a list: the stored documents, copied one after the other. */
 function* listParts(head: Buffer, entries: readonly Entry[]): Generator<Buffer, void, undefined> {
+  const overhead = itemOverhead(entries);
+  const itemStart = 2 - overhead;
   let from = 0;
   do {
     // As many entries as make up one part.
     let to = from;
     let size = from === 0 ? head.length : 0;
-    for (; to < entries.length && size < partBytes; to++) size += itemLength(entries[to]!);
+    for (; to < entries.length && size < partBytes; to++) size += entries[to]!.length + overhead;
     const last = to >= entries.length;
     const part = Buffer.allocUnsafe(size + (last ? listEnd.length : 0));
     let at = from === 0 ? head.copy(part) : 0;
     for (let i = from; i < to; i++) {
-      const entry = entries[i]!;
+      const { document, length } = entries[i]!;
       part[at++] = 0x7b; // {
-      at += entry.document.copy(part, at, entry.itemStart, entry.length);
+      at += document.copy(part, at, itemStart, length);
       if (i < entries.length - 1) part[at++] = 0x2c; // ,
     }
     if (last) at += part.write(listEnd, at, 'latin1');

@@ -39,6 +39,17 @@ export function storeContract(name: string, open: OpenForTest, { durable = false
     historyContract(context);
     backupContract(context);
 
+    describe('stats', () => {
+      it('tell a size that grows with what is stored', async () => {
+        const { bytes: before } = await store.stats();
+        await put(store, 'large', 'x'.repeat(100_000));
+        const { bytes } = await store.stats();
+        expect(bytes - before).toBeGreaterThan(100_000);
+        await store.close();
+        await expect((async () => store.stats())()).rejects.toThrow(StoreUnavailableError);
+      });
+    });
+
     describe('close', () => {
       it('carries out the writes made before it, and rejects everything after', async () => {
         const history = follow(store, 0);

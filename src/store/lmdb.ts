@@ -16,7 +16,11 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
+  rmSync,
+  statfsSync,
   statSync,
+  truncateSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
@@ -59,6 +63,13 @@ const APPEND = { append: true } as const;
 /** Where a restore builds the data file, inside the data folder, before it puts it into place. */
 export const RESTORING = 'restoring';
 
+/** LMDB's table of readers, and what LMDB writes before it is open, in bytes. */
+const LOCK_BYTES = 16 * 1024;
+const OPENING_BYTES = 112 * 1024;
+
+/** A disk with less than this, in bytes, is full: one write may need more. */
+const FULL_BYTES = 8 * 1024 * 1024;
+
 type Lmdb = typeof import('lmdb');
 
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
@@ -69,6 +80,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 /** Opens the data file of a folder, and makes both when they do not exist. */
 export function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
   let folder: string | undefined;
+  let isNew = false;
   try {
     const created = mkdirSync(dataDir, { recursive: true });
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -79,14 +91,27 @@ export function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
       throw new StoreUnavailableError(
         `a restore into ${dataDir} has not come to its end; run it again, or delete ${join(dataDir, RESTORING)}`,
       );
-    const isNew = !existsSync(join(path, 'data.mdb'));
+    isNew = !existsSync(join(path, 'data.mdb'));
+    prepareLockFile(join(path, 'lock.mdb'));
     const engine = new LmdbEngine(lmdb, path);
     if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
     return engine;
   } catch (error) {
+    // A file that was not finished would be taken for a damaged one.
+    if (isNew) rmSync(join(folder!, 'data.mdb'), { force: true });
     if (folder !== undefined) releaseFolder(folder);
     throw unavailable(dataDir, error);
   }
+}
+
+/**
+ * LMDB leaves holes in its table of readers and writes to it as to memory, and does not look whether its first pages
+ * were written. On a full disk both end the process. So the table gets its place on disk here, which is up to whoever
+ * has the folder to himself, and there is room for what follows.
+ */
+function prepareLockFile(path: string): void {
+  writeFileSync(path, Buffer.alloc(LOCK_BYTES + OPENING_BYTES));
+  truncateSync(path, LOCK_BYTES);
 }
 
 export class LmdbEngine implements Engine {
@@ -368,12 +393,28 @@ const damaged = (folder: string, why: string): StoreUnavailableError =>
 const notOurs = (folder: string): StoreUnavailableError =>
   new StoreUnavailableError(`the data file in ${folder} was not written by Wherry`);
 
+/** LMDB calls it an input/output error when the disk takes a part of what it writes. */
+function isFull(folder: string, { code, message }: NodeJS.ErrnoException): boolean {
+  if (code === 'ENOSPC' || code === 'EDQUOT' || /no space left|quota exceeded/i.test(message)) return true;
+  if (!/input\/output error/i.test(message)) return false;
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < FULL_BYTES;
+  } catch {
+    return false;
+  }
+}
+
 /** One sentence for the operator from whatever went wrong. */
 export function unavailable(folder: string, error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error;
   const { code, message = String(error) } = error as NodeJS.ErrnoException;
   const sentence = (): string => {
     if (code === 'EEXIST' || code === 'ENOTDIR') return `${folder} is not a folder`;
+    if (code === 'EMFILE' || code === 'ENFILE')
+      return `the data folder ${folder} cannot be used: too many files are open (${code}); see ulimit -n`;
+    if (isFull(folder, error as NodeJS.ErrnoException))
+      return `the disk of the data folder ${folder} is full`;
     if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
       return `the data folder ${folder} cannot be read and written (${code})`;
     }

@@ -70,6 +70,8 @@ export async function forward(
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   response.once('close', leave);
+  // Who left while the target was looked for is not told of again.
+  if (response.destroyed) leave();
   let connection: Duplex | undefined;
   let sent: ClientRequest | undefined;
   try {
@@ -117,6 +119,7 @@ export async function forwardUpgrade(
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   socket.once('close', leave);
+  if (socket.destroyed) leave();
   let connection: Duplex;
   try {
     connection = await connected(target, gone.signal);

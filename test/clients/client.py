@@ -90,7 +90,15 @@ class Calls:
 
 def kinds(given):
     """Every verb on every kind of a table."""
-    return {row["title"]: whole_life(row) for row in given["kinds"]}
+    return {row["title"]: attempt(whole_life, row) for row in given["kinds"]}
+
+
+def attempt(run, given):
+    """What a function returns, or how it failed."""
+    try:
+        return {"result": run(given)}
+    except Exception:
+        return {"error": traceback.format_exc()}
 
 
 def whole_life(row):
@@ -248,12 +256,12 @@ def dynamic_client(_):
     scale = controllers.scale.get(**where)
     jobs = made.resources.get(api_version="batch/v1", kind="Job")
     return {
-        "created": created.data.to_dict(),
+        "created": created.to_dict()["data"],
         "same": created.metadata.uid == read.metadata.uid,
-        "strategic": strategic.data.to_dict(),
-        "merge": merge.data.to_dict(),
-        "json": patched.data.to_dict(),
-        "replaced": replaced.data.to_dict(),
+        "strategic": strategic.to_dict()["data"],
+        "merge": merge.to_dict()["data"],
+        "json": patched.to_dict()["data"],
+        "replaced": replaced.to_dict()["data"],
         "deleted": deleted.status,
         "events": [event["type"] for event in events if event["object"].metadata.name == "dynamic"],
         "missing": missing,
@@ -376,11 +384,7 @@ def main(wanted):
         return candidate(wanted[1])
     given = json.load(sys.stdin)
     for name in wanted:
-        try:
-            told = {"name": name, "result": globals()[name](given)}
-        except Exception:
-            told = {"name": name, "error": traceback.format_exc()}
-        print(json.dumps(told), flush=True)
+        print(json.dumps({"name": name, **attempt(globals()[name], given)}), flush=True)
 
 
 main(sys.argv[1:])

@@ -45,10 +45,19 @@ interface Step {
 /** Runs the script of a name, `scripts/<name>.txt`, from top to bottom. */
 export async function runScript(name: string, kubectl: Kubectl): Promise<void> {
   const file = fileURLToPath(new URL(`scripts/${name}.txt`, import.meta.url));
-  await kubectl.cluster.nodesReady;
+  await ready(kubectl.cluster.url);
   for (const step of parse(readFileSync(file, 'utf8'))) {
     if (step.mark === '<') writeFileSync(path.join(folderOf(kubectl), step.text), lines(step.content));
     else await check(name, step, kubectl);
+  }
+}
+
+/** Resolves when the server says that it is ready, and its nodes with it. */
+async function ready(url: string): Promise<void> {
+  const deadline = Date.now() + repeatMaxMs;
+  while (!(await fetch(`${url}/readyz`)).ok) {
+    if (Date.now() > deadline) throw new Error('the cluster does not get ready');
+    await new Promise((resolve) => setTimeout(resolve, repeatEveryMs));
   }
 }
 
@@ -111,7 +120,8 @@ function shell(command: string, kubectl: Kubectl): Promise<{ output: string; cod
   return new Promise((resolve, reject) => {
     const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], {
       cwd: folderOf(kubectl),
-      env: { ...kubectl.environment, TZ: 'UTC' },
+      // What an editor leaves behind goes with the folder.
+      env: { ...kubectl.environment, TMPDIR: folderOf(kubectl), TZ: 'UTC' },
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true,
     });

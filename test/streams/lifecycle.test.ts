@@ -9,8 +9,9 @@ import { Child, useChildren } from '../child.ts';
 import { Kubectl } from '../kubectl/kubectl.ts';
 import { describeWith } from '../tools.ts';
 import { megabyte, Noise, sumUp } from './bytes.ts';
-import { portOf, portServer } from './portserver.ts';
+import { portOf, portServer, unusedPort } from './portserver.ts';
 import { agentOf, ClusterAccess, hasEnded, isReady, podOf, processesOf, shell } from './running.ts';
+import { webServer } from './webserver.ts';
 
 const children = useChildren();
 const never = { restartPolicy: 'Never' };
@@ -65,6 +66,24 @@ describeWith('kubectl')('wherry up', () => {
     expect(child.stderr).toBe('');
   });
 
+  it('runs a service, in whatever network its machine allows', async () => {
+    // Proves the way through the API server to pods that have addresses of their own, where they can have them.
+    const child = up(await children.folder());
+    const { kubectl, client } = await accessTo(child);
+    const port = await unusedPort();
+    const template = { ...podOf('web', webServer(port)), metadata: { labels: { app: 'web' } } };
+    const rc = { apiVersion: 'v1', kind: 'ReplicationController', metadata: { name: 'web' } };
+    await kubectl.run('create', '-f', kubectl.file('rc.json', { ...rc, spec: { replicas: 1, template } }));
+    await kubectl.run('expose', 'rc', 'web', '--port=80', '--target-port=web');
+    const ask = async () => (await client.get('/api/v1/namespaces/default/services/web/proxy/a?b=c')).body;
+    await expect.poll(ask, { timeout: 20_000 }).toMatchObject({ url: '/a?b=c' });
+    const { pod } = await ask();
+    const direct = await client.get(`/api/v1/namespaces/default/pods/${pod}:${port}/proxy/d`);
+    expect(direct.body).toMatchObject({ pod, url: '/d' });
+    child.signal('SIGINT');
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+  });
+
   it('is killed, and goes on where it was when it is started again', async () => {
     const folder = await children.folder();
     let child = up(folder);
@@ -110,7 +129,8 @@ describeWith('kubectl')('wherry up', () => {
     await cluster.until('always', restarted(2));
     await cluster.kubectl.run('delete', 'pod', '--all', '--timeout=20s');
     await expect.poll(() => processesOf(agent).filter((it) => it.includes('sleep'))).toEqual([]);
-    await child.kill();
+    child.signal('SIGINT');
+    expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 });
 

@@ -131,6 +131,23 @@ describe('ephemeral containers', () => {
     expect((await client.put(path('updated'), object)).status).toBe(409);
   });
 
+  it('are added by an update of the kind that kubectl before 1.22 sends', async () => {
+    const { metadata } = await bound('older');
+    const send = (container: Json, version?: string) =>
+      client.put(path('older'), {
+        kind: 'EphemeralContainers',
+        apiVersion: 'v1',
+        metadata: { name: 'older', resourceVersion: version },
+        ephemeralContainers: [container],
+      });
+    expect((await send(debug, metadata.resourceVersion)).status).toBe(200);
+    const more = { ...debug, name: 'more' };
+    expect((await send(more, metadata.resourceVersion)).status).toBe(409);
+    const { body } = await send(more);
+    expect(body.spec.ephemeralContainers.map((one: Json) => one.name).sort()).toEqual(['debug', 'more']);
+    expect((await send('nonsense')).status).toBeGreaterThanOrEqual(400);
+  });
+
   it('stay as they are', async () => {
     await bound('kept');
     await add('kept', debug);

@@ -284,6 +284,9 @@ describe('a review of a token', () => {
       user: { username: 'system:serviceaccount:default:default' },
       audiences: [issuer],
     });
+    const other = Buffer.from(`${token}x`).toString('base64');
+    expect((await client.patch(`${secrets}/kept`, { data: { token: other } })).status).toBe(200);
+    expect(await review(token)).toEqual(error("Token does not match server's copy"));
     await client.delete(`${secrets}/kept`);
     expect(await review(token)).toEqual(error('Token has been invalidated'));
   });
