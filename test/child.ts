@@ -23,8 +23,15 @@ export class Child {
   #woken: (() => void)[] = [];
   #exit: Exit | undefined;
 
-  constructor(args: readonly string[], cwd?: string) {
-    this.#process = spawn(process.execPath, [command, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  /** `limits` is a command of the shell that comes before, such as `ulimit -n 100`. */
+  constructor(args: readonly string[], cwd?: string, limits?: string) {
+    const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
+    this.#process = limits
+      ? spawn('/bin/sh', ['-c', `${limits}; exec "$0" "$@"`, process.execPath, command, ...args], {
+          cwd,
+          stdio,
+        })
+      : spawn(process.execPath, [command, ...args], { cwd, stdio });
     this.#process.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.#wake();

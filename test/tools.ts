@@ -3,6 +3,6 @@ import { describe } from 'vitest';
 
 const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
 
-/** A suite that needs a tool of the system, by its name in `scripts/test.mjs`: skipped, visibly, where `npm test` said that it is missing. */
+/** A suite that needs a tool, named as in `scripts/test.mjs`: skipped, visibly, where `npm test` said that it is missing. */
 export const describeWith = (tool: string): typeof describe | typeof describe.skip =>
   missing.includes(tool) ? (describe.skip as typeof describe) : describe;

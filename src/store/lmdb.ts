@@ -110,8 +110,13 @@ export function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
  * has the folder to himself, and there is room for what follows.
  */
 function prepareLockFile(path: string): void {
-  writeFileSync(path, Buffer.alloc(LOCK_BYTES + OPENING_BYTES));
-  truncateSync(path, LOCK_BYTES);
+  try {
+    writeFileSync(path, Buffer.alloc(LOCK_BYTES + OPENING_BYTES));
+    truncateSync(path, LOCK_BYTES);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  }
 }
 
 export class LmdbEngine implements Engine {

@@ -13,7 +13,7 @@ const bufferedBytesMax = 256 * 1024;
 /** What a kept piece costs at least, so that a million tiny frames are bounded too. */
 const pieceBytesMin = 512;
 /** Keeps the streams of a connection interleaved. */
-const frameBytesMax = 32 * 1024;
+const frameBytesMax = 64 * 1024;
 const writableBytes = 64 * 1024;
 
 /** What a stream needs of its connection. */

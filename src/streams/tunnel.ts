@@ -283,9 +283,21 @@ function join(
   });
 }
 
+/** Pieces that come in one turn, such as the head of a frame and its data, leave in one write. */
 function copy(from: Duplex, to: Duplex): void {
+  let corked = false;
+  const uncork = (): void => {
+    corked = false;
+    to.uncork();
+  };
   from.on('data', (chunk: Buffer) => {
-    if (to.writable && !to.write(chunk)) from.pause();
+    if (!to.writable) return;
+    if (!corked) {
+      corked = true;
+      to.cork();
+      setImmediate(uncork);
+    }
+    if (!to.write(chunk)) from.pause();
   });
   to.on('drain', () => from.resume());
   if (to.writableNeedDrain) from.pause();

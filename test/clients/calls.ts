@@ -1,10 +1,8 @@
 /** The generated calls of one kind. */
-import { PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
+import { setHeaderOptions } from '@kubernetes/client-node';
 import type { Json } from '../http.ts';
 import type { Library } from './library.ts';
 import { homeOf, type LibraryKind } from './librarykinds.ts';
-
-export { PatchStrategy };
 
 /** `NamespacedPod`, `Node`: what the names of a kind's calls have in common. */
 const stemOf = ({ kind, namespaced }: LibraryKind): string => `${namespaced ? 'Namespaced' : ''}${kind}`;

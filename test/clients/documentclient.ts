@@ -2,7 +2,7 @@
  * A client that knows nothing but OpenAPI: operations, paths, parameters and bodies are all taken from the
  * documents of the server, and what a document does not allow is not sent.
  */
-import type { Client, Json, Reply } from '../http.ts';
+import type { Client, Headers, Json, Reply } from '../http.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'patch'];
 
@@ -16,7 +16,7 @@ export interface Operation {
 }
 
 export class DocumentClient {
-  readonly #operations = new Map<string, Operation>();
+  readonly #operations: Operation[] = [];
 
   private constructor(private readonly client: Client) {}
 
@@ -36,27 +36,19 @@ export class DocumentClient {
         const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((one) =>
           resolved(document, one),
         );
-        const whole = { document, method: method.toUpperCase(), template, operation, parameters };
-        this.#operations.set(operation.operationId, whole);
+        this.#operations.push({ document, method: method.toUpperCase(), template, operation, parameters });
       }
   }
 
-  /** The one operation that does something to objects of a kind; those that end in a part of it do not count. */
+  /** The operation that does something to whole objects of a kind, in a namespace if it lives in one. */
   find(action: string, apiVersion: string, kind: string): Operation {
     const [version, group = ''] = apiVersion.split('/').reverse();
-    const found = [...this.#operations.values()].filter(({ operation, template }) => {
+    const found = this.#operations.filter(({ operation, template }) => {
       const { 'x-kubernetes-action': does, 'x-kubernetes-group-version-kind': about } = operation;
       const same = about?.group === group && about.version === version && about.kind === kind;
-      return same && does === action && !/\/(status|scale|finalize|\w+ForAll)$|\{name\}\//.test(template);
+      return same && does === action && !template.includes('{name}/');
     });
-    const [only, second] = found.filter(({ template }) => template.includes('{namespace}')).concat(found);
-    if (!only || (second && second !== only && found.length > 2))
-      throw new Error(`${action} ${apiVersion} ${kind}: ${found.map(({ template }) => template)}`);
-    return only;
-  }
-
-  byId(operationId: string): Operation {
-    return this.#operations.get(operationId)!;
+    return found.find(({ template }) => template.includes('{namespace}')) ?? found[0]!;
   }
 
   /** Does what the document says; the answer must be one that the document names, and look like it. */
@@ -70,7 +62,7 @@ export class DocumentClient {
       if (wrong.length) throw new Error(`this does not fit ${operation.operationId}: ${wrong.join('; ')}`);
     } else if (operation.requestBody?.required) throw new Error(`${operation.operationId} needs a body`);
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const headers = text === undefined ? {} : { 'Content-Type': chosen! };
+    const headers: Headers = text === undefined ? {} : { 'Content-Type': chosen! };
     const reply = await this.client.request(call.method, addressOf(call, values), text, headers);
     const answer = operation.responses[reply.status] ?? operation.responses.default;
     const wrong = complaints(document, answer.content['application/json'].schema, reply.body);
@@ -139,7 +131,6 @@ function typeComplaints(document: Json, schema: Json, value: Json, at: string): 
     case 'integer':
       return Number.isInteger(value) ? [] : [`${at} is no integer`];
     default:
-      // biome-ignore lint/suspicious/useValidTypeof: the names are the same here.
       return typeof value === type ? [] : [`${at} is no ${type}`];
   }
 }

@@ -1,4 +1,4 @@
-/** Proves that the dynamic client of the official JavaScript library handles every kind, and that failures tell what is wrong. */
+/** Proves that the official JavaScript library handles every kind dynamically, and tells what is wrong in failures. */
 import {
   CoreV1Api,
   type KubernetesObject,

@@ -15,6 +15,7 @@ import {
   CoreV1Api,
   EventsApi,
   NetworkingApi,
+  PatchStrategy,
   PolicyApi,
   PolicyV1Api,
   V1MicroTime,
@@ -23,9 +24,10 @@ import {
 import { beforeAll, describe, expect, it } from 'vitest';
 import { at, editAsMergePatch, edited } from '../contract/samples.ts';
 import { housekeeping, type Json } from '../http.ts';
-import { Calls, callsOf, PatchStrategy } from './calls.ts';
+import { Calls, callsOf } from './calls.ts';
 import { type ApiClass, callNames, failureOf, useLibrary } from './library.ts';
 import { libraryKinds } from './librarykinds.ts';
+import { otherCalls } from './othercalls.ts';
 
 /** Nobody but the tests writes to what they have made. */
 const library = useLibrary({ controllers: housekeeping.filter((name) => name !== 'resourcequota') });
@@ -159,199 +161,7 @@ const otherThan = (value: Json): Json =>
     : value.replace(/contract|\d$/i, (part: string) => other[part] ?? part);
 const other: Readonly<Record<string, string>> = { contract: 'changed', Contract: 'Changed', 7: '8', 8: '9' };
 
-const here = { namespace: 'default' };
-/** The library takes this for the object that was sent, and drops most of it. */
-const success = { kind: 'Status' };
-
-/** A pod on no node. */
-async function pod(name: string, more: object = {}): Promise<Json> {
-  const containers = [{ name: 'web', image: 'registry.example/web:1' }];
-  return core('createNamespacedPod', {
-    ...here,
-    body: { metadata: { name }, spec: { containers, ...more } },
-  });
-}
-
-const to = (name: string) => ({
-  ...here,
-  body: { metadata: { name }, target: { kind: 'Node', name: 'somewhere' } },
-});
-
-/** Calls that are like no others. */
-const others: [ApiClass, Record<string, () => Promise<void>>][] = [
-  [
-    CoreV1Api,
-    {
-      async createNamespacedBinding() {
-        await pod('bound-one');
-        expect(await core('createNamespacedBinding', to('bound-one'))).toMatchObject(success);
-        const { spec } = await core('readNamespacedPod', { ...here, name: 'bound-one' });
-        expect(spec.nodeName).toBe('somewhere');
-      },
-      async createNamespacedPodBinding() {
-        await pod('bound-two');
-        const request = { ...to('bound-two'), name: 'bound-two' };
-        expect(await core('createNamespacedPodBinding', request)).toMatchObject(success);
-        const again = await failureOf(core('createNamespacedPodBinding', request));
-        expect(again).toMatchObject({ code: 409, status: { reason: 'Conflict' } });
-      },
-      async createNamespacedPodEviction() {
-        await pod('evicted');
-        const request = { ...here, name: 'evicted', body: { metadata: { name: 'evicted', ...here } } };
-        expect(await core('createNamespacedPodEviction', request)).toMatchObject(success);
-        const gone = await failureOf(core('readNamespacedPod', { ...here, name: 'evicted' }));
-        expect(gone.code).toBe(404);
-      },
-      async createNamespacedServiceAccountToken() {
-        const { spec, status } = await token();
-        expect(spec.audiences).toEqual(['tests']);
-        expect(status.expirationTimestamp).toBeInstanceOf(Date);
-        const claims = JSON.parse(Buffer.from(status.token.split('.')[1], 'base64url').toString());
-        expect(claims).toMatchObject({ aud: ['tests'], sub: 'system:serviceaccount:default:default' });
-      },
-      async listComponentStatus() {
-        expect(names(await core('listComponentStatus'))).toContain('etcd-0');
-      },
-      async readComponentStatus() {
-        const { conditions } = await core('readComponentStatus', { name: 'etcd-0' });
-        expect(conditions).toMatchObject([{ type: 'Healthy', status: 'True' }]);
-      },
-      async readNamespacedPodEphemeralcontainers() {
-        const made = await pod('read-helped');
-        const request = { ...here, name: 'read-helped' };
-        expect(await core('readNamespacedPodEphemeralcontainers', request)).toEqual(made);
-      },
-      async replaceNamespacedPodEphemeralcontainers() {
-        const made = await pod('helped');
-        made.spec.ephemeralContainers = [{ name: 'help', image: 'registry.example/help:1' }];
-        const request = { ...here, name: 'helped', body: made };
-        const { spec } = await core('replaceNamespacedPodEphemeralcontainers', request);
-        expect(names({ items: spec.ephemeralContainers.map((one: Json) => ({ metadata: one })) })).toEqual([
-          'help',
-        ]);
-      },
-      async patchNamespacedPodEphemeralcontainers() {
-        await pod('patch-helped');
-        const value = [{ name: 'help', image: 'registry.example/help:1' }];
-        const body = [{ op: 'add', path: '/spec/ephemeralContainers', value }];
-        const request = { ...here, name: 'patch-helped', body };
-        const { spec } = await core('patchNamespacedPodEphemeralcontainers', request);
-        expect(spec.ephemeralContainers).toMatchObject(value);
-      },
-      async readNamespacedReplicationControllerScale() {
-        await replicationController('read-scaled');
-        const scale = await core('readNamespacedReplicationControllerScale', {
-          ...here,
-          name: 'read-scaled',
-        });
-        expect(scale).toMatchObject({
-          kind: 'Scale',
-          apiVersion: 'autoscaling/v1',
-          spec: { replicas: 1 },
-          status: { selector: 'app=read-scaled' },
-        });
-      },
-      async replaceNamespacedReplicationControllerScale() {
-        await replicationController('scaled');
-        const request = { ...here, name: 'scaled' };
-        const scale = await core('readNamespacedReplicationControllerScale', request);
-        scale.spec.replicas = 3;
-        await core('replaceNamespacedReplicationControllerScale', { ...request, body: scale });
-        expect((await core('readNamespacedReplicationController', request)).spec.replicas).toBe(3);
-      },
-      async patchNamespacedReplicationControllerScale() {
-        await replicationController('patch-scaled');
-        const body = [{ op: 'replace', path: '/spec/replicas', value: 2 }];
-        const request = { ...here, name: 'patch-scaled' };
-        await core('patchNamespacedReplicationControllerScale', { ...request, body });
-        expect((await core('readNamespacedReplicationController', request)).spec.replicas).toBe(2);
-      },
-      async replaceNamespaceFinalize() {
-        const made = await core('createNamespace', { body: { metadata: { name: 'finalized' } } });
-        expect(made.spec.finalizers).toEqual(['kubernetes']);
-        const body = { ...made, spec: { finalizers: ['kubernetes', 'example.com/held'] } };
-        const { spec } = await core('replaceNamespaceFinalize', { name: 'finalized', body });
-        expect(spec.finalizers).toEqual(['kubernetes', 'example.com/held']);
-      },
-    },
-  ],
-  [
-    AuthenticationV1Api,
-    {
-      async createSelfSubjectReview() {
-        const { status } = await library.call(AuthenticationV1Api, 'createSelfSubjectReview', { body: {} });
-        expect(status.userInfo.groups).toContain('system:masters');
-      },
-      async createTokenReview() {
-        const review = async (token: string) =>
-          (
-            await library.call(AuthenticationV1Api, 'createTokenReview', {
-              body: { spec: { token, audiences: ['tests'] } },
-            })
-          ).status;
-        expect(await review((await token()).status.token)).toMatchObject({
-          authenticated: true,
-          user: { username: 'system:serviceaccount:default:default' },
-        });
-        expect((await review('nonsense')).authenticated).not.toBe(true);
-      },
-    },
-  ],
-  [
-    AuthorizationV1Api,
-    {
-      async createSelfSubjectAccessReview() {
-        const resourceAttributes = { verb: 'create', resource: 'pods', ...here };
-        const { status } = await library.call(AuthorizationV1Api, 'createSelfSubjectAccessReview', {
-          body: { spec: { resourceAttributes } },
-        });
-        expect(status.allowed).toBe(true);
-      },
-      async createSelfSubjectRulesReview() {
-        const { status } = await library.call(AuthorizationV1Api, 'createSelfSubjectRulesReview', {
-          body: { spec: here },
-        });
-        expect(status.resourceRules).not.toHaveLength(0);
-      },
-      async createSubjectAccessReview() {
-        const resourceAttributes = { verb: 'get', resource: 'pods', ...here };
-        const { status } = await library.call(AuthorizationV1Api, 'createSubjectAccessReview', {
-          body: { spec: { user: 'somebody', groups: ['system:masters'], resourceAttributes } },
-        });
-        expect(status.allowed).toBe(true);
-      },
-      async createNamespacedLocalSubjectAccessReview() {
-        const resourceAttributes = { verb: 'get', resource: 'pods', ...here };
-        const { status } = await library.call(
-          AuthorizationV1Api,
-          'createNamespacedLocalSubjectAccessReview',
-          {
-            ...here,
-            body: {
-              metadata: here,
-              spec: { user: 'somebody', groups: ['system:masters'], resourceAttributes },
-            },
-          },
-        );
-        expect(status.allowed).toBe(true);
-      },
-    },
-  ],
-];
-
-const token = (): Promise<Json> =>
-  core('createNamespacedServiceAccountToken', {
-    ...here,
-    name: 'default',
-    body: { spec: { audiences: ['tests'] } },
-  });
-
-function replicationController(name: string): Promise<Json> {
-  const labels = { app: name };
-  const containers = [{ name: 'web', image: 'registry.example/web:1' }];
-  const spec = { replicas: 1, selector: labels, template: { metadata: { labels }, spec: { containers } } };
-  return core('createNamespacedReplicationController', { ...here, body: { metadata: { name }, spec } });
-}
+const others = otherCalls(library);
 
 describe.each(others)('%o', (_, table) => {
   it.each(Object.keys(table))('%s', async (name) => {
@@ -433,6 +243,6 @@ describe('of the calls of', () => {
 it('times keep their microseconds', async () => {
   const lease = { metadata: { name: 'precise' }, spec: { renewTime: new V1MicroTime(1_700_000_000_123) } };
   const { api } = libraryKinds.find(({ kind }) => kind === 'Lease')!;
-  const made = await library.call(api, 'createNamespacedLease', { ...here, body: lease });
+  const made = await library.call(api, 'createNamespacedLease', { namespace: 'default', body: lease });
   expect(made.spec.renewTime).toBe('2023-11-14T22:13:20.123000Z');
 });

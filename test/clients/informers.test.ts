@@ -1,10 +1,17 @@
-/** Proves that informers and watches of the official JavaScript client see every change once, whatever happens between. */
+/** Proves that informers and watches of the official JavaScript client miss no change, whatever happens between. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { CoreV1Api, KubeConfig, ListWatch, makeInformer, Watch } from '@kubernetes/client-node';
+import {
+  CoreV1Api,
+  KubeConfig,
+  ListWatch,
+  makeInformer,
+  PatchStrategy,
+  Watch,
+} from '@kubernetes/client-node';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { housekeeping, type Json } from '../http.ts';
-import { Calls, PatchStrategy } from './calls.ts';
+import { Calls } from './calls.ts';
 import { useLibrary } from './library.ts';
 import { libraryKinds } from './librarykinds.ts';
 

@@ -16,6 +16,10 @@ describe('a client that knows nothing but the documents', () => {
 
   it('creates a pod, and goes on with it', async () => {
     const create = client.find('post', 'v1', 'Pod');
+    expect([create.operation.operationId, create.template]).toEqual([
+      'createCoreV1NamespacedPod',
+      '/api/v1/namespaces/{namespace}/pods',
+    ]);
     const { group, version, kind } = create.operation['x-kubernetes-group-version-kind'];
     const apiVersion = [group, version].filter(Boolean).join('/');
     const pod = { apiVersion, kind, metadata: { name: 'web' }, spec: { containers: [container] } };

@@ -66,6 +66,14 @@ describeWith('kubectl')('a command', () => {
     expect(stdout).toMatch(/\/a\n$/);
     expect(stderr).toContain('Defaulting container name to a.');
   });
+
+  it('ends with its pod, and not well', async () => {
+    await cluster.run(podOf('doomed', shell(sleeper)));
+    const command = cluster.command('exec', 'doomed', '--', 'sh', '-c', 'echo begin; exec sleep 1000');
+    await command.until(/begin/);
+    await cluster.kubectl.run('delete', 'pod', 'doomed');
+    expect(await command.exited).toEqual({ code: 137, signal: null });
+  });
 });
 
 describeWith('kubectl')('much data', () => {
@@ -148,14 +156,6 @@ describeWith('kubectl')('refused is a command', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('cannot exec into a container in a completed pod');
   });
-});
-
-it('a command ends with its pod, and not well', async () => {
-  await cluster.run(podOf('doomed', shell(sleeper)));
-  const command = cluster.command('exec', 'doomed', '--', 'sh', '-c', 'echo begin; exec sleep 1000');
-  await command.until(/begin/);
-  await cluster.kubectl.run('delete', 'pod', 'doomed');
-  expect(await command.exited).toEqual({ code: 137, signal: null });
 });
 
 describeWith('kubectl')('a client that is gone', () => {

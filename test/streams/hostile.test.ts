@@ -19,9 +19,9 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  // Alive: it still runs commands. Nothing is left: no command, no connection.
-  const { stdout } = await cluster.kubectl.try('exec', 'one', '--', 'echo', 'alive');
-  expect(stdout).toBe('alive\n');
+  // It still runs commands, and none is left over.
+  const run = '/api/v1/nodes/here/proxy/run/default/one/main?cmd=echo+alive';
+  expect((await cluster.client.post(run, undefined)).text).toBe('alive\n');
   await expect
     .poll(() => processesOf(agentOf(cluster.folder)).filter((it) => it.includes('cat -u')))
     .toEqual([]);

@@ -83,7 +83,7 @@ describe('a pod', () => {
   });
 });
 
-describe('a service', () => {
+describeWith('kubectl')('a service', () => {
   it('of a replication controller answers by its pods, whichever they are', async () => {
     const free = await unusedPort();
     const template = { ...podOf('x', webServer(free)), metadata: { labels: { app: 'many' } } };
