@@ -78,6 +78,7 @@ describe('information', () => {
       '--ingress-port',
       '--ingress-tls-port',
       '--kubelet-port',
+      '--leader-elect',
       '--log-level',
       '--max-body-bytes',
       '--max-connections',

@@ -6,8 +6,9 @@ import { readFileSync } from 'node:fs';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openMemoryStore } from '../src/store/memory.ts';
+import { writeBackup } from '../src/store/backupfile.ts';
 import { restoreStore } from '../src/store/restore.ts';
+import type { Stored } from '../src/store/store.ts';
 import { Child, useChildren } from './child.ts';
 import { Client } from './http.ts';
 
@@ -42,23 +43,18 @@ function memoryMb({ pid }: Child): { now: number; most: number } {
   return { now: of('VmRSS'), most: of('VmHWM') };
 }
 
-/** A folder with many small objects. */
-async function fill(folder: string): Promise<void> {
-  const store = openMemoryStore();
-  for (let from = 0; from < objects; from += 10_000)
-    await Promise.all(
-      Array.from({ length: 10_000 }, (_, i) => {
-        const number = String(from + i).padStart(12, '0');
-        const text = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c${number}","namespace":"default","selfLink":"${configMaps}/c${number}","uid":"00000000-0000-4000-8000-${number}","creationTimestamp":"2026-01-01T00:00:00Z"}}`;
-        return store.write({
-          key: `configmaps\0default\0c${number}`,
-          value: Buffer.from(text),
-          expected: 0,
-        });
-      }),
-    );
-  await restoreStore(folder, 'of this test', store.backup());
-  await store.close();
+/** Many small objects, as a store would tell them. */
+async function* manyObjects(): AsyncGenerator<readonly Stored[]> {
+  for (let from = 0; from < objects; from += 5_000)
+    yield Array.from({ length: 5_000 }, (_, i) => {
+      const number = String(from + i).padStart(12, '0');
+      const text = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c${number}","namespace":"default","selfLink":"${configMaps}/c${number}","uid":"00000000-0000-4000-8000-${number}","creationTimestamp":"2026-01-01T00:00:00Z"}}`;
+      return {
+        key: `configmaps\0default\0c${number}`,
+        value: Buffer.from(text),
+        revision: from + i + 1,
+      };
+    });
 }
 
 function open(url: string): Promise<IncomingMessage> {
@@ -108,7 +104,7 @@ describe.skipIf(filesAllowed < filesMin)(
 
     beforeAll(async () => {
       const folder = join(await children.folder(), 'data');
-      await fill(folder);
+      await restoreStore(folder, 'of this test', writeBackup(objects, manyObjects()));
       server = new Child(
         ['serve', '--port', '0', '--data-dir', folder, '--log-level', 'error'],
         undefined,

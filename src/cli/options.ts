@@ -73,6 +73,7 @@ Limits of up and serve
 ${limitHelp}
 Options of up
   --controllers LIST    which controllers run: * for all, names, or -name for all but that (default *)
+  --leader-elect        agree with other servers on the same store about who runs the controllers
   --ingress-port PORT   let traffic reach services as ingresses say, on this port
   --ingress-tls-port PORT
                         the same over HTTPS, with certificates from secrets
@@ -127,6 +128,7 @@ const options = {
   'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
   ...limitArgs,
   controllers: { ...text, for: ['up'] },
+  'leader-elect': { ...flag, for: ['up'] },
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
@@ -211,6 +213,7 @@ function upOptions(values: Values): StartOptions {
   const simulatedNodes = countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
   return {
     controllers: values.controllers?.split(',').filter(Boolean),
+    leaderElection: values['leader-elect'],
     ingress: ingressOptions(values),
     // Pods of a simulated cluster are not meant to be run.
     ...(simulatedNodes ? { simulatedNodes } : { node: nodeOptions(values) }),

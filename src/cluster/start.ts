@@ -3,15 +3,18 @@
  * signal handlers, nothing printed; dozens fit in one process.
  */
 import { randomInt, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { KindTable } from '../api/kinds.ts';
 import {
   type Controller,
+  type ControllerContext,
   type ControllerSettings,
   defaultSettings,
   type RunningController,
 } from '../controllers/controller.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
+import { LeaderElection } from '../controllers/leaderelection.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { parseIPRange } from '../registry/ipallocator.ts';
 import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
@@ -62,6 +65,11 @@ export interface StartOptions {
    * (all but these) or `['namespace']` (these alone). Default true.
    */
   readonly controllers?: boolean | readonly string[];
+  /**
+   * Agree with other servers on the same store about who runs the controllers, by a Lease. Default: no, because nobody
+   * else can open the stores there are.
+   */
+  readonly leaderElection?: boolean;
   /** What can be set about controllers. */
   readonly controllerSettings?: Partial<ControllerSettings>;
   /** Run pods as processes of this machine. Default: no. */
@@ -190,10 +198,14 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     kubernetes = new KubernetesService(registry, advertised(server.url, services.firstIP), report);
     await kubernetes.start();
     const settings = { ...defaultSettings, ...options.controllerSettings };
-    controllers = startControllers(
-      { registry, settings, podUsage: (namespace) => usage.podUsage(namespace), onError: report },
-      chosen,
-    );
+    const context: ControllerContext = {
+      registry,
+      settings,
+      podUsage: (namespace) => usage.podUsage(namespace),
+      onError: report,
+    };
+    const lead = (): RunningController => startControllers(context, chosen);
+    controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
     nodes = new LocalNodes({
       url: server.url,
       ways,
@@ -229,6 +241,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     },
   };
 }
+
+/** Who this server is among others. */
+const identity = (): string => `${hostname()}_${randomUUID()}`;
 
 /** Pods are kept beside the objects. */
 function nodeOptions({
