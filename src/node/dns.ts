@@ -24,6 +24,8 @@ const connectionsMax = 64;
 const idleMs = 10_000;
 const messageBytesMax = 65_535;
 /** Questions being answered; datagrams beyond that are dropped, as the network might have done. */
+/** Ports tried when any will do. */
+const openTriesMax = 20;
 const pendingMax = 512;
 /** A name may stand for one that stands for another. */
 const aliasesMax = 4;
@@ -56,8 +58,9 @@ export class DnsServer {
 
   /** Answers the port, which is the same for both ways. */
   async listen(address: string, port = 53): Promise<number> {
-    const { door, onError } = this.options;
-    this.#datagrams = await door.bind(address, port);
+    const { onError } = this.options;
+    const [datagrams, server] = await this.#open(address, port);
+    this.#datagrams = datagrams;
     this.#datagrams.on('error', onError);
     this.#datagrams.on('message', (message, { address, port }) => {
       if (this.#pending >= pendingMax) return;
@@ -65,13 +68,26 @@ export class DnsServer {
         if (reply) this.#datagrams?.send(reply, port, address, () => undefined);
       }, onError);
     });
-    const taken = this.#datagrams.address().port;
-    this.#server = await door.listen(address, taken);
+    this.#server = server;
     this.#server.on('error', onError);
     this.#server.on('connection', (socket: Socket) => {
       this.#converse(socket).catch(() => socket.destroy());
     });
-    return taken;
+    return datagrams.address().port;
+  }
+
+  /** A free port of one way need not be free the other way: then the next is tried. */
+  async #open(address: string, port: number): Promise<[DatagramSocket, Server]> {
+    const { door } = this.options;
+    for (let tries = 1; ; tries++) {
+      const datagrams = await door.bind(address, port);
+      try {
+        return [datagrams, await door.listen(address, datagrams.address().port)];
+      } catch (error) {
+        datagrams.close();
+        if (port !== 0 || tries >= openTriesMax) throw error;
+      }
+    }
   }
 
   async close(): Promise<void> {

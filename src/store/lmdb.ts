@@ -17,7 +17,6 @@ import {
   openSync,
   realpathSync,
   rmSync,
-  statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -26,6 +25,7 @@ import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
 import { checkDataFile } from './datafile.ts';
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
+import { damaged, notOurs, unavailable } from './folderfailure.ts';
 import {
   claimFolder,
   currentOwner,
@@ -66,9 +66,6 @@ export const RESTORING = 'restoring';
 /** LMDB's table of readers, and what LMDB writes before it is open, in bytes. */
 const LOCK_BYTES = 16 * 1024;
 const OPENING_BYTES = 112 * 1024;
-
-/** A disk with less than this, in bytes, is full: one write may need more. */
-const FULL_BYTES = 8 * 1024 * 1024;
 
 type Lmdb = typeof import('lmdb');
 
@@ -390,43 +387,4 @@ export function syncFolders(folder: string, topmost: string): void {
     } catch {}
     if (path === dirname(topmost) || path === dirname(path)) return;
   }
-}
-
-const damaged = (folder: string, why: string): StoreUnavailableError =>
-  new StoreUnavailableError(`the data file in ${folder} is damaged: ${why}`);
-
-const notOurs = (folder: string): StoreUnavailableError =>
-  new StoreUnavailableError(`the data file in ${folder} was not written by Wherry`);
-
-/** LMDB calls it an input/output error when the disk takes a part of what it writes. */
-function isFull(folder: string, { code, message }: NodeJS.ErrnoException): boolean {
-  if (code === 'ENOSPC' || code === 'EDQUOT' || /no space left|quota exceeded/i.test(message)) return true;
-  if (!/input\/output error/i.test(message)) return false;
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < FULL_BYTES;
-  } catch {
-    return false;
-  }
-}
-
-/** One sentence for the operator from whatever went wrong. */
-export function unavailable(folder: string, error: unknown): StoreUnavailableError {
-  if (error instanceof StoreUnavailableError) return error;
-  const { code, message = String(error) } = error as NodeJS.ErrnoException;
-  const sentence = (): string => {
-    if (code === 'EEXIST' || code === 'ENOTDIR') return `${folder} is not a folder`;
-    if (code === 'EMFILE' || code === 'ENFILE')
-      return `the data folder ${folder} cannot be used: too many files are open (${code}); see ulimit -n`;
-    if (isFull(folder, error as NodeJS.ErrnoException))
-      return `the disk of the data folder ${folder} is full`;
-    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-      return `the data folder ${folder} cannot be read and written (${code})`;
-    }
-    if (/MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH|PANIC|BAD_TXN)/.test(message)) {
-      return `the data file in ${folder} is damaged: ${message}`;
-    }
-    return `the data folder ${folder} cannot be used: ${message}`;
-  };
-  return new StoreUnavailableError(sentence(), { cause: error });
 }

@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { type BackupSummary, readBackup } from './backupfile.ts';
 import { checkDataFile } from './datafile.ts';
 import { damaged, readVersion } from './engine.ts';
-import { type LmdbEngine, openEngine, RESTORING, syncFolders, unavailable } from './lmdb.ts';
+import { unavailable } from './folderfailure.ts';
+import { type LmdbEngine, openEngine, RESTORING, syncFolders } from './lmdb.ts';
 import { claimFolder, releaseFolder } from './owner.ts';
 import { StoreUnavailableError } from './store.ts';
 
