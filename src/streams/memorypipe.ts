@@ -5,7 +5,7 @@
 import { Duplex } from 'node:stream';
 
 /** Bytes each side may hold before its writer has to wait. */
-const bufferBytesMax = 128 * 1024;
+const bufferBytesMax = 512 * 1024;
 
 type Done = (error?: Error | null) => void;
 

@@ -14,7 +14,7 @@ const bufferedBytesMax = 256 * 1024;
 const pieceBytesMin = 512;
 /** Keeps the streams of a connection interleaved. */
 const frameBytesMax = 64 * 1024;
-const writableBytes = 64 * 1024;
+const writableBytes = 256 * 1024;
 
 /** What a stream needs of its connection. */
 export interface StreamCarrier {

@@ -14,6 +14,9 @@ import { badRequest, plain, StatusError } from '../api/errors.ts';
 import { readError } from './neterror.ts';
 import { makeLongLived } from './upgraderequest.ts';
 
+/** What one side may be ahead of the other: with less, every piece waits for the one before it to leave. */
+const aheadBytesMax = 512 * 1024;
+
 /** The head of the backend's answer. */
 const headBytesMax = 64 * 1024;
 /** Bodies of upgrade requests are dropped, up to this size. */
@@ -297,10 +300,11 @@ function copy(from: Duplex, to: Duplex): void {
       to.cork();
       setImmediate(uncork);
     }
-    if (!to.write(chunk)) from.pause();
+    to.write(chunk);
+    if (to.writableLength >= aheadBytesMax) from.pause();
   });
   to.on('drain', () => from.resume());
-  if (to.writableNeedDrain) from.pause();
+  if (to.writableLength >= aheadBytesMax) from.pause();
   else from.resume();
 }
 
