@@ -2,7 +2,7 @@
 import { Readable, Writable } from 'node:stream';
 
 /** What waits in such a stream before its writer is stopped. */
-const bufferBytes = 64 * 1024;
+const bufferBytes = 256 * 1024;
 /** After this much is written, others get their turn, even when everything could be written at once. */
 const burstBytes = 256 * 1024;
 

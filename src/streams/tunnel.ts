@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, plain, StatusError } from '../api/errors.ts';
 import { readError } from './neterror.ts';
+import { passed } from './passingbytes.ts';
 import { makeLongLived } from './upgraderequest.ts';
 
 /** What one side may be ahead of the other: with less, every piece waits for the one before it to leave. */
@@ -301,6 +302,7 @@ function copy(from: Duplex, to: Duplex): void {
       setImmediate(uncork);
     }
     to.write(chunk);
+    passed(chunk.length);
     if (to.writableLength >= aheadBytesMax) from.pause();
   });
   to.on('drain', () => from.resume());
