@@ -253,6 +253,18 @@ export const unavailable = (message: string): StatusError =>
 export const internal = (text: string): StatusError =>
   new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, { causes: [{ message: text }] });
 
+/** A disruption budget objects to an eviction; `cause` says which, and why. Clients try again later. */
+export const budgetViolation = (cause: string, retryAfterSeconds?: number): StatusError =>
+  new StatusError(
+    429,
+    'TooManyRequests',
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+    {
+      causes: [{ reason: 'DisruptionBudget', message: cause }],
+      ...(retryAfterSeconds ? { retryAfterSeconds } : {}),
+    },
+  );
+
 /** A failure that Kubernetes answers with a bare 500: its own text, no reason. */
 export const plain = (text: string): StatusError => new StatusError(500, undefined, text);
 

@@ -5,8 +5,7 @@
  */
 import { cannotUnmarshal } from './goformat.ts';
 import { depthMax } from './json.ts';
-import { cloneJson } from './mergepatch.ts';
-import { isJsonObject, type JsonObject, setKey } from './object.ts';
+import { cloneJson, isJsonObject, type JsonObject, setKey } from './object.ts';
 import { cannotApply, PatchError, undecodable } from './patcherror.ts';
 
 /** Operations in one patch. */

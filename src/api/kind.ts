@@ -112,6 +112,9 @@ export interface KindForm<T extends ApiObject> {
   validateFinalize?(object: T, old: T): FieldError[];
   /** The same for the /ephemeralcontainers path of pods, which changes nothing but those. */
   validateEphemeralContainers?(object: T, old: T): FieldError[];
+  /** The same for the /resize path of pods: takes all but resources from the stored object, a copy of its own. */
+  prepareResize?(object: T, kept: T): void;
+  validateResize?(object: T, old: T): FieldError[];
   /** Texts for Warning headers of a create or update. */
   warnings?(object: T, old: T | undefined): string[];
   /**

@@ -4,6 +4,11 @@ import { autoscalingV1 } from './kinds/autoscalingv1.ts';
 import { autoscalingV2 } from './kinds/autoscalingv2.ts';
 import { batchJob } from './kinds/batchjob.ts';
 import { configMap } from './kinds/configmap.ts';
+import { controllerRevision } from './kinds/controllerrevision.ts';
+import { cronJob } from './kinds/cronjob.ts';
+import { cronJobV1beta1 } from './kinds/cronjobv1beta1.ts';
+import { daemonSet } from './kinds/daemonset.ts';
+import { deployment } from './kinds/deployment.ts';
 import { endpoints } from './kinds/endpoints.ts';
 import { event } from './kinds/event.ts';
 import { eventsEvent } from './kinds/eventsevent.ts';
@@ -18,12 +23,17 @@ import { node } from './kinds/node.ts';
 import { persistentVolume } from './kinds/persistentvolume.ts';
 import { persistentVolumeClaim } from './kinds/persistentvolumeclaim.ts';
 import { pod } from './kinds/pod.ts';
+import { podDisruptionBudget } from './kinds/poddisruptionbudget.ts';
 import { podTemplate } from './kinds/podtemplate.ts';
+import { policyV1beta1 } from './kinds/policyv1beta1.ts';
+import { priorityClass } from './kinds/priorityclass.ts';
+import { replicaSet } from './kinds/replicaset.ts';
 import { replicationController } from './kinds/replicationcontroller.ts';
 import { resourceQuota } from './kinds/resourcequota.ts';
 import { secret } from './kinds/secret.ts';
 import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
+import { statefulSet } from './kinds/statefulset.ts';
 
 export const builtinKinds: readonly Kind[] = [
   configMap,
@@ -42,12 +52,22 @@ export const builtinKinds: readonly Kind[] = [
   service,
   serviceAccount,
   // Clients prefer the group and the version that come first; extensions is the oldest home of its kinds.
+  controllerRevision,
+  daemonSet,
+  deployment,
+  replicaSet,
+  statefulSet,
   eventsEvent,
   autoscalingV2,
   autoscalingV1,
   batchJob,
+  cronJob,
+  cronJobV1beta1,
   networkingIngress,
   lease,
+  podDisruptionBudget,
+  policyV1beta1,
+  priorityClass,
   horizontalPodAutoscaler,
   ingress,
   job,

@@ -1,8 +1,8 @@
 /** Proves that merge patches follow RFC 7386 within what Kubernetes accepts, and change nothing in place. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyMergePatch, cloneJson } from './mergepatch.ts';
-import { isJsonObject, type JsonObject, setKey } from './object.ts';
+import { applyMergePatch } from './mergepatch.ts';
+import { cloneJson, isJsonObject, type JsonObject, setKey } from './object.ts';
 import { PatchError } from './patcherror.ts';
 
 const refusal = (document: unknown, patch: unknown): unknown => {

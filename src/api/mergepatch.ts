@@ -3,7 +3,7 @@
  * The result shares nothing with document and patch, so it may be changed and the patch applied again.
  */
 import { cannotUnmarshal } from './goformat.ts';
-import { isJsonObject, type JsonObject, setKey } from './object.ts';
+import { cloneJson, isJsonObject, type JsonObject, setKey } from './object.ts';
 import { undecodable } from './patcherror.ts';
 
 /** The RFC lets any JSON value be a patch. Kubernetes takes only an object, for everything it stores is one. */
@@ -32,12 +32,3 @@ function merge(target: unknown, patch: JsonObject): JsonObject {
 
 const merged = (before: unknown, patch: unknown): unknown =>
   isJsonObject(patch) ? merge(before, patch) : cloneJson(patch);
-
-/** A deep copy. Keys stay own keys, whatever they are called. */
-export function cloneJson(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(cloneJson);
-  if (!isJsonObject(value)) return value;
-  const copy: JsonObject = {};
-  for (const key of Object.keys(value)) setKey(copy, key, cloneJson(value[key]));
-  return copy;
-}

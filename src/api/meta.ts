@@ -7,7 +7,7 @@ import { isLabel1123, isQualifiedName, validateAnnotations, validateLabels } fro
 const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
 /** Letters of generated names: no vowels and no look-alikes, so that no word comes out. */
-const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
+export const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
 export const suffixLength = 5;
 const generatedPrefixMax = 58;
 

@@ -5,16 +5,21 @@
  * by name, in wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all read it,
  * so a shape is written down once. Models are compiled on first use, because a bare start needs few of them.
  */
+import apps from './definitions/apps-v1.fields.json' with { type: 'json' };
 import authentication from './definitions/authentication-v1.fields.json' with { type: 'json' };
 import authorization from './definitions/authorization-v1.fields.json' with { type: 'json' };
 import autoscalingV1 from './definitions/autoscaling-v1.fields.json' with { type: 'json' };
 import autoscalingV2 from './definitions/autoscaling-v2.fields.json' with { type: 'json' };
 import batch from './definitions/batch-v1.fields.json' with { type: 'json' };
+import batchV1beta1 from './definitions/batch-v1beta1.fields.json' with { type: 'json' };
 import coordination from './definitions/coordination-v1.fields.json' with { type: 'json' };
 import core from './definitions/core-v1.fields.json' with { type: 'json' };
 import events from './definitions/events-v1.fields.json' with { type: 'json' };
 import extensions from './definitions/extensions-v1beta1.fields.json' with { type: 'json' };
 import networkingIngress from './definitions/networking-v1-ingress.fields.json' with { type: 'json' };
+import policyV1 from './definitions/policy-v1.fields.json' with { type: 'json' };
+import policyV1beta1 from './definitions/policy-v1beta1.fields.json' with { type: 'json' };
+import scheduling from './definitions/scheduling-v1.fields.json' with { type: 'json' };
 
 /** One field as the tables write it. The `legend` in each table explains every key. */
 export interface FieldDefinition {
@@ -95,8 +100,12 @@ export class Field {
   readonly mergeList: boolean;
   readonly mergeKey: string | undefined;
   readonly retainKeys: boolean;
+  /** Strategic merge: the object is replaced rather than merged. */
+  readonly replaced: boolean;
   /** Protobuf field number; two numbers when the field sits in an embedded message. */
   readonly pb: readonly number[];
+  /** Place in the order in which the fields of a model are written. */
+  position = 0;
   #model: Model | undefined;
 
   constructor(
@@ -114,6 +123,7 @@ export class Field {
     const strategy = definition.patchStrategy?.split(',') ?? [];
     this.mergeList = strategy.includes('merge');
     this.retainKeys = strategy.includes('retainKeys');
+    this.replaced = strategy.includes('replace');
     this.mergeKey = definition.patchMergeKey;
     this.pb = (definition.pb ?? []).filter((part): part is number => typeof part === 'number');
   }
@@ -129,6 +139,8 @@ export class Model {
   readonly fields: ReadonlyMap<string, Field>;
   /** Fields in the order they are written; fields missing from the table's order come last. */
   readonly order: readonly Field[];
+  /** Those that are written even when they are unset. */
+  readonly always: readonly Field[];
 
   constructor(
     readonly name: string,
@@ -144,20 +156,27 @@ export class Model {
       ...ordered,
       ...[...fields.values()].filter((field) => !definition.order.includes(field.name)),
     ];
+    for (const [position, field] of this.order.entries()) field.position = position;
+    this.always = this.order.filter(({ empty }) => empty !== undefined);
   }
 }
 
 const FILES: Record<string, DefinitionFile> = {
+  'apps-v1': apps,
   'authentication-v1': authentication,
   'authorization-v1': authorization,
   'autoscaling-v1': autoscalingV1,
   'autoscaling-v2': autoscalingV2,
   'batch-v1': batch,
+  'batch-v1beta1': batchV1beta1,
   'coordination-v1': coordination,
   'core-v1': core,
   'events-v1': events,
   'extensions-v1beta1': extensions,
   'networking-v1-ingress': networkingIngress,
+  'policy-v1': policyV1,
+  'policy-v1beta1': policyV1beta1,
+  'scheduling-v1': scheduling,
 };
 const compiled = new Map<string, Model>();
 

@@ -24,6 +24,15 @@ export function setKey(object: JsonObject, key: string, value: unknown): void {
   else object[key] = value;
 }
 
+/** A deep copy. Keys stay own keys, whatever they are called. */
+export function cloneJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneJson);
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) setKey(copy, key, cloneJson(value[key]));
+  return copy;
+}
+
 /**
  * Equality as Kubernetes' controllers see it: an absent value, null, '', [] and {} are alike; key order does
  * not matter.

@@ -22,11 +22,21 @@ const kinds: [table: string, kind: string][] = [
   ['extensions-v1beta1', 'Ingress'],
   ['extensions-v1beta1', 'Job'],
   ['extensions-v1beta1', 'Scale'],
+  ['apps-v1', 'ControllerRevision'],
+  ['apps-v1', 'DaemonSet'],
+  ['apps-v1', 'Deployment'],
+  ['apps-v1', 'ReplicaSet'],
+  ['apps-v1', 'StatefulSet'],
   ['autoscaling-v1', 'HorizontalPodAutoscaler'],
   ['autoscaling-v2', 'HorizontalPodAutoscaler'],
+  ['batch-v1', 'CronJob'],
   ['batch-v1', 'Job'],
+  ['batch-v1beta1', 'CronJob'],
   ['coordination-v1', 'Lease'],
   ['events-v1', 'Event'],
+  ['policy-v1', 'PodDisruptionBudget'],
+  ['policy-v1beta1', 'PodDisruptionBudget'],
+  ['scheduling-v1', 'PriorityClass'],
 ];
 
 const bodyOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');

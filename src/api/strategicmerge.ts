@@ -7,9 +7,9 @@
  * applied again when the object has changed meanwhile; the result shares nothing with original and patch.
  */
 import { cannotUnmarshal, goFormat, goFormatText, goKind, goType } from './goformat.ts';
-import { cloneJson } from './mergepatch.ts';
+
 import type { Field, Model } from './model.ts';
-import { isJsonObject, type JsonObject, setKey } from './object.ts';
+import { cloneJson, isJsonObject, type JsonObject, setKey } from './object.ts';
 import { cannotApply, invalidValue, PatchError, undecodable } from './patcherror.ts';
 
 const PATCH = '$patch';
@@ -69,7 +69,7 @@ class StrategicMerge {
   #mergeMember(field: Field | undefined, original: JsonObject, key: string, value: unknown): void {
     const before = own(original, key);
     if (value === null) delete original[key];
-    else if (isJsonObject(before) && isJsonObject(value))
+    else if (isJsonObject(before) && isJsonObject(value) && !field?.replaced)
       setKey(original, key, this.mergeMap(schemaBelow(field), before, value));
     else if (Array.isArray(before) && Array.isArray(value) && field?.mergeList)
       setKey(original, key, this.#mergeList(field, before, value));

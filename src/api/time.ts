@@ -26,8 +26,14 @@ interface Moment {
   readonly fraction: string;
 }
 
+/** As it is written here. */
+const canonicalTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
 /** Any RFC 3339 time as UTC in whole seconds; a fraction is cut off. Throws a TimeError. */
 export function parseTime(text: string): string {
+  // Most times that are read were written here.
+  const knownMs = canonicalTime.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(knownMs) && formatTime(knownMs) === text) return text;
   return formatTime(readMoment(text, timeLayout).seconds * 1000);
 }
 
@@ -43,8 +49,14 @@ export function timeToMs(text: string): number {
   return seconds * 1000 + (fraction ? Number(`0.${fraction}`) * 1000 : 0);
 }
 
+/** The newest answer of `formatTime`: what happens in one second is written with one text. */
+let newest = { seconds: Number.NaN, text: '' };
+
 export function formatTime(ms: number): string {
-  return `${new Date(Math.floor(ms)).toISOString().slice(0, 19)}Z`;
+  const seconds = Math.floor(ms / 1000);
+  if (seconds !== newest.seconds)
+    newest = { seconds, text: `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z` };
+  return newest.text;
 }
 
 export function formatMicroTime(ms: number): string {

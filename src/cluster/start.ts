@@ -22,6 +22,7 @@ import { parsePortRange } from '../registry/portallocator.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/serviceallocation.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
+import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/auditlog.ts';
@@ -162,7 +163,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const services = new ServiceAllocator(view, ranges);
     const registry = new Registry(store, view, kinds, chance, [services]);
     namespaces = new SystemNamespaces(registry, report);
-    await namespaces.start();
+    await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
     history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(() => credentials.load());

@@ -1,4 +1,5 @@
 /** Autoscalers: keep the number of replicas of a controller such that its pods are as busy as they should be. */
+import { resourceText } from '../api/errors.ts';
 import type {
   HorizontalPodAutoscalerCondition,
   HorizontalPodAutoscalerV2,
@@ -7,7 +8,7 @@ import type {
   Pod,
 } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
-import { selectorFromObject } from '../api/labelselector.ts';
+import { type LabelSelector, type Labels, selectorFromObject } from '../api/labelselector.ts';
 import { milliValue, parseQuantity, toNumber } from '../api/quantity.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
@@ -24,6 +25,7 @@ import {
 } from './controller.ts';
 import { recorderFor } from './eventsink.ts';
 import type { IndexedPod } from './indexedpod.ts';
+import { refersTo } from './ownership.ts';
 import { ScalingPace } from './scalingpace.ts';
 import { type MeasuredPod, type Proposal, propose, type Target } from './scalingproposal.ts';
 import { WorkQueue } from './workqueue.ts';
@@ -119,7 +121,8 @@ class Autoscalers implements RunningController {
     const target =
       kind && this.#registry.view.collection(kind.resource).get(namespace!, reference.name ?? '');
     if (!kind || !target) {
-      const why = `${(kind?.resource ?? reference.kind ?? '').toLowerCase()} ${JSON.stringify(reference.name)} not found`;
+      const what = kind ? resourceText(kind) : (reference.kind ?? '').toLowerCase();
+      const why = `${what} ${JSON.stringify(reference.name)} not found`;
       this.#warn(autoscaler, 'FailedGetScale', why);
       say(
         'AbleToScale',
@@ -210,11 +213,12 @@ class Autoscalers implements RunningController {
 
   /** The kind of what is scaled, when it can be. */
   #scalable(kind: string | undefined, apiVersion: string | undefined): Kind | undefined {
-    const found = [...this.#registry.kinds.stored()].find((one) => one.kind === kind);
-    const scalable = found?.subresources?.some(({ name }) => name === 'scale');
-    return scalable && (!apiVersion || found?.apiVersion === apiVersion || found?.group === '')
-      ? found
-      : undefined;
+    return [...this.#registry.kinds.stored()].find(
+      (one) =>
+        one.subresources?.some(({ name }) => name === 'scale') &&
+        // The core group is what a reference means that names no group, or one from before there were others.
+        (apiVersion && one.group !== '' ? refersTo({ kind, apiVersion }, one) : one.kind === kind),
+    );
   }
 
   async #follow(
@@ -352,9 +356,10 @@ function requestOf({ spec }: Pod, resource: string): number | undefined {
   return sum;
 }
 
-function selectorOf(entry: Entry) {
-  const { selector = {} } = (entry.object() as { spec?: { selector?: Record<string, string> } }).spec ?? {};
-  return selectorFromObject({ matchLabels: selector });
+/** Controllers of the core group have a map of labels for a selector, all others a LabelSelector. */
+function selectorOf(entry: Entry): LabelSelector {
+  const { selector = {} } = (entry.peek() as { spec?: { selector?: object } }).spec ?? {};
+  return selectorFromObject(entry.kind.group === '' ? { matchLabels: selector as Labels } : selector);
 }
 
 const subject = ({ metadata }: HorizontalPodAutoscalerV2) => ({

@@ -161,17 +161,26 @@ export async function tolerant(write: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Writes the status of an object, as worked out from the state in `entry`. False: the object has changed since, or
- * is gone. Nothing needs to be done then, as the change brings the object's key back.
+ * Writes the status of an object, as worked out from the state in `entry`, and its annotations if they are given.
+ * False: the object has changed since, or is gone. Nothing needs to be done then, as the change brings the object's
+ * key back.
  */
-export async function writeStatus(registry: Registry, entry: Entry, status: object): Promise<boolean> {
-  if (semanticEqual(entry.peek().status, status)) return true;
+export async function writeStatus(
+  registry: Registry,
+  entry: Entry,
+  status: object,
+  annotations = entry.peek().metadata.annotations,
+): Promise<boolean> {
+  const before = entry.peek();
+  if (semanticEqual(before.status, status) && semanticEqual(before.metadata.annotations, annotations))
+    return true;
   return tolerant(
-    modify(registry, entry.kind, entry.namespace, entry.name, 'status', internalWrite(), () => ({
+    modify(registry, entry.kind, entry.namespace, entry.name, 'status', internalWrite(), () => {
       // Its resourceVersion makes the write fail when the state is no longer current.
-      ...entry.object(),
-      status: structuredClone(status),
-    })),
+      const object = entry.object();
+      object.metadata.annotations = annotations && { ...annotations };
+      return { ...object, status: structuredClone(status) };
+    }),
   );
 }
 

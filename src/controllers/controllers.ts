@@ -1,6 +1,10 @@
 /** The list of controllers. Adding one: its file, and a line here. */
 import { autoscalerController } from './autoscalers.ts';
 import type { Controller, ControllerContext, RunningController } from './controller.ts';
+import { cronJobController } from './cronjobs.ts';
+import { daemonSetController } from './daemonsets.ts';
+import { deploymentController } from './deployments.ts';
+import { disruptionController } from './disruption.ts';
 import { endpointsController } from './endpoints.ts';
 import { eventExpiryController } from './eventexpiry.ts';
 import { garbageCollector } from './garbagecollector.ts';
@@ -10,10 +14,12 @@ import { nodeLifecycleController } from './nodelifecycle.ts';
 import { podCollector } from './podcollector.ts';
 import { PodIndex } from './podindex.ts';
 import { protectionController } from './protection.ts';
+import { replicaSetController } from './replicasets.ts';
 import { replicationController } from './replicationcontrollers.ts';
 import { resourceQuotaController } from './resourcequotas.ts';
 import { schedulerController } from './scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
+import { statefulSetController } from './statefulsets.ts';
 import { tokenController } from './tokens.ts';
 import { volumeBinder } from './volumebinder.ts';
 
@@ -25,7 +31,12 @@ export const controllers: readonly Controller[] = [
   protectionController,
   resourceQuotaController,
   replicationController,
+  replicaSetController,
+  deploymentController,
+  daemonSetController,
+  statefulSetController,
   jobController,
+  cronJobController,
   endpointsController,
   schedulerController,
   nodeLifecycleController,
@@ -33,6 +44,7 @@ export const controllers: readonly Controller[] = [
   eventExpiryController,
   volumeBinder,
   autoscalerController,
+  disruptionController,
 ];
 
 /**

@@ -20,9 +20,9 @@ const chance: Chance = {
   randomBelow: (bound) => randomInt(bound),
 };
 
-async function registryOn(store: Store): Promise<Registry> {
+async function registryOn(store: Store, nowMs = chance.nowMs): Promise<Registry> {
   const kinds = new KindTable();
-  return new Registry(store, await View.open(store, kinds), kinds, chance);
+  return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs });
 }
 
 /** What was written elsewhere and has not been heard of here, while that is held back. */
@@ -70,9 +70,10 @@ export class Harness {
     private readonly isOwner: boolean,
   ) {}
 
-  static async open(namespaces: readonly string[] = ['default']): Promise<Harness> {
+  /** `nowMs` is the time as the registry sees it; timers go by the machine's clock all the same. */
+  static async open(namespaces: readonly string[] = ['default'], nowMs?: () => number): Promise<Harness> {
     const store = openMemoryStore();
-    const harness = new Harness(await registryOn(store), store, true);
+    const harness = new Harness(await registryOn(store, nowMs), store, true);
     for (const name of namespaces)
       await harness.plant('v1', 'namespaces', '', {
         metadata: { name },
@@ -102,7 +103,7 @@ export class Harness {
     return this.registry.find(kind, namespace, whole.metadata.name!);
   }
 
-  all(resource: string): Entry[] {
+  all(resource: string): readonly Entry[] {
     const everything = new Filter(undefined, undefined, undefined, undefined);
     return this.registry.view.collection(resource).select(everything).entries;
   }

@@ -51,6 +51,14 @@ export const isFinished = ({ phase }: IndexedPod): boolean => phase === 'Succeed
 /** Whether it runs, or is going to. */
 export const isActive = (pod: IndexedPod): boolean => !isFinished(pod) && !pod.marked;
 
+/** How long until a ready pod is available; infinite when nobody knows since when it is ready. */
+export function availableInMs({ readyChangedMs }: IndexedPod, minReadySeconds = 0, nowMs: number): number {
+  if (minReadySeconds === 0) return 0;
+  return readyChangedMs === undefined
+    ? Number.POSITIVE_INFINITY
+    : readyChangedMs + minReadySeconds * 1000 - nowMs;
+}
+
 export const controllerOf = (references: readonly OwnerReference[] | undefined): OwnerReference | undefined =>
   references?.find(({ controller }) => controller);
 

@@ -1,6 +1,6 @@
 /**
- * Ownership: which pods are a controller's own. Those it selects and nobody controls are adopted; those it controls
- * and no longer selects are released. What is being deleted neither adopts nor releases.
+ * Ownership: which pods, or replica sets, are a controller's own. Those it selects and nobody controls are adopted;
+ * those it controls and no longer selects are released. What is being deleted neither adopts nor releases.
  */
 import { conflict } from '../api/errors.ts';
 import type { OwnerReference, Pod } from '../api/generated/types.ts';
@@ -13,15 +13,32 @@ import { internalWrite, type Registry } from '../registry/registry.ts';
 import { type SharedContext, tolerant } from './controller.ts';
 import { controllerOf, type IndexedPod } from './indexedpod.ts';
 
-export interface Claim {
+/** What can be owned, as an index knows it. */
+export interface Ownable {
+  readonly entry: Entry;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Whether it is being deleted. */
+  readonly marked: boolean;
+}
+
+/** Where to find what an owner controls, and what nobody does. */
+export interface Owned<T extends Ownable> {
+  controlledBy(namespace: string, uid: string): T[];
+  uncontrolled(namespace: string): T[];
+}
+
+export interface Claim<T extends Ownable = IndexedPod, O extends ApiObject = Pod> {
   /** The state of the owner. */
   readonly entry: Entry;
   readonly owner: ApiObject;
   readonly selector: LabelSelector;
-  /** Pods that are not claimable are left as they are. */
-  readonly claimable?: (pod: IndexedPod) => boolean;
-  /** What else is done to a pod that is adopted. */
-  readonly adopted?: (pod: Pod) => void;
+  /** What is not claimable is left as it is. */
+  readonly claimable?: (item: T) => boolean;
+  /** What else is done to an object that is adopted. */
+  readonly adopted?: (object: O) => void;
 }
 
 export const controllerReference = (kind: Kind, { metadata }: ApiObject): OwnerReference => ({
@@ -33,30 +50,48 @@ export const controllerReference = (kind: Kind, { metadata }: ApiObject): OwnerR
   blockOwnerDeletion: true,
 });
 
+/** Whether a reference names a kind, in whichever of its versions: a kind of another group may have the same name. */
+export const refersTo = (reference: OwnerReference | undefined, { kind, group }: Kind): boolean =>
+  reference?.kind === kind && groupOf(reference.apiVersion ?? '') === group;
+
+const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
+
 /** Adopts and releases as needed, and answers with the pods that are the owner's. */
-export async function claimPods(context: SharedContext, claim: Claim): Promise<IndexedPod[]> {
+export const claimPods = (context: SharedContext, claim: Claim): Promise<IndexedPod[]> =>
+  claimFrom(context.registry, context.pods, claim);
+
+/** Adopts and releases as needed, and answers with what is the owner's. */
+export async function claimFrom<T extends Ownable, O extends ApiObject>(
+  registry: Registry,
+  index: Owned<T>,
+  claim: Claim<T, O>,
+): Promise<T[]> {
   const { entry, owner, selector, claimable = () => true } = claim;
   const uid = owner.metadata.uid ?? '';
-  const own = (): IndexedPod[] => context.pods.controlledBy(entry.namespace, uid);
+  const own = (): T[] => index.controlledBy(entry.namespace, uid);
   if (owner.metadata.deletionTimestamp) return own().filter(({ labels }) => selector.matches(labels));
   const writes: Promise<unknown>[] = [];
-  for (const pod of own())
-    if (!selector.matches(pod.labels) && claimable(pod)) writes.push(release(context.registry, pod, uid));
-  for (const pod of context.pods.uncontrolled(entry.namespace))
-    if (!pod.marked && selector.matches(pod.labels) && claimable(pod))
-      writes.push(adopt(context.registry, pod, claim));
+  for (const item of own())
+    if (!selector.matches(item.labels) && claimable(item)) writes.push(release(registry, item, uid));
+  for (const item of index.uncontrolled(entry.namespace))
+    if (!item.marked && selector.matches(item.labels) && claimable(item))
+      writes.push(adopt(registry, item, claim));
   await Promise.all(writes);
   return own().filter(({ labels }) => selector.matches(labels));
 }
 
 /**
- * The owner is looked at in the moment of the write: pods that are adopted by an owner which has let its pods go
- * would be taken for garbage.
+ * The owner is looked at in the moment of the write: what is adopted by an owner which has let its own go would be
+ * taken for garbage.
  */
-function adopt(registry: Registry, pod: IndexedPod, { entry, owner, adopted }: Claim): Promise<boolean> {
-  return changePod(registry, pod, (now) => {
+function adopt<T extends Ownable, O extends ApiObject>(
+  registry: Registry,
+  item: T,
+  { entry, owner, adopted }: Claim<T, O>,
+): Promise<boolean> {
+  return changeOwnable<O>(registry, item, (now) => {
     const { kind, namespace, name } = entry;
-    const current = registry.view.collection(kind.resource).get(namespace, name)?.object().metadata;
+    const current = registry.view.collection(kind.resource).get(namespace, name)?.peek().metadata;
     if (current?.uid !== owner.metadata.uid || current?.deletionTimestamp) return false;
     const references = now.metadata.ownerReferences ?? [];
     if (controllerOf(references) || now.metadata.deletionTimestamp) return false;
@@ -66,28 +101,34 @@ function adopt(registry: Registry, pod: IndexedPod, { entry, owner, adopted }: C
   });
 }
 
-function release(registry: Registry, pod: IndexedPod, uid: string): Promise<boolean> {
-  return changePod(registry, pod, (now) => {
+function release(registry: Registry, item: Ownable, uid: string): Promise<boolean> {
+  return changeOwnable(registry, item, (now) => {
     now.metadata.ownerReferences = now.metadata.ownerReferences?.filter((one) => one.uid !== uid);
     return true;
   });
 }
 
+export const changePod = (
+  registry: Registry,
+  pod: IndexedPod,
+  change: (pod: Pod) => boolean,
+): Promise<boolean> => changeOwnable(registry, pod, change);
+
 /**
- * Changes the metadata of a pod, unless it is gone, another has taken its name, or the change answers that it no
+ * Changes the metadata of an object, unless it is gone, another has taken its name, or the change answers that it no
  * longer applies. False: nothing was changed.
  */
-export function changePod(
+export function changeOwnable<O extends ApiObject>(
   registry: Registry,
-  { entry, namespace, name, uid }: IndexedPod,
-  change: (pod: Pod) => boolean,
+  { entry, namespace, name, uid }: Ownable,
+  change: (object: O) => boolean,
 ): Promise<boolean> {
   return tolerant(
     modify(registry, entry.kind, namespace, name, 'whole', internalWrite(), (current) => {
-      const pod = current.object() as Pod;
-      if (pod.metadata.uid !== uid || !change(pod))
+      const object = current.object() as O;
+      if (object.metadata.uid !== uid || !change(object))
         throw conflict(entry.kind, name, 'the object is another by now');
-      return pod;
+      return object;
     }),
   );
 }

@@ -57,7 +57,8 @@ export class PodControl {
   }
 }
 
-function podOf(kind: Kind, owner: ApiObject, { metadata, spec }: PodTemplateSpec): Pod {
+/** A pod of a template that belongs to an owner. */
+export function podOf(kind: Kind, owner: ApiObject, { metadata, spec }: PodTemplateSpec): Pod {
   const prefix = `${owner.metadata.name}-`;
   return structuredClone({
     metadata: {

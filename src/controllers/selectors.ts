@@ -2,7 +2,13 @@
  * Selectors: who in a namespace means a pod by its labels. Nearly every selector asks for some label to have some
  * value, and is tried only on pods that have it; so thousands of them cost a pod no more than a few.
  */
-import { type LabelSelector, type Labels, selectorFromObject } from '../api/labelselector.ts';
+import type { LabelSelector as SelectorObject } from '../api/generated/types.ts';
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  type Labels,
+  selectorFromObject,
+} from '../api/labelselector.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Entry } from '../registry/entry.ts';
 import { keyOf } from './controller.ts';
@@ -75,3 +81,9 @@ export function askedLabel({ requirements }: LabelSelector): string {
 /** A map selector; an empty one selects nothing. */
 export const mapSelector = (map: Labels | undefined): LabelSelector | undefined =>
   map && Object.keys(map).length > 0 ? selectorFromObject({ matchLabels: map }) : undefined;
+
+/** The selector of an object of apps; an empty one selects nothing. */
+export function objectSelector(object: SelectorObject | undefined): LabelSelector | undefined {
+  const selector = selectorFromObject(object as LabelSelectorObject | undefined);
+  return selector.empty ? undefined : selector;
+}

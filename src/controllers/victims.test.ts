@@ -45,3 +45,14 @@ it('those that matter least go first', () => {
   expect(victimsFirst([...expected].reverse(), nowMs).map(({ name }) => name)).toEqual(names);
   expect(victimsFirst(expected, nowMs).map(({ name }) => name)).toEqual(names);
 });
+
+it('where related pods stand close together, one can be spared first', () => {
+  const alone = pod('alone', { nodeName: 'a' });
+  const beside = pod('beside others', { nodeName: 'b', createdMs: ago(9000) });
+  const related = [pod('x', { nodeName: 'b' })];
+  expect(victimsFirst([alone, beside], nowMs, related).map(({ name }) => name)).toEqual([
+    'beside others',
+    'alone',
+  ]);
+  expect(victimsFirst([alone, beside], nowMs).map(({ name }) => name)).toEqual(['alone', 'beside others']);
+});

@@ -7,10 +7,15 @@ import type { IndexedPod } from './indexedpod.ts';
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 const neverReady = 64;
 
-/** The pods in the order in which they should go. */
-export function victimsFirst(pods: readonly IndexedPod[], nowMs: number): IndexedPod[] {
+/** The pods in the order in which they should go. `related` are others of their kind that stay. */
+export function victimsFirst(
+  pods: readonly IndexedPod[],
+  nowMs: number,
+  related: readonly IndexedPod[] = [],
+): IndexedPod[] {
   const neighbours = new Map<string, number>();
-  for (const { nodeName } of pods) neighbours.set(nodeName, (neighbours.get(nodeName) ?? 0) + 1);
+  for (const { nodeName } of [...pods, ...related])
+    neighbours.set(nodeName, (neighbours.get(nodeName) ?? 0) + 1);
   /** The smaller, the sooner a pod goes; earlier numbers decide before later ones. */
   const ranks = new Map(
     pods.map((pod) => [

@@ -18,7 +18,7 @@ import { type KubeletListening, KubeletServer } from './kubeletserver.ts';
 import type { KubeletHost } from './kubeletsessions.ts';
 import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './noderegistration.ts';
 import { type NetworkAdvice, NodeSetup } from './nodesetup.ts';
-import { refusalOf } from './podadmission.ts';
+import { type Held, refusalOf, resizeRefusalOf } from './podadmission.ts';
 import { type Following, NodePods, type PodFeed } from './podfeed.ts';
 import { emptySetup, type PodSetup } from './podsetup.ts';
 import { PodWorker } from './podworker.ts';
@@ -202,7 +202,8 @@ export class Agent {
       backOff: { ...defaultBackOff, ...backOff },
       secondMs,
       now: this.#now,
-      admit: (pod) => this.#admit(pod),
+      admit: (pod) => refusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
+      resizable: (pod) => resizeRefusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
       tell: (pod, type, reason, message, fieldPath) => {
         if (runtime.simulated) return;
         const subject = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
@@ -231,10 +232,10 @@ export class Agent {
     });
   }
 
-  #admit(pod: Pod) {
-    const held = [...this.#workers.values()].filter(({ uid, holds }) => holds && uid !== pod.metadata.uid);
-    const known = { count: held.length, pods: () => held.map((worker) => worker.pod) };
-    return refusalOf(pod, known, this.#registration!.allocatable);
+  /** What other pods have. */
+  #heldBeside({ metadata }: Pod): Held {
+    const held = [...this.#workers.values()].filter(({ uid, holds }) => holds && uid !== metadata.uid);
+    return { count: held.length, pods: () => held.map((worker) => worker.allocated) };
   }
 
   #forget(worker: PodWorker): void {

@@ -43,6 +43,13 @@ describe('control groups', () => {
     expect(group.ranOutOfMemory).toBe(true);
     await writeFile(join(folder, own, 'cgroup.procs'), '12\n345\n');
     expect(group.processes()).toEqual([12, 345]);
+    // Others while it is in use.
+    await group.limit({ memoryBytes: 128 * 1024 * 1024, milliCpu: 500 });
+    expect(await read(`${own}/memory.max`)).toBe('134217728');
+    expect(await read(`${own}/cpu.max`)).toBe('50000 100000');
+    expect(group.memoryBytes).toBeUndefined();
+    await writeFile(join(folder, own, 'memory.current'), '4096\n');
+    expect(group.memoryBytes).toBe(4096);
   });
 
   it('are set in version 1, for the controllers the agent may use', async () => {

@@ -61,10 +61,9 @@ export class Cgroups {
       if (version === 2) await enable(pod, [...folders.keys()]);
       own.set(controller, join(pod, container));
     }
-    for (const [controller, folder] of own)
-      for (const [file, value] of settings(version, controller, limits))
-        await writeFile(join(folder, file), value);
-    return new Cgroup(version, own);
+    const cgroup = new Cgroup(version, own);
+    await cgroup.limit(limits);
+    return cgroup;
   }
 
   /** Removes what an earlier agent has left of a pod, or of all pods that are not to be kept. */
@@ -102,6 +101,21 @@ export class Cgroup {
         tryWrite(join(folder, 'cgroup.procs'), String(members[at]));
       members.push(...childrenOf(members[at]!));
     }
+  }
+
+  /** Sets limits, of a new group or of one that is in use. */
+  async limit(limits: Limits): Promise<void> {
+    for (const [controller, folder] of this.folders)
+      for (const [file, value] of settings(this.version, controller, limits))
+        await writeFile(join(folder, file), value);
+  }
+
+  /** Memory in use, where the kernel keeps count. */
+  get memoryBytes(): number | undefined {
+    const folder = this.folders.get('memory');
+    if (!folder) return undefined;
+    const text = tryRead(join(folder, this.version === 2 ? 'memory.current' : 'memory.usage_in_bytes'));
+    return text === '' ? undefined : Number(text);
   }
 
   /** Whether a memory limit is kept by the kernel. */

@@ -15,10 +15,16 @@ export class MemoryWatch {
     private readonly onError: (error: Error) => void,
   ) {}
 
+  /** Watches a container, or goes on doing so with another limit. */
   add(container: ContainerProcess, limitBytes: number): void {
+    if (!this.#limits.has(container)) void container.exited.then(() => this.#limits.delete(container));
     this.#limits.set(container, limitBytes);
-    void container.exited.then(() => this.#limits.delete(container));
     this.#arm();
+  }
+
+  /** Memory that a container uses now. */
+  async used(container: ContainerProcess): Promise<number> {
+    return sum(membersOf(container, bySession(await listProcesses(this.spawner))), fairBytes);
   }
 
   close(): void {
@@ -42,13 +48,18 @@ export class MemoryWatch {
   async #look(): Promise<void> {
     const sessions = bySession(await listProcesses(this.spawner));
     for (const [container, limit] of this.#limits) {
-      const members = [...container.sessions].flatMap((session) => sessions.get(session) ?? []);
+      const members = membersOf(container, sessions);
       // What processes share is counted for each of them, so a sum above the limit is only a reason to look closer.
       const above = sum(members, ({ rssBytes }) => rssBytes) > limit;
       if (above && sum(members, fairBytes) > limit) container.endForMemory();
     }
   }
 }
+
+const membersOf = (
+  { sessions: own }: ContainerProcess,
+  sessions: ReadonlyMap<number, readonly ProcessEntry[]>,
+): ProcessEntry[] => [...own].flatMap((session) => sessions.get(session) ?? []);
 
 const fairBytes = ({ pid, rssBytes }: ProcessEntry): number => proportionalBytes(pid) ?? rssBytes;
 

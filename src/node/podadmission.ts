@@ -16,6 +16,19 @@ export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): Refu
   return tooMany(held, allocatable) ?? tooMuch(pod, held, allocatable) ?? portTaken(pod, held);
 }
 
+/** Why a node cannot give a pod that runs what it asks for now: never, or not yet. */
+export function resizeRefusalOf(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
+  const nobody: Held = { count: 0, pods: () => [] };
+  const alone = tooMuch(pod, nobody, allocatable);
+  if (alone)
+    return {
+      reason: 'Infeasible',
+      message: alone.message.replace('enough resource', 'enough capacity').replace(', used: 0', ''),
+    };
+  const now = tooMuch(pod, held, allocatable);
+  return now && { reason: 'Deferred', message: now.message };
+}
+
 function tooMany({ count }: Held, { pods }: ResourceList): Refusal | undefined {
   const room = Number(pods ?? Number.POSITIVE_INFINITY);
   return count < room ? undefined : outOf('pods', '1', String(count), String(room));

@@ -9,6 +9,7 @@
 import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../api/generated/types.ts';
 import { formatTime } from '../api/time.ts';
 import { BackOff, type BackOffTimes, goDuration } from './backoff.ts';
+import { ContainerResize } from './containerresize.ts';
 import { endedState, newStatus, restoredStatus, timeOf } from './containerstate.ts';
 import { runHook } from './hook.ts';
 import type { LaunchParts, PodSetup } from './podsetup.ts';
@@ -53,6 +54,8 @@ export interface StopReason {
   readonly message?: string;
   /** Whether it is to run again, whatever the policy says about how it ended. */
   readonly restart?: boolean;
+  /** Without back-off: nothing was wrong with it. */
+  readonly atOnce?: boolean;
 }
 
 interface Stopping extends StopReason {
@@ -72,6 +75,7 @@ export class PodContainer {
   #stopping: Stopping | undefined;
   #prober: Prober | undefined;
   #image = '';
+  readonly #resize: ContainerResize;
   #notBeforeMs = 0;
   /** Until then a failed pull is shown as such, and as back-off afterwards. */
   #pullShownUntilMs = 0;
@@ -88,6 +92,7 @@ export class PodContainer {
     before: ContainerStatus | undefined,
   ) {
     const { backOff } = context;
+    this.#resize = new ContainerResize(context.runtime, context.now);
     this.#restarts = new BackOff(backOff);
     this.#pulls = new BackOff(backOff);
     this.#repairs = new BackOff({ ...backOff, firstMs: backOff.firstMs / 10, maxMs: backOff.firstMs });
@@ -130,7 +135,7 @@ export class PodContainer {
   update(container: Container): void {
     const before = this.container;
     this.container = container;
-    if (before.image === container.image) return;
+    if (before.image === container.image) return this.resize();
     this.#pulls.reset();
     if (!this.active && !this.resting) this.#notBeforeMs = 0;
     if (this.active && this.#image !== container.image)
@@ -138,6 +143,28 @@ export class PodContainer {
         message: `Container ${this.name} definition changed, will be restarted`,
         restart: true,
       });
+  }
+
+  /** Whether its process has other resources than it is to have, and why it has not got them if that failed. */
+  get resizing(): { problem: string | undefined } | undefined {
+    return this.#running && this.#resize.open(this.container);
+  }
+
+  /** Gives its process the resources that its spec says, in place or by another run. */
+  resize(): void {
+    const { container, context } = this;
+    if (!this.resizing || this.#stopping || this.#closed) return;
+    if (this.#resize.takesRestart(container))
+      return this.stop(this.graceMs(), {
+        message: `Container ${this.name} resize requires restart`,
+        restart: true,
+        atOnce: true,
+      });
+    const waitMs = this.#resize.attempt(context.pod().metadata.uid!, container, () => {
+      if (this.#status.state?.running) this.#set(this.#resize.shown(this.container));
+      this.#changed();
+    });
+    if (waitMs > 0) context.wakeIn(waitMs);
   }
 
   /** Brings it to run: now, or when its back-off is over. */
@@ -221,6 +248,7 @@ export class PodContainer {
     this.#repairs.reset();
     this.#running = running;
     this.#image = container.image ?? '';
+    this.#resize.began(container.resources);
     if (ended) this.#restarts.grow();
     const containerID = this.#id(running);
     this.#set({
@@ -272,6 +300,7 @@ export class PodContainer {
       state: { running: { startedAt: timeOf(running.startedAt) } },
       started,
       ready: lasts && started && !(probed && container.readinessProbe),
+      ...this.#resize.shown(container),
     });
     const { startupProbe, livenessProbe, readinessProbe } = container;
     if (!probed || this.#stopping || !(startupProbe || livenessProbe || readinessProbe)) return;
@@ -363,7 +392,7 @@ export class PodContainer {
     this.#notBeforeMs = exit.finishedAt.getTime() + this.#restarts.waitMs;
     if (stopping?.restart) {
       // Straight to waiting: a container that may not restart by itself must never be seen ended.
-      if (this.#image !== this.container.image) this.#notBeforeMs = 0;
+      if (stopping.atOnce || this.#image !== this.container.image) this.#notBeforeMs = 0;
       this.#wait('ContainerCreating', undefined, terminated);
     } else this.#showEnded(terminated);
     this.#changed();

@@ -33,7 +33,22 @@ export interface PodFacts {
   readonly over: boolean;
   /** Why the node has ended the pod; told when nothing runs any more. */
   readonly verdict?: { readonly reason: string; readonly message: string };
+  /** How far the node is with giving the containers the resources that they are to have now. */
+  readonly resize?: ResizeState | undefined;
 }
+
+export interface ResizeState {
+  /** The node cannot give them, or is about to. */
+  readonly type: 'PodResizePending' | 'PodResizeInProgress';
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Conditions that go when they no longer hold. */
+export const passingConditions: ReadonlySet<string> = new Set<ResizeState['type']>([
+  'PodResizePending',
+  'PodResizeInProgress',
+]);
 
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
 
@@ -155,7 +170,10 @@ function conditionsOf(facts: PodFacts, phase: Phase): PodCondition[] {
     ['ContainersReady', containersReady],
   ];
   if (scheduled?.status !== 'True') own.push(['PodScheduled', yes]);
-  const mine = new Set(own.map(([type]) => type));
+  const { resize } = facts;
+  if (resize && !over)
+    own.push([resize.type, { status: 'True', reason: resize.reason, message: resize.message }]);
+  const mine = new Set([...own.map(([type]) => type), ...passingConditions]);
   return [
     ...own.map(([type, verdict]) => condition(facts, type, verdict)),
     ...before.filter(({ type }) => !mine.has(type!)),

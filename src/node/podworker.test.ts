@@ -255,6 +255,7 @@ describe('deletion', () => {
       secondMs: 10,
       now: Date.now,
       admit: () => undefined,
+      resizable: () => undefined,
       tell: () => undefined,
       removed: () => undefined,
       onError,

@@ -14,6 +14,7 @@ import { formatTime, timeToMs } from '../api/time.ts';
 import type { Client } from '../client/client.ts';
 import { pods } from '../client/resources.ts';
 import { BackOff, type BackOffTimes } from './backoff.ts';
+import { PodAllocation } from './podallocation.ts';
 import { type ContainerContext, type ContainerRole, PodContainer } from './podcontainer.ts';
 import type { PodSetup } from './podsetup.ts';
 import { hasBegun, isFinished, isSidecar, podStatus, restartsAfter } from './podstatus.ts';
@@ -25,6 +26,8 @@ const goneGraceMs = 1_000;
 /** A sidecar has at least this long to end, even when the containers have used up the grace period. */
 const sidecarWindowMs = 2_000;
 const timerMaxMs = 2 ** 31 - 1;
+/** Resources that others have are asked for again after this time. */
+const deferredMs = 5_000;
 
 export interface Refusal {
   readonly reason: string;
@@ -42,6 +45,8 @@ export interface WorkerOptions {
   readonly now: () => number;
   /** Says why the node does not take a new pod. */
   readonly admit: (pod: Pod) => Refusal | undefined;
+  /** Says why the node cannot give a pod that it has taken what it asks for now: `Infeasible` or `Deferred`. */
+  readonly resizable: (pod: Pod) => Refusal | undefined;
   readonly tell: (
     pod: Pod,
     type: 'Normal' | 'Warning',
@@ -66,6 +71,7 @@ export class PodWorker {
   readonly #main: readonly PodContainer[];
   readonly #ephemeral: PodContainer[] = [];
   readonly #setup: PodSetup;
+  readonly #allocation: PodAllocation;
   readonly #context: ContainerContext;
   readonly #prepares: BackOff;
   readonly #startedAtMs: number;
@@ -105,6 +111,7 @@ export class PodWorker {
     this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
     this.#setup = options.setup(pod);
     this.#context = this.#containerContext();
+    this.#allocation = new PodAllocation(options.resizable, (name) => this.containerOf(name));
     const { initContainers = [], containers = [] } = pod.spec ?? {};
     const waiting = initContainers.length ? 'PodInitializing' : 'ContainerCreating';
     const { initContainerStatuses, containerStatuses } = pod.status ?? {};
@@ -117,6 +124,11 @@ export class PodWorker {
   /** The pod as the API shows it, with the newest status. */
   get pod(): Pod {
     return { ...this.#pod, status: this.#status };
+  }
+
+  /** The same with the resources that the node has set aside, which may not be those it asks for now. */
+  get allocated(): Pod {
+    return this.#allocation.of(this.pod);
   }
 
   /** Aborted when nothing of the pod runs any more and nothing will. */
@@ -190,8 +202,7 @@ export class PodWorker {
     const known = Number(this.#pod.metadata.resourceVersion);
     if (Number(pod.metadata.resourceVersion) <= known) return false;
     this.#pod = pod;
-    for (const spec of pod.spec?.initContainers ?? []) this.containerOf(spec.name!)?.update(spec);
-    for (const spec of pod.spec?.containers ?? []) this.containerOf(spec.name!)?.update(spec);
+    this.#allocation.take(pod);
     this.#takeEphemeral();
     return true;
   }
@@ -212,7 +223,10 @@ export class PodWorker {
     statuses: readonly ContainerStatus[] | undefined,
   ): PodContainer {
     const before = statuses?.find(({ name }) => name === spec.name);
-    return new PodContainer(this.#context, role, spec, waiting, before);
+    // What it is to have may be more than the agent before could give.
+    const pending = this.#pod.status?.conditions?.some(({ type }) => type === 'PodResizePending');
+    const { resources } = (pending && before) || spec;
+    return new PodContainer(this.#context, role, { ...spec, resources }, waiting, before);
   }
 
   #all(): PodContainer[] {
@@ -224,6 +238,7 @@ export class PodWorker {
     if (!this.#admitted && !this.#isEnding()) this.#admit();
     this.#watchDeadline();
     if (this.#isEnding()) return this.#endAll();
+    if (this.#allocation.give(this.#pod)) this.#wakeIn(deferredMs);
     if (!this.#placed) return this.#prepare();
     for (const container of this.#ephemeral) if (!container.resting) container.run();
     const state = this.#initialize();
@@ -371,6 +386,7 @@ export class PodWorker {
       ephemeral: statuses(this.#ephemeral),
       over: this.#over,
       verdict: this.#verdict,
+      resize: this.#allocation.state(this.#pod),
     });
     // The answer may hold what others have written meanwhile.
     writer.set(this.#pod, this.#status, (written) => this.update(written));

@@ -299,6 +299,28 @@ describe('usage', () => {
   });
 });
 
+describe('limits', () => {
+  it.runIf(isLinux)('of a container that runs can be others', async () => {
+    // Proves that a new memory limit is kept, and refused where the container uses more already.
+    const own = await ProcessPod.make({ roots: 'folder', cgroups: false });
+    const grows =
+      'const a=[]; process.on("SIGUSR1", () => setInterval(() => a.push(Buffer.alloc(8e6, 1)), 5))';
+    const limited = (memory: string) => ({ name: 'main', resources: { limits: { memory } } });
+    const container = await own.start({
+      command: ['node', '-e', `${grows}; setInterval(() => 0, 1000); console.log('hot')`],
+      container: limited('2Gi'),
+    });
+    await own.log({ follow: true, limitBytes: 4 });
+    await expect(own.runtime.resize('uid-1', limited('1Mi'))).rejects.toThrow(
+      /^attempting to set pod memory limit \(1048576\) below current usage \(\d+\)$/,
+    );
+    await own.runtime.resize('uid-1', limited('200Mi'));
+    container.kill('SIGUSR1');
+    expect(await container.exited).toMatchObject({ exitCode: 137, reason: 'OOMKilled' });
+    await own.close();
+  });
+});
+
 describe('pods', () => {
   it('are removed with everything', async () => {
     // Proves that removal ends what runs and leaves no folder, and can be asked again.

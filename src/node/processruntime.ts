@@ -139,6 +139,11 @@ export class ProcessRuntime implements Runtime {
     return this.options.network.dial(uid, port);
   }
 
+  async resize(uid: string, container: Container): Promise<void> {
+    for (const running of this.#pods.get(uid)?.containers ?? [])
+      if (running.parts.container.name === container.name) await this.#limit(running, container);
+  }
+
   log(uid: string, container: string, attempt: number): ContainerLog | undefined {
     for (const running of this.#pods.get(uid)?.containers ?? [])
       if (running.parts.container.name === container && running.parts.attempt === attempt) return running.log;
@@ -322,6 +327,20 @@ export class ProcessRuntime implements Runtime {
     const { memoryBytes } = limitsOf(parts.container);
     if (memoryBytes && !parts.cgroup?.limitsMemory) this.#memory.add(running, memoryBytes);
     return running;
+  }
+
+  /** The kernel, or the watch, ends who uses more than a new limit allows; so that is not set. */
+  async #limit(running: ContainerProcess, container: Container): Promise<void> {
+    const { cgroup } = running.parts;
+    const limits = limitsOf(container);
+    const { memoryBytes } = limits;
+    if (memoryBytes) {
+      const used = cgroup?.memoryBytes ?? (await this.#memory.used(running));
+      if (used > memoryBytes)
+        throw new Error(`attempting to set pod memory limit (${memoryBytes}) below current usage (${used})`);
+    }
+    await cgroup?.limit(limits);
+    if (memoryBytes && !cgroup?.limitsMemory) this.#memory.add(running, memoryBytes);
   }
 
   #run(options: ProgramOptions): Promise<Program> {

@@ -18,6 +18,8 @@ export interface Runtime {
   preparePod(pod: Pod): Promise<PodPlace>;
   /** Starts a container; throws `StartFailure` when that is not possible. */
   start(launch: ContainerLaunch): Promise<RunningContainer>;
+  /** Gives a container that runs the limits its spec has now; throws when that is not possible. */
+  resize(uid: string, container: Container): Promise<void>;
   /** A connection to a port of the pod, at the pod's own loopback address. */
   dial(uid: string, port: number): Promise<Duplex>;
   /** The log of one run of a container (`attempt` counts from 0), undefined when it is no longer kept. */

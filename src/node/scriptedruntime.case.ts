@@ -10,7 +10,7 @@
  */
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Pod } from '../api/generated/types.ts';
+import type { Container, Pod } from '../api/generated/types.ts';
 import type { Session, SessionResult } from '../streams/session.ts';
 import {
   type ContainerExit,
@@ -110,6 +110,15 @@ export class ScriptedRuntime implements Runtime {
     this.launched.push(container);
     this.onStart?.(container);
     return container;
+  }
+
+  /** What containers were resized to, as `name: {…}`; one that is to fail throws. */
+  readonly resized: string[] = [];
+  resizeFailure: Error | undefined;
+
+  async resize(_uid: string, { name, resources }: Container): Promise<void> {
+    if (this.resizeFailure) throw this.resizeFailure;
+    this.resized.push(`${name}: ${JSON.stringify(resources)}`);
   }
 
   /** The newest run of a container. */

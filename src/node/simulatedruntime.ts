@@ -92,6 +92,10 @@ export class SimulatedRuntime implements Runtime {
     return container;
   }
 
+  async resize(): Promise<void> {
+    // What is only pretended needs no limits.
+  }
+
   async dial(): Promise<Duplex> {
     throw new Error('connect: connection refused: a simulated pod has no ports');
   }

@@ -3,6 +3,7 @@
  * by type, so those of others stay whatever happens meanwhile.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { passingConditions } from './podstatus.ts';
 
 /** Lists that a merge would only ever add to. */
 const replacedLists = new Set(['podIPs', 'hostIPs', 'addresses']);
@@ -40,6 +41,9 @@ function changedConditions(before: readonly Condition[] = [], after: readonly Co
     const gone = Object.keys(previous ?? {}).filter((key) => !(key in condition));
     changed.push({ ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) });
   }
+  for (const { type = '' } of before)
+    if (passingConditions.has(type) && !after.some((condition) => condition.type === type))
+      changed.push({ type, $patch: 'delete' });
   return changed;
 }
 

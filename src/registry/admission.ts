@@ -47,7 +47,11 @@ const chain: readonly AdmissionPlugin[] = [
 ];
 
 export async function mutate(registry: Registry, request: AdmissionRequest): Promise<void> {
-  for (const plugin of chain) await plugin.mutate?.(registry, request);
+  for (const plugin of chain) {
+    // Most have nothing to wait for, and waiting for nothing has its price too.
+    const waiting = plugin.mutate?.(registry, request);
+    if (waiting) await waiting;
+  }
 }
 
 /**
@@ -61,7 +65,10 @@ export async function admitted<T>(
 ): Promise<T | undefined> {
   let stored = false;
   try {
-    for (const plugin of chain) await plugin.validate?.(registry, request);
+    for (const plugin of chain) {
+      const waiting = plugin.validate?.(registry, request);
+      if (waiting) await waiting;
+    }
     const result = await write();
     stored = result !== undefined && !request.dryRun;
     return result;

@@ -9,15 +9,15 @@ import { compareKeys, SortedMap } from '../store/sortedmap.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 import { memberKey, memberRange } from './key.ts';
+import { Page, RecentPages } from './page.ts';
 import type { Watcher } from './watcher.ts';
 import type { WatchEvent } from './watchevent.ts';
 
-export interface Page {
-  readonly entries: Entry[];
-  /** Key of the first entry that did not fit. */
-  readonly next: string | undefined;
-  /** How many did not fit; undefined when that would need looking into them. */
-  readonly remaining: number | undefined;
+export interface PageQuery {
+  readonly start?: string | undefined;
+  readonly limit?: number | undefined;
+  /** State at this revision; undefined is now. */
+  readonly revision?: number | undefined;
 }
 
 export class Collection {
@@ -26,6 +26,7 @@ export class Collection {
   #firstNumber = 0;
   #events: WatchEvent[] = [];
   readonly #watchers = new Set<Watcher>();
+  readonly #pages = new RecentPages();
 
   get size(): number {
     return this.#entries.size;
@@ -37,10 +38,12 @@ export class Collection {
 
   /** Takes an object as part of the state that history begins with. */
   load(entry: Entry): void {
+    this.#pages.clear();
     this.#entries.set(memberKey(entry.namespace, entry.name), entry);
   }
 
   apply(event: WatchEvent): void {
+    this.#pages.clear();
     const key = memberKey(event.namespace, event.name);
     if (event.entry) this.#entries.set(key, event.entry);
     else this.#entries.delete(key);
@@ -48,11 +51,22 @@ export class Collection {
   }
 
   /** Objects a filter chooses, as they are now or were at a revision that history still knows. */
-  select(filter: Filter, page: { start?: string; limit?: number; revision?: number } = {}): Page {
+  select(filter: Filter, query: PageQuery = {}): Page {
+    if (query.revision !== undefined || filter.text === undefined) return this.#choose(filter, query);
+    const key = `${query.limit ?? ''} ${filter.text} ${query.start ?? ''}`;
+    let page = this.#pages.get(key);
+    if (!page) {
+      page = this.#choose(filter, query);
+      this.#pages.add(key, page);
+    }
+    return page;
+  }
+
+  #choose(filter: Filter, query: PageQuery): Page {
     const range = memberRange(filter.namespace);
-    const start = page.start !== undefined && page.start > range.start ? page.start : range.start;
+    const start = query.start !== undefined && query.start > range.start ? query.start : range.start;
     const entries: Entry[] = [];
-    const limit = page.limit ?? Number.POSITIVE_INFINITY;
+    const limit = query.limit ?? Number.POSITIVE_INFINITY;
     let next: string | undefined;
     /** Takes an entry if it is chosen; false when there is no room for it. */
     const visit = (entry: Entry): boolean => {
@@ -61,11 +75,11 @@ export class Collection {
       next = memberKey(entry.namespace, entry.name);
       return false;
     };
-    if (page.revision === undefined) this.#visitNow(filter, start, range.end, visit);
-    else for (const entry of this.#fromAt(start, range.end, page.revision)) if (!visit(entry)) break;
+    if (query.revision === undefined) this.#visitNow(filter, start, range.end, visit);
+    else for (const entry of this.#fromAt(start, range.end, query.revision)) if (!visit(entry)) break;
     // How many are left can be told only where nobody has to look into them.
     const countable = next !== undefined && !filter.selective && filter.name === undefined;
-    return { entries, next, remaining: countable ? this.#count(next!, range.end, page.revision) : undefined };
+    return new Page(entries, next, countable ? this.#count(next!, range.end, query.revision) : undefined);
   }
 
   /** A filter for one name in one namespace needs no walk. */

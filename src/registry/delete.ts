@@ -199,7 +199,7 @@ export async function removeCollection(
   filter: Filter,
   options: DeleteOptions,
   limit: number | undefined,
-): Promise<{ entries: Entry[]; revision: number }> {
+): Promise<{ entries: readonly Entry[]; revision: number }> {
   checkDeleteOptions(options);
   await registry.view.caughtUp();
   const { entries } = collection.select(filter, { limit });

@@ -1,13 +1,21 @@
 /**
- * Eviction: asks for the deletion of a pod, and notes in the pod that it was asked for. No disruption budgets are
- * kept, so none can object.
+ * Eviction: asks for the deletion of a pod, and notes in the pod that it was asked for. A disruption budget may object
+ * (disruptionbudgets.ts). Pods that run nothing yet, or no more, go whatever a budget says.
  */
-import { badRequest } from '../api/errors.ts';
-import type { Eviction, Pod, PodCondition } from '../api/generated/types.ts';
+import { badRequest, modified, StatusError } from '../api/errors.ts';
+import type { Eviction, Pod, PodCondition, PodDisruptionBudget } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { checkDeleteOptions, checkDeletePreconditions, type DeleteOptions, remove } from './delete.ts';
+import { budgetOf, isExempt, spend, stillProcessed } from './disruptionbudgets.ts';
+import type { Entry } from './entry.ts';
 import { modify } from './modify.ts';
 import type { Registry, WriteOptions } from './registry.ts';
+
+/** How often it is decided anew, because pod or budget changed meanwhile. */
+const roundsMax = 20;
+
+/** The pod is no longer what was decided about. */
+class Changed extends Error {}
 
 export async function evict(
   registry: Registry,
@@ -22,27 +30,73 @@ export async function evict(
   const asked = (eviction.deleteOptions ?? {}) as DeleteOptions;
   checkDeleteOptions(asked);
   const dryRun = options.dryRun || (asked.dryRun?.length ?? 0) > 0;
+  await registry.view.caughtUp();
+  for (let round = 1; ; round++) {
+    const seen = registry.find(pods, namespace, name);
+    const pod = seen.peek() as Pod;
+    checkDeletePreconditions(pods, name, asked, pod, seen);
+    const budget = isGuarded(pod) ? budgetOf(registry, namespace, pod) : undefined;
+    const exempt = budget !== undefined && isExempt(budget.peek() as PodDisruptionBudget, pod);
+    try {
+      if (budget && !exempt) await spend(registry, budget, name, { ...options, dryRun });
+      // What is let go for its state must still be in it.
+      const fixed = exempt || isWaiting(pod);
+      return await end(registry, seen, { ...asked, ...(dryRun ? { dryRun: ['All'] } : {}) }, fixed, options);
+    } catch (error) {
+      if (!mayHelp(error, budget)) throw error;
+      if (round === roundsMax) throw budget ? stillProcessed(budget.name) : modified(pods, name);
+    }
+  }
+}
+
+/** Whether to decide anew: about another state of the pod, or without a budget that is gone. */
+const mayHelp = (error: unknown, budget: Entry | undefined): boolean =>
+  error instanceof Changed ||
+  (error instanceof StatusError &&
+    error.code === 404 &&
+    budget !== undefined &&
+    error.status.details?.kind === budget.kind.resource);
+
+const isOver = ({ metadata, status }: Pod): boolean =>
+  metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+const isWaiting = (pod: Pod): boolean => !isOver(pod) && pod.status?.phase === 'Pending';
+
+const isGuarded = (pod: Pod): boolean => !isOver(pod) && !isWaiting(pod);
+
+/** Notes in the pod that it was evicted, and deletes it; with `fixed` only as it was seen. */
+async function end(
+  registry: Registry,
+  seen: Entry,
+  asked: DeleteOptions,
+  fixed: boolean,
+  options: WriteOptions,
+): Promise<void> {
+  const { kind, namespace, name } = seen;
+  const uid = (seen.peek() as Pod).metadata.uid!;
+  const dryRun = asked.dryRun !== undefined;
   const marked = await modify(
     registry,
-    pods,
+    kind,
     namespace,
     name,
     'status',
     { ...options, dryRun },
     (current) => {
       const pod = current.object() as Pod;
-      checkDeletePreconditions(pods, name, asked, pod, current);
+      if (pod.metadata.uid !== uid || (fixed && current.revision !== seen.revision)) throw new Changed();
+      checkDeletePreconditions(kind, name, asked, pod, current);
       noteEviction(pod, registry.now());
       return pod;
     },
   );
   // The version has been checked, and the note has changed it.
-  const uid = marked.object().metadata.uid!;
-  await remove(registry, pods, namespace, name, {
-    ...asked,
-    preconditions: { uid },
-    ...(dryRun ? { dryRun: ['All'] } : {}),
-  });
+  const preconditions = { uid, ...(fixed ? { resourceVersion: String(marked.revision) } : {}) };
+  try {
+    await remove(registry, kind, namespace, name, { ...asked, preconditions });
+  } catch (error) {
+    throw fixed && error instanceof StatusError && error.code === 409 ? new Changed() : error;
+  }
 }
 
 function noteEviction(pod: Pod, now: string): void {

@@ -6,6 +6,8 @@ import type { Entry } from './entry.ts';
 export class Filter {
   /** Whether the filter looks inside objects, and not only at their names. */
   readonly selective: boolean;
+  /** Filters with the same text choose the same; undefined when there is none. */
+  readonly text: string | undefined;
   readonly #labels: LabelSelector | undefined;
   readonly #fields: FieldSelector | undefined;
 
@@ -14,10 +16,14 @@ export class Filter {
     readonly name: string | undefined,
     labels: LabelSelector | undefined,
     fields: FieldSelector | undefined,
+    /** The selectors as they were written; undefined when that is not known. */
+    selectors: string | undefined = labels || fields ? undefined : '',
   ) {
     this.#labels = labels?.empty ? undefined : labels;
     this.#fields = fields?.empty ? undefined : fields;
     this.selective = this.#labels !== undefined || this.#fields !== undefined;
+    this.text =
+      selectors === undefined ? undefined : JSON.stringify([namespace ?? null, name ?? null, selectors]);
   }
 
   /** Whether an object of this name could be selected at all. */

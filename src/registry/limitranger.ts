@@ -32,10 +32,10 @@ export const limitRanger: AdmissionPlugin = {
       };
   },
 
-  validate(registry, { operation, kind, namespace, name, object }) {
+  validate(registry, { operation, kind, namespace, name, object, subresource }) {
     if (!object || object.metadata.deletionTimestamp) return;
     let problems: string[] = [];
-    if (kind.kind === 'Pod' && operation === 'create')
+    if (kind.kind === 'Pod' && (operation === 'create' || subresource === 'resize'))
       problems = podProblems(registry, namespace, object as Pod);
     else if (kind.kind === 'PersistentVolumeClaim')
       problems = claimProblems(registry, namespace, object as PersistentVolumeClaim);

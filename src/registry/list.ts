@@ -3,6 +3,7 @@ import { badRequest, continueExpired, listExpired } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
+import type { Page } from './page.ts';
 import type { Registry } from './registry.ts';
 import { filterOf, type Selection } from './selection.ts';
 import { awaitVersion, parseMatch, parseVersion } from './version.ts';
@@ -15,10 +16,9 @@ export interface ListQuery extends Selection {
 }
 
 export interface ListResult {
-  readonly entries: readonly Entry[];
+  readonly page: Page;
   readonly revision: number;
   readonly continue: string | undefined;
-  readonly remaining: number | undefined;
 }
 
 /** The object at once when the view has it, or a promise when something has to be waited for. */
@@ -66,10 +66,9 @@ function page(registry: Registry, kind: Kind, filter: Filter, query: PageQuery):
     revision: shown < view.revision ? shown : undefined,
   });
   return {
-    entries: found.entries,
+    page: found,
     revision: shown,
     continue: found.next === undefined ? undefined : writeToken(shown, found.next),
-    remaining: found.remaining,
   };
 }
 

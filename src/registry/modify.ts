@@ -3,12 +3,12 @@
  * the current state and stored only if that state is still current; when another writer was faster it is worked
  * out again on the new state, so a change without a precondition never fails on account of others.
  */
-import { normalized } from '../api/encode.ts';
+import { writtenAlike } from '../api/encode.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
-import type { ApiObject, JsonObject } from '../api/object.ts';
+import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
 import { admitted, mutate } from './admission.ts';
 import { allocated } from './allocation.ts';
 import { settleNamespace } from './create.ts';
@@ -24,7 +24,7 @@ const roundsMax = 1000;
  * The part of an object that a request may change. `whole` is for changes the server itself works out, such as
  * binding a pod: they are taken as they are, without the kind's rules for clients.
  */
-export type Part = 'main' | 'status' | 'finalize' | 'ephemeralcontainers' | 'whole';
+export type Part = 'main' | 'status' | 'finalize' | 'ephemeralcontainers' | 'resize' | 'whole';
 
 /** Works out the new object from the stored one. It may throw, and may run several times. */
 export type Change = (current: Entry) => ApiObject;
@@ -152,6 +152,7 @@ function prepareUpdate(
   checkPreconditions(kind, current.name, object.metadata, current, old);
   settleNamespace(kind, object, current.namespace);
   if (part === 'ephemeralcontainers') takeAllButEphemeralContainers(object, current.object(kind));
+  else if (part === 'resize') kind.prepareResize?.(object, current.object(kind));
   const meta = object.metadata;
   meta.uid = old.metadata.uid;
   meta.creationTimestamp = old.metadata.creationTimestamp;
@@ -162,14 +163,13 @@ function prepareUpdate(
   }
   meta.generation = old.metadata.generation;
   if (part === 'whole') return;
-  // A copy of its own: hooks may change what is taken over, but never `old`.
-  const kept = current.object(kind);
   const context = { now: registry.now() };
+  // Copies: hooks may change what is taken over, but never `old`.
   if (part === 'main') {
-    if (kind.hasStatus) object.status = kept.status;
+    if (kind.hasStatus) object.status = cloneJson(old.status);
     kind.prepareForUpdate?.(object, old, context);
-  } else if (part !== 'ephemeralcontainers') {
-    takeRest(object, kept, part === 'status' ? 'status' : 'spec');
+  } else if (part === 'status' || part === 'finalize') {
+    takeRest(object, old, part === 'status' ? 'status' : 'spec');
     if (part === 'status') kind.prepareStatusUpdate?.(object, old, context);
   }
   // A status brings no spec with it.
@@ -178,11 +178,11 @@ function prepareUpdate(
 }
 
 /** Takes everything but the metadata and one part from the stored object. */
-function takeRest(object: ApiObject, kept: ApiObject, part: 'status' | 'spec'): void {
+function takeRest(object: ApiObject, old: ApiObject, part: 'status' | 'spec'): void {
   const target = object as unknown as JsonObject;
-  const source = kept as unknown as JsonObject;
+  const source = old as unknown as JsonObject;
   for (const name of new Set([...Object.keys(target), ...Object.keys(source)]))
-    if (name !== 'metadata' && name !== part) target[name] = source[name];
+    if (name !== 'metadata' && name !== part) target[name] = cloneJson(source[name]);
 }
 
 function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void {
@@ -191,9 +191,8 @@ function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void
 }
 
 function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: ApiObject): boolean {
-  const model = kind.model.fields.get(part)!.model;
-  const text = (value: unknown): string => JSON.stringify(normalized(model, (value ?? {}) as JsonObject));
-  return text((object as unknown as JsonObject)[part]) !== text((old as unknown as JsonObject)[part]);
+  const partOf = (whole: ApiObject) => ((whole as unknown as JsonObject)[part] ?? {}) as JsonObject;
+  return !writtenAlike(kind.model.fields.get(part)!.model, partOf(object), partOf(old));
 }
 
 function updateErrors(kind: Kind, part: Part, object: ApiObject, old: ApiObject): FieldError[] {
@@ -204,5 +203,6 @@ function updateErrors(kind: Kind, part: Part, object: ApiObject, old: ApiObject)
   else if (part === 'finalize') errors.push(...(kind.validateFinalize?.(object, old) ?? []));
   else if (part === 'ephemeralcontainers')
     errors.push(...(kind.validateEphemeralContainers?.(object, old) ?? []));
+  else if (part === 'resize') errors.push(...(kind.validateResize?.(object, old) ?? []));
   return errors;
 }

@@ -82,7 +82,8 @@ export function patch(
   options: WriteOptions,
 ): Promise<Entry> {
   return modify(registry, kind, namespace, name, part, options, (current) => {
-    const document = current.object(kind);
+    // Patches copy what they change, and decoding copies the rest.
+    const document = kind === current.kind ? current.peek() : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
     const object = patched(change, kind, document, options);
     kind.defaults?.(object);

@@ -1,31 +1,78 @@
-/** Priority: a pod's class decides its priority; clients name the class and never the number. */
+/**
+ * Priority: a pod's class decides its priority; clients name the class and never the number. And what all classes
+ * together must keep to: one of them at most is the default, and those every cluster has stay.
+ */
 import { forbidden } from '../api/errors.ts';
-import type { Pod } from '../api/generated/types.ts';
-import type { AdmissionPlugin } from './admission.ts';
+import type { Pod, PodSpec, PriorityClass } from '../api/generated/types.ts';
+import { systemClasses } from '../api/kinds/priorityclass.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+import { Filter } from './filter.ts';
+import type { Registry } from './registry.ts';
 
-/** The classes every cluster has. */
-const classes: Readonly<Record<string, number>> = {
-  'system-cluster-critical': 2_000_000_000,
-  'system-node-critical': 2_000_001_000,
-};
+const everything = new Filter(undefined, undefined, undefined, undefined);
+/** How a default class says so in its text. Every pod that is made asks, and classes seldom are the default. */
+const defaultMark = Buffer.from('"globalDefault":true');
 
 export const priority: AdmissionPlugin = {
   name: 'Priority',
 
-  mutate(_registry, { operation, kind, name, object }) {
+  mutate(registry, request) {
+    const { operation, kind, object } = request;
     if (operation !== 'create' || kind.kind !== 'Pod') return;
-    const spec = ((object as Pod).spec ??= {});
-    const className = spec.priorityClassName;
-    if (className && !Object.hasOwn(classes, className))
-      throw forbidden(kind, name, `no PriorityClass with name ${className} was found`);
-    const computed = className ? classes[className]! : 0;
-    if (spec.priority !== undefined && spec.priority !== computed)
+    setPriority(registry, request, ((object as Pod).spec ??= {}));
+  },
+
+  validate(registry, { operation, kind, name, object }) {
+    if (kind.kind !== 'PriorityClass') return;
+    if (operation === 'delete') {
+      if (systemClasses.some(({ metadata }) => metadata.name === name))
+        throw forbidden(kind, name, 'this is a system priority class and cannot be deleted');
+      return;
+    }
+    const other = (object as PriorityClass).globalDefault ? defaultClass(registry) : undefined;
+    if (other && (operation === 'create' || other.metadata.name !== name))
       throw forbidden(
         kind,
         name,
-        `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`,
+        `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`,
       );
-    spec.priority = computed;
-    spec.preemptionPolicy ??= 'PreemptLowerPriority';
   },
 };
+
+function setPriority(registry: Registry, { kind, name }: AdmissionRequest, spec: PodSpec): void {
+  const found = classOf(registry, spec.priorityClassName);
+  if (spec.priorityClassName && !found)
+    throw forbidden(kind, name, `no PriorityClass with name ${spec.priorityClassName} was found`);
+  const computed = found?.value ?? 0;
+  if (spec.priority !== undefined && spec.priority !== computed)
+    throw forbidden(
+      kind,
+      name,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`,
+    );
+  const policy = found?.preemptionPolicy ?? 'PreemptLowerPriority';
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy)
+    throw forbidden(
+      kind,
+      name,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
+    );
+  if (found) spec.priorityClassName = found.metadata.name;
+  spec.priority = computed;
+  spec.preemptionPolicy = policy;
+}
+
+/** The class of a name, or the default one when no name is given. */
+const classOf = (registry: Registry, name: string | undefined): PriorityClass | undefined =>
+  name
+    ? (registry.view.collection('priorityclasses').get('', name)?.peek() as PriorityClass | undefined)
+    : defaultClass(registry);
+
+/** Two that were marked at the same time may both be there: the lower one counts. */
+function defaultClass(registry: Registry): PriorityClass | undefined {
+  const { entries } = registry.view.collection('priorityclasses').select(everything);
+  return entries
+    .filter(({ document }) => document.includes(defaultMark))
+    .map((entry) => entry.peek() as PriorityClass)
+    .sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
+}

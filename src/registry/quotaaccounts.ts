@@ -84,7 +84,7 @@ export class QuotaAccounts {
     return account;
   }
 
-  #quotas(namespace: string): Entry[] {
+  #quotas(namespace: string): readonly Entry[] {
     return this.registry.view
       .collection('resourcequotas')
       .select(new Filter(namespace, undefined, undefined, undefined)).entries;

@@ -5,7 +5,8 @@ export const resourceQuota: AdmissionPlugin = {
   name: 'ResourceQuota',
 
   validate(registry, request) {
-    if (request.operation === 'delete' || !request.kind.namespaced || request.subresource) return;
+    const { operation, kind, subresource } = request;
+    if (operation === 'delete' || !kind.namespaced || (subresource && subresource !== 'resize')) return;
     return registry.quotas.admit(request);
   },
 };

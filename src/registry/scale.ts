@@ -1,10 +1,14 @@
 /** Scale: the number of replicas of a controller, seen as an object of its own. */
 import { badRequest, invalid as invalidObject } from '../api/errors.ts';
 import { invalid } from '../api/fielderror.ts';
-import type { ReplicationController } from '../api/generated/types.ts';
 import type { Column, Kind } from '../api/kind.ts';
 import { ageCell, ageColumn, nameColumn } from '../api/kinds/columns.ts';
-import { formatMapSelector } from '../api/labelselector.ts';
+import {
+  formatMapSelector,
+  type LabelSelectorObject,
+  type Labels,
+  selectorFromObject,
+} from '../api/labelselector.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Entry } from './entry.ts';
@@ -39,15 +43,19 @@ const table: Pick<ScaleForm, 'columns' | 'cells'> = {
   },
 };
 
+const autoscalingScale: ScaleForm = {
+  kind: 'Scale',
+  apiVersion: 'autoscaling/v1',
+  group: 'autoscaling',
+  model: modelOf('Scale', 'autoscaling-v1'),
+  selectorIsMap: false,
+  ...table,
+};
+
+/** By group and version of what is scaled, or of the path on which it is scaled. */
 export const scaleForms: Record<string, ScaleForm> = {
-  v1: {
-    kind: 'Scale',
-    apiVersion: 'autoscaling/v1',
-    group: 'autoscaling',
-    model: modelOf('Scale', 'autoscaling-v1'),
-    selectorIsMap: false,
-    ...table,
-  },
+  v1: autoscalingScale,
+  'apps/v1': autoscalingScale,
   'extensions/v1beta1': {
     kind: 'Scale',
     apiVersion: 'extensions/v1beta1',
@@ -58,22 +66,33 @@ export const scaleForms: Record<string, ScaleForm> = {
   },
 };
 
+/** What is scaled: its kinds differ in how they write their selector. */
+interface Scalable extends ApiObject {
+  spec?: { replicas?: number; selector?: unknown };
+  status?: { replicas?: number };
+}
+
 export function scaleOf(entry: Entry, form: ScaleForm): Scale {
-  const controller = entry.object() as ReplicationController;
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = controller.metadata;
-  const selector = controller.spec?.selector ?? {};
-  const shown = form.selectorIsMap ? selector : formatMapSelector(selector);
-  const replicas = controller.spec?.replicas ?? 0;
+  const scaled = entry.object() as Scalable;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = scaled.metadata;
+  const selector = shownSelector(entry.kind, scaled.spec?.selector ?? {}, form);
+  const replicas = scaled.spec?.replicas ?? 0;
   return {
     kind: form.kind,
     apiVersion: form.apiVersion,
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
     spec: replicas ? { replicas } : {},
     status: {
-      replicas: controller.status?.replicas ?? 0,
-      ...(Object.keys(selector).length ? { selector: shown } : {}),
+      replicas: scaled.status?.replicas ?? 0,
+      ...(Object.keys(selector).length ? { selector } : {}),
     },
   };
+}
+
+/** Controllers of the core group have a map of labels for a selector, all others a LabelSelector. */
+function shownSelector(kind: Kind, selector: object, form: ScaleForm): object | string {
+  if (kind.group !== '') return selectorFromObject(selector as LabelSelectorObject).toString();
+  return form.selectorIsMap ? selector : formatMapSelector(selector as Labels);
 }
 
 /** Sets the number of replicas to what the new Scale says; nothing else of it counts. */
@@ -93,15 +112,15 @@ export async function rescale(
       throw badRequest(
         'the namespace of the provided object does not match the namespace sent on the request',
       );
-    const controller = current.object() as ReplicationController;
-    checkPreconditions(kind, name, wanted.metadata, current, controller);
+    const scaled = current.object() as Scalable;
+    checkPreconditions(kind, name, wanted.metadata, current, scaled);
     const replicas = wanted.spec?.replicas ?? 0;
     if (replicas < 0)
       throw invalidObject(form, name, [
         invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
       ]);
-    controller.spec = { ...controller.spec, replicas };
-    return controller;
+    scaled.spec = { ...scaled.spec, replicas };
+    return scaled;
   });
   return scaleOf(entry, form);
 }

@@ -30,7 +30,8 @@ export function filterOf(kind: Kind, selection: Selection): Filter {
       throw badRequest("fieldSelector metadata.name doesn't match requested name");
     name ??= required;
   }
-  return new Filter(kind.namespaced ? selection.namespace : '', name, labels, known);
+  const selectors = JSON.stringify([selection.labelSelector ?? '', selection.fieldSelector ?? '']);
+  return new Filter(kind.namespaced ? selection.namespace : '', name, labels, known, selectors);
 }
 
 /** The path a kind can be selected by, old names included; anything else is refused. */

@@ -133,7 +133,7 @@ const replace = ({ registry }: Server, name: string, resourceVersion: string, da
     internalWrite(),
   );
 const names = async ({ registry }: Server): Promise<string[]> =>
-  (await list(registry, configMaps, { namespace: 'default' })).entries.map(({ name }) => name);
+  (await list(registry, configMaps, { namespace: 'default' })).page.entries.map(({ name }) => name);
 const fails = (work: Promise<unknown>, code: number) =>
   expect(work).rejects.toSatisfy((error) => error instanceof StatusError && error.code === code);
 

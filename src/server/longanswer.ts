@@ -6,12 +6,11 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
-import { acceptsGzip, answerBytes, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
+import { acceptsGzip, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 
 /** Up to here a list is made whole: it is quicker. */
-const wholeBytesMax = 4 * 1024 * 1024;
 const wholeItemsMax = 1_000;
 /** Items that are made in one go. */
 const sliceItems = 100;
@@ -26,15 +25,12 @@ export interface LongValue {
 }
 
 /** Answers with JSON text of a known length. */
-export async function answerParts(
+export const answerParts = (
   context: RequestContext,
   code: number,
   parts: Iterable<Buffer>,
   length: number,
-): Promise<void> {
-  if (length <= wholeBytesMax) return answerBytes(context, code, [...parts]);
-  await stream(context, code, parts, 'application/json', length);
-}
+): Promise<void> => stream(context, code, parts, 'application/json', length);
 
 /** Answers with a value in the form the client asked for. */
 export async function answerLong(

@@ -18,6 +18,7 @@ import type { Entry } from '../registry/entry.ts';
 import { type FieldValidation, type Input, readObject } from '../registry/input.ts';
 import { list, read } from '../registry/list.ts';
 import type { Part } from '../registry/modify.ts';
+import { Page } from '../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../registry/patch.ts';
 import type { Registry, WriteOptions } from '../registry/registry.ts';
 import { filterOf } from '../registry/selection.ts';
@@ -376,7 +377,7 @@ export async function deleteCollection(
   await answerList(
     context,
     kind,
-    { entries, revision, continue: undefined, remaining: undefined },
+    { page: new Page(entries, undefined, undefined), revision, continue: undefined },
     registry.chance.nowMs(),
   );
 }

@@ -8,12 +8,15 @@ import type { ApiObject } from '../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../api/table.ts';
 import type { Entry } from '../registry/entry.ts';
 import type { ListResult } from '../registry/list.ts';
-import { answerDocument, answerValue } from './answer.ts';
+import type { Page } from '../registry/page.ts';
+import { answerBytes, answerDocument, answerValue } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import { answerLong, answerParts, type LongValue } from './longanswer.ts';
 import type { Negotiated } from './negotiation.ts';
 
-/** Lists go out in buffers of about this size. */
+/** Up to here the text of a list is made whole: it is quicker. */
+const wholeBytesMax = 4 * 1024 * 1024;
+/** Longer ones go out in buffers of about this size. */
 const partBytes = 1024 * 1024;
 
 export function includeObject(context: RequestContext): IncludeObject {
@@ -98,13 +101,13 @@ export async function answerList(
   nowMs: number,
 ): Promise<void> {
   const negotiated = context.negotiate();
+  const { page } = list;
   const metadata = {
     ...(negotiated.transform ? {} : { selfLink: context.info.path }),
     resourceVersion: String(list.revision),
     ...(list.continue ? { continue: list.continue } : {}),
-    ...(list.remaining === undefined ? {} : { remainingItemCount: list.remaining }),
+    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
   };
-  const { entries } = list;
   if (
     kind === kind.storage &&
     negotiated.format === 'json' &&
@@ -112,8 +115,11 @@ export async function answerList(
     !context.pretty(negotiated)
   ) {
     const head = listHead(kind, metadata);
-    return answerParts(context, 200, listParts(head, entries), listLength(head, entries));
+    return page.textBytes <= wholeBytesMax
+      ? answerBytes(context, 200, [head, page.text(), listEnd])
+      : answerParts(context, 200, listParts(head, page), head.length + page.textBytes + listEnd.length);
   }
+  const { entries } = page;
   const object = (index: number): ApiObject => entries[index]!.object(kind);
   const long = longList(context, negotiated, kind, metadata, entries.length, object, nowMs);
   await answerLong(context, 200, long, negotiated);
@@ -184,40 +190,10 @@ const listHead = (kind: Kind, metadata: object): Buffer =>
     `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
   );
 
-const listEnd = ']}\n';
+const listEnd = Buffer.from(']}\n');
 
-/** Each entry is `{`, its text without kind and apiVersion, and a comma: the same for all of a kind. */
-const itemOverhead = (entries: readonly Entry[]): number => 2 - (entries[0]?.itemStart ?? 0);
-
-function listLength(head: Buffer, entries: readonly Entry[]): number {
-  const overhead = itemOverhead(entries);
-  let length = head.length + listEnd.length;
-  for (const entry of entries) length += entry.length + overhead;
-  // The last one goes without its comma.
-  return entries.length ? length - 1 : length;
-}
-
-/** The text of a list: the stored documents, copied one after the other. */
-function* listParts(head: Buffer, entries: readonly Entry[]): Generator<Buffer, void, undefined> {
-  const overhead = itemOverhead(entries);
-  const itemStart = 2 - overhead;
-  let from = 0;
-  do {
-    // As many entries as make up one part.
-    let to = from;
-    let size = from === 0 ? head.length : 0;
-    for (; to < entries.length && size < partBytes; to++) size += entries[to]!.length + overhead;
-    const last = to >= entries.length;
-    const part = Buffer.allocUnsafe(size + (last ? listEnd.length : 0));
-    let at = from === 0 ? head.copy(part) : 0;
-    for (let i = from; i < to; i++) {
-      const { document, length } = entries[i]!;
-      part[at++] = 0x7b; // {
-      at += document.copy(part, at, itemStart, length);
-      if (i < entries.length - 1) part[at++] = 0x2c; // ,
-    }
-    if (last) at += part.write(listEnd, at, 'latin1');
-    yield part.subarray(0, at);
-    from = to;
-  } while (from < entries.length);
+function* listParts(head: Buffer, page: Page): Generator<Buffer, void, undefined> {
+  yield head;
+  yield* page.textParts(partBytes);
+  yield listEnd;
 }

@@ -47,12 +47,8 @@ import type { UsageReports } from './usagereports.ts';
 import { versionInfo } from './version.ts';
 import { type Watching, watchOverHttp } from './watching.ts';
 
-/** Versions of which nothing is stored. Clients look for `policy` to learn how pods can be evicted. */
-const computedVersions: ComputedVersions = new Map([
-  ...reviewVersions,
-  [metricsVersion, metricsResources],
-  ['policy/v1', []],
-]);
+/** Versions of which nothing is stored. */
+const computedVersions: ComputedVersions = new Map([...reviewVersions, [metricsVersion, metricsResources]]);
 
 export class Router {
   readonly #discovery: Discovery;
@@ -205,7 +201,8 @@ export class Router {
     if (info.apiVersion === 'v1' && info.resource === 'componentstatuses')
       return answerComponentStatus(context, info, this.components, this.serving.registry.chance.nowMs());
     if (info.apiVersion === 'v1' && info.resource === 'bindings') return this.#bindings(context, info);
-    if (isScale(info)) return this.#scale(context, info, scaleForms[info.apiVersion]!);
+    const scaled = this.#scaledKind(info);
+    if (scaled) return this.#scale(context, scaled, info, scaleForms[info.apiVersion]!);
     if (!kind) throw resourceNotFound();
     if (info.name === undefined) return this.#collection(context, kind, info);
     if (!fitsScope(kind, info)) throw resourceNotFound();
@@ -255,7 +252,7 @@ export class Router {
     if (part === 'eviction' && method === 'POST') return this.#evict(context, kind, namespace, name);
     if (part === 'token' && method === 'POST')
       return requestToken(this.serving, context, kind, namespace, name);
-    if (part === 'status' || part === 'finalize' || part === 'ephemeralcontainers') {
+    if (part === 'status' || part === 'finalize' || part === 'ephemeralcontainers' || part === 'resize') {
       if (method === 'PUT') return replaceObject(this.serving, context, kind, namespace, name, part);
       if (part === 'finalize') throw methodNotAllowed();
       if (method === 'GET') return getObject(this.serving, context, kind, namespace, name);
@@ -264,9 +261,17 @@ export class Router {
     throw methodNotAllowed();
   }
 
-  async #scale(context: RequestContext, info: ResourceInfo, form: ScaleForm): Promise<void> {
+  /** The kind whose replicas a path is about. Controllers of the core group have a second path, in extensions. */
+  #scaledKind(info: ResourceInfo): Kind | undefined {
+    if (info.subresource !== 'scale' || info.namespace === undefined || info.tail.length) return undefined;
+    if (!Object.hasOwn(scaleForms, info.apiVersion)) return undefined;
+    const home = info.apiVersion === 'extensions/v1beta1' ? 'v1' : info.apiVersion;
+    const kind = this.serving.registry.kinds.resource(home, info.resource);
+    return kind?.subresources.some(({ name }) => name === 'scale') ? kind : undefined;
+  }
+
+  async #scale(context: RequestContext, kind: Kind, info: ResourceInfo, form: ScaleForm): Promise<void> {
     const { registry } = this.serving;
-    const kind = registry.kinds.resource('v1', 'replicationcontrollers')!;
     const namespace = info.namespace!;
     const name = info.name!;
     checkPathName(name);
@@ -347,13 +352,6 @@ export class Router {
 /** Bodies of both versions are alike, and clients send either. */
 const evictionVersion = ({ value }: Input): string =>
   isJsonObject(value) && value.apiVersion === 'policy/v1beta1' ? value.apiVersion : 'policy/v1';
-
-const isScale = (info: ResourceInfo): boolean =>
-  info.resource === 'replicationcontrollers' &&
-  info.subresource === 'scale' &&
-  info.namespace !== undefined &&
-  info.tail.length === 0 &&
-  Object.hasOwn(scaleForms, info.apiVersion);
 
 /** Namespaced objects live in a namespace, others do not; a namespaced collection may span all namespaces. */
 function fitsScope(kind: Kind, info: ResourceInfo, collection = info.name === undefined): boolean {

@@ -4,6 +4,8 @@
  */
 import {
   ApisApi,
+  AppsApi,
+  AppsV1Api,
   AuthenticationApi,
   AuthenticationV1Api,
   AuthorizationApi,
@@ -17,7 +19,7 @@ import {
   NetworkingApi,
   PatchStrategy,
   PolicyApi,
-  PolicyV1Api,
+  SchedulingApi,
   V1MicroTime,
   VersionApi,
 } from '@kubernetes/client-node';
@@ -149,7 +151,9 @@ describe.each(libraryKinds)('$apiVersion $kind', (kind) => {
     await calls.deleteCollection({ ...some, propagationPolicy: 'Background' });
     await gone(some);
     expect(names(await calls.list({ labelSelector: 'contract=other' }))).toEqual(['other']);
-    await calls.deleteCollection({ propagationPolicy: 'Background' });
+    // Priority classes of the system cannot be deleted; of others, everything goes.
+    const all = kind.kind === 'PriorityClass' ? { labelSelector: 'contract' } : {};
+    await calls.deleteCollection({ propagationPolicy: 'Background', ...all });
     await gone({ labelSelector: 'contract' });
   });
 });
@@ -173,15 +177,16 @@ describe.each(others)('%o', (_, table) => {
 /** Discovery: what each class says is there. */
 const versions: [ApiClass, string, string[]][] = [
   [CoreV1Api, 'v1', ['pods', 'pods/eviction', 'replicationcontrollers/scale']],
+  [AppsV1Api, 'apps/v1', ['deployments', 'deployments/scale', 'deployments/status']],
   ...libraryKinds
     .filter(({ api }) => api !== CoreV1Api)
     .map(({ api, apiVersion, segment }): [ApiClass, string, string[]] => [api, apiVersion, [segment]]),
   [AuthenticationV1Api, 'authentication.k8s.io/v1', ['tokenreviews']],
   [AuthorizationV1Api, 'authorization.k8s.io/v1', ['subjectaccessreviews']],
-  [PolicyV1Api, 'policy/v1', []],
 ];
 
 const groups: [ApiClass, string][] = [
+  [AppsApi, 'apps'],
   [BatchApi, 'batch'],
   [AutoscalingApi, 'autoscaling'],
   [NetworkingApi, 'networking.k8s.io'],
@@ -190,6 +195,7 @@ const groups: [ApiClass, string][] = [
   [AuthenticationApi, 'authentication.k8s.io'],
   [AuthorizationApi, 'authorization.k8s.io'],
   [PolicyApi, 'policy'],
+  [SchedulingApi, 'scheduling.k8s.io'],
 ];
 
 describe('discovery', () => {
@@ -217,7 +223,7 @@ describe('discovery', () => {
 });
 
 /** Kinds and parts of kinds that these API classes know, and the server does not have. */
-const notServed = /CronJob|NetworkPolicy|IngressClass|IPAddress|ServiceCIDR|PodDisruptionBudget|PodResize/;
+const notServed = /NetworkPolicy|IngressClass|IPAddress|ServiceCIDR/;
 /** Calls that need a running pod, see `connectcalls.test.ts`. */
 const connected = /^connect|PodLog$/;
 

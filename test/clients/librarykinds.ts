@@ -1,5 +1,6 @@
 /** What the official JavaScript client has generated calls for, kind by kind: all that the server stores. */
 import {
+  AppsV1Api,
   AutoscalingV1Api,
   AutoscalingV2Api,
   BatchV1Api,
@@ -7,6 +8,8 @@ import {
   CoreV1Api,
   EventsV1Api,
   NetworkingV1Api,
+  PolicyV1Api,
+  SchedulingV1Api,
   V1MicroTime,
 } from '@kubernetes/client-node';
 import { clusterKinds, namespacedKinds } from '../contract/kinds.ts';
@@ -37,6 +40,11 @@ const condition = {
   message: 'contract',
   lastTransitionTime: time,
 };
+/** Pods of a name, and what says which they are. */
+const podsOf = (name: string) => ({
+  selector: { matchLabels: { app: name } },
+  template: { metadata: { labels: { app: name } }, spec: { containers } },
+});
 const target = { kind: 'ReplicationController', name: 'web', apiVersion: 'v1' };
 
 /** Samples of kinds that the contract does not have in this version, or says less of. */
@@ -60,6 +68,64 @@ const newer: Readonly<Record<string, Sample>> = {
       // The library cannot have a property named default.
       spec: { limits: [{ type: 'Container', max: { cpu: '4' }, _default: { cpu: '2' } }] },
     }),
+  },
+  'apps/v1 ControllerRevision': {
+    manifest: (namespace, name) => ({
+      metadata: meta(namespace, name),
+      data: { spec: { template: { metadata: { labels: { app: name } } } } },
+      revision: 1,
+    }),
+    edit: { pointer: '/revision', value: 2 },
+  },
+  'apps/v1 DaemonSet': {
+    manifest: (namespace, name) => ({ metadata: meta(namespace, name), spec: podsOf(name) }),
+    edit: { pointer: '/spec/updateStrategy/rollingUpdate/maxUnavailable', value: '50%' },
+    status: {
+      value: {
+        currentNumberScheduled: 2,
+        desiredNumberScheduled: 3,
+        numberMisscheduled: 0,
+        numberReady: 1,
+        conditions: [condition],
+      },
+      pointer: '/numberReady',
+    },
+  },
+  'apps/v1 Deployment': {
+    manifest: (namespace, name) => ({ metadata: meta(namespace, name), spec: podsOf(name) }),
+    edit: { pointer: '/spec/template/spec/containers/0/image', value: 'registry.example/web:2' },
+    status: {
+      value: { replicas: 3, readyReplicas: 1, conditions: [{ ...condition, lastUpdateTime: time }] },
+      pointer: '/readyReplicas',
+    },
+  },
+  'apps/v1 ReplicaSet': {
+    manifest: (namespace, name) => ({ metadata: meta(namespace, name), spec: podsOf(name) }),
+    edit: { pointer: '/spec/replicas', value: 2 },
+    status: {
+      value: { replicas: 3, readyReplicas: 1, conditions: [condition] },
+      pointer: '/readyReplicas',
+    },
+  },
+  'apps/v1 StatefulSet': {
+    manifest: (namespace, name) => ({
+      metadata: meta(namespace, name),
+      spec: {
+        ...podsOf(name),
+        serviceName: name,
+        volumeClaimTemplates: [
+          {
+            metadata: { name: 'data' },
+            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+          },
+        ],
+      },
+    }),
+    edit: { pointer: '/spec/updateStrategy/rollingUpdate/partition', value: 1 },
+    status: {
+      value: { replicas: 3, readyReplicas: 1, availableReplicas: 0, conditions: [condition] },
+      pointer: '/readyReplicas',
+    },
   },
   'events.k8s.io/v1 Event': {
     manifest: (namespace, name) => ({
@@ -112,6 +178,17 @@ const newer: Readonly<Record<string, Sample>> = {
     edit: { pointer: '/spec/parallelism', value: 2 },
     status: { value: { startTime: time, active: 1 }, pointer: '/active' },
   },
+  'batch/v1 CronJob': {
+    manifest: (namespace, name) => ({
+      metadata: meta(namespace, name),
+      spec: {
+        schedule: '0 0 1 1 *',
+        jobTemplate: { spec: { template: { spec: { restartPolicy: 'Never', containers } } } },
+      },
+    }),
+    edit: { pointer: '/spec/schedule', value: '@daily' },
+    status: { value: { active: [{ kind: 'Job', name: 'contract' }] }, pointer: '/active/0/name' },
+  },
   'networking.k8s.io/v1 Ingress': {
     manifest: (namespace, name) => ({
       metadata: meta(namespace, name),
@@ -129,6 +206,32 @@ const newer: Readonly<Record<string, Sample>> = {
       spec: { holderIdentity: 'one', leaseDurationSeconds: 15, renewTime: precisely },
     }),
     edit: { pointer: '/spec/holderIdentity', value: 'two' },
+  },
+  'policy/v1 PodDisruptionBudget': {
+    manifest: (namespace, name) => ({
+      metadata: meta(namespace, name),
+      spec: { selector: { matchLabels: { app: name } }, minAvailable: '50%' },
+    }),
+    edit: { pointer: '/spec/minAvailable', value: 2 },
+    status: {
+      value: {
+        currentHealthy: 1,
+        desiredHealthy: 2,
+        disruptionsAllowed: 0,
+        expectedPods: 3,
+        disruptedPods: { web: time },
+        conditions: [condition],
+      },
+      pointer: '/expectedPods',
+    },
+  },
+  'scheduling.k8s.io/v1 PriorityClass': {
+    manifest: (_namespace, name) => ({
+      metadata: { name, labels: { contract: name } },
+      value: 5,
+      description: 'one',
+    }),
+    edit: { pointer: '/description', value: 'two' },
   },
 };
 
@@ -160,12 +263,20 @@ export const libraryKinds: readonly LibraryKind[] = [
     row(CoreV1Api, 'v1', kind, segment, namespaced),
   ),
   row(CoreV1Api, 'v1', 'ConfigMap', 'configmaps'),
+  row(AppsV1Api, 'apps/v1', 'ControllerRevision', 'controllerrevisions'),
+  row(AppsV1Api, 'apps/v1', 'DaemonSet', 'daemonsets'),
+  row(AppsV1Api, 'apps/v1', 'Deployment', 'deployments'),
+  row(AppsV1Api, 'apps/v1', 'ReplicaSet', 'replicasets'),
+  row(AppsV1Api, 'apps/v1', 'StatefulSet', 'statefulsets'),
   row(BatchV1Api, 'batch/v1', 'Job', 'jobs'),
+  row(BatchV1Api, 'batch/v1', 'CronJob', 'cronjobs'),
   row(AutoscalingV1Api, 'autoscaling/v1', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
   row(AutoscalingV2Api, 'autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
   row(NetworkingV1Api, 'networking.k8s.io/v1', 'Ingress', 'ingresses'),
   row(EventsV1Api, 'events.k8s.io/v1', 'Event', 'events'),
   row(CoordinationV1Api, 'coordination.k8s.io/v1', 'Lease', 'leases'),
+  row(PolicyV1Api, 'policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  row(SchedulingV1Api, 'scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses', false),
 ];
 
 /** Each kind has a namespace of its own, so that a quota or limit range meets no pods. */

@@ -1,5 +1,5 @@
 /** Calls of the official JavaScript client that are like no others. */
-import { AuthenticationV1Api, AuthorizationV1Api, CoreV1Api } from '@kubernetes/client-node';
+import { AppsV1Api, AuthenticationV1Api, AuthorizationV1Api, CoreV1Api } from '@kubernetes/client-node';
 import { expect } from 'vitest';
 import type { Json } from '../http.ts';
 import { type ApiClass, failureOf, type Library } from './library.ts';
@@ -18,12 +18,57 @@ const to = (name: string) => ({
   body: { metadata: { name }, target: { kind: 'Node', name: 'somewhere' } },
 });
 
+/** How the calls for the number of replicas of a kind of apps/v1 are driven. */
+function scaleCalls(library: Library, kind: string): CallTable {
+  const stem = `Namespaced${kind}`;
+  const apps = (name: string, request?: object) => library.call(AppsV1Api, name, { ...here, ...request });
+  async function scaled(name: string): Promise<Json> {
+    const labels = { app: name };
+    const template = { metadata: { labels }, spec: { containers } };
+    const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+    await apps(`create${stem}`, { body: { metadata: { name }, spec } });
+    return apps(`read${stem}Scale`, { name });
+  }
+  const replicas = async (name: string): Promise<number> =>
+    (await apps(`read${stem}`, { name })).spec.replicas;
+  return {
+    async [`read${stem}Scale`]() {
+      expect(await scaled('apps-read-scaled')).toMatchObject({
+        kind: 'Scale',
+        apiVersion: 'autoscaling/v1',
+        spec: { replicas: 1 },
+        status: { selector: 'app=apps-read-scaled' },
+      });
+    },
+    async [`replace${stem}Scale`]() {
+      const scale = await scaled('apps-scaled');
+      scale.spec.replicas = 3;
+      await apps(`replace${stem}Scale`, { name: 'apps-scaled', body: scale });
+      expect(await replicas('apps-scaled')).toBe(3);
+    },
+    async [`patch${stem}Scale`]() {
+      await scaled('apps-patch-scaled');
+      const body = [{ op: 'replace', path: '/spec/replicas', value: 2 }];
+      await apps(`patch${stem}Scale`, { name: 'apps-patch-scaled', body });
+      expect(await replicas('apps-patch-scaled')).toBe(2);
+    },
+  };
+}
+
 /** By class and name, how each call is driven. */
 export function otherCalls(library: Library): [ApiClass, CallTable][] {
   const core = (name: string, request?: object) => library.call(CoreV1Api, name, request);
   /** A pod on no node. */
   const pod = (name: string): Promise<Json> =>
     core('createNamespacedPod', { ...here, body: { metadata: { name }, spec: { containers } } });
+
+  const sizedPod = (name: string): Promise<Json> => {
+    const sized = containers.map((one) => ({ ...one, resources: { requests: { cpu: '100m' } } }));
+    return core('createNamespacedPod', {
+      ...here,
+      body: { metadata: { name }, spec: { containers: sized } },
+    });
+  };
 
   const token = (): Promise<Json> =>
     core('createNamespacedServiceAccountToken', {
@@ -96,6 +141,25 @@ export function otherCalls(library: Library): [ApiClass, CallTable][] {
           const { spec } = await core('patchNamespacedPodEphemeralcontainers', request);
           expect(spec.ephemeralContainers).toMatchObject(value);
         },
+        async readNamespacedPodResize() {
+          const made = await sizedPod('read-sized');
+          expect(await core('readNamespacedPodResize', { ...here, name: 'read-sized' })).toEqual(made);
+        },
+        async replaceNamespacedPodResize() {
+          const made = await sizedPod('sized');
+          made.spec.containers[0].resources.requests.cpu = '200m';
+          const request = { ...here, name: 'sized', body: made };
+          const { spec, metadata } = await core('replaceNamespacedPodResize', request);
+          expect(spec.containers[0].resources.requests).toEqual({ cpu: '200m' });
+          expect(metadata.generation).toBe(2);
+        },
+        async patchNamespacedPodResize() {
+          await sizedPod('patch-sized');
+          const path = '/spec/containers/0/resources/requests/cpu';
+          const body = [{ op: 'replace', path, value: '300m' }];
+          const { spec } = await core('patchNamespacedPodResize', { ...here, name: 'patch-sized', body });
+          expect(spec.containers[0].resources.requests).toEqual({ cpu: '300m' });
+        },
         async readNamespacedReplicationControllerScale() {
           await replicationController('read-scaled');
           const scale = await core('readNamespacedReplicationControllerScale', {
@@ -133,6 +197,10 @@ export function otherCalls(library: Library): [ApiClass, CallTable][] {
         },
       },
     ],
+    ...['Deployment', 'ReplicaSet', 'StatefulSet'].map((kind): [ApiClass, CallTable] => [
+      AppsV1Api,
+      scaleCalls(library, kind),
+    ]),
     [
       AuthenticationV1Api,
       {

@@ -76,6 +76,30 @@ describe('an autoscaler', () => {
     expect(v1.status.currentCPUUtilizationPercentage).toBeGreaterThan(150);
   });
 
+  it('knows the pods of a deployment, whose selector has expressions', async () => {
+    const { spec, metadata } = controller('deployed', 200, 1);
+    const selector = { matchExpressions: [{ key: 'app', operator: 'In', values: ['deployed'] }] };
+    const made = await api.post('/apis/apps/v1/namespaces/default/deployments', {
+      metadata,
+      spec: { ...spec, selector },
+    });
+    expect(made.status, made.text).toBe(200);
+    const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'deployed' };
+    expect((await api.post(autoscalers, autoscaler('deployed', { scaleTargetRef }))).status).toBe(200);
+    await until(
+      api,
+      '/apis/apps/v1/namespaces/default/deployments/deployed',
+      ({ status }) => status.availableReplicas === 3,
+    );
+  });
+
+  it('does not take a kind of another group for one that has its name', async () => {
+    const scaleTargetRef = { apiVersion: 'example.com/v1', kind: 'Deployment', name: 'deployed' };
+    expect((await api.post(autoscalers, autoscaler('strange', { scaleTargetRef }))).status).toBe(200);
+    const failed = await until(api, `${autoscalers}/strange`, (one) => condition(one, 'AbleToScale'));
+    expect(condition(failed, 'AbleToScale')).toMatchObject({ status: 'False', reason: 'FailedGetScale' });
+  });
+
   it('heeds its range whatever is measured', async () => {
     await api.post(`${base}/replicationcontrollers`, controller('many', 50, 6));
     await api.post(autoscalers, autoscaler('many', { maxReplicas: 2 }));

@@ -75,7 +75,7 @@ describe('background deletion', () => {
   });
 
   test('an owner of a kind that is not served keeps its dependents', async () => {
-    await make('child', [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'y' }]);
+    await make('child', [{ apiVersion: 'example.com/v1', kind: 'ReplicaSet', name: 'x', uid: 'y' }]);
     const other = await make('other');
     await make('witness', [reference(other)]);
     await api.delete(path('other'));

@@ -219,7 +219,7 @@ describe('ownership', () => {
       { app: 'web' },
       {
         ownerReferences: [
-          { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'y', controller: true },
+          { apiVersion: 'example.com/v1', kind: 'ReplicaSet', name: 'x', uid: 'y', controller: true },
         ],
       },
     );

@@ -7,7 +7,19 @@ import { describeWith } from '../tools.ts';
 import { withKubectl } from './kubectl.ts';
 import { runScript } from './script.ts';
 
-const scripts = ['reading', 'describing', 'making', 'changing', 'deleting', 'nodes', 'asking'];
+const scripts = [
+  'reading',
+  'describing',
+  'making',
+  'changing',
+  'rollouts',
+  'sets',
+  'deleting',
+  'nodes',
+  'asking',
+  'cronjobs',
+  'budgets',
+];
 
 /** A script has some forty commands; a busy machine takes its time for each. */
 const scriptMaxMs = 120_000;

@@ -24,6 +24,7 @@ const repeatEveryMs = 100;
 
 const placeholders: Readonly<Record<string, string>> = {
   '<age>': '(\\d+[smhd])+',
+  '<hash>': '[a-z0-9]{5,10}',
   '<ip>': '\\d+\\.\\d+\\.\\d+\\.\\d+',
   '<number>': '"?\\d+"?',
   '<port>': '\\d+',

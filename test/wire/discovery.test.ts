@@ -121,8 +121,29 @@ describe('resources', () => {
     expect(extensions).not.toHaveProperty('replicationcontrollers');
   });
 
+  it('of the apps group are all there, and the group comes first', async () => {
+    const apps = await resources('/apis/apps/v1');
+    const scalable = ['deployments', 'replicasets', 'statefulsets'];
+    expect(Object.keys(apps)).toEqual(
+      [
+        ...['controllerrevisions', 'daemonsets', 'daemonsets/status'],
+        ...scalable.flatMap((name) => [name, `${name}/scale`, `${name}/status`]),
+      ].sort(),
+    );
+    for (const [name, { verbs }] of Object.entries(apps))
+      expect(verbs).toEqual(name.includes('/') ? partVerbs : allVerbs);
+    for (const name of scalable)
+      expect(apps[`${name}/scale`]).toMatchObject({ kind: 'Scale', group: 'autoscaling', version: 'v1' });
+    expect(apps.controllerrevisions).not.toHaveProperty('categories');
+    expect((await client.get('/apis')).body.groups[0].name).toBe('apps');
+  });
+
   it('have the short names clients know', async () => {
-    const all = { ...(await resources('/api/v1')), ...(await resources('/apis/extensions/v1beta1')) };
+    const all = {
+      ...(await resources('/api/v1')),
+      ...(await resources('/apis/apps/v1')),
+      ...(await resources('/apis/extensions/v1beta1')),
+    };
     const shortNames: Record<string, string> = {
       pods: 'po',
       services: 'svc',
@@ -139,6 +160,10 @@ describe('resources', () => {
       componentstatuses: 'cs',
       ingresses: 'ing',
       horizontalpodautoscalers: 'hpa',
+      deployments: 'deploy',
+      replicasets: 'rs',
+      daemonsets: 'ds',
+      statefulsets: 'sts',
     };
     for (const [name, short] of Object.entries(shortNames)) expect(all[name].shortNames).toEqual([short]);
     for (const name of ['secrets', 'podtemplates', 'jobs', 'bindings'])
@@ -155,11 +180,16 @@ describe('resources', () => {
       for (const { name, categories } of Object.values(await resources(path)))
         if (categories?.includes('all')) inAll.add(name);
     expect([...inAll].sort()).toEqual([
+      'cronjobs',
+      'daemonsets',
+      'deployments',
       'horizontalpodautoscalers',
       'jobs',
       'pods',
+      'replicasets',
       'replicationcontrollers',
       'services',
+      'statefulsets',
     ]);
   });
 

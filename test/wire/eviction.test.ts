@@ -30,7 +30,11 @@ describe('an eviction', () => {
     expect((await client.get('/apis')).body.groups).toContainEqual(
       expect.objectContaining({ name: 'policy' }),
     );
-    expect((await client.get('/apis/policy/v1')).body.resources).toEqual([]);
+    const served = (await client.get('/apis/policy/v1')).body.resources;
+    expect(served.map((one: Json) => one.name)).toEqual([
+      'poddisruptionbudgets',
+      'poddisruptionbudgets/status',
+    ]);
   });
 
   it.each(['policy/v1', 'policy/v1beta1'])('of %s notes why, and deletes gracefully', async (apiVersion) => {
@@ -91,6 +95,94 @@ describe('an eviction', () => {
     });
     expect((await evict('none', { apiVersion: 'policy/v2' })).status).toBe(400);
     expect((await client.get(`${pods}/none/eviction`)).status).toBe(405);
+  });
+});
+
+// Nobody works out budgets here, so their status is what the tests write.
+describe('an eviction that a budget guards', () => {
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+  const violation = "Cannot evict pod as it would violate the pod's disruption budget.";
+
+  /** A pod that is ready, and a budget of the same name that selects it. */
+  async function guarded(name: string, status?: Json): Promise<void> {
+    await created(client, pods, pod(name, { labels: { budget: name } }, { nodeName: 'afar' }));
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    await client.patch(`${pods}/${name}/status`, { status: { phase: 'Running', conditions } });
+    const selector = { matchLabels: { budget: name } };
+    await created(client, budgets, { metadata: { name }, spec: { selector, minAvailable: 1 } });
+    if (!status) return;
+    const reply = await client.patch(`${budgets}/${name}/status`, {
+      status: { observedGeneration: 1, ...status },
+    });
+    expect(reply.status, reply.text).toBe(200);
+  }
+
+  const refused = async (name: string, cause: string) => {
+    const reply = await evict(name);
+    expectFailure(reply, 429, 'TooManyRequests', violation, {
+      causes: [{ reason: 'DisruptionBudget', message: `The disruption budget ${name} ${cause}` }],
+    });
+    expect(reply.headers).not.toHaveProperty('retry-after');
+  };
+
+  it('waits for a budget that nobody has worked out', async () => {
+    await guarded('unseen');
+    const reply = await evict('unseen');
+    expectFailure(reply, 429, 'TooManyRequests', violation, {
+      causes: [
+        {
+          reason: 'DisruptionBudget',
+          message: 'The disruption budget unseen is still being processed by the server.',
+        },
+      ],
+      retryAfterSeconds: 10,
+    });
+    expect(reply.headers['retry-after']).toBe('10');
+  });
+
+  it('is written down in the budget before the pod goes', async () => {
+    await guarded('spent', { disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 });
+    const before = (await client.get(`${budgets}/spent`)).body.metadata.resourceVersion;
+    const watch = await client.watch(`${budgets}?watch=true&resourceVersion=${before}`);
+    expect((await evict('spent')).status).toBe(200);
+    const { object } = await watch.until(({ object }) => object.metadata.name === 'spent');
+    watch.close();
+    expect(object.status).toMatchObject({
+      disruptionsAllowed: 0,
+      disruptedPods: { spent: expect.stringMatching(/Z$/) },
+      conditions: [{ type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods' }],
+    });
+    const gone = (await client.get(`${pods}/spent`)).body.metadata;
+    expect(Number(gone.resourceVersion)).toBeGreaterThan(Number(object.metadata.resourceVersion));
+  });
+
+  it('is refused in words that say why', async () => {
+    await guarded('few', { currentHealthy: 1, desiredHealthy: 1 });
+    await refused('few', 'needs 1 healthy pods and has 1 currently');
+    const condition = (reason: string) => ({
+      type: 'DisruptionAllowed',
+      status: 'False',
+      reason,
+      message: 'a message',
+      lastTransitionTime: '2026-01-02T03:04:05Z',
+    });
+    await guarded('unsynced', { conditions: [condition('SyncFailed')] });
+    await refused('unsynced', 'does not allow evicting pods currently because it failed sync: a message');
+    await guarded('odd', { currentHealthy: 2, desiredHealthy: 1, conditions: [condition('Other')] });
+    await refused('odd', 'does not allow evicting pods currently (Other): a message');
+    await guarded('mute', { currentHealthy: 2, desiredHealthy: 1 });
+    await refused('mute', 'does not allow evicting pods currently');
+    const full = Object.fromEntries(
+      Array.from({ length: 2001 }, (_, i) => [`p${i}`, '2026-01-02T03:04:05Z']),
+    );
+    await guarded('full', { disruptionsAllowed: 5, disruptedPods: full });
+    expectFailure(
+      await evict('full'),
+      403,
+      'Forbidden',
+      'poddisruptionbudget.policy "full" is forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller',
+      { name: 'full', group: 'policy', kind: 'poddisruptionbudget' },
+    );
   });
 });
 

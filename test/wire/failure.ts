@@ -34,7 +34,8 @@ const reasons: Record<string, string> = {
 
 /** That a write was refused for one value of a field. */
 export function expectInvalid(reply: Reply, kind: string, name: string, field: string, text: string): void {
-  const [bare, group] = kind.split('.');
+  const [bare, ...rest] = kind.split('.');
+  const group = rest.join('.');
   expectFailure(reply, 422, 'Invalid', `${kind} "${name}" is invalid: ${field}: ${text}`, {
     ...(name ? { name } : {}),
     ...(group ? { group } : {}),

@@ -2295,6 +2295,253 @@ export interface SubresourceReference {
   subresource?: string;
 }
 
+// apps/v1
+
+/** apps/v1/ControllerRevision */
+export interface ControllerRevision {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  data?: unknown;
+  revision?: number;
+}
+
+/** apps/v1/ControllerRevisionList */
+export interface ControllerRevisionList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ControllerRevision[];
+}
+
+/** apps/v1/DaemonSet */
+export interface DaemonSet {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: DaemonSetSpec;
+  status?: DaemonSetStatus;
+}
+
+export interface DaemonSetCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** apps/v1/DaemonSetList */
+export interface DaemonSetList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: DaemonSet[];
+}
+
+export interface DaemonSetSpec {
+  selector?: LabelSelector;
+  template?: PodTemplateSpec;
+  updateStrategy?: DaemonSetUpdateStrategy;
+  minReadySeconds?: number;
+  revisionHistoryLimit?: number;
+}
+
+export interface DaemonSetStatus {
+  currentNumberScheduled?: number;
+  numberMisscheduled?: number;
+  desiredNumberScheduled?: number;
+  numberReady?: number;
+  observedGeneration?: number;
+  updatedNumberScheduled?: number;
+  numberAvailable?: number;
+  numberUnavailable?: number;
+  collisionCount?: number;
+  conditions?: DaemonSetCondition[];
+}
+
+export interface DaemonSetUpdateStrategy {
+  type?: string;
+  rollingUpdate?: RollingUpdateDaemonSet;
+}
+
+/** apps/v1/Deployment */
+export interface Deployment {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: DeploymentSpec;
+  status?: DeploymentStatus;
+}
+
+export interface DeploymentCondition {
+  type?: string;
+  status?: string;
+  lastUpdateTime?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** apps/v1/DeploymentList */
+export interface DeploymentList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: Deployment[];
+}
+
+export interface DeploymentSpec {
+  replicas?: number;
+  selector?: LabelSelector;
+  template?: PodTemplateSpec;
+  strategy?: DeploymentStrategy;
+  minReadySeconds?: number;
+  revisionHistoryLimit?: number;
+  paused?: boolean;
+  progressDeadlineSeconds?: number;
+}
+
+export interface DeploymentStatus {
+  observedGeneration?: number;
+  replicas?: number;
+  updatedReplicas?: number;
+  readyReplicas?: number;
+  availableReplicas?: number;
+  unavailableReplicas?: number;
+  terminatingReplicas?: number;
+  conditions?: DeploymentCondition[];
+  collisionCount?: number;
+}
+
+export interface DeploymentStrategy {
+  type?: string;
+  rollingUpdate?: RollingUpdateDeployment;
+}
+
+/** apps/v1/ReplicaSet */
+export interface ReplicaSet {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ReplicaSetSpec;
+  status?: ReplicaSetStatus;
+}
+
+export interface ReplicaSetCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** apps/v1/ReplicaSetList */
+export interface ReplicaSetList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ReplicaSet[];
+}
+
+export interface ReplicaSetSpec {
+  replicas?: number;
+  minReadySeconds?: number;
+  selector?: LabelSelector;
+  template?: PodTemplateSpec;
+}
+
+export interface ReplicaSetStatus {
+  replicas?: number;
+  fullyLabeledReplicas?: number;
+  readyReplicas?: number;
+  availableReplicas?: number;
+  terminatingReplicas?: number;
+  observedGeneration?: number;
+  conditions?: ReplicaSetCondition[];
+}
+
+export interface RollingUpdateDaemonSet {
+  maxUnavailable?: number | string;
+  maxSurge?: number | string;
+}
+
+export interface RollingUpdateDeployment {
+  maxUnavailable?: number | string;
+  maxSurge?: number | string;
+}
+
+export interface RollingUpdateStatefulSetStrategy {
+  partition?: number;
+  maxUnavailable?: number | string;
+}
+
+/** apps/v1/StatefulSet */
+export interface StatefulSet {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: StatefulSetSpec;
+  status?: StatefulSetStatus;
+}
+
+export interface StatefulSetCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** apps/v1/StatefulSetList */
+export interface StatefulSetList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: StatefulSet[];
+}
+
+export interface StatefulSetOrdinals {
+  start?: number;
+}
+
+export interface StatefulSetPersistentVolumeClaimRetentionPolicy {
+  whenDeleted?: string;
+  whenScaled?: string;
+}
+
+export interface StatefulSetSpec {
+  replicas?: number;
+  selector?: LabelSelector;
+  template?: PodTemplateSpec;
+  volumeClaimTemplates?: PersistentVolumeClaim[];
+  serviceName?: string;
+  podManagementPolicy?: string;
+  updateStrategy?: StatefulSetUpdateStrategy;
+  revisionHistoryLimit?: number;
+  minReadySeconds?: number;
+  persistentVolumeClaimRetentionPolicy?: StatefulSetPersistentVolumeClaimRetentionPolicy;
+  ordinals?: StatefulSetOrdinals;
+}
+
+export interface StatefulSetStatus {
+  observedGeneration?: number;
+  replicas?: number;
+  readyReplicas?: number;
+  currentReplicas?: number;
+  updatedReplicas?: number;
+  currentRevision?: string;
+  updateRevision?: string;
+  collisionCount?: number;
+  conditions?: StatefulSetCondition[];
+  availableReplicas?: number;
+}
+
+export interface StatefulSetUpdateStrategy {
+  type?: string;
+  rollingUpdate?: RollingUpdateStatefulSetStrategy;
+}
+
 // authentication.k8s.io/v1
 
 /** authentication.k8s.io/v1/SelfSubjectReview */
@@ -2796,6 +3043,25 @@ export interface UncountedTerminatedPods {
   failed?: string[];
 }
 
+// batch/v1beta1
+
+/** batch/v1beta1/CronJob */
+export interface CronJobV1beta1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: CronJobSpec;
+  status?: CronJobStatus;
+}
+
+/** batch/v1beta1/CronJobList */
+export interface CronJobListV1beta1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: CronJobV1beta1[];
+}
+
 // coordination.k8s.io/v1
 
 /** coordination.k8s.io/v1/Lease */
@@ -2968,4 +3234,97 @@ export interface IngressTLSV1 {
 export interface ServiceBackendPort {
   name?: string;
   number?: number;
+}
+
+// policy/v1
+
+/** policy/v1/PodDisruptionBudget */
+export interface PodDisruptionBudget {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: PodDisruptionBudgetSpec;
+  status?: PodDisruptionBudgetStatus;
+}
+
+/** policy/v1/PodDisruptionBudgetList */
+export interface PodDisruptionBudgetList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: PodDisruptionBudget[];
+}
+
+export interface PodDisruptionBudgetSpec {
+  minAvailable?: number | string;
+  selector?: LabelSelector;
+  maxUnavailable?: number | string;
+  unhealthyPodEvictionPolicy?: string;
+}
+
+export interface PodDisruptionBudgetStatus {
+  observedGeneration?: number;
+  disruptedPods?: Record<string, string>;
+  disruptionsAllowed?: number;
+  currentHealthy?: number;
+  desiredHealthy?: number;
+  expectedPods?: number;
+  conditions?: Condition[];
+}
+
+// policy/v1beta1
+
+/** policy/v1beta1/PodDisruptionBudget */
+export interface PodDisruptionBudgetV1beta1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: PodDisruptionBudgetSpecV1beta1;
+  status?: PodDisruptionBudgetStatusV1beta1;
+}
+
+/** policy/v1beta1/PodDisruptionBudgetList */
+export interface PodDisruptionBudgetListV1beta1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: PodDisruptionBudgetV1beta1[];
+}
+
+export interface PodDisruptionBudgetSpecV1beta1 {
+  minAvailable?: number | string;
+  selector?: LabelSelector;
+  maxUnavailable?: number | string;
+  unhealthyPodEvictionPolicy?: string;
+}
+
+export interface PodDisruptionBudgetStatusV1beta1 {
+  observedGeneration?: number;
+  disruptedPods?: Record<string, string>;
+  disruptionsAllowed?: number;
+  currentHealthy?: number;
+  desiredHealthy?: number;
+  expectedPods?: number;
+  conditions?: Condition[];
+}
+
+// scheduling.k8s.io/v1
+
+/** scheduling.k8s.io/v1/PriorityClass */
+export interface PriorityClass {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  value?: number;
+  globalDefault?: boolean;
+  description?: string;
+  preemptionPolicy?: string;
+}
+
+/** scheduling.k8s.io/v1/PriorityClassList */
+export interface PriorityClassList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: PriorityClass[];
 }

@@ -1,5 +1,5 @@
 /** Job as batch/v1 has it: runs pods until enough of them have succeeded. This is the form in which jobs are stored. */
-import { invalid, notSupported, required } from '../fielderror.ts';
+import { child, invalid, notSupported, required } from '../fielderror.ts';
 import type { JobSpecV1, JobV1, PodTemplateSpec } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
@@ -62,7 +62,7 @@ export const batchJob = defineKind<JobV1>({
 
   warnings: (job, old) => [
     ...makerWarnings(job, old, job.spec?.template, 'spec.template'),
-    ...sizeWarnings(job.spec ?? {}),
+    ...sizeWarnings(job.spec ?? {}, 'spec'),
   ],
 
   selectableFields: { 'status.successful': (job) => String(job.status?.succeeded ?? 0) },
@@ -83,11 +83,7 @@ export function defaultJobSpec(spec: JobSpecV1): void {
 function* jobErrors(job: JobV1): Findings {
   const { metadata, spec = {} } = job;
   if (!spec.manualSelector) yield* ownSelectorErrors(job);
-  for (const name of ['parallelism', 'completions', 'activeDeadlineSeconds'] as const)
-    yield* negative(`spec.${name}`, spec[name]);
-  yield* policyErrors(spec, 'spec');
-  yield* templateErrors(spec.template ?? {}, 'spec.template');
-  yield* restartPolicyErrors(spec);
+  yield* jobSpecErrors(spec, 'spec');
   if (!spec.selector) yield required('spec.selector');
   yield* validateLabelSelectorObject(spec.selector as LabelSelectorObject | undefined, 'spec.selector');
   yield* templateLabelErrors(job);
@@ -95,8 +91,16 @@ function* jobErrors(job: JobV1): Findings {
     yield* hostNameErrors(metadata.name ?? '', spec.completions - 1);
 }
 
-function* restartPolicyErrors({ template, podFailurePolicy }: JobSpecV1): Findings {
-  const path = 'spec.template.spec.restartPolicy';
+/** The rules of all that a job and a template of one have in common; `path` is that of the spec. */
+export function* jobSpecErrors(spec: JobSpecV1, path: string): Findings {
+  for (const name of ['parallelism', 'completions', 'activeDeadlineSeconds'] as const)
+    yield* negative(child(path, name), spec[name]);
+  yield* policyErrors(spec, path);
+  yield* templateErrors(spec.template ?? {}, child(path, 'template'));
+  yield* restartPolicyErrors(spec, child(path, 'template.spec.restartPolicy'));
+}
+
+function* restartPolicyErrors({ template, podFailurePolicy }: JobSpecV1, path: string): Findings {
   const policy = template?.spec?.restartPolicy;
   if (!policy || policy === 'Always') yield required(path, 'valid values: "OnFailure", "Never"');
   else if (policy !== 'OnFailure' && policy !== 'Never')
@@ -167,14 +171,14 @@ function rescheduled(
   };
 }
 
-function sizeWarnings(spec: JobSpecV1): string[] {
+export function sizeWarnings(spec: JobSpecV1, path: string): string[] {
   const large =
     isIndexed(spec) &&
     (spec.completions ?? 0) > completionsSoftMax &&
     (spec.parallelism ?? 0) > parallelismSoftMax;
   return large
     ? [
-        'spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail',
+        `${path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail`,
       ]
     : [];
 }

@@ -5,10 +5,11 @@ import { ephemeralChangeErrors } from './ephemeralcontainers.ts';
 import { collect, type Findings } from './findings.ts';
 import { podAnnotationErrors } from './podannotations.ts';
 import { podCells, podColumns, podRowConditions } from './podcolumns.ts';
+import { resizeErrors, takeResources } from './podresize.ts';
 import { newPodErrors, podSpecErrors } from './podspec.ts';
 import { defaultPodOnly, defaultPodSpec, nameAccount } from './podspecdefaults.ts';
 import { alignPodIPs, newPodStatus, podStatusErrors } from './podstatus.ts';
-import { podUpdateErrors } from './podupdate.ts';
+import { keepsSpec, podUpdateErrors } from './podupdate.ts';
 import { nameWarnings, specWarnings } from './podwarnings.ts';
 import { roundResources } from './resourcename.ts';
 import { roundRequirements } from './resources.ts';
@@ -26,6 +27,7 @@ export const pod = defineKind<Pod>({
     { name: 'binding', kind: 'Binding', verbs: ['create'] },
     { name: 'ephemeralcontainers', verbs: ['get', 'patch', 'update'] },
     { name: 'eviction', kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] },
+    { name: 'resize', verbs: ['get', 'patch', 'update'] },
     statusSubresource,
   ],
   deleteReturnsObject: true,
@@ -48,7 +50,7 @@ export const pod = defineKind<Pod>({
     pod.status = newPodStatus(spec, now);
   },
 
-  validate: (pod) => collect(podErrors(pod)),
+  validate: (pod, old) => collect(podErrors(pod, old)),
 
   validateUpdate: (pod, old) => collect(podUpdateErrors(pod, old)),
 
@@ -66,6 +68,9 @@ export const pod = defineKind<Pod>({
     ...collect(podErrors(pod)),
     ...collect(ephemeralChangeErrors(pod, old)),
   ],
+
+  prepareResize: takeResources,
+  validateResize: (pod, old) => [...collect(podErrors(pod)), ...collect(resizeErrors(pod, old))],
 
   warnings: (pod, old) => [
     ...nameWarnings(pod, old, "the Pod's hostname"),
@@ -98,8 +103,11 @@ export const pod = defineKind<Pod>({
   rowConditions: podRowConditions,
 });
 
-function* podErrors({ metadata, spec = {} }: Pod): Findings {
+function* podErrors(pod: Pod, old?: Pod): Findings {
+  const { metadata, spec = {} } = pod;
   yield* podAnnotationErrors(metadata.annotations, spec, 'metadata.annotations');
+  // It was found to be right when it was stored.
+  if (old && keepsSpec(pod, old)) return;
   yield* podSpecErrors(spec, 'spec', true);
   // The first change of a spec makes the second generation, so this is a pod that is being made.
   if ((metadata.generation ?? 1) <= 1) yield* newPodErrors(spec, 'spec');

@@ -1,7 +1,9 @@
 /** Pod updates: a pod runs as it was made. Little of its spec can change afterwards. */
+import { writtenAlike } from '../encode.ts';
 import { child, forbidden, index, invalid } from '../fielderror.ts';
 import type { Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec } from '../generated/types.ts';
 import { modelOf } from '../model.ts';
+import type { JsonObject } from '../object.ts';
 import { changedFields } from './change.ts';
 import { type Findings, rangeText } from './findings.ts';
 import { podAnnotationChangeErrors } from './podannotations.ts';
@@ -12,6 +14,11 @@ const onlyAdditions = 'only additions are allowed (no mutations or deletions)';
 const changeable =
   '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
+const specModel = () => modelOf('PodSpec', 'core-v1');
+
+export const keepsSpec = (pod: Pod, old: Pod): boolean =>
+  writtenAlike(specModel(), (pod.spec ?? {}) as JsonObject, (old.spec ?? {}) as JsonObject);
+
 export function* podUpdateErrors(pod: Pod, old: Pod): Findings {
   const spec = pod.spec ?? {};
   const oldSpec = old.spec ?? {};
@@ -20,6 +27,7 @@ export function* podUpdateErrors(pod: Pod, old: Pod): Findings {
     old.metadata.annotations,
     'metadata.annotations',
   );
+  if (keepsSpec(pod, old)) return;
   for (const list of ['containers', 'initContainers'] as const)
     if ((spec[list]?.length ?? 0) !== (oldSpec[list]?.length ?? 0))
       return yield forbidden(`spec.${list}`, 'pod updates may not add or remove containers');
@@ -30,7 +38,7 @@ export function* podUpdateErrors(pod: Pod, old: Pod): Findings {
   yield* gateChangeErrors(spec, oldSpec);
   const rest = withoutAllowedChanges(spec, oldSpec);
   if (oldSpec.schedulingGates?.length) yield* gatedChangeErrors(rest, oldSpec);
-  const changed = changedFields(modelOf('PodSpec', 'core-v1'), rest, oldSpec);
+  const changed = changedFields(specModel(), rest, oldSpec);
   if (changed.length)
     yield forbidden(
       'spec',

@@ -1,4 +1,4 @@
-/** Pod templates: the part that PodTemplate, ReplicationController and Job have in common. */
+/** Pod templates: the part that all kinds which make pods have in common. */
 import { child, type FieldError, forbidden } from '../fielderror.ts';
 import type { PodTemplateSpec } from '../generated/types.ts';
 import { validateAnnotations, validateLabels } from '../names.ts';

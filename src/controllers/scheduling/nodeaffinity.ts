@@ -11,7 +11,7 @@ import type { PodFacts } from './podfacts.ts';
 
 type Described = Pick<NodeFacts, 'name' | 'labels'>;
 
-export function selectsNode(pod: PodFacts, node: Described): boolean {
+export function selectsNode(pod: Pick<PodFacts, 'nodeSelector' | 'affinity'>, node: Described): boolean {
   for (const [key, value] of Object.entries(pod.nodeSelector ?? {}))
     if (!Object.hasOwn(node.labels, key) || node.labels[key] !== value) return false;
   const required = pod.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

@@ -141,17 +141,29 @@ describe('the protobuf form', () => {
     ]);
   });
 
-  it('has the same operations, but for their answers', () => {
+  const decodedPaths = (): Json => {
     const paths: Json = {};
     for (const { name, value } of decoded.paths.path) {
       const { parameters: list, ...operations } = value;
       paths[name] = { parameters: parameters(list) };
       for (const [method, one] of Object.entries(operations)) paths[name][method] = operation(one);
     }
+    return paths;
+  };
+  const anyObject = '/apis/{group}/{version}/namespaces/{namespace}/{resource}/{name}';
+
+  it('has the same operations, but for their answers', () => {
+    const { [anyObject]: _any, ...paths } = decodedPaths();
     const expected = structuredClone(json.paths);
     for (const item of Object.values<Json>(expected))
       for (const one of Object.values<Json>(item)) delete one.responses;
     expect(paths).toEqual(expected);
+  });
+
+  it('tells about objects of no kind that they can be changed in a dry run', () => {
+    const { patch } = decodedPaths()[anyObject];
+    expect(patch['x-kubernetes-group-version-kind']).toEqual({ group: '', kind: '', version: '' });
+    expect(patch.parameters).toMatchObject([{ name: 'dryRun', in: 'query' }]);
   });
 
   it('has the same shared parameters', () => {

@@ -6,10 +6,39 @@
  * as text of Latin-1 characters until the end, because joining texts costs nothing and joining buffers copies them.
  */
 import { writeYaml } from '../../api/yaml.ts';
+import { parameter as parameterOf } from './parameters.ts';
 import type { Schema } from './schema.ts';
-import type { DocumentV2, OperationV2, ParameterV2, PathV2 } from './v2.ts';
+import {
+  answerTypes,
+  type DocumentV2,
+  type OperationV2,
+  type ParameterV2,
+  type PathV2,
+  parameterV2,
+  patchTypes,
+} from './v2.ts';
 
 const lengthDelimited = 2;
+
+/**
+ * What is true of all objects, told once more for an object of no kind. `kubectl drain --dry-run=server` before 1.21
+ * looks for that: it forgets to say that it is about pods.
+ */
+const anyObject: Readonly<Record<string, PathV2>> = {
+  '/apis/{group}/{version}/namespaces/{namespace}/{resource}/{name}': {
+    patch: {
+      description: 'Changes parts of an object.',
+      operationId: 'patchObject',
+      tags: ['any'],
+      consumes: patchTypes,
+      produces: answerTypes,
+      parameters: [parameterV2(parameterOf('dryRun'))],
+      responses: {},
+      'x-kubernetes-action': 'patch',
+      'x-kubernetes-group-version-kind': { group: '', kind: '', version: '' },
+    },
+  },
+};
 
 function varint(value: number): string {
   let bytes = '';
@@ -63,7 +92,7 @@ export const encodeV2 = (document: DocumentV2): Buffer =>
   Buffer.from(
     text(1, document.swagger) +
       nested(2, text(1, document.info.title) + text(2, document.info.version)) +
-      nested(8, named(2, document.paths, pathItem)) +
+      nested(8, named(2, { ...document.paths, ...anyObject }, pathItem)) +
       nested(9, named(1, document.definitions, schema)) +
       nested(10, named(1, document.parameters, parameter)),
     'latin1',

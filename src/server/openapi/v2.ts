@@ -86,7 +86,7 @@ export function documentV2(
   };
 }
 
-const parameterV2 = ({ name, in: place, type, description }: Parameter): ParameterV2 => ({
+export const parameterV2 = ({ name, in: place, type, description }: Parameter): ParameterV2 => ({
   name,
   in: place,
   type,

@@ -1,0 +1,74 @@
+/** Proves that objects are found to be written alike exactly when their texts are equal, whatever they hold. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeObject } from './decode.ts';
+import { encodeObject, writtenAlike } from './encode.ts';
+import { modelOf } from './model.ts';
+import type { JsonObject } from './object.ts';
+
+const podSpec = modelOf('PodSpec');
+
+const small = fc.constantFrom('', 'a', 'b');
+const quantities = fc.dictionary(fc.constantFrom('cpu', 'memory'), fc.constantFrom('1', '2'));
+const container = fc.record(
+  {
+    name: small,
+    image: small,
+    args: fc.array(small, { maxLength: 2 }),
+    resources: fc.record({ limits: quantities, requests: quantities }, { requiredKeys: [] }),
+    env: fc.array(fc.record({ name: small, value: small }, { requiredKeys: [] }), { maxLength: 2 }),
+    securityContext: fc.record({ privileged: fc.boolean(), runAsUser: fc.nat(1) }, { requiredKeys: [] }),
+    tty: fc.boolean(),
+  },
+  { requiredKeys: [] },
+);
+const spec = fc.record(
+  {
+    containers: fc.array(container, { maxLength: 2 }),
+    nodeSelector: fc.dictionary(small, small),
+    hostNetwork: fc.boolean(),
+    terminationGracePeriodSeconds: fc.nat(1),
+    securityContext: fc.record({ fsGroup: fc.nat(1) }, { requiredKeys: [] }),
+    overhead: fc.constantFrom(undefined, null, {}, { cpu: '1' }),
+  },
+  { requiredKeys: [] },
+);
+/** As it is worked with, and as it is read back from the store. */
+const forms = spec.chain((value) => {
+  const working = decodeObject(podSpec, value);
+  return fc.constantFrom(working, JSON.parse(encodeObject(podSpec, working)) as JsonObject);
+});
+
+describe('objects that are written alike', () => {
+  it('have the same text', () => {
+    fc.assert(
+      fc.property(forms, forms, (a, b) => {
+        expect(writtenAlike(podSpec, a, b)).toBe(encodeObject(podSpec, a) === encodeObject(podSpec, b));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('are those of one object before and after it was stored', () => {
+    fc.assert(
+      fc.property(spec, (value) => {
+        const working = decodeObject(podSpec, value);
+        expect(writtenAlike(podSpec, working, JSON.parse(encodeObject(podSpec, working)))).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('the text of an object', () => {
+  it('has its fields in wire order, however they were set, and those that are always written', () => {
+    const text = encodeObject(modelOf('Container'), { image: 'i', resources: {}, name: 'n', command: ['c'] });
+    expect(text).toBe('{"name":"n","image":"i","command":["c"],"resources":{}}');
+    expect(encodeObject(modelOf('Container'), { tty: true })).toBe('{"name":"","resources":{},"tty":true}');
+  });
+
+  it('leaves out what the model does not know', () => {
+    expect(encodeObject(modelOf('Container'), { name: 'n', colour: 'red' })).toBe(
+      '{"name":"n","resources":{}}',
+    );
+  });
+});

@@ -1,0 +1,62 @@
+/** ControllerRevision: a state that a DaemonSet or a StatefulSet once had, kept so that it can have it again. */
+import { invalid, required } from '../fielderror.ts';
+import type { ControllerRevision } from '../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { isJsonObject } from '../object.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { collect, type Findings, negative } from './findings.ts';
+
+export const controllerRevision = defineKind<ControllerRevision>({
+  kind: 'ControllerRevision',
+  resource: 'controllerrevisions',
+  singular: 'controllerrevision',
+  group: 'apps',
+  table: 'apps-v1',
+  namespaced: true,
+
+  validate: (object, old) => collect(revisionErrors(object, old)),
+
+  validateUpdate({ data }, old) {
+    // What stands here is a memory. Its number may change: a state that comes back is the newest again.
+    if (canonical(data) === canonical(old.data)) return [];
+    return [invalid('data', data ?? null, 'field is immutable')];
+  },
+
+  columns: [
+    nameColumn,
+    { name: 'Controller', description: 'The object whose state it is.' },
+    { name: 'Revision', type: 'integer', description: 'Its place among the states of that object.' },
+    ageColumn,
+  ],
+  cells: (object, nowMs) => [
+    object.metadata.name,
+    controllerCell(object),
+    object.revision ?? 0,
+    ageCell(object, nowMs),
+  ],
+});
+
+function* revisionErrors(
+  { data, revision }: ControllerRevision,
+  old: ControllerRevision | undefined,
+): Findings {
+  yield* negative('revision', revision);
+  if (old) return;
+  if (data === undefined) yield required('data', 'data is mandatory');
+  else if (!isJsonObject(data)) yield required('data', 'data must be a valid JSON object');
+}
+
+/** The same text for the same data, in whatever order its keys come. */
+const canonical = (data: unknown): string | undefined =>
+  JSON.stringify(data, (_, part: unknown) =>
+    isJsonObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+
+/** `statefulset.apps/web` */
+function controllerCell({ metadata }: ControllerRevision): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  if (!owner) return '<none>';
+  const [group] = owner.apiVersion?.includes('/') ? owner.apiVersion.split('/') : [''];
+  const kind = group ? `${owner.kind}.${group}` : (owner.kind ?? '');
+  return `${kind.toLowerCase()}/${owner.name}`;
+}

@@ -1,0 +1,98 @@
+/** Proves what the disruption controller does when time passes: evictions that came to nothing are forgotten. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Event, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
+import { formatTime } from '../api/time.ts';
+import { Harness } from './harness.case.ts';
+
+let harness: Harness;
+
+beforeEach(async () => {
+  harness = await Harness.open();
+});
+afterEach(async () => {
+  const errors = harness.errors.splice(0);
+  await harness.close();
+  expect(errors).toEqual([]);
+});
+
+const ago = (seconds: number): string => formatTime(Date.now() - seconds * 1000);
+
+const pod = (name: string, conditions: object[] = [], metadata: object = {}) =>
+  harness.plant('v1', 'pods', 'default', {
+    metadata: { name, labels: { app: 'web' }, ...metadata },
+    spec: { nodeName: 'n', containers: [{ name: 'c' }] },
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }, ...conditions] },
+  });
+
+/** A pod that has been there for ten minutes. */
+async function oldPod(name: string): Promise<void> {
+  const { kind, revision } = await pod(name);
+  const object = harness.registry.find(kind, 'default', name).object();
+  object.metadata.creationTimestamp = ago(600);
+  await harness.registry.commit(kind, 'default', name, harness.registry.encode(kind, object), revision);
+}
+
+const budget = (disruptedPods: Record<string, string>) =>
+  harness.plant('policy/v1', 'poddisruptionbudgets', 'default', {
+    metadata: { name: 'b', generation: 1 },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+    status: { observedGeneration: 1, disruptedPods },
+  });
+
+const status = () => (harness.all('poddisruptionbudgets')[0]!.object() as PodDisruptionBudget).status!;
+
+describe('a pod whose eviction was allowed', () => {
+  it('counts as gone for two minutes, and again when it has not gone by then', async () => {
+    for (const name of ['late', 'soon', 'quiet']) await oldPod(name);
+    const soon = ago(5);
+    await budget({ late: ago(125), soon, vanished: ago(5) });
+    harness.start(['disruption']);
+    await harness.settled();
+    expect(status()).toMatchObject({
+      disruptedPods: { soon },
+      currentHealthy: 2,
+      desiredHealthy: 1,
+      disruptionsAllowed: 1,
+      expectedPods: 3,
+    });
+    expect(Object.keys(status().disruptedPods!)).toEqual(['soon']);
+    expect(harness.all('events').map((entry) => (entry.object() as Event).message)).toEqual([
+      "Pod was expected by PDB default/b to be deleted but it wasn't",
+    ]);
+  });
+
+  it('is another when one of its name was made later', async () => {
+    await pod('same');
+    await budget({ same: ago(30) });
+    harness.start(['disruption']);
+    await harness.settled();
+    expect(status()).toMatchObject({ currentHealthy: 1 });
+    expect(status()).not.toHaveProperty('disruptedPods');
+  });
+});
+
+describe('a pod that says it is about to be evicted', () => {
+  const target = (lastTransitionTime: string, reason: string) => ({
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason,
+    message: 'Eviction API: evicting',
+    lastTransitionTime,
+  });
+  const shown = (name: string) => {
+    const entry = harness.all('pods').find((one) => one.name === name)!;
+    return (entry.object() as Pod).status!.conditions!.find(({ type }) => type === 'DisruptionTarget');
+  };
+
+  it('says so no more after two minutes, unless it goes or its node said so', async () => {
+    await pod('stale', [target(ago(125), 'EvictionByEvictionAPI')]);
+    await pod('fresh', [target(ago(60), 'EvictionByEvictionAPI')]);
+    await pod('node', [target(ago(125), 'TerminationByKubelet')]);
+    await pod('going', [target(ago(125), 'EvictionByEvictionAPI')], { deletionTimestamp: ago(1) });
+    harness.start(['disruption']);
+    await harness.settled();
+    expect(shown('stale')).toMatchObject({ status: 'False' });
+    expect(shown('stale')).not.toHaveProperty('reason');
+    for (const name of ['fresh', 'node', 'going']) expect(shown(name)).toMatchObject({ status: 'True' });
+  });
+});

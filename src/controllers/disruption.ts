@@ -1,0 +1,232 @@
+/**
+ * The disruption controller: works out for each PodDisruptionBudget how many of its pods may be evicted now, and says
+ * so on its status. Evictions count down from there (registry/disruptionbudgets.ts) and note the pods that are about
+ * to go, until they are seen going.
+ */
+import type {
+  Condition,
+  Pod,
+  PodDisruptionBudget,
+  PodDisruptionBudgetStatus,
+} from '../api/generated/types.ts';
+import { withCondition } from '../api/kinds/condition.ts';
+import { tellAllowance } from '../api/kinds/poddisruptionbudget.ts';
+import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../api/labelselector.ts';
+import { semanticEqual } from '../api/object.ts';
+import type { EventRecorder } from '../client/events.ts';
+import type { Entry } from '../registry/entry.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
+import {
+  type Controller,
+  fromKey,
+  keyOf,
+  observe,
+  type RunningController,
+  running,
+  type SharedContext,
+  tolerant,
+  writeStatus,
+} from './controller.ts';
+import { type Expectation, expectationOf } from './disruptionscale.ts';
+import { recorderFor } from './eventsink.ts';
+import { type IndexedPod, isFinished } from './indexedpod.ts';
+import { Selectors } from './selectors.ts';
+import { WorkQueue } from './workqueue.ts';
+
+/** A pod that was to be evicted and has not begun to go after this time stays, and counts again. */
+const departureMs = 2 * 60_000;
+
+const resource = 'poddisruptionbudgets';
+const targetMark = Buffer.from('"DisruptionTarget"');
+
+export const disruptionController: Controller = {
+  name: 'disruption',
+  start: (context) => new Disruption(context).start(),
+};
+
+function selectorOf({ spec }: PodDisruptionBudget): LabelSelector | undefined {
+  return spec?.selector && selectorFromObject(spec.selector as LabelSelectorObject);
+}
+
+class Disruption {
+  readonly #registry: Registry;
+  readonly #recorder: EventRecorder;
+  readonly #budgets: WorkQueue;
+  /** Pods that say they are about to be evicted. */
+  readonly #targets: WorkQueue;
+  readonly #selectors = new Selectors(selectorOf);
+
+  constructor(private readonly context: SharedContext) {
+    const { registry, onError } = context;
+    this.#registry = registry;
+    this.#recorder = recorderFor(context, 'controllermanager');
+    this.#budgets = new WorkQueue({
+      work: (key) => this.#sync(key),
+      onError: (_, error) => onError(error),
+    });
+    this.#targets = new WorkQueue({
+      work: (key) => this.#relieve(key),
+      onError: (_, error) => onError(error),
+    });
+  }
+
+  start(): RunningController {
+    const observations = [
+      observe(this.context, resource, (entry, previous) => {
+        this.#selectors.observe(entry, previous);
+        if (entry) this.#budgets.add(keyOf(entry.namespace, entry.name));
+      }),
+      this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
+    ];
+    return running(observations, [this.#budgets, this.#targets], this.#recorder);
+  }
+
+  #podChanged(pod: IndexedPod | undefined, previous: IndexedPod | undefined): void {
+    for (const { namespace, labels } of [pod, previous].filter((one) => one !== undefined))
+      for (const name of this.#selectors.selecting(namespace, labels))
+        this.#budgets.add(keyOf(namespace, name));
+    const sinceMs = pod && targetSince(pod);
+    if (sinceMs !== undefined)
+      this.#targets.addAfter(keyOf(pod!.namespace, pod!.name), sinceMs + departureMs - this.#nowMs);
+  }
+
+  get #nowMs(): number {
+    return this.#registry.chance.nowMs();
+  }
+
+  async #sync(key: string): Promise<void> {
+    await this.#registry.view.caughtUp();
+    const [namespace, name] = fromKey(key);
+    const entry = this.#registry.view.collection(resource).get(namespace, name);
+    if (!entry) return;
+    const budget = entry.peek() as PodDisruptionBudget;
+    const selector = selectorOf(budget);
+    const pods = selector ? this.context.pods.selected(namespace, selector) : [];
+    const expectation = expectationOf(this.#registry, budget.spec ?? {}, pods);
+    const status =
+      'failure' in expectation
+        ? this.#failedStatus(budget, expectation.failure)
+        : this.#statusOf(key, budget, pods, expectation);
+    if (semanticEqual(budget.status, status)) return;
+    this.#tell(entry, pods, expectation);
+    await writeStatus(this.#registry, entry, status);
+  }
+
+  #statusOf(
+    key: string,
+    { metadata, status = {} }: PodDisruptionBudget,
+    pods: readonly IndexedPod[],
+    { expectedPods, desiredHealthy }: Exclude<Expectation, { failure: string }>,
+  ): PodDisruptionBudgetStatus {
+    const disruptedPods = this.#disrupted(key, status.disruptedPods, pods);
+    const currentHealthy = pods.filter(
+      (pod) => pod.ready && !pod.marked && !Object.hasOwn(disruptedPods, pod.name),
+    ).length;
+    const next: PodDisruptionBudgetStatus = {
+      observedGeneration: metadata.generation,
+      ...(Object.keys(disruptedPods).length ? { disruptedPods } : {}),
+      // A budget without pods has none to spare: the first may come before this is looked at again.
+      disruptionsAllowed: expectedPods > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0,
+      currentHealthy,
+      desiredHealthy,
+      expectedPods,
+      conditions: status.conditions,
+    };
+    tellAllowance(next, this.#registry.now());
+    return next;
+  }
+
+  /** Those evicted pods that are still to be seen going. */
+  #disrupted(
+    key: string,
+    before: Readonly<Record<string, string>> = {},
+    pods: readonly IndexedPod[],
+  ): Record<string, string> {
+    const nowMs = this.#nowMs;
+    const kept: [name: string, time: string][] = [];
+    for (const pod of pods) {
+      if (pod.marked || !Object.hasOwn(before, pod.name)) continue;
+      const time = before[pod.name]!;
+      const leftMs = Date.parse(time) + departureMs - nowMs;
+      // Another pod of that name has come since.
+      if (pod.createdMs > Date.parse(time)) continue;
+      if (leftMs < 0)
+        this.#recorder.warning(
+          pod.entry.peek(),
+          'NotDeleted',
+          `Pod was expected by PDB ${key} to be deleted but it wasn't`,
+        );
+      else {
+        kept.push([pod.name, time]);
+        this.#budgets.addAfter(key, leftMs + 1);
+      }
+    }
+    return Object.fromEntries(kept);
+  }
+
+  /** Where it cannot be told how many pods there should be, none is to spare. */
+  #failedStatus({ status = {} }: PodDisruptionBudget, message: string): PodDisruptionBudgetStatus {
+    const failed: Omit<Condition, 'lastTransitionTime'> = {
+      type: 'DisruptionAllowed',
+      status: 'False',
+      reason: 'SyncFailed',
+      message,
+      observedGeneration: status.observedGeneration,
+    };
+    return {
+      ...status,
+      disruptionsAllowed: 0,
+      conditions: withCondition(status.conditions, failed, this.#registry.now()),
+    };
+  }
+
+  #tell(entry: Entry, pods: readonly IndexedPod[], expectation: Expectation): void {
+    const budget = entry.peek();
+    if (pods.length === 0) this.#recorder.normal(budget, 'NoPods', 'No matching pods found');
+    if ('failure' in expectation)
+      this.#recorder.warning(
+        budget,
+        'CalculateExpectedPodCountFailed',
+        `Failed to calculate the number of expected pods: ${expectation.failure}`,
+      );
+    else if (expectation.unmanaged > 0)
+      this.#recorder.warning(
+        budget,
+        'UnmanagedPods',
+        'Some pods of this budget have no controller, so it is not known how many there should be. Set spec.minAvailable to a number to have them counted.',
+      );
+  }
+
+  /** An eviction that came to nothing is no longer told of. */
+  async #relieve(key: string): Promise<void> {
+    const [namespace, name] = fromKey(key);
+    const pod = this.context.pods.get(namespace, name);
+    const sinceMs = pod && targetSince(pod);
+    if (sinceMs === undefined) return;
+    const leftMs = sinceMs + departureMs - this.#nowMs;
+    if (leftMs > 0) return this.#targets.addAfter(key, leftMs);
+    const { kind } = pod!.entry;
+    await tolerant(
+      modify(this.#registry, kind, namespace, name, 'status', internalWrite(), (current) => {
+        const object = current.object() as Pod;
+        const condition = object.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+        if (condition?.status !== 'True' || object.metadata.deletionTimestamp) return object;
+        condition.status = 'False';
+        condition.lastTransitionTime = this.#registry.now();
+        condition.reason = undefined;
+        condition.message = undefined;
+        return object;
+      }),
+    );
+  }
+}
+
+/** Since when a pod that stays says that it is about to be evicted. A node that says so takes its time. */
+function targetSince(pod: IndexedPod): number | undefined {
+  if (pod.marked || isFinished(pod) || !pod.entry.document.includes(targetMark)) return undefined;
+  const { status } = pod.entry.peek() as Pod;
+  const condition = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  if (condition?.status !== 'True' || condition.reason === 'TerminationByKubelet') return undefined;
+  return condition.lastTransitionTime ? Date.parse(condition.lastTransitionTime) : 0;
+}

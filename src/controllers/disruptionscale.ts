@@ -1,0 +1,103 @@
+/**
+ * How many pods of a disruption budget there should be, and how many of them must be left. A share is one of what the
+ * pods' controllers are told to keep, not of the pods there happen to be.
+ */
+import { resourceText } from '../api/errors.ts';
+import type { OwnerReference, PodDisruptionBudgetSpec } from '../api/generated/types.ts';
+import type { Kind } from '../api/kind.ts';
+import type { Entry } from '../registry/entry.ts';
+import type { Registry } from '../registry/registry.ts';
+import { controllerOf, type IndexedPod } from './indexedpod.ts';
+
+export type Expectation =
+  | {
+      readonly expectedPods: number;
+      readonly desiredHealthy: number;
+      /** Pods without a controller, where controllers are asked. */
+      readonly unmanaged: number;
+    }
+  | { readonly failure: string };
+
+/** What keeps it from being told how many pods there should be. */
+class ScaleError extends Error {}
+
+export function expectationOf(
+  registry: Registry,
+  { minAvailable, maxUnavailable }: PodDisruptionBudgetSpec,
+  pods: readonly IndexedPod[],
+): Expectation {
+  try {
+    if (maxUnavailable !== undefined) {
+      const { expectedPods, unmanaged } = scaleOf(registry, pods);
+      const desiredHealthy = Math.max(0, expectedPods - shareOf(maxUnavailable, expectedPods));
+      return { expectedPods, unmanaged, desiredHealthy };
+    }
+    if (typeof minAvailable !== 'string')
+      return {
+        expectedPods: minAvailable === undefined ? 0 : pods.length,
+        desiredHealthy: minAvailable ?? 0,
+        unmanaged: 0,
+      };
+    const { expectedPods, unmanaged } = scaleOf(registry, pods);
+    return { expectedPods, unmanaged, desiredHealthy: shareOf(minAvailable, expectedPods) };
+  } catch (error) {
+    if (error instanceof ScaleError) return { failure: error.message };
+    throw error;
+  }
+}
+
+/** A number as it is, a percentage of the whole rounded up. */
+function shareOf(bound: number | string, whole: number): number {
+  return typeof bound === 'number' ? bound : Math.ceil((Number.parseInt(bound, 10) * whole) / 100);
+}
+
+/** What all controllers of the pods together are told to keep. */
+function scaleOf(
+  registry: Registry,
+  pods: readonly IndexedPod[],
+): { expectedPods: number; unmanaged: number } {
+  /** By uid of what the pods' own reference names. */
+  const asked = new Map<string, Entry>();
+  /** By uid of what is scaled: one deployment may have several sets of pods. */
+  const scales = new Map<string, number>();
+  let unmanaged = 0;
+  for (const { namespace, name, controller } of pods) {
+    if (!controller) {
+      unmanaged += 1;
+      continue;
+    }
+    const uid = controller.uid ?? '';
+    if (asked.has(uid)) continue;
+    const scaled = scaledBy(registry, namespace, controller);
+    if (!scaled) throw new ScaleError(`found no controllers for pod ${JSON.stringify(name)}`);
+    asked.set(uid, scaled);
+    const { metadata, spec } = scaled.peek();
+    scales.set(metadata.uid ?? '', (spec as { replicas?: number } | undefined)?.replicas ?? 1);
+  }
+  return { expectedPods: [...scales.values()].reduce((sum, replicas) => sum + replicas, 0), unmanaged };
+}
+
+/** Whom to ask about the pods of a controller: itself, or the deployment that keeps it. */
+function scaledBy(registry: Registry, namespace: string, reference: OwnerReference): Entry | undefined {
+  const entry = referred(registry, namespace, reference);
+  const above = entry && controllerOf(entry.peek().metadata.ownerReferences);
+  if (entry && above && reference.kind === 'ReplicaSet' && above.kind === 'Deployment')
+    return referred(registry, namespace, above);
+  return entry;
+}
+
+function referred(
+  registry: Registry,
+  namespace: string,
+  { apiVersion = '', kind: kindName = '', name = '', uid }: OwnerReference,
+): Entry | undefined {
+  const kind = registry.kinds.kind(apiVersion, kindName);
+  if (!kind)
+    throw new ScaleError(`no matches for kind ${JSON.stringify(kindName)} in version "${apiVersion}"`);
+  if (!canScale(kind)) throw new ScaleError(`${resourceText(kind)} does not implement the scale subresource`);
+  const entry = registry.view.collection(kind.storage.resource).get(namespace, name);
+  return entry?.peek().metadata.uid === uid ? entry : undefined;
+}
+
+const canScale = (kind: Kind): boolean =>
+  kind.namespaced && kind.subresources.some((part) => part.name === 'scale');

@@ -1,0 +1,110 @@
+/**
+ * Pages: what a list chose from a collection. All who ask for the same while nothing changes share one page, and the
+ * text of a page that is asked for again is made once.
+ */
+import type { Entry } from './entry.ts';
+
+/** Pages kept for a collection. */
+const pagesMax = 32;
+/** Entries in all pages that are kept; of a page that is too long only the newest is. */
+const entriesMax = 200_000;
+/** Texts of all pages that are kept, and of one. */
+const textBytesMax = 16 * 1024 * 1024;
+const pageTextBytesMax = 4 * 1024 * 1024;
+
+const openBrace = 0x7b;
+const comma = 0x2c;
+
+export class Page {
+  #textBytes: number | undefined;
+  #text: Buffer | undefined;
+  #asked = false;
+  /** Asked whether so many bytes may be kept. */
+  mayKeep: (bytes: number) => boolean = () => false;
+
+  constructor(
+    readonly entries: readonly Entry[],
+    /** Key of the first entry that did not fit. */
+    readonly next: string | undefined,
+    /** How many did not fit; undefined when that would need looking into them. */
+    readonly remaining: number | undefined,
+  ) {}
+
+  /** Length of `text`. */
+  get textBytes(): number {
+    this.#textBytes ??= textBytesOf(this.entries, 0, this.entries.length);
+    return this.#textBytes;
+  }
+
+  /** The entries as they stand in a list: without kind and apiVersion, with commas in between. */
+  text(): Buffer {
+    if (this.#text) return this.#text;
+    const text = itemsText(this.entries, 0, this.entries.length, this.textBytes);
+    if (this.#asked && text.length <= pageTextBytesMax && this.mayKeep(text.length)) this.#text = text;
+    this.#asked = true;
+    return text;
+  }
+
+  /** The same in parts of about this size, for a text that is too long to be made at once. */
+  *textParts(bytes: number): Generator<Buffer, void, undefined> {
+    const { entries } = this;
+    for (let from = 0; from < entries.length; ) {
+      let to = from;
+      for (let size = 0; to < entries.length && size < bytes; to++) size += entries[to]!.length;
+      yield itemsText(entries, from, to, textBytesOf(entries, from, to));
+      from = to;
+    }
+  }
+}
+
+/** The last entry of all goes without a comma. */
+function textBytesOf(entries: readonly Entry[], from: number, to: number): number {
+  // An opening brace and a comma each, and the same for all of a kind goes.
+  const overhead = 2 - (entries[0]?.itemStart ?? 0);
+  let bytes = to === entries.length && to > from ? -1 : 0;
+  for (let i = from; i < to; i++) bytes += entries[i]!.length + overhead;
+  return bytes;
+}
+
+function itemsText(entries: readonly Entry[], from: number, to: number, bytes: number): Buffer {
+  const text = Buffer.allocUnsafe(bytes);
+  const itemStart = entries[0]?.itemStart ?? 0;
+  let at = 0;
+  for (let i = from; i < to; i++) {
+    const { document, length } = entries[i]!;
+    text[at++] = openBrace;
+    at += document.copy(text, at, itemStart, length);
+    if (i < entries.length - 1) text[at++] = comma;
+  }
+  return text;
+}
+
+/** The pages of a collection as it is now, by what was asked for. */
+export class RecentPages {
+  readonly #pages = new Map<string, Page>();
+  #entries = 0;
+  #textBytes = 0;
+
+  get(key: string): Page | undefined {
+    return this.#pages.get(key);
+  }
+
+  add(key: string, page: Page): void {
+    if (this.#pages.size >= pagesMax || this.#entries + page.entries.length > entriesMax) this.clear();
+    this.#pages.set(key, page);
+    this.#entries += page.entries.length;
+    page.mayKeep = (bytes) => {
+      if (this.#pages.get(key) !== page || this.#textBytes + bytes > textBytesMax) return false;
+      this.#textBytes += bytes;
+      return true;
+    };
+  }
+
+  /** A change makes them wrong. */
+  clear(): void {
+    if (this.#pages.size === 0) return;
+    this.#pages.clear();
+    this.#entries = 0;
+    this.#textBytes = 0;
+  }
+}

@@ -1,0 +1,550 @@
+/**
+ * Deployments on simulated nodes: a change of the template replaces pods within bounds that hold at every watched
+ * moment; rollouts are paused, undone, scaled, stuck and cleaned up after.
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { replicaSetName, templateHash } from '../../src/controllers/templatehash.ts';
+import { type Json, jsonPatch, useCluster } from '../http.ts';
+import { Mirror } from './mirror.ts';
+
+const api = useCluster({ simulatedNodes: 2 });
+const revisionKey = 'deployment.kubernetes.io/revision';
+let namespace = '';
+let count = 0;
+const opened: Mirror[] = [];
+
+const groups: Record<string, string> = { replicasets: '/apis/apps/v1', deployments: '/apis/apps/v1' };
+const path = (resource: string, name = '') =>
+  `${groups[resource] ?? '/api/v1'}/namespaces/${namespace}/${resource}${name && `/${name}`}`;
+
+beforeEach(async () => {
+  namespace = `rollouts-${++count}`;
+  expect((await api.post('/api/v1/namespaces', { metadata: { name: namespace } })).status).toBe(200);
+});
+afterEach(() => {
+  for (const mirror of opened.splice(0)) mirror.close();
+});
+
+async function mirror(resource: string): Promise<Mirror> {
+  const made = await Mirror.open(api, path(resource));
+  opened.push(made);
+  return made;
+}
+
+const template = (image = 'i:1', spec: object = {}) => ({
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'c', image }], ...spec },
+});
+/** Pods of this template run and never get ready: nobody sets the condition they wait for. */
+const broken = { readinessGates: [{ conditionType: 'example.com/never' }] };
+
+const rolling = (maxSurge: number | string, maxUnavailable: number | string) => ({
+  type: 'RollingUpdate',
+  rollingUpdate: { maxSurge, maxUnavailable },
+});
+
+const manifest = (replicas: number, spec: object = {}): Json => ({
+  metadata: { name: 'web' },
+  spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template(), ...spec },
+});
+
+/** Makes a deployment and waits until it has come to its end. */
+async function deployed(replicas: number, spec: object = {}): Promise<Json> {
+  const reply = await api.post(path('deployments'), manifest(replicas, spec));
+  expect(reply.status, reply.text).toBe(200);
+  return (await mirror('deployments')).object('web', isComplete);
+}
+
+async function change(spec: object): Promise<Json> {
+  const reply = await api.patch(path('deployments', 'web'), { spec });
+  expect(reply.status, reply.text).toBe(200);
+  return reply.body;
+}
+const useImage = (image: string) => change({ template: template(image, { readinessGates: null }) });
+
+const condition = ({ status }: Json, type: string): Json =>
+  status.conditions?.find((one: Json) => one.type === type);
+const progress = (deployment: Json): string | undefined => condition(deployment, 'Progressing')?.reason;
+
+const isComplete = ({ metadata, spec, status }: Json): boolean =>
+  status.observedGeneration === metadata.generation &&
+  progress({ status }) === 'NewReplicaSetAvailable' &&
+  [status.replicas, status.updatedReplicas, status.availableReplicas].every(
+    (number) => (number ?? 0) === spec.replicas,
+  );
+
+const isAlive = ({ metadata }: Json): boolean => !metadata.deletionTimestamp;
+const isReady = ({ status }: Json): boolean =>
+  status.conditions?.some((one: Json) => one.type === 'Ready' && one.status === 'True') ?? false;
+const imageOf = ({ spec }: Json): string => (spec.template?.spec ?? spec).containers[0].image;
+const revisionOf = ({ metadata }: Json): string => metadata.annotations?.[revisionKey];
+
+const setsNow = async (): Promise<Json[]> => (await api.get(path('replicasets'))).body.items;
+const setOf = async (image: string): Promise<Json> => (await setsNow()).find((set) => imageOf(set) === image);
+const messages = (events: Json[]): string[] =>
+  events.filter(({ reason }) => reason === 'ScalingReplicaSet').map(({ message }) => message);
+
+/** What a watch of pods shows must never be more, or less, than the bounds allow; true at every moment. */
+const within = (pods: Json[], most: number, least: number): boolean => {
+  const alive = pods.filter(isAlive);
+  expect(alive.length, 'pods').toBeLessThanOrEqual(most);
+  expect(alive.filter(isReady).length, 'available pods').toBeGreaterThanOrEqual(least);
+  return true;
+};
+
+describe('a new deployment', () => {
+  test('has a replica set of its own, named after its template', async () => {
+    const events = await mirror('events');
+    const made = await deployed(3);
+    expect(made.metadata.annotations).toEqual({ [revisionKey]: '1' });
+    const [set, ...more] = await setsNow();
+    expect(more).toEqual([]);
+    const hash = templateHash(made);
+    expect(set.metadata).toMatchObject({
+      name: `web-${hash}`,
+      labels: { app: 'web', 'pod-template-hash': hash },
+      annotations: {
+        [revisionKey]: '1',
+        'deployment.kubernetes.io/desired-replicas': '3',
+        'deployment.kubernetes.io/max-replicas': '4',
+      },
+      ownerReferences: [
+        {
+          apiVersion: 'apps/v1',
+          kind: 'Deployment',
+          name: 'web',
+          uid: made.metadata.uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    });
+    expect(set.spec.selector.matchLabels).toEqual({ app: 'web', 'pod-template-hash': hash });
+    expect(set.spec.template.metadata.labels).toEqual({ app: 'web', 'pod-template-hash': hash });
+    expect(made.status).toMatchObject({
+      observedGeneration: 1,
+      replicas: 3,
+      updatedReplicas: 3,
+      readyReplicas: 3,
+      availableReplicas: 3,
+      terminatingReplicas: 0,
+    });
+    expect(condition(made, 'Available')).toMatchObject({
+      status: 'True',
+      reason: 'MinimumReplicasAvailable',
+    });
+    expect(condition(made, 'Progressing')).toMatchObject({
+      status: 'True',
+      message: `ReplicaSet "web-${hash}" has successfully progressed.`,
+    });
+    const told = await events.until((all) => messages(all).length > 0);
+    expect(messages(told)).toEqual([`Scaled up replica set web-${hash} from 0 to 3`]);
+    expect(told.find(({ reason }) => reason === 'ScalingReplicaSet')).toMatchObject({
+      source: { component: 'deployment-controller' },
+      involvedObject: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' },
+    });
+  });
+
+  test('tells of its beginning before its pods are there', async () => {
+    const deployments = await mirror('deployments');
+    await deployed(2);
+    await deployments.object('web', isComplete);
+    const reasons = deployments.events.map(({ object }) => progress(object)).filter(Boolean);
+    expect(reasons[0]).toBe('NewReplicaSetCreated');
+    expect(reasons).toContain('ReplicaSetUpdated');
+    expect(condition(deployments.events[1]!.object, 'Available')).toMatchObject({
+      status: 'False',
+      reason: 'MinimumReplicasUnavailable',
+    });
+  });
+
+  test('adopts a replica set that fits, and lets go of one that no longer does', async () => {
+    const hash = { 'pod-template-hash': 'made-by-hand' };
+    const labels = { app: 'web', ...hash };
+    const reply = await api.post(path('replicasets'), {
+      metadata: { name: 'by-hand', labels },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        template: { ...template(), metadata: { labels } },
+      },
+    });
+    expect(reply.status, reply.text).toBe(200);
+    const made = await deployed(2);
+    const [set, ...more] = await setsNow();
+    expect(more).toEqual([]);
+    expect(set.metadata).toMatchObject({ name: 'by-hand', annotations: { [revisionKey]: '1' } });
+    expect(set.metadata.ownerReferences[0].uid).toBe(made.metadata.uid);
+    await api.patch(path('replicasets', 'by-hand'), { metadata: { labels: { app: 'mine' } } });
+    const sets = await mirror('replicasets');
+    const released = await sets.object('by-hand', ({ metadata }) => !metadata.ownerReferences);
+    expect(released.spec.replicas).toBe(2);
+    await sets.until((all) => all.length === 2);
+  });
+});
+
+describe('a rolling update', () => {
+  test.each([
+    [4, 1, 0],
+    [4, 0, 1],
+    [4, '25%', '25%'],
+    [5, '40%', '60%'],
+    [3, 0, '10%'],
+    [2, '100%', 0],
+  ])('of %i pods with a surge of %s and %s missing keeps its bounds', async (replicas, surge, missing) => {
+    await deployed(replicas, { strategy: rolling(surge, missing) });
+    const pods = await mirror('pods');
+    await pods.until((all) => all.filter(isReady).length === replicas);
+    const share = (bound: number | string, round: (value: number) => number): number =>
+      typeof bound === 'number' ? bound : round((Number.parseInt(bound, 10) * replicas) / 100);
+    const most = replicas + share(surge, Math.ceil);
+    const least = replicas - (share(missing, Math.floor) || (most === replicas ? 1 : 0));
+    await useImage('i:2');
+    await pods.until(
+      (all) =>
+        within(all, most, least) && all.length === replicas && all.every((pod) => imageOf(pod) === 'i:2'),
+    );
+    const done = await (await mirror('deployments')).object('web', isComplete);
+    expect(revisionOf(done)).toBe('2');
+    expect((await setOf('i:1')).spec.replicas).toBe(0);
+  });
+
+  test('waits until pods have been ready for long enough', async () => {
+    await deployed(2, { strategy: rolling(1, 0), minReadySeconds: 1 });
+    const pods = await mirror('pods');
+    await pods.until((all) => all.length === 2);
+    await useImage('i:2');
+    await pods.until((all) => !all.some((pod) => imageOf(pod) === 'i:1' && isAlive(pod)));
+    const seconds = (time: string): number => Date.parse(time) / 1000;
+    const told = pods.events.map(({ object }) => object);
+    const ready = told
+      .filter((pod) => imageOf(pod) === 'i:2' && isReady(pod))
+      .map(({ status }) =>
+        seconds(status.conditions.find((one: Json) => one.type === 'Ready').lastTransitionTime),
+      );
+    const marked = told
+      .filter((pod) => imageOf(pod) === 'i:1' && !isAlive(pod))
+      .map(({ metadata }) => seconds(metadata.deletionTimestamp) - metadata.deletionGracePeriodSeconds);
+    // A second for the first of the new pods, then another for the second one.
+    expect(Math.max(...marked) - Math.min(...ready)).toBeGreaterThanOrEqual(2);
+    expect((await setOf('i:2')).spec.minReadySeconds).toBe(1);
+    await change({ minReadySeconds: 0 });
+    await (await mirror('replicasets')).until((all) =>
+      all.some((set) => imageOf(set) === 'i:2' && !set.spec.minReadySeconds),
+    );
+  });
+
+  test('that is changed in the middle goes on with the newest template', async () => {
+    await deployed(4, { strategy: rolling(1, 1) });
+    const pods = await mirror('pods');
+    await pods.until((all) => all.filter(isReady).length === 4);
+    await useImage('i:2');
+    await pods.until((all) => within(all, 5, 3) && all.some((pod) => imageOf(pod) === 'i:2'));
+    await useImage('i:3');
+    await pods.until(
+      (all) => within(all, 5, 3) && all.length === 4 && all.every((pod) => imageOf(pod) === 'i:3'),
+    );
+    const revisions = (await setsNow()).map((set) => `${imageOf(set)} ${revisionOf(set)}`).sort();
+    expect(revisions).toEqual(['i:1 1', 'i:2 2', 'i:3 3']);
+  });
+});
+
+test('pods that are replaced all at once are gone before new ones come', async () => {
+  await deployed(3, { strategy: { type: 'Recreate' } });
+  const pods = await mirror('pods');
+  await pods.until((all) => all.length === 3);
+  await useImage('i:2');
+  await pods.until((all) => {
+    const running = all.filter(({ status }) => status.phase === 'Running' || status.phase === 'Pending');
+    expect(new Set(running.map(imageOf)).size, 'templates at a time').toBeLessThanOrEqual(1);
+    return all.length === 3 && all.every((pod) => imageOf(pod) === 'i:2' && isReady(pod));
+  });
+  await (await mirror('deployments')).object('web', isComplete);
+});
+
+describe('a rollback', () => {
+  test('finds the replica set of the old template, whose revision is the newest then', async () => {
+    const made = await deployed(2);
+    const deployments = await mirror('deployments');
+    await useImage('i:2');
+    await deployments.object('web', (one) => isComplete(one) && revisionOf(one) === '2');
+    const first = await setOf('i:1');
+    // As kubectl rollout undo sends it.
+    const reply = await api.patch(
+      path('deployments', 'web'),
+      [{ op: 'replace', path: '/spec/template', value: made.spec.template }],
+      jsonPatch,
+    );
+    expect(reply.status, reply.text).toBe(200);
+    await deployments.object('web', (one) => isComplete(one) && revisionOf(one) === '3');
+    const again = await setOf('i:1');
+    expect(again.metadata.uid).toBe(first.metadata.uid);
+    expect(again.spec.replicas).toBe(2);
+    expect(again.metadata.annotations).toMatchObject({
+      [revisionKey]: '3',
+      'deployment.kubernetes.io/revision-history': '1',
+    });
+    expect(await setsNow()).toHaveLength(2);
+  });
+});
+
+describe('a paused deployment', () => {
+  test('keeps its template until it is resumed, but follows its number of replicas', async () => {
+    await deployed(2);
+    const deployments = await mirror('deployments');
+    await change({ paused: true });
+    await deployments.object('web', (one) => progress(one) === 'DeploymentPaused');
+    const { metadata } = await change({ replicas: 3, template: template('i:2') });
+    const paused = await deployments.object(
+      'web',
+      ({ status }) => status.observedGeneration === metadata.generation && status.availableReplicas === 3,
+    );
+    expect(paused.status.updatedReplicas).toBeUndefined();
+    expect(condition(paused, 'Progressing')).toMatchObject({
+      status: 'Unknown',
+      message: 'Deployment is paused',
+    });
+    expect((await setsNow()).map(imageOf)).toEqual(['i:1']);
+    await change({ paused: null });
+    await deployments.object('web', isComplete);
+    expect((await setOf('i:2')).spec.replicas).toBe(3);
+    expect(deployments.events.map(({ object }) => object.spec.paused ?? false)).toContain(true);
+  });
+});
+
+describe('a stuck rollout', () => {
+  test('is told of after its deadline, goes no further, and recovers by a rollback', async () => {
+    await deployed(3, { strategy: rolling(1, 0), progressDeadlineSeconds: 1 });
+    const deployments = await mirror('deployments');
+    const pods = await mirror('pods');
+    await pods.until((all) => all.filter(isReady).length === 3);
+    await change({ template: template('i:broken', broken) });
+    const stuck = await deployments.object('web', (one) => progress(one) === 'ProgressDeadlineExceeded');
+    const set = await setOf('i:broken');
+    expect(condition(stuck, 'Progressing')).toMatchObject({
+      status: 'False',
+      message: `ReplicaSet "${set.metadata.name}" has timed out progressing.`,
+    });
+    expect(stuck.status).toMatchObject({
+      replicas: 4,
+      updatedReplicas: 1,
+      availableReplicas: 3,
+      unavailableReplicas: 1,
+    });
+    expect(condition(stuck, 'Available').status).toBe('True');
+    await useImage('i:1');
+    await pods.until(
+      (all) => within(all, 4, 3) && all.length === 3 && all.every((pod) => imageOf(pod) === 'i:1'),
+    );
+    await deployments.object('web', isComplete);
+  });
+
+  test('gives way to the next template, its useless pods first', async () => {
+    await deployed(4, { strategy: rolling(1, 1), progressDeadlineSeconds: 600 });
+    const pods = await mirror('pods');
+    await change({ template: template('i:broken', broken) });
+    await pods.until((all) => all.filter((pod) => imageOf(pod) === 'i:broken').length === 2);
+    await useImage('i:2');
+    await pods.until(
+      (all) => within(all, 5, 3) && all.length === 4 && all.every((pod) => imageOf(pod) === 'i:2'),
+    );
+    await (await mirror('deployments')).object('web', isComplete);
+  });
+
+  test('says what keeps pods from being made', async () => {
+    const quotas = await mirror('resourcequotas');
+    await api.post(path('resourcequotas'), { metadata: { name: 'few' }, spec: { hard: { pods: '1' } } });
+    await quotas.object('few', (one) => one.status.hard?.pods === '1');
+    await api.post(path('deployments'), manifest(2));
+    const deployments = await mirror('deployments');
+    const failing = await deployments.object('web', (one) => condition(one, 'ReplicaFailure'));
+    expect(condition(failing, 'ReplicaFailure')).toMatchObject({
+      status: 'True',
+      reason: 'FailedCreate',
+      message: expect.stringMatching(/exceeded quota: few/),
+    });
+    await api.patch(path('resourcequotas', 'few'), { spec: { hard: { pods: '9' } } });
+    const well = await deployments.object('web', isComplete);
+    expect(condition(well, 'ReplicaFailure')).toBeUndefined();
+  });
+});
+
+test('a replica set that cannot be made is told of until it can', async () => {
+  const quotas = await mirror('resourcequotas');
+  const hard = { 'count/replicasets.apps': '0' };
+  await api.post(path('resourcequotas'), { metadata: { name: 'none' }, spec: { hard } });
+  await quotas.object('none', (one) => one.status.hard);
+  await api.post(path('deployments'), manifest(1));
+  const deployments = await mirror('deployments');
+  const failing = await deployments.object('web', (one) => progress(one) === 'ReplicaSetCreateError');
+  expect(condition(failing, 'Progressing')).toMatchObject({
+    status: 'False',
+    message: expect.stringMatching(/^Failed to create new replica set "web-.*": .*exceeded quota: none/),
+  });
+  await api.patch(path('resourcequotas', 'none'), { spec: { hard: { 'count/replicasets.apps': '1' } } });
+  await deployments.object('web', isComplete);
+});
+
+describe('scaling', () => {
+  test('is no rollout', async () => {
+    const events = await mirror('events');
+    await deployed(2);
+    const [{ metadata: set }] = (await setsNow()) as [Json];
+    const scaled = await api.patch(`${path('deployments', 'web')}/scale`, { spec: { replicas: 5 } });
+    expect(scaled.status, scaled.text).toBe(200);
+    const deployments = await mirror('deployments');
+    const done = await deployments.object('web', ({ status }) => status.availableReplicas === 5);
+    expect(revisionOf(done)).toBe('1');
+    await change({ replicas: 0 });
+    await deployments.object('web', ({ status }) => !status.replicas);
+    const told = await events.until((all) => messages(all).length === 3);
+    expect(messages(told)).toEqual([
+      `Scaled up replica set ${set.name} from 0 to 2`,
+      `Scaled up replica set ${set.name} from 2 to 5`,
+      `Scaled down replica set ${set.name} from 5 to 0`,
+    ]);
+  });
+
+  test('in the middle of a rollout is shared by old and new pods', async () => {
+    await deployed(10, { strategy: rolling(3, 2) });
+    const pods = await mirror('pods');
+    const sets = await mirror('replicasets');
+    await change({ template: template('i:broken', broken) });
+    const sizes = (all: Json[]): Record<string, number> =>
+      Object.fromEntries(all.map((set) => [imageOf(set), set.spec.replicas]));
+    await sets.until((all) => sizes(all)['i:1'] === 8 && sizes(all)['i:broken'] === 5);
+    await pods.until((all) => all.filter(isAlive).length === 13);
+    await change({ replicas: 15 });
+    // 18 instead of 13 pods: 11.08 of the old, 6.9 of the new ones.
+    await sets.until((all) => sizes(all)['i:1'] === 11 && sizes(all)['i:broken'] === 7);
+    await pods.until((all) => all.filter(isAlive).length === 18);
+    await change({ replicas: 5 });
+    await sets.until((all) => sizes(all)['i:1']! + sizes(all)['i:broken']! === 8);
+    expect(sizes(sets.objects)['i:1']).toBe(5);
+  });
+});
+
+test('a rollout goes on when it is scaled and no longer rolls at the same time', async () => {
+  await deployed(3, { strategy: rolling(1, 0) });
+  const pods = await mirror('pods');
+  await change({ template: template('i:broken', broken) });
+  await pods.until((all) => all.some((pod) => imageOf(pod) === 'i:broken'));
+  await change({
+    replicas: 2,
+    strategy: { type: 'Recreate', rollingUpdate: null },
+    template: template('i:2', { readinessGates: null }),
+  });
+  await pods.until((all) => all.length === 2 && all.every((pod) => imageOf(pod) === 'i:2' && isReady(pod)));
+});
+
+test('a name that is taken is avoided, and that is counted', async () => {
+  const intended = manifest(1);
+  // What the server makes of the template, without storing it.
+  const dry = (await api.post(`${path('deployments')}?dryRun=All`, intended)).body;
+  const name = replicaSetName('web', templateHash(dry));
+  const labels = { app: 'squatter' };
+  const squatter = await api.post(path('replicasets'), {
+    metadata: { name },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: labels },
+      template: { ...template(), metadata: { labels } },
+    },
+  });
+  expect(squatter.status, squatter.text).toBe(200);
+  const made = await deployed(1);
+  expect(made.status.collisionCount).toBe(1);
+  const own = (await setsNow()).filter(({ metadata }) => metadata.name !== name);
+  expect(own.map(({ metadata }) => metadata.name)).toEqual([replicaSetName('web', templateHash(made))]);
+});
+
+test('revisions beyond the limit are forgotten, the oldest first', async () => {
+  await deployed(1, { revisionHistoryLimit: 2 });
+  const deployments = await mirror('deployments');
+  for (const revision of [2, 3, 4, 5]) {
+    await useImage(`i:${revision}`);
+    await deployments.object('web', (one) => isComplete(one) && revisionOf(one) === String(revision));
+  }
+  const sets = await mirror('replicasets');
+  await sets.until((all) => all.length === 3);
+  expect(sets.objects.map(revisionOf).sort()).toEqual(['3', '4', '5']);
+  await change({ revisionHistoryLimit: 0 });
+  await sets.until((all) => all.length === 1);
+  expect(sets.objects.map(revisionOf)).toEqual(['5']);
+});
+
+test('annotations are handed on to the replica set', async () => {
+  await deployed(1);
+  await api.patch(path('deployments', 'web'), {
+    metadata: {
+      annotations: {
+        'kubernetes.io/change-cause': 'because',
+        'kubectl.kubernetes.io/last-applied-configuration': '{}',
+      },
+    },
+  });
+  const sets = await mirror('replicasets');
+  const [set] = await sets.until(
+    ([one]) => one?.metadata.annotations['kubernetes.io/change-cause'] === 'because',
+  );
+  expect(Object.keys(set.metadata.annotations)).not.toContain(
+    'kubectl.kubernetes.io/last-applied-configuration',
+  );
+  expect(revisionOf(set)).toBe('1');
+});
+
+describe('a deployment that is deleted', () => {
+  test('takes everything along', async () => {
+    await deployed(2);
+    const [sets, pods] = [await mirror('replicasets'), await mirror('pods')];
+    await pods.until((all) => all.length === 2);
+    await sets.until((all) => all.length === 1);
+    await api.delete(path('deployments', 'web'));
+    await sets.until((all) => all.length === 0);
+    await pods.until((all) => all.length === 0);
+  });
+
+  test('in the foreground goes last', async () => {
+    await deployed(2);
+    const deployments = await mirror('deployments');
+    await deployments.object('web');
+    const reply = await api.delete(path('deployments', 'web'), { propagationPolicy: 'Foreground' });
+    expect(reply.body.metadata.finalizers).toEqual(['foregroundDeletion']);
+    await deployments.until((all) => all.length === 0);
+    expect(await setsNow()).toEqual([]);
+    expect((await api.get(path('pods'))).body.items).toEqual([]);
+  });
+
+  test('may leave its replica set, which its successor adopts', async () => {
+    await deployed(2);
+    const [before] = (await setsNow()) as [Json];
+    const deployments = await mirror('deployments');
+    await deployments.object('web');
+    await api.delete(path('deployments', 'web'), { propagationPolicy: 'Orphan' });
+    await deployments.until((all) => all.length === 0);
+    const [orphan] = (await setsNow()) as [Json];
+    expect(orphan.metadata.ownerReferences).toBeUndefined();
+    const pods = (await api.get(path('pods'))).body.items.map(({ metadata }: Json) => metadata.uid).sort();
+    const next = await deployed(3);
+    const [adopted, ...more] = await setsNow();
+    expect(more).toEqual([]);
+    expect(adopted.metadata.uid).toBe(before.metadata.uid);
+    expect(adopted.metadata.ownerReferences[0].uid).toBe(next.metadata.uid);
+    const { items } = (await api.get(path('pods'))).body;
+    expect(items.map(({ metadata }: Json) => metadata.uid)).toEqual(expect.arrayContaining(pods));
+    await deployments.object('web', isComplete);
+    expect(deployments.events.map(({ object }) => progress(object))).toContain('FoundNewReplicaSet');
+  });
+});
+
+test('a replica set that is deleted is made again', async () => {
+  await deployed(2);
+  const [{ metadata }] = (await setsNow()) as [Json];
+  const sets = await mirror('replicasets');
+  await api.delete(path('replicasets', metadata.name));
+  const again = await sets.object(
+    metadata.name,
+    (set) => set.metadata.uid !== metadata.uid && set.status.readyReplicas === 2,
+  );
+  expect(revisionOf(again)).toBe('1');
+});
