@@ -4,7 +4,7 @@
  * when it is plainly nobody else's (the top of what the agent can see, or owned by its user); otherwise somebody has
  * to say which one to use.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -92,13 +92,15 @@ export class Cgroup {
 
   /**
    * At once after the start of the process. Whoever is born later is in the group by birth; those born before are found
-   * as the children of somebody who has just been moved.
+   * as the children of somebody who has just been moved. The kernel takes many milliseconds for a move, so nobody
+   * waits for it.
    */
-  join(pid: number): void {
+  async join(pid: number): Promise<void> {
     const members = [pid];
     for (let at = 0; at < members.length && at < pidsMax; at++) {
+      // A process that has ended already needs no limits.
       for (const folder of new Set(this.folders.values()))
-        tryWrite(join(folder, 'cgroup.procs'), String(members[at]));
+        await writeFile(join(folder, 'cgroup.procs'), String(members[at])).catch(() => undefined);
       members.push(...childrenOf(members[at]!));
     }
   }
@@ -271,14 +273,5 @@ function tryRead(path: string): string {
     return readFileSync(path, 'utf8');
   } catch {
     return '';
-  }
-}
-
-/** A process that has ended already needs no limits. */
-function tryWrite(path: string, text: string): void {
-  try {
-    writeFileSync(path, text);
-  } catch {
-    // It has gone.
   }
 }

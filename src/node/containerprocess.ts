@@ -151,7 +151,7 @@ export class ContainerProcess implements RunningContainer {
         keeper.add(pid);
         this.sessions.add(pid);
         this.#leaders.add(pid);
-        cgroup?.join(pid);
+        void cgroup?.join(pid);
         // Everybody has just been killed: this one came too late to be among them.
         if (this.#over) signalSession(pid, 'SIGKILL');
       },

@@ -289,7 +289,7 @@ export class ProcessRuntime implements Runtime {
         stdin: container.stdin === true,
         spawned: (pid) => {
           means.keeper.add(pid);
-          cgroup?.join(pid);
+          void cgroup?.join(pid);
         },
       });
       return this.#running(pod, {

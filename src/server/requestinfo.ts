@@ -103,7 +103,23 @@ const proxied: ReadonlyMap<string, boolean> = new Map([
   ['nodes', false],
 ]);
 
+/** Clients ask for the same over and over: what their URLs mean is kept, for so many and up to so long ones. */
+const knownMax = 1_000;
+const knownCharsMax = 200;
+const known = new Map<string, Map<string, RequestInfo>>();
+
 export function parseRequest(method: string, url: string): RequestInfo {
+  const ofMethod = known.get(method);
+  const seen = ofMethod?.get(url);
+  if (seen) return seen;
+  const info = parse(method, url);
+  if (url.length > knownCharsMax) return info;
+  if (!ofMethod || ofMethod.size >= knownMax) known.set(method, new Map([[url, info]]));
+  else ofMethod.set(url, info);
+  return info;
+}
+
+function parse(method: string, url: string): RequestInfo {
   const question = url.indexOf('?');
   const sent = question < 0 ? url : url.slice(0, question);
   const queryText = question < 0 ? '' : url.slice(question + 1);

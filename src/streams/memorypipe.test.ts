@@ -1,6 +1,7 @@
 /** Proves that a memory pipe carries bytes, back-pressure, half closes and breaks, and serves HTTP. */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
+import { type AddressInfo, connect, createServer as createListener, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { memoryPipe } from './memorypipe.ts';
@@ -57,6 +58,63 @@ describe('a memory pipe', () => {
     const failed = once(b, 'error');
     b.write('too late');
     expect((await failed)[0]).toMatchObject({ code: 'EPIPE' });
+  });
+
+  describe('with a socket in the place of one side', () => {
+    /** The pipe's far side, and the other end of the socket. */
+    async function carried(): Promise<{ far: Duplex; client: Socket; carrying: Socket }> {
+      const listener = createListener({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+      await once(listener, 'listening');
+      const client = connect({ port: (listener.address() as AddressInfo).port, allowHalfOpen: true });
+      const [carrying] = (await once(listener, 'connection')) as [Socket];
+      listener.close();
+      const [near, far] = memoryPipe();
+      far.write('before ');
+      await new Promise((resolve) => setImmediate(resolve));
+      carrying.on('end', () => near.end());
+      near.on('end', () => carrying.end());
+      near.carry(carrying);
+      return { far, client, carrying };
+    }
+
+    it('carries what came before and after, and both ends', async () => {
+      const { far, client } = await carried();
+      far.end('after');
+      expect(await readAll(client)).toBe('before after');
+      client.end('answer');
+      expect(await readAll(far)).toBe('answer');
+    });
+
+    it('makes the one side wait for the other, and loses nothing', async () => {
+      const { far, client, carrying } = await carried();
+      const block = Buffer.alloc(64 * 1024, 'x');
+      for (const [from, to] of [
+        [far, client],
+        [client, far],
+      ] as const) {
+        to.pause();
+        let written = 0;
+        while (written < 1000 && from.write(block)) written++;
+        for (let quiet = 0; quiet < 20; quiet++) await new Promise((resolve) => setTimeout(resolve, 5));
+        expect(carrying.writableLength + far.readableLength).toBeLessThan(2 << 20);
+        let seen = 0;
+        const done = new Promise<void>((resolve) => {
+          to.on('data', (chunk: Buffer) => {
+            seen += chunk.length;
+            if (chunk.includes('end')) resolve();
+          });
+        });
+        to.resume();
+        for (let i = 0; i < 200; i++) if (!from.write(block)) await once(from, 'drain');
+        from.write('end');
+        await done;
+        const early = from === far ? 'before '.length : 0;
+        expect(seen).toBe((written + 1 + 200) * block.length + 'end'.length + early);
+        to.removeAllListeners('data');
+      }
+      client.destroy();
+      far.destroy();
+    });
   });
 
   it('is a connection for HTTP, upgrades included', async () => {

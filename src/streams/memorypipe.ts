@@ -2,14 +2,19 @@
  * A connection without a network: two streams of one process, joined. What is written to one is read from the
  * other, at the pace of the reader; each side can end its half alone. Node's HTTP takes it for a socket.
  */
+import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { passed } from './passingbytes.ts';
 
-/** Bytes each side may hold before its writer has to wait. */
+/** Bytes each side may hold before its writer has to wait; a socket in its place may be as far behind. */
 const bufferBytesMax = 512 * 1024;
+
+/** Waiting for it is the cheapest way to be called in a moment. */
+const resolved = Promise.resolve();
 
 type Done = (error?: Error | null) => void;
 
-export function memoryPipe(): [Duplex, Duplex] {
+export function memoryPipe(): [PipeEnd, PipeEnd] {
   const a = new PipeEnd();
   const b = new PipeEnd();
   a.peer = b;
@@ -19,8 +24,10 @@ export function memoryPipe(): [Duplex, Duplex] {
 
 const broken = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
-class PipeEnd extends Duplex {
+export class PipeEnd extends Duplex {
   peer!: PipeEnd;
+  /** Takes this side's place for the bytes of both directions. */
+  #socket: Socket | undefined;
   /** The peer's write that waits until this side has room again. */
   #waiting: Done | undefined;
 
@@ -30,10 +37,31 @@ class PipeEnd extends Duplex {
     this.on('error', () => undefined);
   }
 
+  /**
+   * Puts a socket in this side's place: what it reads goes to the peer, and what the peer writes to it, without passing
+   * through here, where every piece would cost several turns. Ends and closings stay with this side: it is up to the
+   * caller to pass them on.
+   */
+  carry(socket: Socket): void {
+    const { peer } = this;
+    for (let chunk = this.read() as Buffer | null; chunk; chunk = this.read() as Buffer | null)
+      socket.write(chunk);
+    this.#socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      if (!this.writable || peer.destroyed) return;
+      if (!peer.push(chunk)) socket.pause();
+      passed(chunk.length);
+    });
+    socket.on('drain', () => this.#goOn());
+    // Of this side only its end is read from now on.
+    this.resume();
+    if (peer.readableLength < bufferBytesMax) socket.resume();
+    this.#goOn();
+  }
+
   override _read(): void {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.();
+    this.#goOn();
+    this.peer.#socket?.resume();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {
@@ -59,22 +87,30 @@ class PipeEnd extends Duplex {
     const { peer } = this;
     if (!this.writableFinished && !peer.destroyed)
       process.nextTick(() => peer.destroy(broken('ECONNRESET', 'read: connection reset by peer')));
+    this.#goOn(broken('EPIPE', 'write: broken pipe'));
+    done(error);
+  }
+
+  #goOn(error?: Error): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
-    waiting?.(broken('EPIPE', 'write: broken pipe'));
-    done(error);
+    waiting?.(error);
   }
 
   /** Never within the call of the writer: it does not expect an answer before it has returned. */
   #deliver(chunks: readonly Buffer[], done: Done): void {
-    process.nextTick(() => {
+    void resolved.then(() => {
       const { peer } = this;
       if (peer.destroyed) return done(broken('EPIPE', 'write: broken pipe'));
-      let room = true;
-      for (const chunk of chunks) room = peer.push(chunk);
-      if (room) done();
+      if (peer.#socket ? pour(chunks, peer.#socket) : peer.#take(chunks)) done();
       else peer.#waiting = done;
     });
+  }
+
+  #take(chunks: readonly Buffer[]): boolean {
+    let room = true;
+    for (const chunk of chunks) room = this.push(chunk);
+    return room;
   }
 
   // What Node's HTTP asks of a socket. There is no network to tune, and silence is no reason to close.
@@ -104,4 +140,19 @@ class PipeEnd extends Duplex {
     if (this.writableFinished) this.destroy();
     else this.once('finish', () => this.destroy());
   }
+}
+
+/** What comes in one turn, such as the head of a frame and its data, leaves in one write. Answers whether there is room. */
+function pour(chunks: readonly Buffer[], socket: Socket): boolean {
+  if (socket.writableCorked === 0) {
+    socket.cork();
+    setImmediate(() => socket.uncork());
+  }
+  let bytes = 0;
+  for (const chunk of chunks) {
+    socket.write(chunk);
+    bytes += chunk.length;
+  }
+  passed(bytes);
+  return socket.writableLength < bufferBytesMax;
 }

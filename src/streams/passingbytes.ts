@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Passed bytes between two collections; large enough that a collection is lost among the copying. */
-const collectionBytes = 8 * 1024 * 1024;
+const collectionBytes = 16 * 1024 * 1024;
 
 type Collect = (options: { type: 'minor' }) => void;
 

@@ -11,6 +11,7 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, plain, StatusError } from '../api/errors.ts';
+import { PipeEnd } from './memorypipe.ts';
 import { readError } from './neterror.ts';
 import { passed } from './passingbytes.ts';
 import { makeLongLived } from './upgraderequest.ts';
@@ -279,8 +280,11 @@ function join(
 
     client.write(toClient);
     for (const chunk of fromClient) backend.write(chunk);
-    copy(client, backend);
-    copy(backend, client);
+    if (backend instanceof PipeEnd) backend.carry(client);
+    else {
+      copy(client, backend);
+      copy(backend, client);
+    }
     if (client.destroyed) destroy();
     else if (backend.destroyed) backendOver();
     closed();
