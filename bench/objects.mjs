@@ -15,8 +15,12 @@ export const podNamed = (name, index) => ({
   },
 });
 
-/** Creates objects, many at a time. */
+/** Creates objects, many at a time, in a namespace that is made if there is none. */
 export async function fill(url, count, { namespace = 'default', prefix = 'pod', width = 64 } = {}) {
+  await fetch(`${url}/api/v1/namespaces`, {
+    method: 'POST',
+    body: JSON.stringify({ kind: 'Namespace', apiVersion: 'v1', metadata: { name: namespace } }),
+  }).then((answer) => answer.arrayBuffer());
   let next = 0;
   const worker = async () => {
     while (next < count) {

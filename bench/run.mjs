@@ -10,10 +10,11 @@ import { fanout } from './fanout.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
 import { bare, wherry } from './servers.mjs';
-import { createLua, measure, patchLua } from './wrk.mjs';
+import { createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
 const quick = process.argv.includes('--quick');
 const seconds = quick ? 1 : 4;
+const deletesPerSecondMax = 5_000;
 const rows = [];
 
 const say = (text) => process.stderr.write(`${text}\n`);
@@ -55,6 +56,9 @@ async function run(store, yardstick) {
   const pods = `${server.url}/api/v1/namespaces/default/pods`;
   await compared('read one, 1 connection', store, `${pods}/pod-000500`, yardstick, { connections: 1 });
   await compared('read one, 32 connections', store, `${pods}/pod-000500`, yardstick, { connections: 32 });
+  await fill(server.url, 100, { namespace: 'hundred' });
+  const hundred = `${server.url}/api/v1/namespaces/hundred/pods`;
+  await compared('list 100', store, hundred, yardstick, { connections: 32 });
   await compared('list 1,000', store, pods, yardstick, { connections: 8 });
   await compared('list 1,000 by label (100 match)', store, `${pods}?labelSelector=group%3Dg3`, yardstick, {
     connections: 32,
@@ -76,6 +80,12 @@ async function run(store, yardstick) {
     });
     row(`create, ${connections} connections, p99`, store, p99Ms, 'ms');
   }
+  // As many as nobody deletes in that time.
+  await fill(server.url, deletesPerSecondMax * seconds, { prefix: 'gone' });
+  await compared('delete, 16 connections', store, pods, yardstick, {
+    connections: 16,
+    lua: deleteLua('/api/v1/namespaces/default/pods/gone-'),
+  });
   await server.close();
 
   for (const [watchers, changes] of quick
@@ -93,14 +103,36 @@ async function run(store, yardstick) {
     row(`${name}, p99 after the answer`, store, p99Ms, 'ms');
     await server.close();
   }
-  for (const count of quick ? [] : [10_000, 100_000]) {
-    server = await wherry(store);
-    const begun = performance.now();
-    await fill(server.url, count);
-    row(`filling with ${count} pods`, store, (count / (performance.now() - begun)) * 1000, 'pods/s');
-    row(`resident with ${count} pods`, store, server.residentMB, 'MB');
-    await server.close();
-  }
+  for (const count of quick ? [] : [10_000, 100_000]) await many(store, yardstick, count);
+}
+
+/** What things cost when there are many objects: ten times as many should not cost more for each. */
+async function many(store, yardstick, count) {
+  const server = await wherry(store);
+  const among = `among ${count.toLocaleString('en')} pods`;
+  const pods = `${server.url}/api/v1/namespaces/default/pods`;
+  const begun = performance.now();
+  await fill(server.url, count);
+  row(
+    `filling with ${count.toLocaleString('en')} pods`,
+    store,
+    (count / (performance.now() - begun)) * 1000,
+    'pods/s',
+  );
+  row(`resident, ${among}`, store, server.residentMB, 'MB');
+  await compared(`read one, ${among}`, store, `${pods}/pod-000500`, yardstick, { connections: 32 });
+  await compared(`list with limit=100, ${among}`, store, `${pods}?limit=100`, yardstick, { connections: 32 });
+  await compared(`merge patch, ${among}`, store, pods, yardstick, {
+    connections: 16,
+    lua: patchLua('/api/v1/namespaces/default/pods/pod-'),
+  });
+  await compared(`create, ${among}`, store, pods, yardstick, {
+    connections: 16,
+    lua: createLua(podNamed('many-@NAME@', 0)),
+  });
+  const { perSecond } = await compared(`list all, ${among}`, store, pods, yardstick, { connections: 1 });
+  row(`list all, for each object, ${among}`, store, 1e6 / perSecond / count, 'µs');
+  await server.close();
 }
 
 const yardstick = await bare(1500);

@@ -53,3 +53,8 @@ export function createLua(pod) {
 export function patchLua(path) {
   return `return wrk.format("PATCH", ${JSON.stringify(path)} .. string.format("%06d", n % 100), {["Content-Type"]="application/merge-patch+json"}, '{"metadata":{"annotations":{"n":"' .. id .. n .. '"}}}')`;
 }
+
+/** Lua for deleting objects of numbered names, each once. */
+export function deleteLua(path) {
+  return `return wrk.format("DELETE", ${JSON.stringify(path)} .. string.format("%06d", n - 1))`;
+}

@@ -13,6 +13,8 @@ import { Page, RecentPages } from './page.ts';
 import type { Watcher } from './watcher.ts';
 import type { WatchEvent } from './watchevent.ts';
 
+const nothing = new Page([], undefined, undefined);
+
 export interface PageQuery {
   readonly start?: string | undefined;
   readonly limit?: number | undefined;
@@ -52,8 +54,11 @@ export class Collection {
 
   /** Objects a filter chooses, as they are now or were at a revision that history still knows. */
   select(filter: Filter, query: PageQuery = {}): Page {
-    if (query.revision !== undefined || filter.text === undefined) return this.#choose(filter, query);
-    const key = `${query.limit ?? ''} ${filter.text} ${query.start ?? ''}`;
+    if (query.revision !== undefined) return this.#choose(filter, query);
+    if (this.#entries.size === 0) return nothing;
+    const { text } = filter;
+    if (text === undefined) return this.#choose(filter, query);
+    const key = `${query.limit ?? ''} ${text} ${query.start ?? ''}`;
     let page = this.#pages.get(key);
     if (!page) {
       page = this.#choose(filter, query);

@@ -6,8 +6,6 @@ import type { Entry } from './entry.ts';
 export class Filter {
   /** Whether the filter looks inside objects, and not only at their names. */
   readonly selective: boolean;
-  /** Filters with the same text choose the same; undefined when there is none. */
-  readonly text: string | undefined;
   readonly #labels: LabelSelector | undefined;
   readonly #fields: FieldSelector | undefined;
 
@@ -17,13 +15,17 @@ export class Filter {
     labels: LabelSelector | undefined,
     fields: FieldSelector | undefined,
     /** The selectors as they were written; undefined when that is not known. */
-    selectors: string | undefined = labels || fields ? undefined : '',
+    private readonly selectors: string | undefined = labels || fields ? undefined : '',
   ) {
     this.#labels = labels?.empty ? undefined : labels;
     this.#fields = fields?.empty ? undefined : fields;
     this.selective = this.#labels !== undefined || this.#fields !== undefined;
-    this.text =
-      selectors === undefined ? undefined : JSON.stringify([namespace ?? null, name ?? null, selectors]);
+  }
+
+  /** Filters with the same text choose the same; undefined when there is none. */
+  get text(): string | undefined {
+    const { namespace = null, name = null, selectors } = this;
+    return selectors === undefined ? undefined : JSON.stringify([namespace, name, selectors]);
   }
 
   /** Whether an object of this name could be selected at all. */

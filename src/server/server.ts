@@ -292,19 +292,23 @@ export class ApiServer {
     return mayWait ? this.#onTheClock(context, limitMs) : this.#router.route(context);
   }
 
-  async #onTheClock(context: RequestContext, limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
+  #onTheClock(context: RequestContext, limitMs: number): void | Promise<void> {
+    const work = this.#router.route(context);
+    if (!work) return;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
         this.options.keeper.reached('requestTimeoutMs');
         reject(requestTimeout());
       }, limitMs);
+      const settle = (settled: () => void): void => {
+        clearTimeout(timer);
+        settled();
+      };
+      work.then(
+        () => settle(resolve),
+        (error: unknown) => settle(() => reject(error)),
+      );
     });
-    try {
-      await Promise.race([this.#router.route(context), late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   get #requestMaxMs(): number {

@@ -76,7 +76,7 @@ export class PipeEnd extends Duplex {
   }
 
   override _final(done: Done): void {
-    process.nextTick(() => {
+    void resolved.then(() => {
       if (!this.peer.destroyed) this.peer.push(null);
       done();
     });
@@ -86,7 +86,7 @@ export class PipeEnd extends Duplex {
   override _destroy(error: Error | null, done: Done): void {
     const { peer } = this;
     if (!this.writableFinished && !peer.destroyed)
-      process.nextTick(() => peer.destroy(broken('ECONNRESET', 'read: connection reset by peer')));
+      void resolved.then(() => peer.destroy(broken('ECONNRESET', 'read: connection reset by peer')));
     this.#goOn(broken('EPIPE', 'write: broken pipe'));
     done(error);
   }
