@@ -3,6 +3,8 @@ import type { Kind } from './kind.ts';
 import { autoscalingV1 } from './kinds/autoscalingv1.ts';
 import { autoscalingV2 } from './kinds/autoscalingv2.ts';
 import { batchJob } from './kinds/batchjob.ts';
+import { clusterRole } from './kinds/clusterrole.ts';
+import { clusterRoleBinding } from './kinds/clusterrolebinding.ts';
 import { configMap } from './kinds/configmap.ts';
 import { controllerRevision } from './kinds/controllerrevision.ts';
 import { cronJob } from './kinds/cronjob.ts';
@@ -30,6 +32,8 @@ import { priorityClass } from './kinds/priorityclass.ts';
 import { replicaSet } from './kinds/replicaset.ts';
 import { replicationController } from './kinds/replicationcontroller.ts';
 import { resourceQuota } from './kinds/resourcequota.ts';
+import { role } from './kinds/role.ts';
+import { roleBinding } from './kinds/rolebinding.ts';
 import { secret } from './kinds/secret.ts';
 import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
@@ -68,6 +72,10 @@ export const builtinKinds: readonly Kind[] = [
   podDisruptionBudget,
   policyV1beta1,
   priorityClass,
+  clusterRole,
+  clusterRoleBinding,
+  role,
+  roleBinding,
   horizontalPodAutoscaler,
   ingress,
   job,

@@ -19,6 +19,7 @@ import extensions from './definitions/extensions-v1beta1.fields.json' with { typ
 import networkingIngress from './definitions/networking-v1-ingress.fields.json' with { type: 'json' };
 import policyV1 from './definitions/policy-v1.fields.json' with { type: 'json' };
 import policyV1beta1 from './definitions/policy-v1beta1.fields.json' with { type: 'json' };
+import rbac from './definitions/rbac-v1.fields.json' with { type: 'json' };
 import scheduling from './definitions/scheduling-v1.fields.json' with { type: 'json' };
 
 /** One field as the tables write it. The `legend` in each table explains every key. */
@@ -176,6 +177,7 @@ const FILES: Record<string, DefinitionFile> = {
   'networking-v1-ingress': networkingIngress,
   'policy-v1': policyV1,
   'policy-v1beta1': policyV1beta1,
+  'rbac-v1': rbac,
   'scheduling-v1': scheduling,
 };
 const compiled = new Map<string, Model>();

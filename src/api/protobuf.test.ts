@@ -36,6 +36,10 @@ const kinds: [table: string, kind: string][] = [
   ['events-v1', 'Event'],
   ['policy-v1', 'PodDisruptionBudget'],
   ['policy-v1beta1', 'PodDisruptionBudget'],
+  ['rbac-v1', 'ClusterRole'],
+  ['rbac-v1', 'ClusterRoleBinding'],
+  ['rbac-v1', 'Role'],
+  ['rbac-v1', 'RoleBinding'],
   ['scheduling-v1', 'PriorityClass'],
 ];
 

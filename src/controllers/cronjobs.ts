@@ -59,12 +59,15 @@ interface Made {
   readonly reference: ObjectReference | undefined;
 }
 
+/** Asked for when there is a cron job: the runtime takes its time for the first zone. */
+const localZone = (): TimeZone =>
+  TimeZone.find(Intl.DateTimeFormat().resolvedOptions().timeZone) ?? TimeZone.find('UTC')!;
+
 class CronJobs {
   readonly #registry: Registry;
   readonly #jobs: Kind;
   readonly #recorder: EventRecorder;
   readonly #queue: WorkQueue;
-  readonly #localZone: TimeZone;
   /** By uid. Jobs may be seen before their cron job, and after it is gone. */
   readonly #memories = new Map<string, Memory>();
 
@@ -73,8 +76,6 @@ class CronJobs {
     this.#registry = registry;
     this.#jobs = registry.kinds.resource('batch/v1', 'jobs')!;
     this.#recorder = recorderFor(context, 'cronjob-controller');
-    this.#localZone =
-      TimeZone.find(Intl.DateTimeFormat().resolvedOptions().timeZone) ?? TimeZone.find('UTC')!;
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
@@ -158,7 +159,7 @@ class CronJobs {
     const cronJob = entry.object() as CronJob;
     const { changedMs } = this.#memoryOf(cronJob.metadata.uid ?? '');
     const nowMs = this.#registry.chance.nowMs();
-    const run = new CronRun(cronJob, this.#jobsOf(cronJob), nowMs, changedMs, this.#localZone);
+    const run = new CronRun(cronJob, this.#jobsOf(cronJob), nowMs, changedMs, localZone());
     if (cronJob.metadata.deletionTimestamp) return this.#report(entry, run, run.active, undefined);
     const failure = await this.#act(entry, run);
     if (failure && !isNamespaceTerminating(failure)) throw failure;

@@ -19,6 +19,7 @@ import {
   NetworkingApi,
   PatchStrategy,
   PolicyApi,
+  RbacAuthorizationApi,
   SchedulingApi,
   V1MicroTime,
   VersionApi,
@@ -195,6 +196,7 @@ const groups: [ApiClass, string][] = [
   [AuthenticationApi, 'authentication.k8s.io'],
   [AuthorizationApi, 'authorization.k8s.io'],
   [PolicyApi, 'policy'],
+  [RbacAuthorizationApi, 'rbac.authorization.k8s.io'],
   [SchedulingApi, 'scheduling.k8s.io'],
 ];
 

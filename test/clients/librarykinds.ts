@@ -9,6 +9,7 @@ import {
   EventsV1Api,
   NetworkingV1Api,
   PolicyV1Api,
+  RbacAuthorizationV1Api,
   SchedulingV1Api,
   V1MicroTime,
 } from '@kubernetes/client-node';
@@ -45,6 +46,11 @@ const podsOf = (name: string) => ({
   selector: { matchLabels: { app: name } },
   template: { metadata: { labels: { app: name } }, spec: { containers } },
 });
+const rbacGroup = 'rbac.authorization.k8s.io';
+const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }];
+const clusterMeta = (name: string) => ({ name, labels: { contract: name } });
+const subjects = [{ apiGroup: rbacGroup, kind: 'User', name: 'ann' }];
+const roleRef = { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:reader' };
 const target = { kind: 'ReplicationController', name: 'web', apiVersion: 'v1' };
 
 /** Samples of kinds that the contract does not have in this version, or says less of. */
@@ -227,11 +233,31 @@ const newer: Readonly<Record<string, Sample>> = {
   },
   'scheduling.k8s.io/v1 PriorityClass': {
     manifest: (_namespace, name) => ({
-      metadata: { name, labels: { contract: name } },
+      metadata: clusterMeta(name),
       value: 5,
       description: 'one',
     }),
     edit: { pointer: '/description', value: 'two' },
+  },
+  'rbac.authorization.k8s.io/v1 Role': {
+    manifest: (namespace, name) => ({ metadata: meta(namespace, name), rules }),
+    edit: { pointer: '/rules/0/verbs/0', value: 'watch' },
+  },
+  'rbac.authorization.k8s.io/v1 RoleBinding': {
+    manifest: (namespace, name) => ({ metadata: meta(namespace, name), subjects, roleRef }),
+    edit: { pointer: '/subjects/0/name', value: 'bob' },
+  },
+  'rbac.authorization.k8s.io/v1 ClusterRole': {
+    manifest: (_namespace, name) => ({
+      metadata: clusterMeta(name),
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { 'example.com/gather': 'yes' } }] },
+      rules: [...rules, { nonResourceURLs: ['/metrics'], verbs: ['get'] }],
+    }),
+    edit: { pointer: '/rules/1/nonResourceURLs/0', value: '/logs/*' },
+  },
+  'rbac.authorization.k8s.io/v1 ClusterRoleBinding': {
+    manifest: (_namespace, name) => ({ metadata: clusterMeta(name), subjects, roleRef }),
+    edit: { pointer: '/subjects/0/name', value: 'bob' },
   },
 };
 
@@ -277,6 +303,16 @@ export const libraryKinds: readonly LibraryKind[] = [
   row(CoordinationV1Api, 'coordination.k8s.io/v1', 'Lease', 'leases'),
   row(PolicyV1Api, 'policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   row(SchedulingV1Api, 'scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses', false),
+  row(RbacAuthorizationV1Api, 'rbac.authorization.k8s.io/v1', 'Role', 'roles'),
+  row(RbacAuthorizationV1Api, 'rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings'),
+  row(RbacAuthorizationV1Api, 'rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', false),
+  row(
+    RbacAuthorizationV1Api,
+    'rbac.authorization.k8s.io/v1',
+    'ClusterRoleBinding',
+    'clusterrolebindings',
+    false,
+  ),
 ];
 
 /** Each kind has a namespace of its own, so that a quota or limit range meets no pods. */

@@ -19,6 +19,7 @@ const scripts = [
   'asking',
   'cronjobs',
   'budgets',
+  'roles',
 ];
 
 /** A script has some forty commands; a busy machine takes its time for each. */

@@ -3308,6 +3308,100 @@ export interface PodDisruptionBudgetStatusV1beta1 {
   conditions?: Condition[];
 }
 
+// rbac.authorization.k8s.io/v1
+
+export interface AggregationRule {
+  clusterRoleSelectors?: LabelSelector[];
+}
+
+/** rbac.authorization.k8s.io/v1/ClusterRole */
+export interface ClusterRole {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  rules?: PolicyRule[];
+  aggregationRule?: AggregationRule;
+}
+
+/** rbac.authorization.k8s.io/v1/ClusterRoleBinding */
+export interface ClusterRoleBinding {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  subjects?: Subject[];
+  roleRef?: RoleRef;
+}
+
+/** rbac.authorization.k8s.io/v1/ClusterRoleBindingList */
+export interface ClusterRoleBindingList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ClusterRoleBinding[];
+}
+
+/** rbac.authorization.k8s.io/v1/ClusterRoleList */
+export interface ClusterRoleList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ClusterRole[];
+}
+
+export interface PolicyRule {
+  verbs?: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+}
+
+/** rbac.authorization.k8s.io/v1/Role */
+export interface Role {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  rules?: PolicyRule[];
+}
+
+/** rbac.authorization.k8s.io/v1/RoleBinding */
+export interface RoleBinding {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  subjects?: Subject[];
+  roleRef?: RoleRef;
+}
+
+/** rbac.authorization.k8s.io/v1/RoleBindingList */
+export interface RoleBindingList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: RoleBinding[];
+}
+
+/** rbac.authorization.k8s.io/v1/RoleList */
+export interface RoleList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: Role[];
+}
+
+export interface RoleRef {
+  apiGroup?: string;
+  kind?: string;
+  name?: string;
+}
+
+export interface Subject {
+  kind?: string;
+  apiGroup?: string;
+  name?: string;
+  namespace?: string;
+}
+
 // scheduling.k8s.io/v1
 
 /** scheduling.k8s.io/v1/PriorityClass */

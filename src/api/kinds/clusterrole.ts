@@ -1,0 +1,21 @@
+/** ClusterRole: rules under one name, for all namespaces and for what is in none. Stored, and not enforced. */
+import type { ClusterRole } from '../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { collect, type Findings } from './findings.ts';
+import { rbacForm } from './rbac.ts';
+import { aggregationErrors, ruleErrors } from './rbacrules.ts';
+
+function* roleErrors({ rules, aggregationRule }: ClusterRole): Findings {
+  yield* ruleErrors(rules, false);
+  yield* aggregationErrors(aggregationRule);
+}
+
+export const clusterRole = defineKind<ClusterRole>({
+  ...rbacForm,
+  kind: 'ClusterRole',
+  resource: 'clusterroles',
+  singular: 'clusterrole',
+  namespaced: false,
+
+  validate: (role) => collect(roleErrors(role)),
+});

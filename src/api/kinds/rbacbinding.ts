@@ -1,0 +1,95 @@
+/** What both kinds of bindings share: the role that is granted, and the subjects that it is granted to. */
+import { child, type FieldError, index, invalid, notSupported, required } from '../fielderror.ts';
+import type { RoleBinding, RoleRef, Subject } from '../generated/types.ts';
+import type { Column } from '../kind.ts';
+import { isPathSegment, isSubdomain1123 } from '../names.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { type Findings, problemsOf } from './findings.ts';
+import { rbacGroup } from './rbac.ts';
+
+const subjectKinds = ['ServiceAccount', 'User', 'Group'];
+
+/** A binding of either kind: they have the same fields. */
+type Binding = RoleBinding;
+
+export function defaultBinding(binding: Binding): void {
+  binding.roleRef ??= {};
+  binding.roleRef.apiGroup ||= rbacGroup;
+  for (const subject of binding.subjects ?? [])
+    if (subject.kind === 'User' || subject.kind === 'Group') subject.apiGroup ||= rbacGroup;
+}
+
+/** A service account without a namespace is one of the namespace of its binding, if that has one. */
+export function* bindingErrors(
+  binding: Binding,
+  roleKinds: readonly string[],
+  namespaced: boolean,
+): Findings {
+  yield* roleErrors(binding.roleRef ?? {}, roleKinds);
+  for (const [position, subject] of (binding.subjects ?? []).entries())
+    yield* subjectErrors(subject, namespaced, index('subjects', position));
+}
+
+function* roleErrors({ apiGroup = '', kind = '', name = '' }: RoleRef, kinds: readonly string[]): Findings {
+  if (apiGroup !== rbacGroup) yield notSupported('roleRef.apiGroup', apiGroup, [rbacGroup]);
+  if (!kinds.includes(kind)) yield notSupported('roleRef.kind', kind, kinds);
+  if (!name) yield required('roleRef.name');
+  else yield* problemsOf('roleRef.name', name, isPathSegment(name));
+}
+
+function* subjectErrors(subject: Subject, namespaced: boolean, path: string): Findings {
+  const { kind = '', name = '', apiGroup = '', namespace = '' } = subject;
+  const [namePath, groupPath] = [child(path, 'name'), child(path, 'apiGroup')];
+  if (!name) yield required(namePath);
+  switch (kind) {
+    case 'ServiceAccount':
+      if (name) yield* problemsOf(namePath, name, isSubdomain1123(name));
+      if (apiGroup) yield notSupported(groupPath, apiGroup, ['']);
+      if (!namespaced && !namespace) yield required(child(path, 'namespace'));
+      break;
+    case 'User':
+    case 'Group':
+      if (apiGroup !== rbacGroup) yield notSupported(groupPath, apiGroup, [rbacGroup]);
+      break;
+    default:
+      yield notSupported(child(path, 'kind'), kind, subjectKinds);
+  }
+}
+
+/** Who may change the subjects need not be trusted with another role, so the role stays. */
+export function roleChangeErrors(
+  { roleRef: now = {} }: Binding,
+  { roleRef: old = {} }: Binding,
+): FieldError[] {
+  const { apiGroup: APIGroup = '', kind: Kind = '', name: Name = '' } = now;
+  if (APIGroup === (old.apiGroup ?? '') && Kind === (old.kind ?? '') && Name === (old.name ?? '')) return [];
+  // Kubernetes shows the fields with the names they have inside.
+  return [invalid('roleRef', { APIGroup, Kind, Name }, 'cannot change roleRef')];
+}
+
+export const bindingColumns: readonly Column[] = [
+  nameColumn,
+  { name: 'Role', description: 'Kind and name of the role that is granted.' },
+  ageColumn,
+  { name: 'Users', description: 'Users that are granted the role.', wide: true },
+  { name: 'Groups', description: 'Groups that are granted the role.', wide: true },
+  { name: 'ServiceAccounts', description: 'Service accounts that are granted the role.', wide: true },
+];
+
+export function bindingCells(binding: Binding, nowMs: number): unknown[] {
+  const { roleRef: { kind = '', name = '' } = {}, subjects } = binding;
+  const named = (wanted: string, text: (subject: Subject) => string): string =>
+    (subjects ?? [])
+      .filter((subject) => subject.kind === wanted)
+      .map(text)
+      .join(', ');
+  const nameOf = (subject: Subject): string => subject.name ?? '';
+  return [
+    binding.metadata.name,
+    `${kind}/${name}`,
+    ageCell(binding, nowMs),
+    named('User', nameOf),
+    named('Group', nameOf),
+    named('ServiceAccount', (subject) => `${subject.namespace ?? ''}/${nameOf(subject)}`),
+  ];
+}

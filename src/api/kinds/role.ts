@@ -1,0 +1,16 @@
+/** Role: rules under one name, to be granted in their namespace. They are stored, and not enforced. */
+import type { Role } from '../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { collect } from './findings.ts';
+import { rbacForm } from './rbac.ts';
+import { ruleErrors } from './rbacrules.ts';
+
+export const role = defineKind<Role>({
+  ...rbacForm,
+  kind: 'Role',
+  resource: 'roles',
+  singular: 'role',
+  namespaced: true,
+
+  validate: ({ rules }) => collect(ruleErrors(rules, true)),
+});
