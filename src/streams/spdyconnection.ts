@@ -7,7 +7,6 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { IdleTimer } from './idletimer.ts';
-import { passed } from './passingbytes.ts';
 import {
   type ControlFrame,
   encodeDataHead,
@@ -270,7 +269,6 @@ export class SpdyConnection {
   }
 
   #data(id: number, bytes: Buffer, fin: boolean): void {
-    passed(bytes.length);
     // Data of a stream that is gone, or that has no reply yet, is dropped by both ends.
     if (this.#openings.has(id)) return;
     this.#streams.get(id)?.receive(bytes, fin);
@@ -340,7 +338,6 @@ export class SpdyConnection {
   }
 
   #writeData(id: number, pieces: readonly Buffer[], bytes: number): void {
-    passed(bytes);
     const head = encodeDataHead(id, bytes, false);
     if (bytes <= copiedBytesMax) return this.#write(Buffer.concat([head, ...pieces]));
     if (this.#state !== 'open') return;

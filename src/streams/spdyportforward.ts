@@ -6,6 +6,7 @@
  *                → forgotten after a while, or when its stream is reset
  */
 import type { Duplex } from 'node:stream';
+import { copy } from './bytecopy.ts';
 import { forwardFailure, type PortForwarding } from './portforward.ts';
 import { SpdyConnection } from './spdyconnection.ts';
 import { resetStatus } from './spdyframe.ts';
@@ -122,14 +123,15 @@ function join(data: SpdyStream, error: SpdyStream, target: Duplex): void {
     if (broken) data.reset(resetStatus.internalError);
     else data.end();
     // What the client still sends goes nowhere, but must not hold up the other connections.
-    data.unpipe(target);
     data.resume();
     error.end();
   });
   data.once('reset', () => target.destroy());
   target.once('end', () => endWhenQuiet(data, error, target));
-  data.pipe(target);
-  target.pipe(data);
+  copy(data, target);
+  copy(target, data);
+  data.once('end', () => target.end());
+  target.once('end', () => data.end());
 }
 
 function endWhenQuiet(data: SpdyStream, error: SpdyStream, target: Duplex): void {

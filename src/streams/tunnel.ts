@@ -11,13 +11,10 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, plain, StatusError } from '../api/errors.ts';
+import { copy } from './bytecopy.ts';
 import { PipeEnd } from './memorypipe.ts';
 import { readError } from './neterror.ts';
-import { passed } from './passingbytes.ts';
 import { makeLongLived } from './upgraderequest.ts';
-
-/** What one side may be ahead of the other: with less, every piece waits for the one before it to leave. */
-const aheadBytesMax = 512 * 1024;
 
 /** The head of the backend's answer. */
 const headBytesMax = 64 * 1024;
@@ -289,29 +286,6 @@ function join(
     else if (backend.destroyed) backendOver();
     closed();
   });
-}
-
-/** Pieces that come in one turn, such as the head of a frame and its data, leave in one write. */
-function copy(from: Duplex, to: Duplex): void {
-  let corked = false;
-  const uncork = (): void => {
-    corked = false;
-    to.uncork();
-  };
-  from.on('data', (chunk: Buffer) => {
-    if (!to.writable) return;
-    if (!corked) {
-      corked = true;
-      to.cork();
-      setImmediate(uncork);
-    }
-    to.write(chunk);
-    passed(chunk.length);
-    if (to.writableLength >= aheadBytesMax) from.pause();
-  });
-  to.on('drain', () => from.resume());
-  if (to.writableLength >= aheadBytesMax) from.pause();
-  else from.resume();
 }
 
 /** About the backend's connection, which the client does not get. */
