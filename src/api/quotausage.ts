@@ -10,6 +10,7 @@ import type {
   Service,
 } from './generated/types.ts';
 import type { Kind } from './kind.ts';
+import { isFinished } from './kinds/podfacts.ts';
 import { podLimits, podRequests, qosClass } from './kinds/podresources.ts';
 import type { ApiObject } from './object.ts';
 import type { ResourceList } from './resourcelist.ts';
@@ -47,7 +48,7 @@ function podUsage(pod: Pod, nowMs: number): ResourceList {
 
 /** Finished pods use nothing; neither do those that should have stopped a whole grace period ago. */
 function isOver(pod: Pod, nowMs: number): boolean {
-  if (['Succeeded', 'Failed'].includes(pod.status?.phase ?? '')) return true;
+  if (isFinished(pod.status?.phase)) return true;
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
   return (
     deletionTimestamp !== undefined &&

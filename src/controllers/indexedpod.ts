@@ -1,5 +1,7 @@
 /** Indexed pods: what controllers ask about a pod again and again, read from its text once per change. */
+
 import type { ContainerStatus, OwnerReference, Pod } from '../api/generated/types.ts';
+import { isFinished as hasFinished } from '../api/kinds/podfacts.ts';
 import type { Entry } from '../registry/entry.ts';
 
 const deletionCostKey = 'controller.kubernetes.io/pod-deletion-cost';
@@ -46,7 +48,7 @@ export interface IndexedPod {
   readonly finishedMs: number;
 }
 
-export const isFinished = ({ phase }: IndexedPod): boolean => phase === 'Succeeded' || phase === 'Failed';
+export const isFinished = ({ phase }: IndexedPod): boolean => hasFinished(phase);
 
 /** Whether it runs, or is going to. */
 export const isActive = (pod: IndexedPod): boolean => !isFinished(pod) && !pod.marked;

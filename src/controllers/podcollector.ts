@@ -2,7 +2,10 @@
  * The pod collector: ends what nobody else ends. Pods of nodes that are gone, pods that are to go and were never
  * given a node, pods that hang on a node declared out of service, and the oldest finished ones when there are too many.
  */
+
 import type { Node, Pod } from '../api/generated/types.ts';
+import { withCondition } from '../api/kinds/condition.ts';
+import { isFinished } from '../api/kinds/podfacts.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
@@ -71,7 +74,7 @@ class PodCollector implements RunningController {
       if (pods?.size === 0) this.#byNode.delete(nodeName ?? '');
       return;
     }
-    if (['Succeeded', 'Failed'].includes(entry.field('status.phase') ?? '')) this.#finish(key);
+    if (isFinished(entry.field('status.phase'))) this.#finish(key);
     if (nodeName) {
       let pods = this.#byNode.get(nodeName);
       if (!pods) this.#byNode.set(nodeName, (pods = new Set()));
@@ -104,7 +107,7 @@ class PodCollector implements RunningController {
     if (!entry) return;
     const pod = entry.peek() as Pod;
     const nodeName = pod.spec?.nodeName;
-    const finished = ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '');
+    const finished = isFinished(pod.status?.phase);
     if (nodeName && !this.#node(nodeName)) {
       if (!finished) await this.#fail(pod, 'PodGC: node no longer exists');
       await this.#end(pod);
@@ -135,16 +138,8 @@ class PodCollector implements RunningController {
           const object = current.object() as Pod;
           const status = (object.status ??= {});
           status.phase = 'Failed';
-          status.conditions = [
-            ...(status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget'),
-            {
-              type: 'DisruptionTarget',
-              status: 'True',
-              lastTransitionTime: now,
-              reason: 'DeletionByPodGC',
-              message,
-            },
-          ];
+          const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message };
+          status.conditions = withCondition(status.conditions, target, now);
           return object;
         },
       ),

@@ -4,7 +4,8 @@
  */
 import { hostname } from 'node:os';
 import { StatusError } from '../api/errors.ts';
-import type { Binding, Node, Pod, PodCondition, Service } from '../api/generated/types.ts';
+import type { Binding, Node, Pod, Service } from '../api/generated/types.ts';
+import { withCondition } from '../api/kinds/condition.ts';
 import type { EventRecorder } from '../client/events.ts';
 import { bind } from '../registry/binding.ts';
 import type { Entry } from '../registry/entry.ts';
@@ -236,18 +237,8 @@ class Scheduler implements RunningController {
       const object = current.object() as Pod;
       if (object.metadata.uid !== pod.uid || object.spec?.nodeName) return object;
       const status = (object.status ??= {});
-      const before = status.conditions?.find(({ type }) => type === 'PodScheduled');
-      const condition: PodCondition = {
-        type: 'PodScheduled',
-        status: 'False',
-        lastTransitionTime: before?.status === 'False' ? before.lastTransitionTime : this.#registry.now(),
-        reason: 'Unschedulable',
-        message,
-      };
-      status.conditions = [
-        ...(status.conditions ?? []).filter(({ type }) => type !== 'PodScheduled'),
-        condition,
-      ];
+      const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
+      status.conditions = withCondition(status.conditions, condition, this.#registry.now());
       return object;
     };
     await tolerant(modify(this.#registry, kind, pod.namespace, pod.name, 'status', internalWrite(), say));

@@ -2,7 +2,9 @@
  * Evictions by taints: a pod on a node with a NoExecute taint goes when it does not tolerate it, or when the time it
  * tolerates it for is over. A taint that is taken off in time lets the pod stay.
  */
+
 import type { Node, Pod, Taint } from '../api/generated/types.ts';
+import { withCondition } from '../api/kinds/condition.ts';
 import { timeToMs } from '../api/time.ts';
 import type { EventRecorder } from '../client/events.ts';
 import { remove } from '../registry/delete.ts';
@@ -107,16 +109,13 @@ export class TaintEvictions {
       modify(registry, kind, namespace!, name!, 'status', internalWrite(), (current) => {
         const object = current.object() as Pod;
         const status = (object.status ??= {});
-        status.conditions = [
-          ...(status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget'),
-          {
-            type: 'DisruptionTarget',
-            status: 'True',
-            lastTransitionTime: now,
-            reason: 'DeletionByTaintManager',
-            message: 'Taint manager: deleting due to NoExecute taint',
-          },
-        ];
+        const target = {
+          type: 'DisruptionTarget',
+          status: 'True',
+          reason: 'DeletionByTaintManager',
+          message: 'Taint manager: deleting due to NoExecute taint',
+        };
+        status.conditions = withCondition(status.conditions, target, now);
         return object;
       }),
     );

@@ -2,7 +2,9 @@
  * What becomes of a volume whose claim is gone: kept, emptied for the next claim, or emptied and removed. Emptying
  * is the work of a pod, because only a node can reach the storage.
  */
+
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
+import { isFinished } from '../api/kinds/podfacts.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { EventRecorder } from '../client/events.ts';
 import { create } from '../registry/create.ts';
@@ -59,7 +61,7 @@ export class VolumeReclaimer {
     const pod = this.#pod(volume);
     if (!pod) return this.#empty(volume, path);
     const phase = pod.status?.phase;
-    if (phase !== 'Succeeded' && phase !== 'Failed') return;
+    if (!isFinished(phase)) return;
     await this.#removePod(pod);
     if (phase === 'Failed')
       return this.#fail(

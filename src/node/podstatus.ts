@@ -2,6 +2,7 @@
  * The status of a pod, worked out from what its containers do. A pure function: the agent says what it knows, this
  * says what the API is told. Rules and texts are those of a Kubernetes node.
  */
+
 import type {
   Container,
   ContainerStatus,
@@ -10,6 +11,7 @@ import type {
   PodSpec,
   PodStatus,
 } from '../api/generated/types.ts';
+import { isFinished } from '../api/kinds/podfacts.ts';
 
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
@@ -51,8 +53,6 @@ export const passingConditions: ReadonlySet<string> = new Set<ResizeState['type'
 ]);
 
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
-
-export const isFinished = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 
 /** How a container ends in its pod: its own policy goes before the pod's. */
 export const restartsAfter = (spec: PodSpec, container: Container, exitCode: number): boolean => {

@@ -7,9 +7,11 @@
  *
  * What the API shows of a pod is the only memory: a worker that begins with a pod that has run before goes on there.
  */
+
 import { setMaxListeners } from 'node:events';
 import { StatusError } from '../api/errors.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../api/generated/types.ts';
+import { isFinished } from '../api/kinds/podfacts.ts';
 import { formatTime, timeToMs } from '../api/time.ts';
 import type { Client } from '../client/client.ts';
 import { pods } from '../client/resources.ts';
@@ -17,7 +19,7 @@ import { BackOff, type BackOffTimes } from './backoff.ts';
 import { PodAllocation } from './podallocation.ts';
 import { type ContainerContext, type ContainerRole, PodContainer } from './podcontainer.ts';
 import type { PodSetup } from './podsetup.ts';
-import { hasBegun, isFinished, isSidecar, podStatus, restartsAfter } from './podstatus.ts';
+import { hasBegun, isSidecar, podStatus, restartsAfter } from './podstatus.ts';
 import type { PodPlace, Runtime } from './runtime.ts';
 import type { StatusWriter } from './statuswriter.ts';
 

@@ -1,8 +1,9 @@
 /** Binding: gives a pod to a node. Nothing is stored but the pod's new place. */
 import { badRequest, conflict, plain } from '../api/errors.ts';
 import { type FieldError, notSupported, required } from '../api/fielderror.ts';
-import type { Binding, Pod, PodCondition } from '../api/generated/types.ts';
+import type { Binding, Pod } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
+import { withCondition } from '../api/kinds/condition.ts';
 import { checkPreconditions, modify } from './modify.ts';
 import type { Registry, WriteOptions } from './registry.ts';
 
@@ -57,9 +58,5 @@ function assign(pod: Pod, name: string, binding: Binding, now: string): void {
   if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };
   const status = (pod.status ??= {});
   delete status.nominatedNodeName;
-  const scheduled: PodCondition = { type: 'PodScheduled', status: 'True', lastTransitionTime: now };
-  status.conditions = [
-    ...(status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled'),
-    scheduled,
-  ];
+  status.conditions = withCondition(status.conditions, { type: 'PodScheduled', status: 'True' }, now);
 }

@@ -2,9 +2,12 @@
  * Eviction: asks for the deletion of a pod, and notes in the pod that it was asked for. A disruption budget may object
  * (disruptionbudgets.ts). Pods that run nothing yet, or no more, go whatever a budget says.
  */
+
 import { badRequest, modified, StatusError } from '../api/errors.ts';
-import type { Eviction, Pod, PodCondition, PodDisruptionBudget } from '../api/generated/types.ts';
+import type { Eviction, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
+import { withCondition } from '../api/kinds/condition.ts';
+import { isFinished } from '../api/kinds/podfacts.ts';
 import { checkDeleteOptions, checkDeletePreconditions, type DeleteOptions, remove } from './delete.ts';
 import { budgetOf, isExempt, spend, stillProcessed } from './disruptionbudgets.ts';
 import type { Entry } from './entry.ts';
@@ -58,7 +61,7 @@ const mayHelp = (error: unknown, budget: Entry | undefined): boolean =>
     error.status.details?.kind === budget.kind.resource);
 
 const isOver = ({ metadata, status }: Pod): boolean =>
-  metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  metadata.deletionTimestamp !== undefined || isFinished(status?.phase);
 
 const isWaiting = (pod: Pod): boolean => !isOver(pod) && pod.status?.phase === 'Pending';
 
@@ -101,14 +104,11 @@ async function end(
 
 function noteEviction(pod: Pod, now: string): void {
   const status = (pod.status ??= {});
-  const conditions = status.conditions ?? [];
-  const before = conditions.find(({ type }) => type === 'DisruptionTarget');
-  const note: PodCondition = {
+  const note = {
     type: 'DisruptionTarget',
     status: 'True',
-    lastTransitionTime: before?.status === 'True' ? before.lastTransitionTime : now,
     reason: 'EvictionByEvictionAPI',
     message: 'Eviction API: evicting',
   };
-  status.conditions = [...conditions.filter((condition) => condition !== before), note];
+  status.conditions = withCondition(status.conditions, note, now);
 }

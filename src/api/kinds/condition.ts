@@ -1,6 +1,6 @@
-/** Conditions in the form that newer kinds share: each type once, with a reason that is one word. */
+/** Conditions: each type once. In the form that newer kinds share they have a reason that is one word. */
 import { child, duplicate, index, invalid, notSupported, required, tooLong } from '../fielderror.ts';
-import type { Condition } from '../generated/types.ts';
+import type { Condition, PodCondition } from '../generated/types.ts';
 import { isQualifiedName } from '../names.ts';
 import { type Findings, problemsOf } from './findings.ts';
 
@@ -41,13 +41,13 @@ function* reasonErrors(reason: string | undefined, path: string): Findings {
  * The conditions with one of them set. The time of one whose status stays the same stays, too: it says since when
  * that is so.
  */
-export function withCondition(
-  conditions: readonly Condition[] = [],
-  condition: Omit<Condition, 'lastTransitionTime'>,
+export function withCondition<C extends Condition | PodCondition>(
+  conditions: readonly C[] = [],
+  condition: Omit<C, 'lastTransitionTime'>,
   now: string,
-): Condition[] {
+): C[] {
   const before = conditions.find(({ type }) => type === condition.type);
   const same = before?.status === condition.status ? before?.lastTransitionTime : undefined;
-  const set = { ...condition, lastTransitionTime: same ?? now };
+  const set = { ...condition, lastTransitionTime: same ?? now } as C;
   return before ? conditions.map((one) => (one === before ? set : one)) : [...conditions, set];
 }

@@ -1,10 +1,12 @@
 /** Pod: one or more containers that run together on a node. */
+
 import type { ContainerStatus, Pod } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { ephemeralChangeErrors } from './ephemeralcontainers.ts';
 import { collect, type Findings } from './findings.ts';
 import { podAnnotationErrors } from './podannotations.ts';
 import { podCells, podColumns, podRowConditions } from './podcolumns.ts';
+import { isFinished } from './podfacts.ts';
 import { resizeErrors, takeResources } from './podresize.ts';
 import { newPodErrors, podSpecErrors } from './podspec.ts';
 import { defaultPodOnly, defaultPodSpec, nameAccount } from './podspecdefaults.ts';
@@ -80,7 +82,7 @@ export const pod = defineKind<Pod>({
   // Unscheduled and finished pods have nobody to wait for.
   gracePeriodSeconds(pod, requested) {
     const phase = pod.status?.phase;
-    if (!pod.spec?.nodeName || phase === 'Succeeded' || phase === 'Failed') return 0;
+    if (!pod.spec?.nodeName || isFinished(phase)) return 0;
     const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? gracePeriodSeconds;
     return seconds < 0 ? 1 : seconds;
   },

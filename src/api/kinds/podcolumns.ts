@@ -1,4 +1,5 @@
 /** Pods in tables: the one word for how a pod is doing is worked out from all its containers. */
+
 import type {
   ContainerState,
   ContainerStateTerminated,
@@ -10,6 +11,7 @@ import type { Column, TableRowCondition } from '../kind.ts';
 import { ageText } from '../time.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from './columns.ts';
 import { isSidecar } from './container.ts';
+import { isFinished } from './podfacts.ts';
 
 export const podColumns: readonly Column[] = [
   nameColumn,
@@ -106,7 +108,7 @@ function summarize(pod: Pod): Summary {
   }
   if (pod.metadata.deletionTimestamp) {
     if (status.reason === 'NodeLost') text = 'Unknown';
-    else if (status.phase !== 'Succeeded' && status.phase !== 'Failed') text = 'Terminating';
+    else if (!isFinished(status.phase)) text = 'Terminating';
   }
   return { text, ready, restarts };
 }

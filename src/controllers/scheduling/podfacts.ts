@@ -1,4 +1,5 @@
 /** What the scheduler knows of a pod: worked out once per change, so that looking at a thousand nodes is cheap. */
+
 import type {
   Affinity,
   Pod,
@@ -6,6 +7,7 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '../../api/generated/types.ts';
+import { claimsOf, isFinished } from '../../api/kinds/podfacts.ts';
 import { podRequests } from '../../api/kinds/podresources.ts';
 import { milliValue, parseQuantity, toNumber } from '../../api/quantity.ts';
 import { timeToMs } from '../../api/time.ts';
@@ -70,7 +72,7 @@ export function podFacts(pod: Pod): PodFacts {
     schedulerName: spec.schedulerName ?? 'default-scheduler',
     gated: Boolean(spec.schedulingGates?.length),
     deleting: metadata.deletionTimestamp !== undefined,
-    finished: status.phase === 'Succeeded' || status.phase === 'Failed',
+    finished: isFinished(status.phase),
     requests,
     cpuForScore: requests.get('cpu') ?? assumedMilliCpu,
     memoryForScore: requests.get('memory') ?? assumedMemoryBytes,
@@ -79,7 +81,7 @@ export function podFacts(pod: Pod): PodFacts {
     affinity: spec.affinity,
     tolerations: spec.tolerations ?? [],
     spread: spec.topologySpreadConstraints ?? [],
-    claims: claimsOf(metadata.name!, spec),
+    claims: claimsOf(pod),
     disks: disksOf(spec),
     signature: JSON.stringify([metadata.generation, metadata.labels, spec.schedulingGates, spec.tolerations]),
   };
@@ -107,13 +109,6 @@ function hostPortsOf(spec: PodSpec): HostPort[] {
       ip: hostIP || '0.0.0.0',
       port: hostPort!,
     }));
-}
-
-function claimsOf(podName: string, spec: PodSpec): string[] {
-  return (spec.volumes ?? []).flatMap((volume) => {
-    if (volume.persistentVolumeClaim?.claimName) return [volume.persistentVolumeClaim.claimName];
-    return volume.ephemeral ? [`${podName}-${volume.name}`] : [];
-  });
 }
 
 /** Disks that may be attached once per node, unless everybody only reads. */

@@ -1,0 +1,12 @@
+/** What several parts of the cluster want to know of a pod. */
+import type { Pod } from '../generated/types.ts';
+
+/** Whether a pod of this phase has done its work, one way or the other. */
+export const isFinished = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
+
+/** Names of the claims a pod uses. The claim of an ephemeral volume is named after the pod and the volume. */
+export const claimsOf = ({ metadata, spec }: Pod): string[] =>
+  (spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (persistentVolumeClaim?.claimName) return [persistentVolumeClaim.claimName];
+    return ephemeral ? [`${metadata.name}-${name}`] : [];
+  });
