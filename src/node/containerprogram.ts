@@ -4,7 +4,7 @@ import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import type { TerminalSize } from '../streams/session.ts';
-import { type PipeEnds, type PipeStock, pipeStream } from './pipestock.ts';
+import { knockAfterEnd, type PipeEnds, type PipeStock, pipeStream } from './pipestock.ts';
 import type { Spawner } from './spawner.ts';
 import { openTerminal, sizeDefault, type TerminalExit } from './terminal.ts';
 
@@ -97,6 +97,7 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
     hangUp();
     await exited;
   }
+  if (stdin) knockAfterEnd(stdin, input!.writeEnd, exited);
   // Later errors are about signals, and those are not sent this way.
   child.on('error', () => undefined);
   exited.catch(() => undefined);

@@ -11,6 +11,9 @@ import type { Spawner } from './spawner.ts';
 
 /** Made at once. */
 const batch = 12;
+/** Knocks come ever more rarely, and then no more: programs open their input when they start. */
+const firstKnockMs = 5;
+const lastKnockMs = 20_000;
 
 export interface PipeEnds {
   readonly readEnd: number;
@@ -83,4 +86,41 @@ export function pipeStream(descriptor: number, direction: 'read' | 'write'): Soc
   const readable = direction === 'read';
   const stream = new Socket({ fd: descriptor, readable, writable: !readable });
   return stream.on('error', () => stream.destroy());
+}
+
+/**
+ * A program that opens its input by name (`cat /dev/stdin`) waits for a writer, and would wait for ever when the last
+ * has left by then: that is how named pipes are. So after the end of the input somebody knocks for a while, as a writer
+ * who has nothing to write; whoever waits is let in and finds the end.
+ */
+export function knockAfterEnd(input: Socket, descriptor: number, exited: Promise<unknown>): void {
+  input.once('finish', () => {
+    let reader: number;
+    try {
+      // The pipe has no name any more, and is about to be closed.
+      reader = openSync(`/proc/self/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK);
+    } catch {
+      return;
+    }
+    let waitMs = firstKnockMs;
+    let timer: NodeJS.Timeout | undefined;
+    const stop = (): void => {
+      if (!timer) return;
+      clearTimeout(timer);
+      timer = undefined;
+      closeSync(reader);
+    };
+    const knock = (): void => {
+      try {
+        closeSync(openSync(`/proc/self/fd/${reader}`, constants.O_WRONLY | constants.O_NONBLOCK));
+      } catch {
+        // Out of descriptors: the next knock may be heard.
+      }
+      waitMs *= 2;
+      if (waitMs > lastKnockMs) stop();
+      else timer = setTimeout(knock, waitMs);
+    };
+    timer = setTimeout(knock, waitMs);
+    exited.then(stop, stop);
+  });
 }

@@ -143,6 +143,13 @@ describe('what a container gets', () => {
       kind: 'success',
     });
     expect([session.out, session.err]).toEqual(['typed', 'e\n']);
+    // Also when the input has ended long before it is opened.
+    const late = new TestSession({ stdin: true });
+    late.stdin!.end();
+    expect(await container.exec(['sh', '-c', 'sleep 0.1; cat /dev/stdin; echo end'], late)).toEqual({
+      kind: 'success',
+    });
+    expect(late.out).toBe('end\n');
     expect((await pod.log({ follow: true, limitBytes: 4 })).split('\n').sort()).toEqual(['', 'a', 'b']);
   });
 
