@@ -2,12 +2,14 @@
  * How many pods of a disruption budget there should be, and how many of them must be left. A share is one of what the
  * pods' controllers are told to keep, not of the pods there happen to be.
  */
+
 import { resourceText } from '../api/errors.ts';
 import type { OwnerReference, PodDisruptionBudgetSpec } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import type { Entry } from '../registry/entry.ts';
 import type { Registry } from '../registry/registry.ts';
 import { controllerOf, type IndexedPod } from './indexedpod.ts';
+import { resolved } from './rollingplan.ts';
 
 export type Expectation =
   | {
@@ -29,7 +31,7 @@ export function expectationOf(
   try {
     if (maxUnavailable !== undefined) {
       const { expectedPods, unmanaged } = scaleOf(registry, pods);
-      const desiredHealthy = Math.max(0, expectedPods - shareOf(maxUnavailable, expectedPods));
+      const desiredHealthy = Math.max(0, expectedPods - resolved(maxUnavailable, expectedPods, Math.ceil));
       return { expectedPods, unmanaged, desiredHealthy };
     }
     if (typeof minAvailable !== 'string')
@@ -39,16 +41,11 @@ export function expectationOf(
         unmanaged: 0,
       };
     const { expectedPods, unmanaged } = scaleOf(registry, pods);
-    return { expectedPods, unmanaged, desiredHealthy: shareOf(minAvailable, expectedPods) };
+    return { expectedPods, unmanaged, desiredHealthy: resolved(minAvailable, expectedPods, Math.ceil) };
   } catch (error) {
     if (error instanceof ScaleError) return { failure: error.message };
     throw error;
   }
-}
-
-/** A number as it is, a percentage of the whole rounded up. */
-function shareOf(bound: number | string, whole: number): number {
-  return typeof bound === 'number' ? bound : Math.ceil((Number.parseInt(bound, 10) * whole) / 100);
 }
 
 /** What all controllers of the pods together are told to keep. */

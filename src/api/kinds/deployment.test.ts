@@ -8,10 +8,10 @@ import {
   columns,
   good,
   notNegative,
+  selectorCases,
   template,
   templateCases,
   testSpecs,
-  unmatched,
   workload,
 } from './workload.case.ts';
 
@@ -65,17 +65,7 @@ const percentText =
 describe('rules', () => {
   testSpecs(deployment, [
     ...templateCases('ReplicaSet'),
-    [
-      'no selector',
-      { selector: undefined },
-      ['spec.selector', 'R', 'Required value'],
-      unmatched('{"a":"b"}'),
-    ],
-    [
-      'a selector of everything',
-      { selector: {} },
-      ['spec.selector', 'I', 'Invalid value: {}: empty selector is invalid for deployment'],
-    ],
+    ...selectorCases('deployment'),
     [
       'a selector that makes no sense',
       { selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } },

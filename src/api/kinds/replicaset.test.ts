@@ -7,10 +7,10 @@ import { replicaSet } from './replicaset.ts';
 import {
   columns,
   notNegative,
+  selectorCases,
   template,
   templateCases,
   testSpecs,
-  unmatched,
   workload,
 } from './workload.case.ts';
 
@@ -25,17 +25,7 @@ test('defaults', () => {
 describe('rules', () => {
   testSpecs(replicaSet, [
     ...templateCases('ReplicaSet'),
-    [
-      'no selector',
-      { selector: undefined },
-      ['spec.selector', 'R', 'Required value'],
-      unmatched('{"a":"b"}'),
-    ],
-    [
-      'a selector of everything',
-      { selector: {} },
-      ['spec.selector', 'I', 'Invalid value: {}: empty selector is invalid for deployment'],
-    ],
+    ...selectorCases('deployment'),
     [
       'negative numbers',
       { replicas: -1, minReadySeconds: -2 },

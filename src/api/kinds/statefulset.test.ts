@@ -7,10 +7,10 @@ import { statefulSet } from './statefulset.ts';
 import {
   columns,
   notNegative,
+  selectorCases,
   template,
   templateCases,
   testSpecs,
-  unmatched,
   workload,
 } from './workload.case.ts';
 
@@ -70,17 +70,7 @@ describe('defaults', () => {
 describe('rules', () => {
   testSpecs(statefulSet, [
     ...templateCases('StatefulSet'),
-    [
-      'no selector',
-      { selector: undefined },
-      ['spec.selector', 'R', 'Required value'],
-      unmatched('{"a":"b"}'),
-    ],
-    [
-      'a selector of everything',
-      { selector: {} },
-      ['spec.selector', 'I', 'Invalid value: {}: empty selector is invalid for statefulset'],
-    ],
+    ...selectorCases('statefulset'),
     [
       'a selector that makes no sense',
       { selector: { matchLabels: { 'a/b/c': 'd' } } },

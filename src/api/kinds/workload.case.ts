@@ -28,6 +28,16 @@ export const unmatched = (labels: string): Expected => [
 /** A name, what differs from a good spec, and what is wrong with it. */
 export type SpecCase = readonly [name: string, spec: object, ...errors: Expected[]];
 
+/** Selectors that choose nothing, or everything. `named` is what the kind calls itself in the second error. */
+export const selectorCases = (named: string): SpecCase[] => [
+  ['no selector', { selector: undefined }, ['spec.selector', 'R', 'Required value'], unmatched('{"a":"b"}')],
+  [
+    'a selector of everything',
+    { selector: {} },
+    ['spec.selector', 'I', `Invalid value: {}: empty selector is invalid for ${named}`],
+  ],
+];
+
 /** What is wrong with the pods of any of these kinds. */
 export const templateCases = (kind: string): SpecCase[] => [
   ['nothing wrong', {}],
