@@ -16,8 +16,8 @@ import { cluster, processorMs } from './servers.mjs';
 const root = path.dirname(import.meta.dirname);
 const pipeProgram = path.join(import.meta.dirname, 'pipe.mjs');
 const sampleMs = 20;
-/** A round number of these makes a stream. */
-const blockBytes = 1e6;
+/** The commands' reads and writes: as much as a pipe holds. */
+const blockBytes = 64 * 1024;
 
 const median = (figures) => [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)];
 
@@ -90,9 +90,11 @@ export async function streams(row, { bytes, rounds }) {
       let bareMs = 0;
       let serverMs = 0;
       const grown = await growth(server, async () => {
-        // The first round finds code that was never run, on all sides; it does not count.
-        await move({ way: bareWay, port: barePort });
-        await move(wish);
+        // A stream is only some thousand pieces, so it takes several until both sides run compiled code.
+        for (let i = 0; i < rounds; i++) {
+          await move({ way: bareWay, port: barePort });
+          await move(wish);
+        }
         for (let i = 0; i < rounds; i++) {
           const before = [processorMs(yardstick.pid), server.processorMs];
           const bare = await move({ way: bareWay, port: barePort });
@@ -109,12 +111,11 @@ export async function streams(row, { bytes, rounds }) {
       row(`${text}, resident growth`, 'memory', grown, 'MB');
     };
 
-    // With large writes: it is not the command that is measured.
-    const blocks = ['dd', 'if=/dev/zero', `bs=${blockBytes}`, `count=${bytes / blockBytes}`, 'status=none'];
-    const poured = exec(blocks, 'stdout=true');
-    await compare('exec, stdout', { way: 'stdout', path: poured }, 'download');
-    const cat = exec(['sh', '-c', 'cat >/dev/null'], 'stdin=true&stdout=true');
-    await compare('exec, stdin', { way: 'stdin', path: cat }, 'upload');
+    const dd = (...operands) => ['dd', `bs=${blockBytes}`, 'status=none', ...operands];
+    const pour = exec(dd('if=/dev/zero', 'iflag=count_bytes', `count=${bytes}`), 'stdout=true');
+    await compare('exec, stdout', { way: 'stdout', path: pour }, 'download');
+    const drain = exec(dd('of=/dev/null'), 'stdin=true&stdout=true');
+    await compare('exec, stdin', { way: 'stdin', path: drain }, 'upload');
     const forward = { path: `${pod}/portforward`, port };
     await compare('port-forward, from the pod', { way: 'download', ...forward }, 'download');
     await compare('port-forward, to the pod', { way: 'upload', ...forward }, 'upload');

@@ -4,9 +4,10 @@
  * it can stop neither the container nor the others.
  */
 import type { Readable, Writable } from 'node:stream';
+import { copy, pipePace } from '../streams/bytecopy.ts';
 import type { Session, SessionResult } from '../streams/session.ts';
 import type { LogStream } from './crilog.ts';
-import { aborted, ignoreErrors, relay } from './streamrelay.ts';
+import { aborted, ignoreErrors } from './streamrelay.ts';
 
 /** Output that one client has not taken yet; above it, the container waits for the client. */
 const untakenBytesMax = 256 * 1024;
@@ -103,7 +104,7 @@ export class Attachments {
   /** With `stdinOnce` the end of the first input is the end of the container's. Returns what to do at its leave. */
   #takeInput(source: Readable): () => void {
     const { stdin } = this.program;
-    const stop = relay(source, this.#stdinOver ? undefined : stdin);
+    const stop = copy(source, this.#stdinOver ? undefined : stdin, pipePace);
     if (!stdin || !this.stdinOnce) return stop;
     const over = (): void => {
       if (this.#stdinOver) return;

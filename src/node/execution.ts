@@ -1,16 +1,17 @@
 /** A command that runs beside a container's main process, and the session of the client who wants it. */
+import { copy, pipePace, socketPace } from '../streams/bytecopy.ts';
 import type { Session, SessionResult, TerminalSize } from '../streams/session.ts';
 import { exitCode, type Program } from './containerprogram.ts';
 import type { ProgramProblem } from './programlookup.ts';
-import { aborted, ended, ignoreErrors, relay } from './streamrelay.ts';
+import { aborted, ended, ignoreErrors } from './streamrelay.ts';
 
 /** Joins a program and a session until the program has ended and all its output was handed over, or the client goes. */
 export async function serveSession(program: Program, session: Session): Promise<SessionResult | 'gone'> {
   ignoreErrors(session.stdin, session.stdout, session.stderr);
-  const stops = [relay(program.stdout, session.stdout)];
-  if (program.stderr) stops.push(relay(program.stderr, session.stderr));
+  const stops = [copy(program.stdout, session.stdout, socketPace)];
+  if (program.stderr) stops.push(copy(program.stderr, session.stderr, socketPace));
   if (session.stdin) {
-    stops.push(relay(session.stdin, program.stdin));
+    stops.push(copy(session.stdin, program.stdin, pipePace));
     // The end of input means nothing to a terminal.
     if (!session.tty) session.stdin.once('end', () => program.stdin?.end());
   }

@@ -7,6 +7,7 @@ import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { reusingSocket } from '../streams/reusedreads.ts';
 import type { Spawner } from './spawner.ts';
 
 /** Made at once. */
@@ -83,8 +84,10 @@ function openPipe(name: string): PipeEnds {
 
 /** The agent's end of a pipe as a stream. It has an error listener: a broken pipe is an end like any other. */
 export function pipeStream(descriptor: number, direction: 'read' | 'write'): Socket {
-  const readable = direction === 'read';
-  const stream = new Socket({ fd: descriptor, readable, writable: !readable });
+  const stream =
+    direction === 'read'
+      ? reusingSocket({ fd: descriptor, readable: true, writable: false })
+      : new Socket({ fd: descriptor, readable: false, writable: true });
   return stream.on('error', () => stream.destroy());
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ProcessPod, TestSession } from './processpod.case.ts';
@@ -83,6 +84,8 @@ describe('a command beside a container', () => {
     expect(await container.exec(['head', '-c', String(bytes), '/dev/zero'], out)).toEqual({
       kind: 'success',
     });
+    stdout.end();
+    await once(stdout, 'finish');
     expect(received).toBe(bytes);
 
     let given = 0;
@@ -218,6 +221,8 @@ describe('a command with a terminal', () => {
     expect(await container.exec(['sh', '-c', script], new TestSession({ tty: true, stdout }))).toEqual({
       kind: 'success',
     });
+    stdout.end();
+    await once(stdout, 'finish');
     expect(received).toBe(2_000_000);
   });
 });

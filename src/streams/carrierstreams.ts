@@ -1,10 +1,11 @@
 /** The two ends of a carrier (a SPDY stream, a WebSocket channel) as streams of their own, with their own ends. */
 import { Readable, Writable } from 'node:stream';
+import { hand } from './handing.ts';
 
 /** What waits in such a stream before its writer is stopped. */
-const bufferBytes = 256 * 1024;
+const bufferBytes = 64 * 1024;
 /** After this much is written, others get their turn, even when everything could be written at once. */
-const burstBytes = 256 * 1024;
+const burstBytes = 1024 * 1024;
 
 /** From the client. The carrier is told when there is room for more. */
 export class Inflow extends Readable {
@@ -20,7 +21,7 @@ export class Inflow extends Readable {
   /** False when the carrier has to wait for room. What nobody wants any more is dropped. */
   offer(chunk: Buffer): boolean {
     if (this.#ended || this.destroyed || chunk.length === 0) return true;
-    return this.push(chunk);
+    return hand(this, chunk);
   }
 
   finish(): void {
@@ -39,26 +40,78 @@ export class Inflow extends Readable {
   }
 }
 
+/** Takes data for the client. False when that is enough for now: then `onRoom` is called once there is room for more. */
+export type Sink = (chunk: Buffer, onRoom: () => void) => boolean;
+
 /** To the client. Ending it only means that there is no more; the carrier decides when to tell. */
 export class Outflow extends Writable {
-  readonly #sink: (chunk: Buffer, done: () => void) => void;
+  readonly #sink: Sink;
+  readonly #carried: () => number | undefined;
   #burst = 0;
+  /** The carrier has enough for now. */
+  #full = false;
+  /** The write that waits for room. */
+  #waiting: (() => void) | undefined;
+  /** A writer was told to wait, and is to hear when it need not any more. */
+  #drainOwed = false;
 
-  constructor(sink: (chunk: Buffer, done: () => void) => void) {
+  /** `carried` tells what lies with the carrier; one that copies has nothing of what it was given. */
+  constructor(sink: Sink, carried: () => number | undefined = () => 0) {
     super({ highWaterMark: bufferBytes });
     this.#sink = sink;
+    this.#carried = carried;
     this.on('error', ignore);
   }
 
-  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
-    this.#sink(chunk, () => {
-      this.#burst += chunk.length;
-      if (this.#burst < burstBytes) return callback();
-      // A writer that never waits for anything else would keep the process from noticing that the client has gone.
-      this.#burst = 0;
-      setImmediate(callback);
-    });
+  /** Straight to the carrier, as long as that has room and nothing is waiting. */
+  override write(chunk: unknown, ...rest: unknown[]): boolean {
+    if (rest.length > 0 || !Buffer.isBuffer(chunk) || this.#full || this.writableLength > 0 || !this.writable)
+      return (super.write as (...args: unknown[]) => boolean)(chunk, ...rest);
+    this.#pass(chunk);
+    this.#drainOwed = this.#full;
+    return !this.#full;
   }
+
+  get unsentBytes(): number | undefined {
+    const carried = this.#carried();
+    return carried === undefined ? undefined : this.writableLength + carried;
+  }
+
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    const pass = () => {
+      this.#pass(chunk);
+      if (this.#full) this.#waiting = callback;
+      else callback();
+    };
+    if (this.#full) this.#waiting = pass;
+    else pass();
+  }
+
+  /** All is with the carrier when that has room again. */
+  override _final(callback: () => void): void {
+    if (this.#full) this.#waiting = callback;
+    else callback();
+  }
+
+  #pass(chunk: Buffer): void {
+    this.#full = !this.#sink(chunk, this.#resume);
+    this.#burst += chunk.length;
+    if (this.#full || this.#burst < burstBytes) return;
+    // A writer that never waits for anything else would keep the process from noticing that the client has gone.
+    this.#burst = 0;
+    this.#full = true;
+    setImmediate(this.#resume);
+  }
+
+  readonly #resume = (): void => {
+    this.#full = false;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.();
+    if (!this.#drainOwed || this.#full) return;
+    this.#drainOwed = false;
+    this.emit('drain');
+  };
 
   /** Resolves when all that was written is with the carrier, or never will be. */
   flush(): Promise<void> {

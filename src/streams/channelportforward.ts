@@ -67,7 +67,7 @@ async function forwardPort(
     socket.send(2 * index + 1, Buffer.from(forwardFailure(forwarding, port, error)));
     return void inflow.destroy();
   }
-  const outflow = new Outflow((chunk, done) => socket.send(2 * index, chunk, done));
+  const outflow = new Outflow((chunk, onRoom) => socket.send(2 * index, chunk, onRoom));
   socket.closed.then(() => target.destroy());
   // A connection that worked and broke later is just over.
   target.on('error', () => undefined);

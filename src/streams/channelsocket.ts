@@ -60,9 +60,12 @@ export class ChannelSocket {
     this.closed.then(() => this.#idle.stop());
   }
 
-  /** Sends data on a channel; no data makes an empty message. `done` is called when there is room for more. */
-  send(channel: number, data: Buffer, done: () => void = ignore): void {
-    if (this.#webSocket.readyState !== WebSocket.OPEN) return done();
+  /**
+   * Sends data on a channel; no data makes an empty message. False when that is enough for now: then `onRoom` is called
+   * when there is room for more.
+   */
+  send(channel: number, data: Buffer, onRoom: () => void = ignore): boolean {
+    if (this.#webSocket.readyState !== WebSocket.OPEN) return true;
     this.#idle.touch();
     const waits = this.#webSocket.bufferedAmount + data.length > backlogBytesMax;
     const pieces = Math.max(1, Math.ceil(data.length / pieceBytesMax[this.#framing]));
@@ -70,10 +73,10 @@ export class ChannelSocket {
     const pieceBytes = Math.ceil(data.length / pieces);
     for (let i = 0; i < pieces; i++) {
       const piece = data.subarray(i * pieceBytes, (i + 1) * pieceBytes);
-      const written = waits && i === pieces - 1 ? () => done() : ignore;
+      const written = waits && i === pieces - 1 ? () => onRoom() : ignore;
       this.#webSocket.send(this.#message(channel, piece), { binary: this.#framing === 'raw' }, written);
     }
-    if (!waits) done();
+    return !waits;
   }
 
   /** Stops reading messages, so that the client has to wait. */

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { hand } from './handing.ts';
 import { passed } from './passingbytes.ts';
 
 /** Bytes each side may hold before its writer has to wait; a socket in its place may be as far behind. */
@@ -49,7 +50,7 @@ export class PipeEnd extends Duplex {
     this.#socket = socket;
     socket.on('data', (chunk: Buffer) => {
       if (!this.writable || peer.destroyed) return;
-      if (!peer.push(chunk)) socket.pause();
+      if (!hand(peer, chunk)) socket.pause();
       passed(chunk.length);
     });
     socket.on('drain', () => this.#goOn());
@@ -62,6 +63,28 @@ export class PipeEnd extends Duplex {
   override _read(): void {
     this.#goOn();
     this.peer.#socket?.resume();
+  }
+
+  /** Straight to the socket in the peer's place, as long as that has room and nothing is waiting. */
+  override write(chunk: unknown, ...rest: unknown[]): boolean {
+    const socket = this.peer.#socket;
+    if (
+      socket === undefined ||
+      rest.length > 0 ||
+      !Buffer.isBuffer(chunk) ||
+      this.writableLength > 0 ||
+      !this.writable ||
+      this.peer.destroyed ||
+      socket.writableLength >= bufferBytesMax
+    )
+      return (super.write as (...args: unknown[]) => boolean)(chunk, ...rest);
+    pour([chunk], socket);
+    return true;
+  }
+
+  get unsentBytes(): number | undefined {
+    const socket = this.peer.#socket;
+    return socket && this.writableLength + socket.writableLength;
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {

@@ -6,6 +6,7 @@
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Passage } from './bytecopy.ts';
 import { IdleTimer } from './idletimer.ts';
 import {
   type ControlFrame,
@@ -304,6 +305,9 @@ export class SpdyConnection {
       data: (id, pieces, bytes) => this.#writeData(id, pieces, bytes),
       get full() {
         return socket.writableNeedDrain;
+      },
+      get unsentBytes() {
+        return socket instanceof Socket ? socket.writableLength : (socket as Passage).unsentBytes;
       },
       whenWritable: (resume) => this.#writers.push(resume),
       kept: (stream, bytes, stalled) => {

@@ -6,7 +6,7 @@
  *                → forgotten after a while, or when its stream is reset
  */
 import type { Duplex } from 'node:stream';
-import { copy } from './bytecopy.ts';
+import { copy, socketPace } from './bytecopy.ts';
 import { forwardFailure, type PortForwarding } from './portforward.ts';
 import { SpdyConnection } from './spdyconnection.ts';
 import { resetStatus } from './spdyframe.ts';
@@ -128,8 +128,8 @@ function join(data: SpdyStream, error: SpdyStream, target: Duplex): void {
   });
   data.once('reset', () => target.destroy());
   target.once('end', () => endWhenQuiet(data, error, target));
-  copy(data, target);
-  copy(target, data);
+  copy(data, target, socketPace);
+  copy(target, data, socketPace);
   data.once('end', () => target.end());
   target.once('end', () => data.end());
 }

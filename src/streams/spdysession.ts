@@ -152,7 +152,15 @@ function inflow(stream: SpdyStream | undefined): Inflow | undefined {
 
 /** A stream that the client has reset takes everything, and sends nothing. */
 const outflow = (stream: SpdyStream | undefined): Outflow | undefined =>
-  stream && new Outflow((chunk, done) => void stream.write(chunk, () => done()));
+  stream &&
+  new Outflow(
+    (chunk, onRoom) => {
+      if (stream.sendAtOnce(chunk)) return true;
+      stream.write(chunk, () => onRoom());
+      return false;
+    },
+    () => stream.unsentBytes,
+  );
 
 /**
  * The status first: clients of v1 do not look at it any more once the outputs have ended, and all take a connection

@@ -6,6 +6,7 @@
  * stream here. After the peer's cut what has arrived can still be read, then reading ends; what is written goes nowhere.
  */
 import { Duplex } from 'node:stream';
+import { hand } from './handing.ts';
 import { resetStatus } from './spdyframe.ts';
 
 /** Kept for a reader who is slow, before the connection is paused. */
@@ -24,6 +25,8 @@ export interface StreamCarrier {
   fin(id: number): void;
   /** Whether the socket has enough for now. */
   readonly full: boolean;
+  /** What the socket has taken, and not sent yet; undefined when somebody in this process may keep it. */
+  readonly unsentBytes: number | undefined;
   /** Calls once when it has not. */
   whenWritable(resume: () => void): void;
   /** The stream's kept bytes have changed by `bytes`; `stalled` says whether it is at its bound. */
@@ -98,6 +101,26 @@ export class SpdyStream extends Duplex {
     this.#deliver();
   }
 
+  /** Sends a frame, unless something waits to be sent or the socket has enough. False when it was not sent. */
+  sendAtOnce(chunk: Buffer): boolean {
+    if (chunk.length === 0 || chunk.length > frameBytesMax || this.writableLength > 0 || this.#carrier.full)
+      return false;
+    if (!this.writable || this.#localEnded || this.#cut) return false;
+    this.accept();
+    this.#carrier.data(this.id, [chunk], chunk.length);
+    return true;
+  }
+
+  override write(chunk: unknown, ...rest: unknown[]): boolean {
+    if (rest.length === 0 && Buffer.isBuffer(chunk) && this.sendAtOnce(chunk)) return true;
+    return (super.write as (...args: unknown[]) => boolean)(chunk, ...rest);
+  }
+
+  get unsentBytes(): number | undefined {
+    const { unsentBytes } = this.#carrier;
+    return unsentBytes === undefined ? undefined : this.writableLength + unsentBytes;
+  }
+
   override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
     this.#send([chunk], callback);
   }
@@ -131,7 +154,7 @@ export class SpdyStream extends Duplex {
   receive(bytes: Buffer, fin: boolean): void {
     if (this.#remoteEnded || this.#cut) return;
     if (bytes.length > 0) {
-      if (this.#wanted && this.#kept.length === 0) this.#wanted = this.push(bytes);
+      if (this.#wanted && this.#kept.length === 0) this.#wanted = hand(this, bytes);
       else this.#keep(bytes);
     }
     if (fin && !this.#cut) this.receiveFin();

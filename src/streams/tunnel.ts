@@ -11,7 +11,7 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, plain, StatusError } from '../api/errors.ts';
-import { copy } from './bytecopy.ts';
+import { copy, socketPace } from './bytecopy.ts';
 import { PipeEnd } from './memorypipe.ts';
 import { readError } from './neterror.ts';
 import { makeLongLived } from './upgraderequest.ts';
@@ -279,8 +279,8 @@ function join(
     for (const chunk of fromClient) backend.write(chunk);
     if (backend instanceof PipeEnd) backend.carry(client);
     else {
-      copy(client, backend);
-      copy(backend, client);
+      copy(client, backend, socketPace);
+      copy(backend, client, socketPace);
     }
     if (client.destroyed) destroy();
     else if (backend.destroyed) backendOver();

@@ -33,7 +33,7 @@ export async function serveWebSocketSession(
   { wish, handler, idleMs, status, ended }: CarriedSession,
 ): Promise<void> {
   const { framing, statusObject, closeSignals } = sessionSubprotocols.get(protocol)!;
-  const output = (channel: number) => new Outflow((chunk, done) => socket.send(channel, chunk, done));
+  const output = (channel: number) => new Outflow((chunk, onRoom) => socket.send(channel, chunk, onRoom));
   const session = new LiveSession({
     tty: wish.tty,
     stdin: wish.stdin ? new Inflow(() => socket.resume()) : undefined,
