@@ -42,6 +42,6 @@ async function idling(row, seconds) {
 /** `yardstick` measures requests a second of the bare server. */
 export async function living(row, { quick, yardstick }) {
   for (const store of quick ? ['memory'] : ['lmdb', 'memory']) await placing(row, store, yardstick);
-  await streams(row, quick ? { bytes: 50e6, rounds: 1 } : { bytes: 200e6, rounds: 5 });
+  await streams(row, quick ? { bytes: 50e6, rounds: 1 } : { bytes: 200e6, rounds: 9 });
   await idling(row, quick ? 5 : 20);
 }

@@ -1,6 +1,7 @@
 /**
  * A plain TCP server: the yardstick of streams, and what pods serve when ports are forwarded to them. A client says in
- * its first line what it wants: `zeros N` gets as many bytes, `sink` is read to its end and then told `done`.
+ * its first line what it wants: `zeros N` gets as many bytes, `sink` is read to its end and then told `done`. The address
+ * to listen at is its argument.
  */
 import { createServer } from 'node:net';
 
@@ -28,5 +29,5 @@ const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.resume();
   });
 });
-server.listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`));
+server.listen(0, process.argv[2], () => console.log(`port ${server.address().port}`));
 process.on('SIGTERM', () => process.exit(0));

@@ -67,12 +67,14 @@ async function portOf(url, pod) {
 export async function streams(row, { bytes, rounds }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));
   const server = await cluster('memory');
-  const yardstick = spawn(process.execPath, [pipeProgram], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const yardstick = spawn(process.execPath, [pipeProgram, '127.0.0.1'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const client = fork(path.join(import.meta.dirname, 'streamclient.mjs'), [await bundle(folder)]);
   try {
     const barePort = portIn((await once(yardstick.stdout, 'data'))[0]);
     if (client.connected) await once(client, 'message');
-    await runPods(server.url, [{ name: 'pipe', command: [process.execPath, pipeProgram] }]);
+    await runPods(server.url, [{ name: 'pipe', command: [process.execPath, pipeProgram, '0.0.0.0'] }]);
     const port = await portOf(server.url, 'pipe');
     const pod = '/api/v1/namespaces/default/pods/pipe';
     const exec = (command, query) =>

@@ -1,6 +1,7 @@
 /** Opening TCP connections to addresses that were found fit for it. */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { dialError, dialTimeout } from './neterror.ts';
+import { reusingSocket } from './reusedreads.ts';
 
 /** A connection is there within this time, or there is none. */
 const dialMs = 10_000;
@@ -22,11 +23,10 @@ export async function dialTcp(addresses: readonly string[], port: number): Promi
 
 function dialAddress(host: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({
+    // Who has said all may still listen.
+    const socket = reusingSocket({ allowHalfOpen: true }).connect({
       host,
       port,
-      // Who has said all may still listen.
-      allowHalfOpen: true,
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: keepAliveMs,

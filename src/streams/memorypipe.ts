@@ -10,6 +10,9 @@ import { passed } from './passingbytes.ts';
 /** Bytes each side may hold before its writer has to wait; a socket in its place may be as far behind. */
 const bufferBytesMax = 512 * 1024;
 
+/** Enough for one write: more would have left the processor's cache by then. */
+const writeBytes = 256 * 1024;
+
 /** Waiting for it is the cheapest way to be called in a moment. */
 const resolved = Promise.resolve();
 
@@ -125,6 +128,7 @@ export class PipeEnd extends Duplex {
     void resolved.then(() => {
       const { peer } = this;
       if (peer.destroyed) return done(broken('EPIPE', 'write: broken pipe'));
+      if (peer.#socket) for (const chunk of chunks) passed(chunk.length);
       if (peer.#socket ? pour(chunks, peer.#socket) : peer.#take(chunks)) done();
       else peer.#waiting = done;
     });
@@ -165,17 +169,16 @@ export class PipeEnd extends Duplex {
   }
 }
 
-/** What comes in one turn, such as the head of a frame and its data, leaves in one write. Answers whether there is room. */
+/** What comes in one turn, such as the head of a frame and its data, leaves in few writes. Answers whether there is room. */
 function pour(chunks: readonly Buffer[], socket: Socket): boolean {
   if (socket.writableCorked === 0) {
     socket.cork();
     setImmediate(() => socket.uncork());
   }
-  let bytes = 0;
-  for (const chunk of chunks) {
-    socket.write(chunk);
-    bytes += chunk.length;
+  for (const chunk of chunks) socket.write(chunk);
+  if (socket.writableLength >= writeBytes) {
+    socket.uncork();
+    socket.cork();
   }
-  passed(bytes);
   return socket.writableLength < bufferBytesMax;
 }
