@@ -1,14 +1,15 @@
 /**
  * Watchers, in a process of their own: opens many watches, counts the events each receives while another process
- * writes, and tells when each event arrived. Started by `fanout.mjs`, which it talks to over its channel.
+ * writes, and tells when each event arrived; then begins anew. Started by `fanout.mjs`, which it talks to over its channel.
  */
 import { Agent, request } from 'node:http';
 
 const [url, watcherCount, eventCount] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
 const marker = Buffer.from('"n":"');
+const nothing = () => Array.from({ length: eventCount }, () => []);
 /** Arrival of each change at each watcher, by number of the change. */
-const arrivals = Array.from({ length: eventCount }, () => []);
+let arrivals = nothing();
 let received = 0;
 
 function open() {
@@ -26,7 +27,8 @@ function open() {
         let at = 0;
         for (let end = data.indexOf(10, at); end >= 0; end = data.indexOf(10, at)) {
           const found = data.indexOf(marker, at) + marker.length;
-          arrivals[Number(data.toString('latin1', found, data.indexOf(34, found)))].push(now);
+          const n = Number(data.toString('latin1', found, data.indexOf(34, found)));
+          arrivals[n % eventCount].push(now);
           received++;
           at = end + 1;
         }
@@ -41,6 +43,8 @@ function open() {
 
 function finish() {
   process.send({ arrivals, received });
+  arrivals = nothing();
+  received = 0;
 }
 
 await Promise.all(Array.from({ length: watcherCount }, open));

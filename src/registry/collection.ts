@@ -12,6 +12,7 @@ import { memberKey, memberRange } from './key.ts';
 import { Page, RecentPages } from './page.ts';
 import type { Watcher } from './watcher.ts';
 import type { WatchEvent } from './watchevent.ts';
+import { WatchRounds } from './watchrounds.ts';
 
 const nothing = new Page([], undefined, undefined);
 
@@ -27,7 +28,9 @@ export class Collection {
   /** Number of the first event in the window. */
   #firstNumber = 0;
   #events: WatchEvent[] = [];
+  /** Those that are told of every change at once. */
   readonly #watchers = new Set<Watcher>();
+  readonly #rounds = new WatchRounds((from, to) => this.#forgetNotices(from, to));
   readonly #pages = new RecentPages();
 
   get size(): number {
@@ -154,21 +157,28 @@ export class Collection {
   }
 
   add(watcher: Watcher): void {
-    this.#watchers.add(watcher);
+    (watcher.patient ? this.#rounds : this.#watchers).add(watcher);
   }
 
   remove(watcher: Watcher): void {
-    this.#watchers.delete(watcher);
+    (watcher.patient ? this.#rounds : this.#watchers).delete(watcher);
   }
 
   get watcherCount(): number {
-    return this.#watchers.size;
+    return this.#watchers.size + this.#rounds.size;
   }
 
-  /** Lets watchers know of events from this number on, then drops what only the telling needed. */
+  /** Lets watchers know of events from this number on. */
   notify(fromNumber: number): void {
     for (const watcher of this.#watchers) watcher.pump();
-    for (let number = fromNumber; number < this.endNumber; number++) this.event(number)?.forgetNotices();
+    if (this.#rounds.size > 0) this.#rounds.announce(fromNumber);
+    else this.#forgetNotices(fromNumber, this.endNumber);
+  }
+
+  /** Drops what only the telling needed. */
+  #forgetNotices(fromNumber: number, toNumber: number): void {
+    const end = Math.min(toNumber, this.endNumber);
+    for (let number = fromNumber; number < end; number++) this.event(number)?.forgetNotices();
   }
 
   /** Drops the events up to and including a revision from the window. */
@@ -177,6 +187,6 @@ export class Collection {
     if (keepFrom === 0) return;
     this.#events = this.#events.slice(keepFrom);
     this.#firstNumber += keepFrom;
-    for (const watcher of this.#watchers) watcher.pump();
+    for (const watchers of [this.#watchers, this.#rounds]) for (const watcher of watchers) watcher.pump();
   }
 }

@@ -19,6 +19,8 @@ const sliceMax = 500;
 const sliceBytesDefault = 1024 * 1024;
 
 export interface WatchSink {
+  /** May be told of changes in a moment, of all together that there are until then. */
+  readonly patient?: boolean;
   /** Bytes to be handed over in one go; a watcher that does not read holds no more than this and one object. */
   readonly sliceBytesMax?: number;
   /** Takes notices; false means: no more until resume(). */
@@ -64,6 +66,10 @@ export class Watcher {
     this.#sink = sink;
     this.#sliceBytesMax = sink.sliceBytesMax ?? sliceBytesDefault;
     collection.add(this);
+  }
+
+  get patient(): boolean {
+    return this.#sink.patient === true;
   }
 
   /** Whether everything that has happened has been handed over. */

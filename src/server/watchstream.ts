@@ -70,13 +70,14 @@ export class WatchStream {
   run(open: OpenWatch): void {
     const { timeoutMs, bookmarks, markInitialState, kind, negotiated, counter } = this.options;
     const asStored = kind === kind.storage && !negotiated.transform;
-    this.#timers.push(setTimeout(() => this.end(), timeoutMs));
+    this.#timers.push(setTimeout(() => this.#timeOut(), timeoutMs));
     if (bookmarks) {
       this.#timers.push(setInterval(() => this.#bookmark(), bookmarkIntervalMs));
       if (timeoutMs > lastBookmarkMs)
         this.#timers.push(setTimeout(() => this.#bookmark(), timeoutMs - lastBookmarkMs));
     }
     this.#watcher = open.start({
+      patient: true,
       sliceBytesMax: this.options.backlogBytesMax,
       send: (notices) => {
         counter.events += notices.length;
@@ -105,6 +106,11 @@ export class WatchStream {
     this.#watcher?.resume();
   }
 
+  #timeOut(): void {
+    this.#watcher?.pump();
+    this.end();
+  }
+
   /** Ends the stream; safe to call twice. */
   end(): void {
     if (this.#ended) return;
@@ -124,6 +130,7 @@ export class WatchStream {
 
   /** Only a watcher that has seen everything may be told that it is up to date. */
   #bookmark(): void {
+    this.#watcher?.pump();
     if (this.#watcher?.caughtUp) this.outlet.write([this.#bookmarkLine(this.view.revision, false)]);
   }
 
