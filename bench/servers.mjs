@@ -56,7 +56,7 @@ async function launch(args, dataDir) {
 
 /** The command with a store of its own: `memory` or `lmdb`. */
 function command(name, store, more) {
-  const args = [path.join(root, 'dist/cli.js'), name, '--port', '0', ...more];
+  const args = [path.join(root, 'dist/cli.cjs'), name, '--port', '0', ...more];
   if (store === 'memory') return launch([...args, '--in-memory']);
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));
   return launch([...args, '--data-dir', dataDir], dataDir);

@@ -18,7 +18,7 @@ async function command(dataDir) {
   const begun = performance.now();
   const child = spawn(
     process.execPath,
-    [path.join(root, 'dist/cli.js'), 'up', '--port', '0', '--data-dir', dataDir],
+    [path.join(root, 'dist/cli.cjs'), 'up', '--port', '0', '--data-dir', dataDir],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
     },

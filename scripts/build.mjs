@@ -1,7 +1,14 @@
-/** Builds `dist/`: the command and the library as one bundle each (they start several times faster so). */
-import { rmSync } from 'node:fs';
+/** Builds `dist/`: the library and the command, each bundled (they start several times faster so). */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { build } from 'esbuild';
+
+const keepMsMax = 10_000;
+const lookMs = 50;
 
 /**
  * Field tables as text, which is read as JSON when a table is first looked into: most are not when a server starts, and
@@ -25,21 +32,71 @@ const fieldTables = {
   },
 };
 
-rmSync('dist', { recursive: true, force: true });
-await build({
-  entryPoints: { cli: 'src/cli/main.ts', index: 'src/cluster/index.ts' },
-  outdir: 'dist',
+/** The same for both: less to read at every start; names stay, for stacks. */
+const common = {
   bundle: true,
-  splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
   platform: 'node',
-  format: 'esm',
   target: 'node20.19',
   packages: 'external',
   sourcemap: true,
-  // Less to read at every start; names stay, for stacks.
   minifyWhitespace: true,
   minifySyntax: true,
   logLevel: 'warning',
   plugins: [fieldTables],
-});
+};
+
+/** The library: modules, of which those that are not needed at once are loaded when they are. */
+const library = () =>
+  build({
+    ...common,
+    entryPoints: { index: 'src/cluster/index.ts' },
+    outdir: 'dist',
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    format: 'esm',
+  });
+
+/** The command: one script, loaded by `cli.cjs` with the code that was made of it before (see src/cli/launch.ts). */
+async function command() {
+  const { metafile } = await build({
+    ...common,
+    entryPoints: { command: 'src/cli/main.ts' },
+    outdir: 'dist',
+    entryNames: '[name]-[hash]',
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    metafile: true,
+    define: { 'import.meta.url': 'moduleUrl' },
+    banner: { js: `const moduleUrl = require('node:url').pathToFileURL(__filename).href;` },
+  });
+  const file = Object.keys(metafile.outputs).find((name) => name.endsWith('.cjs'));
+  await build({
+    ...common,
+    sourcemap: false,
+    entryPoints: { cli: 'src/cli/launch.ts' },
+    outdir: 'dist',
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    define: { commandFile: JSON.stringify(path.basename(file)) },
+    banner: { js: '#!/usr/bin/env node' },
+  });
+  chmodSync('dist/cli.cjs', 0o755);
+}
+
+/** Lets the command run until its compiled code is kept, so that the first start is as fast as the next. */
+async function keepCode() {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-build-'));
+  const args = ['dist/cli.cjs', 'up', '--port', '0', '--simulated-nodes', '1', '--data-dir', dataDir];
+  const child = spawn(process.execPath, args, { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const kept = () => readdirSync('dist').some((name) => name.endsWith('.code'));
+  for (let waited = 0; waited < keepMsMax && child.exitCode === null && !kept(); waited += lookMs)
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  child.kill('SIGTERM');
+  await exited;
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+rmSync('dist', { recursive: true, force: true });
+await Promise.all([library(), command()]);
+await keepCode();

@@ -7,12 +7,12 @@ process.chdir(path.dirname(import.meta.dirname));
 installPackages();
 if (isStale()) run(process.execPath, ['scripts/build.mjs'], 'the build failed');
 process.argv = [process.argv[0], 'wherry', 'up', ...process.argv.slice(2)];
-await import('../dist/cli.js');
+await import('../dist/cli.cjs');
 
 /** Whether a source is newer than the build. */
 function isStale() {
-  if (!existsSync('dist/cli.js')) return true;
-  const built = statSync('dist/cli.js').mtimeMs;
+  if (!existsSync('dist/cli.cjs')) return true;
+  const built = statSync('dist/cli.cjs').mtimeMs;
   return readdirSync('src', { recursive: true, withFileTypes: true }).some(
     (file) => file.isFile() && statSync(path.join(file.parentPath, file.name)).mtimeMs > built,
   );

@@ -1,6 +1,5 @@
 /** A thin typed client of the API: one method per verb, over HTTP. Refusals are thrown as `StatusError`. */
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import { refusal } from './refusal.ts';
 import type { Resource } from './resources.ts';
 import { type WatchHandlers, WatchStream } from './watchstream.ts';
@@ -49,6 +48,7 @@ export interface ClientOptions {
 
 export class Client {
   readonly #base: URL;
+  readonly #secure: typeof import('node:https') | undefined;
   readonly #agent: Agent;
 
   constructor(
@@ -56,9 +56,10 @@ export class Client {
     private readonly options: ClientOptions = {},
   ) {
     this.#base = new URL(url);
+    // TLS is loaded by those who need it: it takes Node some milliseconds.
+    this.#secure = this.#base.protocol === 'https:' ? process.getBuiltinModule('node:https') : undefined;
     const kept = { keepAlive: true, maxSockets: connectionsMax };
-    this.#agent =
-      this.#base.protocol === 'https:' ? new SecureAgent({ ...kept, ca: options.ca }) : new Agent(kept);
+    this.#agent = this.#secure ? new this.#secure.Agent({ ...kept, ca: options.ca }) : new Agent(kept);
   }
 
   async get<T>(of: Resource<T>, namespace: string | undefined, name: string): Promise<T> {
@@ -146,7 +147,7 @@ export class Client {
 
   #open(method: string, path: string, bytes?: Buffer, type = 'application/json', pooled = true) {
     const { token, userAgent = 'wherry' } = this.options;
-    const send = this.#base.protocol === 'https:' ? secureRequest : request;
+    const send = this.#secure?.request ?? request;
     return send({
       protocol: this.#base.protocol,
       hostname: this.#base.hostname.replace(/^\[|\]$/g, ''),

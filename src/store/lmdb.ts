@@ -21,6 +21,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
 import { checkDataFile } from './datafile.ts';
@@ -70,12 +71,13 @@ const OPENING_BYTES = 112 * 1024;
 type Lmdb = typeof import('lmdb');
 
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
-  const lmdb = await import('lmdb');
-  return new VersionedStore(openEngine(lmdb, options.dataDir), options);
+  return new VersionedStore(openEngine(options.dataDir), options);
 }
 
 /** Opens the data file of a folder, and makes both when they do not exist. */
-export function openEngine(lmdb: Lmdb, dataDir: string): LmdbEngine {
+export function openEngine(dataDir: string): LmdbEngine {
+  // It also comes as one CommonJS file, which is there in half the time of its many modules.
+  const lmdb = createRequire(import.meta.url)('lmdb') as Lmdb;
   let folder: string | undefined;
   let isNew = false;
   try {

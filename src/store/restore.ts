@@ -49,7 +49,7 @@ export async function restoreStore(
 
 async function build(folder: string, name: string, backup: AsyncIterable<Buffer>): Promise<BackupSummary> {
   try {
-    const engine = openEngine(await import('lmdb'), folder);
+    const engine = openEngine(folder);
     let summary: BackupSummary;
     try {
       const { objects, revision } = await readBackup(name, backup, (versions, at) =>

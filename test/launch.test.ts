@@ -1,0 +1,76 @@
+/** Proves that compiled code is kept between starts, and that code which is damaged or not there harms nobody. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+let folder: string;
+let child: ChildProcess | undefined;
+
+/** A copy of the built command, without compiled code. */
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wherry-launch-'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  for (const name of await readdir(join(root, 'dist')))
+    if (name.endsWith('.cjs')) await cp(join(root, 'dist', name), join(folder, 'dist', name));
+});
+
+afterEach(async () => {
+  await end();
+  await rm(folder, { recursive: true });
+});
+
+async function end(): Promise<void> {
+  if (!child) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+  child = undefined;
+}
+
+/** Starts the command, and ends it when it has answered; `until` may ask for more patience. */
+async function answers(until: () => Promise<boolean> = async () => true): Promise<string> {
+  child = spawn(process.execPath, [join(folder, 'dist/cli.cjs'), 'serve', '--in-memory', '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(child.stdout!, 'data');
+  const url = /http:\S+/.exec(String(line))![0];
+  const text = await (await fetch(`${url}/healthz`)).text();
+  await expect.poll(until, { timeout: 20_000 }).toBe(true);
+  await end();
+  return text;
+}
+
+const codeFile = async (): Promise<string | undefined> => {
+  const name = (await readdir(join(folder, 'dist'))).find((each) => each.endsWith('.code'));
+  return name && join(folder, 'dist', name);
+};
+const isKept = async (): Promise<boolean> => (await codeFile()) !== undefined;
+
+describe('compiled code', () => {
+  it('is kept by the first that runs for a while, and found by the next', async () => {
+    expect(await answers(isKept)).toBe('ok');
+    const file = (await codeFile())!;
+    const { size, mtimeMs } = await stat(file);
+    expect(size).toBeGreaterThan(100_000);
+    expect(await answers()).toBe('ok');
+    expect((await stat(file)).mtimeMs).toBe(mtimeMs);
+  });
+
+  it.each([
+    ['is damaged', (bytes: Buffer) => bytes.fill(0x55, 5_000, 5_100)],
+    ['is cut off', (bytes: Buffer) => bytes.subarray(0, 10_000)],
+    ['is empty', () => Buffer.alloc(0)],
+  ])('that %s is not run, and is made anew', async (_, damage) => {
+    await answers(isKept);
+    const file = (await codeFile())!;
+    const good = await readFile(file);
+    await writeFile(file, damage(Buffer.from(good)));
+    const bad = (await stat(file)).ino;
+    expect(await answers(async () => (await stat(file)).ino !== bad)).toBe('ok');
+  });
+});
