@@ -1,7 +1,7 @@
 /** Builds `dist/`: the library and the command, each bundled (they start several times faster so). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -56,20 +56,27 @@ const library = () =>
     format: 'esm',
   });
 
-/** The command: one script, loaded by `cli.cjs` with the code that was made of it before (see src/cli/launch.ts). */
+/**
+ * The command: one script, loaded by `cli.cjs` with the code that was made of it before (see src/cli/launch.ts). Code that
+ * was kept cannot import modules, so the loader does it; the name is as long as the keyword, so that source maps hold.
+ */
 async function command() {
-  const { metafile } = await build({
+  const { outputFiles } = await build({
     ...common,
     entryPoints: { command: 'src/cli/main.ts' },
     outdir: 'dist',
     entryNames: '[name]-[hash]',
     outExtension: { '.js': '.cjs' },
     format: 'cjs',
-    metafile: true,
+    write: false,
     define: { 'import.meta.url': 'moduleUrl' },
     banner: { js: `const moduleUrl = require('node:url').pathToFileURL(__filename).href;` },
   });
-  const file = Object.keys(metafile.outputs).find((name) => name.endsWith('.cjs'));
+  const script = outputFiles.find(({ path: name }) => name.endsWith('.cjs'));
+  if (/\bobtain\b/.test(script.text)) throw new Error('the command has something named obtain of its own');
+  mkdirSync('dist', { recursive: true });
+  for (const { path: name, contents } of outputFiles)
+    writeFileSync(name, name === script.path ? script.text.replace(/\bimport\(/g, 'obtain(') : contents);
   await build({
     ...common,
     sourcemap: false,
@@ -77,7 +84,7 @@ async function command() {
     outdir: 'dist',
     outExtension: { '.js': '.cjs' },
     format: 'cjs',
-    define: { commandFile: JSON.stringify(path.basename(file)) },
+    define: { commandFile: JSON.stringify(path.basename(script.path)) },
     banner: { js: '#!/usr/bin/env node' },
   });
   chmodSync('dist/cli.cjs', 0o755);

@@ -32,15 +32,15 @@ async function end(): Promise<void> {
   child = undefined;
 }
 
-/** Starts the command, and ends it when it has answered; `until` may ask for more patience. */
-async function answers(until: () => Promise<boolean> = async () => true): Promise<string> {
+/** Starts the command, and ends it when it has answered and `until` is true. */
+async function answers(until: (url: string) => Promise<boolean> = async () => true): Promise<string> {
   child = spawn(process.execPath, [join(folder, 'dist/cli.cjs'), 'serve', '--in-memory', '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = await once(child.stdout!, 'data');
   const url = /http:\S+/.exec(String(line))![0];
   const text = await (await fetch(`${url}/healthz`)).text();
-  await expect.poll(until, { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => until(url), { timeout: 20_000 }).toBe(true);
   await end();
   return text;
 }
@@ -59,6 +59,19 @@ describe('compiled code', () => {
     expect(size).toBeGreaterThan(100_000);
     expect(await answers()).toBe('ok');
     expect((await stat(file)).mtimeMs).toBe(mtimeMs);
+  });
+
+  it('loads modules that are needed later', async () => {
+    // Proves that signing a token, whose library is a module, works with code that was kept.
+    await answers(isKept);
+    await answers(async (url) => {
+      const accounts = `${url}/api/v1/namespaces/default/serviceaccounts`;
+      const post = (path: string, body: object) =>
+        fetch(path, { method: 'POST', body: JSON.stringify(body) }).then((answer) => answer.json());
+      await post(accounts, { metadata: { name: 'signer' } });
+      const { status } = await post(`${accounts}/signer/token`, { spec: {} });
+      return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(status.token);
+    });
   });
 
   it.each([

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 /** The file of the command, whose name changes with its contents; the build puts it in. */
 declare const commandFile: string;
@@ -22,16 +22,18 @@ const codeFile = path.join(__dirname, `${commandFile}.${process.version}.${proce
 const script = new Script(wrapped(readFileSync(file, 'utf8')), {
   filename: file,
   cachedData: keptCode(),
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 const run = script.runInThisContext() as (...parts: unknown[]) => void;
-run(exports, require, module, file, __dirname);
+run(exports, require, module, file, __dirname, (name: string) => import(name));
 if (script.cachedDataRejected !== false && isPlain()) setTimeout(keepCode, keepAfterMs).unref();
 
-/** As Node does it for modules. The first line, which names the interpreter, makes room for it. */
+/**
+ * As Node does it for modules, with one more part: code that was kept cannot import modules by itself, so the build has
+ * put `obtain` for `import`. The first line, which names the interpreter, makes room for it.
+ */
 function wrapped(text: string): string {
   const end = text.indexOf('\n');
-  return `(function (exports, require, module, __filename, __dirname) {${text.slice(end)}\n})`;
+  return `(function (exports, require, module, __filename, __dirname, obtain) {${text.slice(end)}\n})`;
 }
 
 /** V8 trusts code blindly, so nothing is handed to it but what was written: the digest of the code, then the code. */
