@@ -67,9 +67,10 @@ describe('compiled code', () => {
     await answers(async (url) => {
       const accounts = `${url}/api/v1/namespaces/default/serviceaccounts`;
       const post = (path: string, body: object) =>
-        fetch(path, { method: 'POST', body: JSON.stringify(body) }).then((answer) => answer.json());
+        fetch(path, { method: 'POST', body: JSON.stringify(body) });
       await post(accounts, { metadata: { name: 'signer' } });
-      const { status } = await post(`${accounts}/signer/token`, { spec: {} });
+      const answer = await post(`${accounts}/signer/token`, { spec: {} });
+      const { status } = (await answer.json()) as { status: { token: string } };
       return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(status.token);
     });
   });
