@@ -4,12 +4,13 @@ import { cluster } from './servers.mjs';
 import { streams } from './streams.mjs';
 
 const simulatedNodes = 100;
-const simulatedPods = 1_000;
-const sleepers = 100;
+/** A quick run has a fifth of the pods. */
+const podsOf = (quick) =>
+  quick ? { simulatedPods: 200, sleepers: 20 } : { simulatedPods: 1_000, sleepers: 100 };
 /** Until what pods began with is written. */
 const settleMs = 3_000;
 
-async function placing(row, store, yardstick) {
+async function placing(row, store, yardstick, simulatedPods) {
   const server = await cluster(store, ['--simulated-nodes', String(simulatedNodes)]);
   await nodesReady(server.url, simulatedNodes);
   const perSecond = await yardstick();
@@ -21,7 +22,7 @@ async function placing(row, store, yardstick) {
   await server.close();
 }
 
-async function idling(row, seconds) {
+async function idling(row, seconds, sleepers) {
   const server = await cluster('memory');
   const sleep = Array.from({ length: sleepers }, (_, i) => ({
     name: `sleeper-${i}`,
@@ -41,7 +42,9 @@ async function idling(row, seconds) {
 
 /** `yardstick` measures requests a second of the bare server. */
 export async function living(row, { quick, yardstick }) {
-  for (const store of quick ? ['memory'] : ['lmdb', 'memory']) await placing(row, store, yardstick);
+  const { simulatedPods, sleepers } = podsOf(quick);
+  for (const store of quick ? ['memory'] : ['lmdb', 'memory'])
+    await placing(row, store, yardstick, simulatedPods);
   await streams(row, quick ? { bytes: 50e6, rounds: 1 } : { bytes: 200e6, rounds: 9 });
-  await idling(row, quick ? 5 : 20);
+  await idling(row, quick ? 3 : 20, sleepers);
 }
