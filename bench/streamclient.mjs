@@ -1,13 +1,13 @@
 /**
  * A client of streams, in a process of its own: moves bytes through a plain connection, an exec or a port-forward, and
  * tells how long that took. Started by `streams.mjs`, which it talks to over its channel. The SPDY in it is Wherry's
- * own, from a bundle.
+ * own, from a bundle; what is sent is framed beforehand, because it is not the client that is measured.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pathToFileURL } from 'node:url';
 
-const { SpdyConnection, upgradeToSpdy } = await import(pathToFileURL(process.argv[2]).href);
+const { encodeDataHead, SpdyConnection, upgradeToSpdy } = await import(pathToFileURL(process.argv[2]).href);
 const chunk = Buffer.alloc(64 * 1024);
 
 async function dial(port) {
@@ -25,7 +25,8 @@ async function spdy({ url, path, protocol }) {
     protocols: [protocol],
   });
   if (answer.refused) throw new Error(`${path}: ${answer.refused.body}`);
-  return new SpdyConnection(answer.socket, { role: 'client', head: answer.head });
+  const connection = new SpdyConnection(answer.socket, { role: 'client', head: answer.head });
+  return { connection, socket: answer.socket };
 }
 
 /** Reads to the end, and answers with how many bytes that were. */
@@ -38,20 +39,34 @@ async function drain(stream) {
   return bytes;
 }
 
-async function fill(stream, bytes) {
-  for (let left = bytes; left > 0; left -= chunk.length)
-    if (!stream.write(chunk.subarray(0, Math.min(left, chunk.length)))) await once(stream, 'drain');
-  stream.end();
+async function fill(socket, bytes, framed = (piece) => piece) {
+  const whole = framed(chunk);
+  for (let left = bytes; left > 0; left -= chunk.length) {
+    const piece = left < chunk.length ? framed(chunk.subarray(0, left)) : whole;
+    if (!socket.write(piece)) await once(socket, 'drain');
+  }
 }
+
+const framedFor =
+  ({ id }) =>
+  (piece) =>
+    Buffer.concat([encodeDataHead(id, piece.length, false), piece]);
 
 /** A connection that carries bytes both ways, plain or forwarded. */
 async function forwarded(wish) {
-  if (!wish.path) return { stream: await dial(wish.port), close: () => undefined };
-  const connection = await spdy({ ...wish, protocol: 'portforward.k8s.io' });
+  if (!wish.path) {
+    const stream = await dial(wish.port);
+    return { stream, send: (bytes) => fill(stream, bytes), close: () => undefined };
+  }
+  const { connection, socket } = await spdy({ ...wish, protocol: 'portforward.k8s.io' });
   const headers = { port: String(wish.port), requestID: '0' };
   (await connection.openStream({ ...headers, streamType: 'error' })).resume();
   const stream = await connection.openStream({ ...headers, streamType: 'data' });
-  return { stream, close: () => connection.close() };
+  return {
+    stream,
+    send: (bytes) => fill(socket, bytes, framedFor(stream)),
+    close: () => connection.close(),
+  };
 }
 
 const ways = {
@@ -65,14 +80,14 @@ const ways = {
     return bytes;
   },
   async upload(wish) {
-    const { stream, close } = await forwarded(wish);
+    const { stream, send, close } = await forwarded(wish);
     stream.write('sink\n');
-    const [answered] = await Promise.all([drain(stream), fill(stream, wish.bytes)]);
+    const [answered] = await Promise.all([drain(stream), send(wish.bytes).then(() => stream.end())]);
     close();
     return answered === 'done'.length ? wish.bytes : 0;
   },
   async stdout(wish) {
-    const connection = await spdy({ ...wish, protocol: 'v4.channel.k8s.io' });
+    const { connection } = await spdy({ ...wish, protocol: 'v4.channel.k8s.io' });
     (await connection.openStream({ streamType: 'error' })).resume();
     const bytes = await drain(await connection.openStream({ streamType: 'stdout' }));
     connection.close();
@@ -80,12 +95,13 @@ const ways = {
   },
   /** Over when the command has ended and said so. */
   async stdin(wish) {
-    const connection = await spdy({ ...wish, protocol: 'v4.channel.k8s.io' });
+    const { connection, socket } = await spdy({ ...wish, protocol: 'v4.channel.k8s.io' });
     const status = drain(await connection.openStream({ streamType: 'error' }));
     const stdin = await connection.openStream({ streamType: 'stdin' });
     stdin.resume();
     (await connection.openStream({ streamType: 'stdout' })).resume();
-    await fill(stdin, wish.bytes);
+    await fill(socket, wish.bytes, framedFor(stdin));
+    stdin.end();
     const told = await status;
     connection.close();
     return told > 0 ? wish.bytes : 0;

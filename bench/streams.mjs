@@ -26,7 +26,9 @@ async function bundle(folder) {
   const outfile = path.join(folder, 'spdy.mjs');
   await build({
     stdin: {
-      contents: `export * from './src/streams/spdyconnection.ts'; export * from './src/streams/spdyupgrade.ts';`,
+      contents: ['connection', 'frame', 'upgrade']
+        .map((part) => `export * from './src/streams/spdy${part}.ts';`)
+        .join('\n'),
       resolveDir: root,
     },
     outfile,
