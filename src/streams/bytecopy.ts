@@ -48,7 +48,10 @@ export function copy(source: Readable, target: Passage | undefined, pace: Pace):
       pace.soon(uncork);
     }
     if (!reads) passed(chunk.length);
-    else if (target.unsentBytes === 0) reads.takeBack();
+    else if (target.unsentBytes !== undefined) {
+      if (target.unsentBytes === 0) reads.takeBack();
+      reads.lend(chunk);
+    }
     if (!target.write(chunk) && (target.unsentBytes ?? target.writableLength) >= pace.aheadBytesMax)
       source.pause();
   };

@@ -17,22 +17,16 @@ const buffersMax = 8;
 export class ReusedReads {
   #current: Buffer = Buffer.allocUnsafeSlow(bufferBytes);
   #handedOut = false;
-  readonly #lent: Buffer[] = [];
-  readonly #free: Buffer[] = [];
-
-  /** All that was handed out until now is not needed any more. */
-  takeBack(): void {
-    while (this.#lent.length > 0) this.#free.push(this.#lent.pop()!);
-  }
+  readonly #lent: ArrayBufferLike[] = [];
+  readonly #free: ArrayBufferLike[] = [];
 
   /** To read into. */
   next(): Buffer {
     if (!this.#handedOut) return this.#current;
     this.#handedOut = false;
-    if (this.#lent.length + this.#free.length < buffersMax) this.#lent.push(this.#current);
     const free = this.#free.pop();
     if (!free) passed(bufferBytes);
-    this.#current = free ?? Buffer.allocUnsafeSlow(bufferBytes);
+    this.#current = free ? Buffer.from(free) : Buffer.allocUnsafeSlow(bufferBytes);
     return this.#current;
   }
 
@@ -42,6 +36,17 @@ export class ReusedReads {
     if (bytes <= copiedBytesMax) return Buffer.from(piece);
     this.#handedOut = true;
     return piece;
+  }
+
+  /** A piece is with somebody who will say when it is not needed any more. Others are never read into again. */
+  lend(piece: Buffer): void {
+    if (piece.length > copiedBytesMax && this.#lent.length + this.#free.length < buffersMax)
+      this.#lent.push(piece.buffer);
+  }
+
+  /** All that was lent is not needed any more. */
+  takeBack(): void {
+    while (this.#lent.length > 0) this.#free.push(this.#lent.pop()!);
   }
 }
 
