@@ -7,7 +7,7 @@ import type { Readable, Writable } from 'node:stream';
 import { copy, pipePace } from '../streams/bytecopy.ts';
 import type { Session, SessionResult } from '../streams/session.ts';
 import type { LogStream } from './crilog.ts';
-import { aborted, ignoreErrors } from './streamrelay.ts';
+import { aborted, ignoreErrors } from './streamends.ts';
 
 /** Output that one client has not taken yet; above it, the container waits for the client. */
 const untakenBytesMax = 256 * 1024;

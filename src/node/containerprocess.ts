@@ -21,7 +21,7 @@ import { FileLog } from './logreader.ts';
 import { findProcesses, type Mark } from './processtable.ts';
 import { programProblem } from './programlookup.ts';
 import type { ContainerExit, ExecOptions, RunningContainer } from './runtime.ts';
-import { ended } from './streamrelay.ts';
+import { ended } from './streamends.ts';
 import type { TerminalExit } from './terminal.ts';
 import { terminationMessage } from './terminationmessage.ts';
 

@@ -3,7 +3,7 @@ import { copy, pipePace, socketPace } from '../streams/bytecopy.ts';
 import type { Session, SessionResult, TerminalSize } from '../streams/session.ts';
 import { exitCode, type Program } from './containerprogram.ts';
 import type { ProgramProblem } from './programlookup.ts';
-import { aborted, ended, ignoreErrors } from './streamrelay.ts';
+import { aborted, ended, ignoreErrors } from './streamends.ts';
 
 /** Joins a program and a session until the program has ended and all its output was handed over, or the client goes. */
 export async function serveSession(program: Program, session: Session): Promise<SessionResult | 'gone'> {

@@ -1,4 +1,4 @@
-/** Relays: passing on what comes from one stream to another that belongs to somebody else, and may go away first. */
+/** How streams that belong to somebody else come to an end: told, waited for, or ignored. */
 import type { Readable, Writable } from 'node:stream';
 
 /** For streams of others, which may break at any time: their owner deals with it. */
