@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { Client } from '../../test/http.ts';
+import { Client, type Reply } from '../../test/http.ts';
 import { KindTable } from '../api/kinds.ts';
 import type { ApiObject } from '../api/object.ts';
 import { Registry } from '../registry/registry.ts';
@@ -25,6 +25,11 @@ export const machineAddress: string | undefined = Object.values(networkInterface
   .find(
     ({ address, internal, family }) => !internal && family === 'IPv4' && isAllowedTarget(address),
   )?.address;
+
+/** The path of the namespace that pods are planted in. */
+export const ns = '/api/v1/namespaces/ns';
+
+export const failure = ({ body }: Reply): string => `${body.code} ${body.reason ?? '-'} ${body.message}`;
 
 /** Agents by the name of their node: each is an HTTP server that listens nowhere. */
 class Agents implements NodeWay {
@@ -55,6 +60,7 @@ export class Proxied extends Client {
   server!: ApiServer;
   #closeStore: () => Promise<void> = async () => undefined;
   #closings: (() => void)[] = [];
+  #count = 0;
 
   constructor(private readonly limits: Partial<Limits> = {}) {
     super(() => this.server.url);
@@ -133,6 +139,22 @@ export class Proxied extends Client {
       for (const socket of sockets) socket.destroy();
     });
     return (server.address() as AddressInfo).port;
+  }
+
+  /** A target that tells what it was asked for. */
+  echo(where = machineAddress ?? ''): Promise<number> {
+    return this.listen(where, async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += chunk;
+      const { method, url, headers } = request;
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify({ method, url, headers, body }));
+    });
+  }
+
+  /** A name that no other object has. */
+  fresh(what: string): string {
+    return `${what}-${++this.#count}`;
   }
 
   /** Closes something at the end of the test. */

@@ -152,3 +152,12 @@ export async function speak(
   );
   return { port, heard: () => heard };
 }
+
+/** What a client gets of an answer whose lines and body the target speaks; its length is added where none is said. */
+export const answered = async (head: string[], body = '', changes = {}, options = {}) => {
+  const length = head.some((line) => /^(content-length|transfer-encoding):/i.test(line));
+  const lines = [...head, ...(length ? [] : [`Content-Length: ${Buffer.byteLength(body)}`])];
+  const target = await speak(`HTTP/1.1 ${lines.join('\r\n')}\r\n\r\n${body}`);
+  const proxy = await proxyTo(target.port, changes);
+  return ask(proxy.port, { headers: { Host: 'localhost:8001' }, ...options });
+};

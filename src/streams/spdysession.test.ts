@@ -1,32 +1,17 @@
+/** A session over SPDY: its streams, versions and bytes, the pace of both sides, and the end. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { SessionHandler, SessionResult, SessionWish, TerminalSize } from './session.ts';
-import { type SessionServing, serveSession } from './sessionserver.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { serve, success } from './session.case.ts';
+import type { SessionResult, SessionWish, TerminalSize } from './session.ts';
 import type { SpdyStream } from './spdystream.ts';
-import { readHead, spdyRequest, text, UpgradeServer, until } from './upgradeserver.case.ts';
+import { readHead, server, spdyRequest, text, until } from './upgradeserver.case.ts';
 
-const success: SessionResult = { kind: 'success' };
 const outputs: SessionWish = { stdin: false, stdout: true, stderr: true, tty: false };
-const all: SessionWish = { stdin: true, stdout: true, stderr: true, tty: false };
 const v4 = ['v4.channel.k8s.io'];
-
-let server: UpgradeServer | undefined;
-afterEach(async () => {
-  vi.useRealTimers();
-  await server?.close();
-  server = undefined;
-});
-
-async function serve(handler: SessionHandler, serving: Partial<SessionServing> = {}): Promise<UpgradeServer> {
-  server = await new UpgradeServer((request, socket, head) =>
-    serveSession(request, socket, head, { kind: 'exec', wish: all, handler, ...serving }),
-  ).listen();
-  return server;
-}
 
 /** A client that has opened its streams, as kubectl does. */
 async function dial(protocols: readonly string[], types: readonly string[]) {

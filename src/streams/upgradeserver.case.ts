@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
-import { vi } from 'vitest';
+import { afterEach, vi } from 'vitest';
 import { SpdyConnection } from './spdyconnection.ts';
 
 export type Serve = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
@@ -47,7 +47,9 @@ export class UpgradeServer {
     await Promise.all(this.served);
   }
 
+  /** Safe to call twice: a test may close its server before its end does. */
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     for (const socket of this.sockets) socket.destroy();
     this.#server.close();
     await once(this.#server, 'close');
@@ -85,6 +87,20 @@ export class UpgradeServer {
     process.nextTick(() => socket.resume());
     return { head, connection, socket };
   }
+}
+
+/** The server of the test under way: the last that `serveUpgrades` has started. */
+export let server: UpgradeServer | undefined;
+afterEach(async () => {
+  vi.useRealTimers();
+  await server?.close();
+  server = undefined;
+});
+
+/** Starts the server of a test. The end of the test closes it; who starts another one closes this one before. */
+export async function serveUpgrades(serve: Serve): Promise<UpgradeServer> {
+  server = await new UpgradeServer(serve).listen();
+  return server;
 }
 
 export const spdyRequest = (protocols: readonly string[]): string =>

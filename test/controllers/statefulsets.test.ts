@@ -1,4 +1,4 @@
-/** Stateful sets: pods with names and claims of their own, one after another, and replaced in order. */
+/** Stateful sets: pods with names of their own, one after another, and replaced in order. */
 import { describe, expect, test } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import type { Mirror } from './mirror.ts';
@@ -13,24 +13,10 @@ import {
   template,
   usePlace,
 } from './sets.ts';
-
-const make = (place: Place, replicas: number, spec: object = {}): Promise<Json> =>
-  place.make('statefulsets', {
-    metadata: { name: 'web' },
-    spec: {
-      replicas,
-      serviceName: 'db',
-      selector: { matchLabels: { app: 'web' } },
-      template: template(),
-      ...spec,
-    },
-  });
+import { byHand, make, run, scale } from './statefulset.ts';
 
 const update = (place: Place, image: string): Promise<Json> =>
   place.change('statefulsets', 'web', imagePatch(image));
-
-const scale = (place: Place, replicas: number): Promise<Json> =>
-  place.change('statefulsets', 'web', { spec: { replicas } });
 
 /** Waits until all pods of the set are there, are ready, and have an image. */
 const settled = (sets: Mirror, replicas: number, revision?: number): Promise<Json> =>
@@ -221,24 +207,13 @@ describe('on nodes', () => {
 });
 
 describe('with pods run by hand', () => {
-  const place = usePlace(
-    useCluster({ controllers: ['-scheduler', '-node', '-pod-collector', '-volume-binder'] }),
-    'by-hand',
-  );
-
-  /** Gets the pods of the set going one by one. */
-  async function run(pods: Mirror, count: number, first = 0): Promise<void> {
-    for (let i = first; i < first + count; i++) {
-      await pods.object(`web-${i}`);
-      await place.ready(`web-${i}`);
-    }
-  }
+  const place = usePlace(useCluster(byHand), 'by-hand');
 
   test('the partition keeps pods before it as they are', async () => {
     const pods = await place.mirror('pods');
     const sets = await place.mirror('statefulsets');
     await make(place, 3, { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } });
-    await run(pods, 3);
+    await run(place, pods, 3);
     await settled(sets, 3);
     await update(place, 'i:2');
     await pods.object('web-2', (pod) => imageOf(pod) === 'i:2');
@@ -270,7 +245,7 @@ describe('with pods run by hand', () => {
     const pods = await place.mirror('pods');
     const sets = await place.mirror('statefulsets');
     await make(place, 2, { updateStrategy: { type: 'OnDelete' } });
-    await run(pods, 2);
+    await run(place, pods, 2);
     await settled(sets, 2);
     await update(place, 'i:2');
     const { status } = await sets.object('web', (set) => set.status.observedGeneration === 2);
@@ -286,7 +261,7 @@ describe('with pods run by hand', () => {
     const sets = await place.mirror('statefulsets');
     await make(place, 4, { podManagementPolicy: 'Parallel' });
     await pods.until((all) => all.length === 4 && !all.some(isReady));
-    await run(pods, 3);
+    await run(place, pods, 3);
     await scale(place, 2);
     await pods.until((all) => all.length === 2);
     await settled(sets, 2);
@@ -304,7 +279,7 @@ describe('with pods run by hand', () => {
     const pods = await place.mirror('pods');
     const sets = await place.mirror('statefulsets');
     await make(place, 2);
-    await run(pods, 2);
+    await run(place, pods, 2);
     await settled(sets, 2);
     await update(place, 'broken');
     const broken = await pods.object('web-1', (pod) => imageOf(pod) === 'broken');
@@ -341,12 +316,12 @@ describe('with pods run by hand', () => {
     const pods = await place.mirror('pods');
     const sets = await place.mirror('statefulsets');
     await make(place, 2, { ordinals: { start: 5 } });
-    await run(pods, 2, 5);
+    await run(place, pods, 2, 5);
     await settled(sets, 2);
     expect(names(pods.objects)).toEqual(['web-5', 'web-6']);
     expect(pods.objects[0].metadata.labels['apps.kubernetes.io/pod-index']).toBe('5');
     await place.change('statefulsets', 'web', { spec: { ordinals: { start: 6 } } });
-    await run(pods, 1, 7);
+    await run(place, pods, 1, 7);
     await pods.until((all) => names(all).join() === 'web-6,web-7');
   });
 
@@ -367,7 +342,7 @@ describe('with pods run by hand', () => {
   test('a condemned pod that is not ready goes when it is the only one', async () => {
     const pods = await place.mirror('pods');
     await make(place, 3);
-    await run(pods, 2);
+    await run(place, pods, 2);
     await pods.object('web-2');
     await scale(place, 1);
     await pods.until((all) => names(all).join() === 'web-0');
@@ -399,135 +374,6 @@ describe('with pods run by hand', () => {
     expect(again.status.updateRevision).not.toBe(status.updateRevision);
   });
 
-  describe('claims', () => {
-    const claimed = (spec: object = {}): object => ({
-      volumeClaimTemplates: [
-        {
-          metadata: { name: 'data', labels: { kind: 'disk' } },
-          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-        },
-      ],
-      ...spec,
-    });
-    const policy = (whenDeleted: string, whenScaled: string): object => ({
-      persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled },
-    });
-    const owners = ({ metadata }: Json): string[] =>
-      (metadata.ownerReferences ?? []).map(({ kind, name }: Json) => `${kind}/${name}`);
-
-    test('are made before their pods, and outlive them and the set', async () => {
-      const pods = await place.mirror('pods');
-      const claims = await place.mirror('persistentvolumeclaims');
-      const events = await place.mirror('events');
-      await make(place, 2, claimed());
-      await run(pods, 2);
-      const [first] = await claims.until((all) => all.length === 2);
-      expect(names(claims.objects)).toEqual(['data-web-0', 'data-web-1']);
-      expect(first).toMatchObject({ metadata: { labels: { app: 'web', kind: 'disk' } } });
-      expect(owners(first)).toEqual([]);
-      const pod = await place.get('pods', 'web-0');
-      expect(Number(first.metadata.resourceVersion)).toBeLessThan(Number(pod.metadata.resourceVersion));
-      expect(pod.spec.volumes).toContainEqual({
-        name: 'data',
-        persistentVolumeClaim: { claimName: 'data-web-0' },
-      });
-      await events.until((all) =>
-        all.some(({ message }) => message === 'create Claim data-web-1 Pod web-1 in StatefulSet web success'),
-      );
-      await scale(place, 1);
-      await pods.until((all) => all.length === 1);
-      await place.remove('statefulsets', 'web');
-      await pods.until((all) => all.length === 0);
-      const uids = claims.objects.map(({ metadata }) => metadata.uid);
-      await make(place, 2, claimed());
-      await run(pods, 2);
-      expect((await place.list('persistentvolumeclaims')).map(({ metadata }) => metadata.uid)).toEqual(uids);
-    });
-
-    test('go with pods that are no longer wanted, when the set says so', async () => {
-      const pods = await place.mirror('pods');
-      const claims = await place.mirror('persistentvolumeclaims');
-      await make(place, 3, claimed(policy('Retain', 'Delete')));
-      await run(pods, 3);
-      await scale(place, 1);
-      await claims.until((all) => all.length === 1 && !all.some(isMarked));
-      expect(names(claims.objects)).toEqual(['data-web-0']);
-      // Deleted by hand, a pod finds its claim again.
-      const [{ metadata }] = claims.objects as [Json];
-      await place.remove('pods', 'web-0');
-      await run(pods, 1);
-      // And a claim that was deleted is made anew.
-      await scale(place, 2);
-      await run(pods, 2);
-      await claims.until((all) => all.length === 2);
-      expect((await place.get('persistentvolumeclaims', 'data-web-0')).metadata.uid).toBe(metadata.uid);
-      await place.remove('statefulsets', 'web');
-      await pods.until((all) => all.length === 0);
-      expect((await place.list('persistentvolumeclaims')).length).toBe(2);
-    });
-
-    test('go with the set, when it says so', async () => {
-      const pods = await place.mirror('pods');
-      const claims = await place.mirror('persistentvolumeclaims');
-      await make(place, 2, claimed(policy('Delete', 'Retain')));
-      await run(pods, 2);
-      await claims.until(
-        (all) => all.length === 2 && all.every((one) => owners(one).join() === 'StatefulSet/web'),
-      );
-      await scale(place, 1);
-      await pods.until((all) => all.length === 1);
-      expect((await place.list('persistentvolumeclaims')).length).toBe(2);
-      await place.remove('statefulsets', 'web');
-      await claims.until((all) => all.length === 0);
-    });
-
-    test('that are about to go are waited for', async () => {
-      const pods = await place.mirror('pods');
-      const claims = await place.mirror('persistentvolumeclaims');
-      await make(place, 2, claimed(policy('Retain', 'Delete')));
-      await run(pods, 2);
-      const hold = (finalizers: string[]): Promise<Json> =>
-        place.change('persistentvolumeclaims', 'data-web-1', { metadata: { finalizers } });
-      await hold(['example.com/hold']);
-      await scale(place, 1);
-      const { metadata } = await claims.object('data-web-1', isMarked);
-      const sets = await place.mirror('statefulsets');
-      await scale(place, 2);
-      await sets.object('web', ({ status }) => status.observedGeneration === 3);
-      expect(names(await place.list('pods'))).toEqual(['web-0']);
-      await hold([]);
-      await pods.until((all) => names(all).includes('web-1'));
-      expect((await place.get('persistentvolumeclaims', 'data-web-1')).metadata.uid).not.toBe(metadata.uid);
-    });
-
-    test('of others are left to them', async () => {
-      const pods = await place.mirror('pods');
-      const events = await place.mirror('events');
-      const owner = { apiVersion: 'example.com/v1', kind: 'Thing', name: 'x', uid: 'u-1', controller: true };
-      await place.make('persistentvolumeclaims', {
-        metadata: { name: 'data-web-0', ownerReferences: [owner] },
-        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-      });
-      await make(place, 1, claimed(policy('Delete', 'Delete')));
-      await run(pods, 1);
-      await events.until((all) => all.some(({ reason }) => reason === 'ConflictingController'));
-      const claim = await place.get('persistentvolumeclaims', 'data-web-0');
-      expect(owners(claim)).toEqual(['Thing/x']);
-    });
-
-    test('change hands when the set changes its mind', async () => {
-      const pods = await place.mirror('pods');
-      const claims = await place.mirror('persistentvolumeclaims');
-      await make(place, 1, claimed(policy('Delete', 'Delete')));
-      await run(pods, 1);
-      await claims.object('data-web-0', (one) => owners(one).join() === 'StatefulSet/web');
-      await place.change('statefulsets', 'web', { spec: policy('Retain', 'Retain') });
-      await claims.object('data-web-0', (one) => owners(one).length === 0);
-      await place.change('statefulsets', 'web', { spec: policy('Delete', 'Retain') });
-      await claims.object('data-web-0', (one) => owners(one).join() === 'StatefulSet/web');
-    });
-  });
-
   describe('a set that is deleted', () => {
     test('takes its pods and its history along', async () => {
       const pods = await place.mirror('pods');
@@ -544,7 +390,7 @@ describe('with pods run by hand', () => {
       const pods = await place.mirror('pods');
       const sets = await place.mirror('statefulsets');
       await make(place, 2);
-      await run(pods, 2);
+      await run(place, pods, 2);
       const { status } = await settled(sets, 2);
       await place.remove('statefulsets', 'web', { propagationPolicy: 'Orphan' });
       await pods.until((all) => all.length === 2 && !all.some(({ metadata }) => metadata.ownerReferences));
