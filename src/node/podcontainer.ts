@@ -1,6 +1,6 @@
 /**
  * The life of one container of a pod, from run to run. Its pod says when it is to run and when to stop; it sees to
- * images, hooks, probes, signals and back-off, and says in `status` how it is.
+ * images, hooks, probes and back-off, and says in `status` how it is.
  *
  *   waiting ──run()──▶ starting ──▶ running ──stop() or its own end──▶ ended
  *      ▲                  │                                              │
@@ -11,6 +11,7 @@ import { formatTime } from '../api/time.ts';
 import { BackOff, type BackOffTimes, goDuration } from './backoff.ts';
 import { ContainerResize } from './containerresize.ts';
 import { endedState, newStatus, restoredStatus, timeOf } from './containerstate.ts';
+import { ContainerStop, type StopReason } from './containerstop.ts';
 import { runHook } from './hook.ts';
 import type { LaunchParts, PodSetup } from './podsetup.ts';
 import { isSidecar } from './podstatus.ts';
@@ -25,8 +26,6 @@ import {
   StartFailure,
 } from './runtime.ts';
 
-/** What a container gets after its preStop hook has used up the grace period. */
-const lastWindowMs = 2_000;
 /** A postStart hook has no time-out of its own; this is for those that never end. */
 const postStartMaxMs = 10 * 60_000;
 
@@ -49,30 +48,11 @@ export interface ContainerContext {
   readonly onError: (error: Error) => void;
 }
 
-export interface StopReason {
-  /** What the event says instead of `Stopping container c`. */
-  readonly message?: string;
-  /** Whether it is to run again, whatever the policy says about how it ended. */
-  readonly restart?: boolean;
-  /** Without back-off: nothing was wrong with it. */
-  readonly atOnce?: boolean;
-}
-
-interface Stopping extends StopReason {
-  readonly graceMs: number;
-  deadlineMs: number;
-  timer: NodeJS.Timeout | undefined;
-  /** Whether the process has been asked to end. */
-  asked: boolean;
-  /** Resolves the wait for a preStop hook that takes too long. */
-  giveUpHook: (() => void) | undefined;
-}
-
 export class PodContainer {
   #status: ContainerStatus;
   #running: RunningContainer | undefined;
   #starting = false;
-  #stopping: Stopping | undefined;
+  #stopping: ContainerStop | undefined;
   #prober: Prober | undefined;
   #image = '';
   readonly #resize: ContainerResize;
@@ -178,7 +158,10 @@ export class PodContainer {
       .finally(() => {
         this.#starting = false;
         // Stopped before there was anything to stop.
-        if (!this.#running) this.#stopping = undefined;
+        if (!this.#running) {
+          this.#stopping?.close();
+          this.#stopping = undefined;
+        }
         this.#changed();
       });
   }
@@ -186,21 +169,15 @@ export class PodContainer {
   /** Ends the run within a time. Asked again with less time, it hurries. */
   stop(graceMs: number, reason: StopReason = {}): void {
     if (!this.active) return;
-    const deadlineMs = this.context.now() + graceMs;
-    const stopping = this.#stopping;
-    if (stopping) {
-      if (deadlineMs >= stopping.deadlineMs) return;
-      stopping.deadlineMs = deadlineMs;
-      return this.#armDeadline(stopping);
-    }
-    this.#stopping = {
-      ...reason,
+    if (this.#stopping) return this.#stopping.hurry(graceMs);
+    const { secondMs, now } = this.context;
+    this.#stopping = new ContainerStop({
+      reason,
       graceMs,
-      deadlineMs,
-      timer: undefined,
-      asked: false,
-      giveUpHook: undefined,
-    };
+      secondMs,
+      now,
+      hookFailed: () => this.#tell('Warning', 'FailedPreStopHook', 'PreStopHook failed'),
+    });
     if (this.#running) this.#end(this.#running, this.#stopping).catch(this.context.onError);
   }
 
@@ -208,8 +185,7 @@ export class PodContainer {
   close(): void {
     this.#closed = true;
     this.#prober?.close();
-    clearTimeout(this.#stopping?.timer);
-    this.#stopping?.giveUpHook?.();
+    this.#stopping?.close();
   }
 
   /** Time to end, as the pod wants it. */
@@ -276,13 +252,15 @@ export class PodContainer {
   async #postStart(running: RunningContainer): Promise<boolean> {
     const hook = this.container.lifecycle?.postStart;
     if (!hook || this.context.runtime.simulated) return true;
-    const { signal, forget } = this.#untilExit(running);
+    // Nobody waits for an answer of the dead.
+    const gone = new AbortController();
+    const abort = (): void => gone.abort();
+    running.exited.then(abort, abort);
     const problem = await runHook(hook, this.#target(running), {
       timeoutMs: postStartMaxMs,
       secondMs: this.context.secondMs,
-      gone: signal,
+      gone: gone.signal,
     });
-    forget();
     if (problem === undefined || this.#closed) return !this.#closed;
     if (this.#running !== running) return false;
     this.#tell('Warning', 'FailedPostStartHook', 'PostStartHook failed');
@@ -326,73 +304,27 @@ export class PodContainer {
     this.#changed();
   }
 
-  async #end(running: RunningContainer, stopping: Stopping): Promise<void> {
+  async #end(running: RunningContainer, stopping: ContainerStop): Promise<void> {
     this.#prober?.close();
-    this.#tell('Normal', 'Killing', stopping.message ?? `Stopping container ${this.name}`);
-    if (stopping.graceMs <= 0) return running.kill('SIGKILL');
-    this.#armDeadline(stopping);
-    const hook = this.container.lifecycle?.preStop;
-    if (hook && this.#status.state?.running && !this.context.runtime.simulated) {
-      await this.#preStop(running, stopping);
-      if (this.#running !== running || this.#closed) return;
-      const leftMs = stopping.deadlineMs - this.context.now();
-      stopping.deadlineMs += Math.max(0, Math.min(lastWindowMs, stopping.graceMs) - leftMs);
-    }
-    stopping.asked = true;
-    this.#armDeadline(stopping);
-    const signal = this.container.lifecycle?.stopSignal ?? 'SIGTERM';
-    running.kill(signal as NodeJS.Signals);
-  }
-
-  async #preStop(running: RunningContainer, stopping: Stopping): Promise<void> {
-    const overdue = new Promise<string>((resolve) => {
-      stopping.giveUpHook = () => resolve('the grace period is over');
-    });
-    const { signal, forget } = this.#untilExit(running);
-    const hook = runHook(this.container.lifecycle!.preStop!, this.#target(running), {
-      timeoutMs: stopping.graceMs,
-      secondMs: this.context.secondMs,
-      gone: signal,
-    });
-    const problem = await Promise.race([hook, overdue]);
-    forget();
-    stopping.giveUpHook = undefined;
-    if (problem !== undefined && this.#running === running && !this.#closed)
-      this.#tell('Warning', 'FailedPreStopHook', 'PreStopHook failed');
-  }
-
-  #armDeadline(stopping: Stopping): void {
-    clearTimeout(stopping.timer);
-    if (this.#closed) return;
-    const leftMs = Math.max(0, stopping.deadlineMs - this.context.now());
-    stopping.timer = setTimeout(() => {
-      if (stopping.asked) this.#running?.kill('SIGKILL');
-      else stopping.giveUpHook?.();
-    }, leftMs);
-  }
-
-  /** Aborted when the run ends, so that nobody waits for an answer of the dead. */
-  #untilExit(running: RunningContainer): { signal: AbortSignal; forget: () => void } {
-    const controller = new AbortController();
-    const abort = (): void => controller.abort();
-    running.exited.then(abort, abort);
-    return { signal: controller.signal, forget: abort };
+    this.#tell('Normal', 'Killing', stopping.reason.message ?? `Stopping container ${this.name}`);
+    const hooked = this.#status.state?.running && !this.context.runtime.simulated;
+    await stopping.end(this.#target(running), hooked ? this.container.lifecycle?.preStop : undefined);
   }
 
   #exited(running: RunningContainer, exit: ContainerExit): void {
     if (this.#closed || this.#running !== running) return;
     this.#prober?.close();
     this.#prober = undefined;
-    const stopping = this.#stopping;
-    clearTimeout(stopping?.timer);
+    this.#stopping?.close();
+    const { restart, atOnce } = this.#stopping?.reason ?? {};
     this.#stopping = undefined;
     this.#running = undefined;
     const terminated = endedState(running, exit, this.#id(running));
     this.#restarts.lasted(exit.finishedAt.getTime() - running.startedAt.getTime());
     this.#notBeforeMs = exit.finishedAt.getTime() + this.#restarts.waitMs;
-    if (stopping?.restart) {
+    if (restart) {
       // Straight to waiting: a container that may not restart by itself must never be seen ended.
-      if (stopping.atOnce || this.#image !== this.container.image) this.#notBeforeMs = 0;
+      if (atOnce || this.#image !== this.container.image) this.#notBeforeMs = 0;
       this.#wait('ContainerCreating', undefined, terminated);
     } else this.#showEnded(terminated);
     this.#changed();
