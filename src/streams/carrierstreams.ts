@@ -4,8 +4,8 @@ import { hand } from './handing.ts';
 
 /** What waits in such a stream before its writer is stopped. */
 const bufferBytes = 64 * 1024;
-/** After this much is written, others get their turn, even when everything could be written at once. */
-const burstBytes = 1024 * 1024;
+/** What may be written in one turn, even when everything could be written at once. */
+const turnBytesMax = 4 * 1024 * 1024;
 
 /** From the client. The carrier is told when there is room for more. */
 export class Inflow extends Readable {
@@ -47,8 +47,11 @@ export type Sink = (chunk: Buffer, onRoom: () => void) => boolean;
 export class Outflow extends Writable {
   readonly #sink: Sink;
   readonly #carried: () => number | undefined;
-  #burst = 0;
-  /** The carrier has enough for now. */
+  /** Written in this turn. */
+  #turnBytes = 0;
+  /** More than may be written in one turn: the rest waits for the next. */
+  #tooMuch = false;
+  /** The carrier has enough for now, or this turn has. */
   #full = false;
   /** The write that waits for room. */
   #waiting: (() => void) | undefined;
@@ -95,13 +98,19 @@ export class Outflow extends Writable {
 
   #pass(chunk: Buffer): void {
     this.#full = !this.#sink(chunk, this.#resume);
-    this.#burst += chunk.length;
-    if (this.#full || this.#burst < burstBytes) return;
+    if (this.#turnBytes === 0) setImmediate(this.#endTurn);
+    this.#turnBytes += chunk.length;
     // A writer that never waits for anything else would keep the process from noticing that the client has gone.
-    this.#burst = 0;
-    this.#full = true;
-    setImmediate(this.#resume);
+    this.#tooMuch = !this.#full && this.#turnBytes >= turnBytesMax;
+    if (this.#tooMuch) this.#full = true;
   }
+
+  readonly #endTurn = (): void => {
+    this.#turnBytes = 0;
+    if (!this.#tooMuch) return;
+    this.#tooMuch = false;
+    this.#resume();
+  };
 
   readonly #resume = (): void => {
     this.#full = false;

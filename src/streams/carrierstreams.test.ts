@@ -1,0 +1,81 @@
+/** Proves that an outflow hands on at once, in order, no more than its carrier takes, and ends when all is handed on. */
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { Outflow } from './carrierstreams.ts';
+
+const block = Buffer.alloc(64 * 1024);
+const letter = (text: string): Buffer => Buffer.from(text);
+
+/** A carrier that writes down what it gets, and has room as long as it is told so. */
+function carrier() {
+  const taken: string[] = [];
+  let waiting: (() => void) | undefined;
+  const it = {
+    taken,
+    room: true,
+    sink: (chunk: Buffer, onRoom: () => void): boolean => {
+      taken.push(chunk.toString());
+      if (!it.room) waiting = onRoom;
+      return it.room;
+    },
+    makeRoom: (): void => {
+      it.room = true;
+      const onRoom = waiting;
+      waiting = undefined;
+      onRoom?.();
+    },
+  };
+  return it;
+}
+
+describe('an outflow', () => {
+  it('hands on at once while there is room', () => {
+    const { sink, taken } = carrier();
+    const outflow = new Outflow(sink);
+    expect(outflow.write(letter('a'))).toBe(true);
+    expect(taken).toEqual(['a']);
+  });
+
+  it('keeps what comes while there is none, in order, and says when there is again', async () => {
+    const carried = carrier();
+    const outflow = new Outflow(carried.sink);
+    carried.room = false;
+    expect(outflow.write(letter('a'))).toBe(false);
+    outflow.write(letter('b'));
+    outflow.write(letter('c'));
+    expect(carried.taken).toEqual(['a']);
+    const drained = once(outflow, 'drain');
+    carried.makeRoom();
+    await drained;
+    outflow.write(letter('d'));
+    await outflow.flush();
+    expect(carried.taken).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('is finished when the carrier has all', async () => {
+    const carried = carrier();
+    const outflow = new Outflow(carried.sink);
+    carried.room = false;
+    outflow.write(letter('a'));
+    let flushed = false;
+    const over = outflow.flush().then(() => {
+      flushed = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(flushed).toBe(false);
+    carried.makeRoom();
+    await over;
+    expect(flushed).toBe(true);
+  });
+
+  it('stops a writer that never waits, and lets it go on in the next turn', async () => {
+    const outflow = new Outflow(() => true);
+    for (let turn = 0; turn < 3; turn++) {
+      let written = 0;
+      while (outflow.write(block)) written += block.length;
+      expect(written).toBeGreaterThan(1024 * 1024);
+      expect(written).toBeLessThan(16 * 1024 * 1024);
+      await once(outflow, 'drain');
+    }
+  });
+});
