@@ -108,9 +108,14 @@ export class NetnsNetwork implements PodNetwork {
       await this.#remove(place);
       throw new Error(`cannot give the pod a network: ${(error as Error).message}`, { cause: error });
     }
+    const network = `--net=${namespacePath(namespace)}`;
     const attachment = {
       ip: bridge.subnet.address(number),
-      wrap: (command: readonly string[]) => [nsenter, `--net=${namespacePath(namespace)}`, '--', ...command],
+      // Who enters another namespace as well enters both at once: nsenter opens all before it enters any.
+      wrap: (command: readonly string[]) =>
+        command[0] === nsenter
+          ? [nsenter, network, ...command.slice(1)]
+          : [nsenter, network, '--', ...command],
     };
     const hostPorts = new HostPorts(pod, attachment.ip, address, onError);
     await hostPorts.settled();

@@ -12,6 +12,8 @@ import type { Spawner } from './spawner.ts';
 
 /** Made at once. */
 const batch = 12;
+/** With fewer left, more are made, so that nobody has to wait for them: a command takes three. */
+const stockMin = 6;
 /** Knocks come ever more rarely, and then no more: programs open their input when they start. */
 const firstKnockMs = 5;
 const lastKnockMs = 20_000;
@@ -35,11 +37,12 @@ export class PipeStock {
   async take(): Promise<PipeEnds> {
     for (;;) {
       const name = this.#names.pop();
-      if (name) return openPipe(name);
-      this.#making ??= this.#make().finally(() => {
-        this.#making = undefined;
-      });
-      await this.#making;
+      if (name) {
+        // If it fails, so will those who have to wait for it.
+        if (this.#names.length < stockMin) this.#refill().catch(() => undefined);
+        return openPipe(name);
+      }
+      await this.#refill();
     }
   }
 
@@ -47,6 +50,13 @@ export class PipeStock {
     await this.#making?.catch(() => undefined);
     this.#names = [];
     await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #refill(): Promise<void> {
+    this.#making ??= this.#make().finally(() => {
+      this.#making = undefined;
+    });
+    return this.#making;
   }
 
   async #make(): Promise<void> {
@@ -57,7 +67,7 @@ export class PipeStock {
     // Open to all users, because a container may run as any; nobody but the agent gets as far as the folder.
     const { code, stderr } = await this.spawner.run(['mkfifo', '-m', '666', ...names]);
     if (code) throw new Error(`mkfifo: ${stderr.trim()}`);
-    this.#names = names;
+    this.#names.push(...names);
   }
 }
 
