@@ -31,7 +31,7 @@ import {
 } from './daemonrollout.ts';
 import { recorderFor } from './eventsink.ts';
 import { FailureBackoff } from './failurebackoff.ts';
-import { availableInMs, type IndexedPod } from './indexedpod.ts';
+import { type IndexedPod, nextAvailableInMs } from './indexedpod.ts';
 import { claimPods, refersTo } from './ownership.ts';
 import { PodControl } from './podcontrol.ts';
 import { type History, RevisionHistory, revisionLabel } from './revisionhistory.ts';
@@ -154,10 +154,13 @@ class DaemonSets {
   async #look(look: Look): Promise<void> {
     const { key, entry, set, history } = look;
     const { nodes, failure } = await this.#act(look);
-    await writeStatus(this.#registry, entry, this.#statusOf(look, nodes));
-    this.#lookAgain(key, set, nodes);
+    const moment = this.#moment(look);
+    await writeStatus(this.#registry, entry, statusOf(look, nodes, moment));
+    const pods = nodes.flatMap((node) => node.pods);
+    const againInMs = nextAvailableInMs(pods, set.spec?.minReadySeconds, moment.nowMs);
+    if (againInMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, againInMs);
     if (failure) throw failure;
-    const hashes = new Set(nodes.flatMap(({ pods }) => pods.map(({ labels }) => labels?.[revisionLabel])));
+    const hashes = new Set(pods.map(({ labels }) => labels?.[revisionLabel]));
     await this.#history.trim(
       history,
       set.spec?.revisionHistoryLimit,
@@ -245,27 +248,16 @@ class DaemonSets {
     const failure = failures.find((one) => one && !isNamespaceTerminating(one));
     return { nodes: await this.#survey(look), failure };
   }
+}
 
-  #statusOf(look: Look, nodes: readonly DaemonNode[]): DaemonSetStatus {
-    const { metadata, status = {} } = look.set;
-    return {
-      ...numbersOf(nodes, this.#moment(look)),
-      observedGeneration: metadata.generation,
-      collisionCount: look.history.collisionCount,
-      conditions: status.conditions,
-    };
-  }
-
-  /** A ready pod becomes available through the passing of time alone. */
-  #lookAgain(key: string, { spec = {} }: DaemonSet, nodes: readonly DaemonNode[]): void {
-    if (!spec.minReadySeconds) return;
-    const nowMs = this.#registry.chance.nowMs();
-    for (const { pods } of nodes)
-      for (const pod of pods) {
-        const inMs = pod.ready ? availableInMs(pod, spec.minReadySeconds, nowMs) : 0;
-        if (inMs > 0 && inMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, inMs);
-      }
-  }
+function statusOf(look: Look, nodes: readonly DaemonNode[], moment: Moment): DaemonSetStatus {
+  const { metadata, status = {} } = look.set;
+  return {
+    ...numbersOf(nodes, moment),
+    observedGeneration: metadata.generation,
+    collisionCount: look.history.collisionCount,
+    conditions: status.conditions,
+  };
 }
 
 const placeable = ({ metadata, spec }: Node): PlaceableNode => ({

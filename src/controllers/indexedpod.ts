@@ -61,6 +61,23 @@ export function availableInMs({ readyChangedMs }: IndexedPod, minReadySeconds = 
     : readyChangedMs + minReadySeconds * 1000 - nowMs;
 }
 
+/**
+ * In how long the next ready pod becomes available through the passing of time alone; Infinity for never. It is to be
+ * asked for the moment that the status was worked out for: what becomes available in between would be missed.
+ */
+export function nextAvailableInMs(
+  pods: readonly IndexedPod[],
+  minReadySeconds: number | undefined,
+  nowMs: number,
+): number {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const pod of pods) {
+    const inMs = pod.ready ? availableInMs(pod, minReadySeconds, nowMs) : 0;
+    if (inMs > 0) nextMs = Math.min(nextMs, inMs);
+  }
+  return nextMs;
+}
+
 export const controllerOf = (references: readonly OwnerReference[] | undefined): OwnerReference | undefined =>
   references?.find(({ controller }) => controller);
 

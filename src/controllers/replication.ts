@@ -18,7 +18,7 @@ import {
   writeStatus,
 } from './controller.ts';
 import { recorderFor } from './eventsink.ts';
-import { availableInMs, type IndexedPod, isActive, isFinished } from './indexedpod.ts';
+import { availableInMs, type IndexedPod, isActive, isFinished, nextAvailableInMs } from './indexedpod.ts';
 import { claimPods, refersTo } from './ownership.ts';
 import { PodControl } from './podcontrol.ts';
 import { mapSelector, Selectors } from './selectors.ts';
@@ -128,8 +128,10 @@ export class Replication<T extends Replicator> {
     const own = this.context.pods
       .controlledBy(namespace, uid)
       .filter(({ labels }) => selector.matches(labels));
-    await writeStatus(this.#registry, entry, this.#statusOf(object, own, failure));
-    this.#lookAgain(key, object, own.filter(isActive));
+    const nowMs = this.#registry.chance.nowMs();
+    await writeStatus(this.#registry, entry, this.#statusOf(object, own, failure, nowMs));
+    const againInMs = nextAvailableInMs(own.filter(isActive), object.spec?.minReadySeconds, nowMs);
+    if (againInMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, againInMs);
     if (failure) throw failure.error;
   }
 
@@ -158,11 +160,11 @@ export class Replication<T extends Replicator> {
     { metadata, spec = {}, status = {} }: T,
     own: readonly IndexedPod[],
     failure: Failure | undefined,
+    nowMs: number,
   ): ReplicatorStatus {
     const active = own.filter(isActive);
     const labels = mapSelector(spec.template?.metadata?.labels);
     const ready = active.filter((pod) => pod.ready);
-    const nowMs = this.#registry.chance.nowMs();
     return {
       replicas: active.length,
       fullyLabeledReplicas: active.filter((pod) => !labels || labels.matches(pod.labels)).length,
@@ -190,16 +192,6 @@ export class Replication<T extends Replicator> {
       message: failure.error.message,
     };
     return [...others, condition];
-  }
-
-  /** A ready pod becomes available through the passing of time alone. */
-  #lookAgain(key: string, { spec = {} }: T, active: readonly IndexedPod[]): void {
-    const nowMs = this.#registry.chance.nowMs();
-    for (const pod of active) {
-      if (!pod.ready) continue;
-      const inMs = availableInMs(pod, spec.minReadySeconds, nowMs);
-      if (inMs > 0 && inMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, inMs);
-    }
   }
 }
 

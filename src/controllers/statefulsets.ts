@@ -24,7 +24,7 @@ import {
   writeStatus,
 } from './controller.ts';
 import { recorderFor } from './eventsink.ts';
-import { availableInMs, type IndexedPod } from './indexedpod.ts';
+import { type IndexedPod, nextAvailableInMs } from './indexedpod.ts';
 import { changePod, claimPods, refersTo } from './ownership.ts';
 import { type History, type Revision, RevisionHistory } from './revisionhistory.ts';
 import { objectSelector, Selectors } from './selectors.ts';
@@ -255,10 +255,8 @@ class StatefulSets {
     const pods = [...(await this.#pods(entry, set, selector)).values()];
     const nowMs = this.#registry.chance.nowMs();
     await writeStatus(this.#registry, entry, statusOf(set, revisions, pods, nowMs));
-    for (const pod of pods.filter(({ ready }) => ready)) {
-      const inMs = availableInMs(pod, set.spec?.minReadySeconds, nowMs);
-      if (inMs > 0 && inMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, inMs);
-    }
+    const againInMs = nextAvailableInMs(pods, set.spec?.minReadySeconds, nowMs);
+    if (againInMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, againInMs);
   }
 
   async #trim({ entry, set, selector, current, update }: Look, history: History): Promise<void> {
