@@ -94,7 +94,10 @@ async function command() {
 async function keepCode() {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-build-'));
   const args = ['dist/cli.cjs', 'up', '--port', '0', '--simulated-nodes', '1', '--data-dir', dataDir];
-  const child = spawn(process.execPath, args, { stdio: 'ignore' });
+  // Code that was made with flags of the day would not be kept.
+  const env = { ...process.env };
+  delete env.NODE_OPTIONS;
+  const child = spawn(process.execPath, args, { stdio: 'ignore', env });
   const exited = once(child, 'exit');
   const kept = () => readdirSync('dist').some((name) => name.endsWith('.code'));
   for (let waited = 0; waited < keepMsMax && child.exitCode === null && !kept(); waited += lookMs)
