@@ -157,8 +157,7 @@ class DaemonSets {
     const moment = this.#moment(look);
     await writeStatus(this.#registry, entry, statusOf(look, nodes, moment));
     const pods = nodes.flatMap((node) => node.pods);
-    const againInMs = nextAvailableInMs(pods, set.spec?.minReadySeconds, moment.nowMs);
-    if (againInMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, againInMs);
+    this.#queue.addAfter(key, nextAvailableInMs(pods, set.spec?.minReadySeconds, moment.nowMs));
     if (failure) throw failure;
     const hashes = new Set(pods.map(({ labels }) => labels?.[revisionLabel]));
     await this.#history.trim(

@@ -86,6 +86,6 @@ class Deployments {
     const rollout = new Rollout({ context, recorder: this.#recorder, sets: this.#sets, entry, selector });
     if (deletionTimestamp) return rollout.watch();
     await rollout.advance();
-    if (rollout.againInMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, rollout.againInMs);
+    this.#queue.addAfter(key, rollout.againInMs);
   }
 }

@@ -130,8 +130,7 @@ export class Replication<T extends Replicator> {
       .filter(({ labels }) => selector.matches(labels));
     const nowMs = this.#registry.chance.nowMs();
     await writeStatus(this.#registry, entry, this.#statusOf(object, own, failure, nowMs));
-    const againInMs = nextAvailableInMs(own.filter(isActive), object.spec?.minReadySeconds, nowMs);
-    if (againInMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, againInMs);
+    this.#queue.addAfter(key, nextAvailableInMs(own.filter(isActive), object.spec?.minReadySeconds, nowMs));
     if (failure) throw failure.error;
   }
 

@@ -255,8 +255,7 @@ class StatefulSets {
     const pods = [...(await this.#pods(entry, set, selector)).values()];
     const nowMs = this.#registry.chance.nowMs();
     await writeStatus(this.#registry, entry, statusOf(set, revisions, pods, nowMs));
-    const againInMs = nextAvailableInMs(pods, set.spec?.minReadySeconds, nowMs);
-    if (againInMs !== Number.POSITIVE_INFINITY) this.#queue.addAfter(key, againInMs);
+    this.#queue.addAfter(key, nextAvailableInMs(pods, set.spec?.minReadySeconds, nowMs));
   }
 
   async #trim({ entry, set, selector, current, update }: Look, history: History): Promise<void> {

@@ -126,6 +126,13 @@ describe('appointments', () => {
     expect(queue.settled).toBe(false);
   });
 
+  it('that never come are not made', () => {
+    const { queue } = recording();
+    queue.addAfter('a', Number.POSITIVE_INFINITY);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(queue.settled).toBe(true);
+  });
+
   it('further away than a timer can wait do not come at once', async () => {
     const { queue, worked } = recording();
     queue.addAfter('a', 1e15);

@@ -52,9 +52,9 @@ export class WorkQueue {
     }
   }
 
-  /** Adds a key later; an earlier appointment for the same key is kept, a later one is moved forward. */
+  /** Adds a key later, or never; an earlier appointment for the same key is kept, a later one is moved forward. */
   addAfter(key: string, delayMs: number): void {
-    if (this.#closed) return;
+    if (this.#closed || delayMs === Number.POSITIVE_INFINITY) return;
     const waitMs = Math.min(Math.max(delayMs, 0), timerMaxMs);
     const atMs = performance.now() + waitMs;
     const before = this.#appointments.get(key);
