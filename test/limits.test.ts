@@ -145,7 +145,7 @@ describe('requests', () => {
   it('have a bound on their body, announced or not', async () => {
     const says = /Request entity too large: limit is 1000/;
     await target.refuses(() => target.post(configMaps, 'x'.repeat(1001)), 413, says);
-    const chunked = `${head(`POST ${configMaps}`, 'Transfer-Encoding: chunked')}7d0\r\n${'x'.repeat(2000)}\r\n0\r\n\r\n`;
+    const chunked = `${head(`POST ${configMaps}`, 'Transfer-Encoding: chunked', 'Connection: close')}7d0\r\n${'x'.repeat(2000)}\r\n0\r\n\r\n`;
     await target.refusesBytes(chunked, 413, says);
     expect(await reached(target, 'max-body-bytes')).toBe(2);
   });

@@ -17,6 +17,7 @@ import { StoreUnavailableError } from '../store/store.ts';
 import type { NodeWay } from '../streams/nodeway.ts';
 import { ClientGone } from '../streams/tunnel.ts';
 import { answerError, answerOverload } from './answer.ts';
+import { Arrivals } from './arrivals.ts';
 import type { AuditLog } from './auditlog.ts';
 import { takeBearerProtocol } from './bearerprotocol.ts';
 import type { Component } from './componentstatus.ts';
@@ -93,6 +94,7 @@ export class ApiServer {
   readonly #newest = new WeakMap<Socket, ServerResponse>();
   /** How many requests of a connection wait for those before them. */
   readonly #waiting = new WeakMap<Socket, number>();
+  readonly #arrivals = new Arrivals();
   #closing = false;
 
   constructor(
@@ -219,7 +221,7 @@ export class ApiServer {
     const before = this.#newest.get(socket);
     this.#newest.set(socket, response);
     if (!before || before.writableFinished || before.destroyed)
-      return this.#handle(request, response, begunMs);
+      return this.#arrivals.add(() => this.#handle(request, response, begunMs));
     const waiting = this.#waiting.get(socket) ?? 0;
     if (waiting >= pipelinedMax) {
       this.options.keeper.reached('readsInFlightMax');
