@@ -71,4 +71,27 @@ describe('the text of an object', () => {
       '{"name":"n","resources":{}}',
     );
   });
+
+  it('holds every string as it is, in values and in keys', () => {
+    const anything = fc.string({ unit: 'binary', maxLength: 80 });
+    fc.assert(
+      fc.property(fc.dictionary(anything, anything), anything, (nodeSelector, hostname) => {
+        const text = encodeObject(podSpec, { nodeSelector, hostname });
+        const back = JSON.parse(text) as { nodeSelector?: JsonObject; hostname?: string };
+        expect(new Map(Object.entries(back.nodeSelector ?? {}))).toEqual(
+          new Map(Object.entries(nodeSelector)),
+        );
+        expect(back.hostname ?? '').toBe(hostname);
+        expect(text).toBe(encodeObject(podSpec, JSON.parse(text)));
+      }),
+      { numRuns: 1000, examples: [[JSON.parse('{"__proto__":"a","\\ud800":"\\u007f\\u2028"}'), '"\\\n']] },
+    );
+  });
+
+  it('has the keys of maps sorted as text, numbers too', () => {
+    const nodeSelector = { b: '1', 10: '2', 9: '3' };
+    expect(encodeObject(podSpec, { nodeSelector })).toBe(
+      '{"containers":[],"nodeSelector":{"10":"2","9":"3","b":"1"}}',
+    );
+  });
 });

@@ -2,44 +2,18 @@
  * Encoding: from the working form to the one JSON text that is stored, read, listed and watched. Fields stand
  * in wire order, map keys are sorted, unset fields are left out or written as the table says. The same object
  * always gives the same text, so equal text means an equal object.
+ *
+ * Every write of every client comes by here. So a model has a writer of its own: a function that asks for each
+ * field by name, generated from the table when the model is first written.
  */
 import type { Field, Model } from './model.ts';
-import { type JsonObject, setKey } from './object.ts';
+import type { JsonObject } from './object.ts';
 
-export const encodeObject = (model: Model, object: JsonObject): string =>
-  JSON.stringify(normalized(model, object));
+export const encodeObject = (model: Model, object: JsonObject): string => writerOf(model)(object);
 
 /** The object in canonical form: wire order, sorted maps, nothing that means "unset" but is not written so. */
-export function normalized(model: Model, object: JsonObject): JsonObject {
-  const out: JsonObject = {};
-  for (const field of fieldsToWrite(model, object)) {
-    const value = normalizedField(field, object[field.name]);
-    if (value !== undefined) out[field.name] = value;
-  }
-  return out;
-}
-
-/**
- * Fields that are set, and those that are written in any case, in wire order. Models have many more fields than
- * objects: it is the object that is gone through.
- */
-function fieldsToWrite({ fields, always }: Model, object: JsonObject): Field[] {
-  const chosen: Field[] = [];
-  for (const name of Object.keys(object)) {
-    const field = fields.get(name);
-    if (field && field.empty === undefined) insert(chosen, field);
-  }
-  for (const field of always) insert(chosen, field);
-  return chosen;
-}
-
-/** Keeps the list in wire order. Most fields come in that order, or nearly. */
-function insert(list: Field[], field: Field): void {
-  let at = list.length;
-  while (at > 0 && list[at - 1]!.position > field.position) at--;
-  if (at === list.length) list.push(field);
-  else list.splice(at, 0, field);
-}
+export const normalized = (model: Model, object: JsonObject): JsonObject =>
+  JSON.parse(encodeObject(model, object)) as JsonObject;
 
 /** Whether two objects would be written alike, found out without writing them. */
 export function writtenAlike(model: Model, a: JsonObject, b: JsonObject): boolean {
@@ -72,76 +46,150 @@ export function fieldAlike(field: Field, a: unknown, b: unknown): boolean {
       names.every((name) => Object.hasOwn(other, name) && fieldAlike(field.values!, map[name], other[name]))
     );
   }
-  return JSON.stringify(normalizedField(field, a)) === JSON.stringify(normalizedField(field, b));
+  const write = fieldWriter(field);
+  return write(a) === write(b);
 }
 
-/** A field as it is written; undefined when it is left out. */
-function normalizedField(field: Field, value: unknown): unknown {
-  if (value === undefined || value === null) return written(field);
+/** Writes an object, or the value of a field. */
+type Writer<Value> = (value: Value) => string;
+
+const writers = new WeakMap<Model, Writer<JsonObject>>();
+
+function writerOf(model: Model): Writer<JsonObject> {
+  let writer = writers.get(model);
+  if (!writer) {
+    writer = generated(model);
+    writers.set(model, writer);
+  }
+  return writer;
+}
+
+/**
+ *   let text = '', value;
+ *   if ((value = object.name) !== undefined && (value = name(value)) !== '')
+ *     text += (text === '' ? '{"name":' : ',"name":') + value;
+ *   …
+ */
+function generated(model: Model): Writer<JsonObject> {
+  const steps = model.order.map((field, i) => {
+    const name = JSON.stringify(field.name);
+    const [first, next] = [`{${name}:`, `,${name}:`].map((text) => JSON.stringify(text));
+    const isSet = field.empty === undefined ? `(value = object[${name}]) !== undefined` : 'true';
+    const value = field.empty === undefined ? 'value' : `object[${name}]`;
+    return `if (${isSet} && (value = write${i}(${value})) !== '') text += (text === '' ? ${first} : ${next}) + value;`;
+  });
+  const source = `return (object) => { let text = '', value; ${steps.join('\n')} return text === '' ? '{}' : text + '}'; };`;
+  const names = model.order.map((_, i) => `write${i}`);
+  return new Function(...names, source)(...model.order.map(fieldWriter)) as Writer<JsonObject>;
+}
+
+/** What is written for a field; '' when it is left out. */
+function fieldWriter(field: Field): Writer<unknown> {
+  const unset = unsetText(field);
+  const write = valueWriter(field);
+  if (field.type === 'model' && !field.ptr && field.empty !== 'zero')
+    return (value) => {
+      const text = isUnset(value) ? '' : write(value);
+      return text === '{}' ? '' : text || unset;
+    };
+  if (field.ptr || field.type === 'model' || field.type === 'raw')
+    return (value) => (isUnset(value) ? unset : write(value));
+  if (field.type === 'array' || field.type === 'map')
+    return (value) => (isUnset(value) || isEmpty(value) ? unset : write(value));
+  return (value) => (isUnset(value) || value === '' || value === 0 || value === false ? unset : write(value));
+}
+
+const isUnset = (value: unknown): value is undefined | null => value === undefined || value === null;
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  for (const name in value as JsonObject) if (Object.hasOwn(value as JsonObject, name)) return false;
+  return true;
+}
+
+/** What is written for a value that is there, be it of a field, in a list or in a map. */
+function valueWriter(field: Field): Writer<unknown> {
   switch (field.type) {
     case 'model': {
-      const object = normalized(field.model, value as JsonObject);
-      if (field.ptr || field.empty === 'zero') return object;
-      return Object.keys(object).length ? object : undefined;
+      // Models may contain themselves, and many are never written.
+      let write: Writer<JsonObject> | undefined;
+      return (value) => {
+        write ??= writerOf(field.model);
+        return write((value ?? {}) as JsonObject);
+      };
     }
     case 'array': {
-      const items = value as unknown[];
-      if (items.length === 0 && !field.ptr) return written(field);
-      return items.map((item) => normalizedItem(field.items!, item));
+      const write = valueWriter(field.items!);
+      return (value) => listText((value ?? []) as unknown[], write);
     }
     case 'map': {
-      const map = value as JsonObject;
-      const names = Object.keys(map);
-      if (names.length === 0 && !field.ptr) return written(field);
-      return sortedMap(field.values!, map, names);
+      const write = valueWriter(field.values!);
+      return (value) => mapText(value as JsonObject, write);
     }
     case 'raw':
-      return value;
+      return (value) => JSON.stringify(value);
     default:
-      if (!field.ptr && (value === '' || value === 0 || value === false)) return written(field);
-      return value;
+      return scalarText;
   }
 }
 
-const normalizedItem = (field: Field, value: unknown): unknown => {
-  if (field.type === 'model') return normalized(field.model, (value ?? {}) as JsonObject);
-  if (field.type === 'array')
-    return ((value ?? []) as unknown[]).map((item) => normalizedItem(field.items!, item));
-  if (field.type === 'map')
-    return sortedMap(field.values!, value as JsonObject, Object.keys(value as JsonObject));
-  return value;
-};
+function listText(items: readonly unknown[], write: Writer<unknown>): string {
+  let text = '[';
+  for (let i = 0; i < items.length; i++) text += i === 0 ? write(items[i]) : `,${write(items[i])}`;
+  return `${text}]`;
+}
 
-function sortedMap(values: Field, map: JsonObject, names: string[]): JsonObject {
-  const out: JsonObject = {};
-  for (const name of names.sort()) setKey(out, name, normalizedItem(values, map[name]));
-  return out;
+function mapText(map: JsonObject, write: Writer<unknown>): string {
+  let text = '{';
+  for (const name of Object.keys(map).sort())
+    text += `${text === '{' ? '' : ','}${stringText(name)}:${write(map[name])}`;
+  return `${text}}`;
+}
+
+function scalarText(value: unknown): string {
+  if (typeof value === 'string') return stringText(value);
+  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value);
+  return JSON.stringify(value) ?? 'null';
+}
+
+/** Strings up to this long are looked through here, which is quicker than to call for it. */
+const shortMax = 64;
+
+function stringText(value: string): string {
+  const { length } = value;
+  if (length > shortMax) return JSON.stringify(value);
+  for (let i = 0; i < length; i++) {
+    const code = value.charCodeAt(i);
+    const plain = code >= 0x20 && code < 0x7f && code !== 0x22 && code !== 0x5c;
+    if (!plain) return JSON.stringify(value);
+  }
+  return `"${value}"`;
 }
 
 /**
  * What an unset field looks like. Lists are written `[]` where a Go server may write null: a client that
  * requires a list refuses null.
  */
-function written(field: Field): unknown {
-  if (field.empty === undefined) return undefined;
+function unsetText(field: Field): string {
+  if (field.empty === undefined) return '';
+  if (field.type === 'array') return '[]';
+  if (field.empty !== 'zero') return 'null';
   switch (field.type) {
-    case 'array':
-      return [];
     case 'map':
-      return field.empty === 'zero' ? {} : null;
+      return '{}';
     case 'model':
-      return field.empty === 'zero' ? normalized(field.model, {}) : null;
+      return encodeObject(field.model, {});
     case 'integer':
     case 'number':
     case 'int-or-string':
-      return field.empty === 'zero' ? 0 : null;
+      return '0';
     case 'boolean':
-      return field.empty === 'zero' ? false : null;
+      return 'false';
     case 'quantity':
-      return field.empty === 'zero' ? '0' : null;
+      return '"0"';
     case 'string':
-      return field.empty === 'zero' ? '' : null;
+      return '""';
     default:
-      return null;
+      return 'null';
   }
 }

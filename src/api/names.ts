@@ -258,7 +258,9 @@ function regexText(rule: string, regex: string, examples: readonly string[]): st
 }
 
 function lengthProblems(value: string, bytesMax: number): string[] {
-  const over = value.length > bytesMax || Buffer.byteLength(value) > bytesMax;
+  const { length } = value;
+  // A character has three bytes at most: those of most values need not be counted.
+  const over = length > bytesMax || (length * 3 > bytesMax && Buffer.byteLength(value) > bytesMax);
   return over ? [`must be no more than ${bytesMax} characters`] : [];
 }
 

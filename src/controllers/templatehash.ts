@@ -1,5 +1,5 @@
 /** Template hashes: a short word for the pod template of a deployment, in the names and labels of its replica sets. */
-import { normalized } from '../api/encode.ts';
+import { encodeObject } from '../api/encode.ts';
 import type { Deployment, PodTemplateSpec } from '../api/generated/types.ts';
 import { modelOf } from '../api/model.ts';
 import type { JsonObject } from '../api/object.ts';
@@ -13,7 +13,7 @@ export const templateHashKey = 'pod-template-hash';
 export function templateText({ metadata = {}, spec }: PodTemplateSpec): string {
   const { [templateHashKey]: _, ...labels } = metadata.labels ?? {};
   const template = { metadata: { ...metadata, labels }, spec } as JsonObject;
-  return JSON.stringify(normalized(modelOf('PodTemplateSpec'), template));
+  return encodeObject(modelOf('PodTemplateSpec'), template);
 }
 
 /** The hash of a deployment's template; another one each time that its name was found taken. */

@@ -8,6 +8,7 @@ export class Filter {
   readonly selective: boolean;
   readonly #labels: LabelSelector | undefined;
   readonly #fields: FieldSelector | undefined;
+  #text: string | undefined;
 
   constructor(
     readonly namespace: string | undefined,
@@ -25,7 +26,8 @@ export class Filter {
   /** Filters with the same text choose the same; undefined when there is none. */
   get text(): string | undefined {
     const { namespace = null, name = null, selectors } = this;
-    return selectors === undefined ? undefined : JSON.stringify([namespace, name, selectors]);
+    if (selectors !== undefined) this.#text ??= JSON.stringify([namespace, name, selectors]);
+    return this.#text;
   }
 
   /** Whether an object of this name could be selected at all. */

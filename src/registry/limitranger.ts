@@ -45,11 +45,11 @@ export const limitRanger: AdmissionPlugin = {
 };
 
 function itemsOf(registry: Registry, namespace: string, type: string): LimitRangeItem[] {
-  const { entries } = registry.view
-    .collection('limitranges')
-    .select(new Filter(namespace, undefined, undefined, undefined));
-  return entries
-    .flatMap((entry) => (entry.object() as LimitRange).spec?.limits ?? [])
+  const ranges = registry.view.collection('limitranges');
+  if (ranges.size === 0) return [];
+  return ranges
+    .select(new Filter(namespace, undefined, undefined, undefined))
+    .entries.flatMap((entry) => (entry.peek() as LimitRange).spec?.limits ?? [])
     .filter((item) => item.type === type);
 }
 

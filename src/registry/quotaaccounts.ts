@@ -85,9 +85,9 @@ export class QuotaAccounts {
   }
 
   #quotas(namespace: string): readonly Entry[] {
-    return this.registry.view
-      .collection('resourcequotas')
-      .select(new Filter(namespace, undefined, undefined, undefined)).entries;
+    const quotas = this.registry.view.collection('resourcequotas');
+    if (quotas.size === 0) return [];
+    return quotas.select(new Filter(namespace, undefined, undefined, undefined)).entries;
   }
 
   #run(namespace: string): void {

@@ -73,10 +73,13 @@ export class Registry {
    */
   encode({ storage: kind, stored }: Kind, versioned: ApiObject, current?: Entry): Buffer {
     const object = stored ? stored.toStored(versioned, current?.object()) : versioned;
-    const { resourceVersion, managedFields, ...meta } = object.metadata;
+    const meta = object.metadata;
+    meta.resourceVersion = undefined;
+    meta.managedFields = undefined;
     meta.selfLink = selfLink(kind, meta.namespace ?? '', meta.name ?? '');
-    const whole: ApiObject = { ...object, kind: kind.kind, apiVersion: kind.apiVersion, metadata: meta };
-    return Buffer.from(encodeObject(kind.model, whole as unknown as JsonObject), 'utf8');
+    object.kind = kind.kind;
+    object.apiVersion = kind.apiVersion;
+    return Buffer.from(encodeObject(kind.model, object as unknown as JsonObject), 'utf8');
   }
 
   /**

@@ -2,7 +2,7 @@
 import { forbidden } from '../api/errors.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../api/generated/types.ts';
 import { nameSuffix } from '../api/meta.ts';
-import type { AdmissionPlugin } from './admission.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 import { ensureDefaultAccount } from './defaultaccount.ts';
 import type { Registry } from './registry.ts';
 
@@ -13,28 +13,36 @@ const tokenSeconds = 3607;
 export const serviceAccountAdmission: AdmissionPlugin = {
   name: 'ServiceAccount',
 
-  async mutate(registry, { operation, kind, namespace, name, object }) {
+  mutate(registry, request) {
+    const { operation, kind, namespace, object } = request;
     if (operation !== 'create' || kind.kind !== 'Pod') return;
-    const pod = object as Pod;
-    const spec = (pod.spec ??= {});
+    const spec = ((object as Pod).spec ??= {});
     spec.serviceAccountName ||= 'default';
     spec.serviceAccount = spec.serviceAccountName;
+    const accounts = registry.view.collection('serviceaccounts');
     // Nobody should have to wait for the account of a namespace just made.
-    if (spec.serviceAccountName === 'default') await ensureDefaultAccount(registry, namespace);
-    const entry = registry.view.collection('serviceaccounts').get(namespace, spec.serviceAccountName);
-    if (!entry)
-      throw forbidden(
-        kind,
-        name,
-        `error looking up service account ${namespace}/${spec.serviceAccountName}: serviceaccount ${JSON.stringify(spec.serviceAccountName)} not found`,
-      );
-    const account = entry.object() as ServiceAccount;
-    if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length)
-      spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret }));
-    if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
-      mountToken(registry, spec);
+    if (spec.serviceAccountName === 'default' && !accounts.get(namespace, 'default'))
+      return ensureDefaultAccount(registry, namespace).then(() => runAs(registry, request, spec));
+    runAs(registry, request, spec);
   },
 };
+
+function runAs(registry: Registry, { kind, namespace, name }: AdmissionRequest, spec: PodSpec): void {
+  const account = registry.view
+    .collection('serviceaccounts')
+    .get(namespace, spec.serviceAccountName!)
+    ?.peek() as ServiceAccount | undefined;
+  if (!account)
+    throw forbidden(
+      kind,
+      name,
+      `error looking up service account ${namespace}/${spec.serviceAccountName}: serviceaccount ${JSON.stringify(spec.serviceAccountName)} not found`,
+    );
+  if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length)
+    spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret }));
+  if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
+    mountToken(registry, spec);
+}
 
 /** Adds the token volume, and mounts it wherever nothing else is mounted in its place. */
 function mountToken(registry: Registry, spec: PodSpec): void {

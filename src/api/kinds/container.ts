@@ -1,6 +1,6 @@
 /** Containers: the processes of a pod. Init containers run before the others, sidecars beside them. */
 import { child, duplicate, index, invalid, notSupported, required } from '../fielderror.ts';
-import type { Container, ContainerPort, PodSpec, Volume } from '../generated/types.ts';
+import type { Container, ContainerPort, ContainerResizePolicy, PodSpec, Volume } from '../generated/types.ts';
 import { isLabel1123, isPortName, isPortNumber } from '../names.ts';
 import { envErrors } from './env.ts';
 import { choice, type Findings, problemsOf } from './findings.ts';
@@ -87,12 +87,12 @@ function* containerErrors(container: Container, path: string, scope: Scope): Fin
   else yield* problemsOf(child(path, 'name'), name, isLabel1123(name));
   if (!image) yield required(child(path, 'image'));
   yield* choice(child(path, 'terminationMessagePolicy'), container.terminationMessagePolicy, messagePolicies);
-  yield* portsErrors(container.ports ?? [], child(path, 'ports'));
-  yield* envErrors(container, path);
-  yield* mountErrors(container, scope.volumes, path);
+  if (container.ports) yield* portsErrors(container.ports, child(path, 'ports'));
+  if (container.env || container.envFrom) yield* envErrors(container, path);
+  if (container.volumeMounts || container.volumeDevices) yield* mountErrors(container, scope.volumes, path);
   yield* choice(child(path, 'imagePullPolicy'), container.imagePullPolicy, pullPolicies);
-  yield* requirementErrors(container.resources, child(path, 'resources'));
-  yield* resizeErrors(container, child(path, 'resizePolicy'));
+  if (container.resources) yield* requirementErrors(container.resources, child(path, 'resources'));
+  if (container.resizePolicy) yield* resizeErrors(container.resizePolicy, child(path, 'resizePolicy'));
   if (container.securityContext)
     yield* securityContextErrors(container.securityContext, child(path, 'securityContext'), scope.hostUsers);
 }
@@ -140,9 +140,9 @@ function* hostNetworkErrors(containers: readonly Container[], path: string, inPo
         );
 }
 
-function* resizeErrors(container: Container, path: string): Findings {
+function* resizeErrors(policies: readonly ContainerResizePolicy[], path: string): Findings {
   const seen = new Set<string>();
-  for (const [i, { resourceName = '', restartPolicy = '' }] of (container.resizePolicy ?? []).entries()) {
+  for (const [i, { resourceName = '', restartPolicy = '' }] of policies.entries()) {
     if (seen.has(resourceName)) yield duplicate(index(path, i), resourceName);
     seen.add(resourceName);
     if (!resourceName || !restartPolicy) yield required(path);

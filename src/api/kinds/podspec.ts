@@ -1,6 +1,14 @@
 /** Pod specs: the rules for a pod as a whole, in pods and in the templates of everything that makes pods. */
 import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
-import type { PodDNSConfig, PodSpec } from '../generated/types.ts';
+import type {
+  HostAlias,
+  LocalObjectReference,
+  PodDNSConfig,
+  PodOS,
+  PodReadinessGate,
+  PodSchedulingGate,
+  PodSpec,
+} from '../generated/types.ts';
 import { isIP, isLabel1123, isQualifiedName, isSubdomain1123, validateLabels } from '../names.ts';
 import { affinityErrors, spreadErrors } from './affinity.ts';
 import { containersErrors } from './container.ts';
@@ -27,22 +35,25 @@ export function* podSpecErrors(spec: PodSpec, path: string, inPod: boolean): Fin
   yield* podLevelErrors(spec, child(path, 'resources'));
   yield* choice(child(path, 'restartPolicy'), spec.restartPolicy, restartPolicies);
   yield* choice(child(path, 'dnsPolicy'), spec.dnsPolicy, dnsPolicies);
-  yield* validateLabels(spec.nodeSelector, child(path, 'nodeSelector'));
+  if (spec.nodeSelector) yield* validateLabels(spec.nodeSelector, child(path, 'nodeSelector'));
   yield* podSecurityErrors(spec, child(path, 'securityContext'));
-  yield* pullSecretErrors(spec, child(path, 'imagePullSecrets'));
-  yield* affinityErrors(spec.affinity, child(path, 'affinity'));
-  yield* dnsErrors(spec.dnsConfig, spec.dnsPolicy === 'None', child(path, 'dnsConfig'));
-  yield* gateErrors(spec, path);
-  yield* spreadErrors(spec.topologySpreadConstraints, child(path, 'topologySpreadConstraints'));
+  if (spec.imagePullSecrets) yield* pullSecretErrors(spec.imagePullSecrets, child(path, 'imagePullSecrets'));
+  if (spec.affinity) yield* affinityErrors(spec.affinity, child(path, 'affinity'));
+  if (spec.dnsConfig || spec.dnsPolicy === 'None')
+    yield* dnsErrors(spec.dnsConfig, spec.dnsPolicy === 'None', child(path, 'dnsConfig'));
+  if (spec.readinessGates) yield* readinessGateErrors(spec.readinessGates, child(path, 'readinessGates'));
+  if (spec.schedulingGates) yield* schedulingGateErrors(spec.schedulingGates, child(path, 'schedulingGates'));
+  if (spec.topologySpreadConstraints)
+    yield* spreadErrors(spec.topologySpreadConstraints, child(path, 'topologySpreadConstraints'));
   yield* nameErrors(spec, path);
   if (spec.activeDeadlineSeconds !== undefined)
     yield* outside(child(path, 'activeDeadlineSeconds'), spec.activeDeadlineSeconds, 1, deadlineSecondsMax);
-  yield* tolerationErrors(spec.tolerations, child(path, 'tolerations'));
-  yield* hostAliasErrors(spec, child(path, 'hostAliases'));
+  if (spec.tolerations) yield* tolerationErrors(spec.tolerations, child(path, 'tolerations'));
+  if (spec.hostAliases) yield* hostAliasErrors(spec.hostAliases, child(path, 'hostAliases'));
   if (spec.preemptionPolicy !== undefined)
     yield* choice(child(path, 'preemptionPolicy'), spec.preemptionPolicy, preemptionPolicies);
-  yield* requirementErrors({ limits: spec.overhead }, child(path, 'overhead'));
-  yield* systemErrors(spec, child(path, 'os'));
+  if (spec.overhead) yield* requirementErrors({ limits: spec.overhead }, child(path, 'overhead'));
+  if (spec.os) yield* systemErrors(spec.os, child(path, 'os'));
   if (inPod && !spec.serviceAccountName) yield* tokenAccountErrors(spec.volumes, child(path, 'volumes'));
 }
 
@@ -61,8 +72,8 @@ function* nameErrors(spec: PodSpec, path: string): Findings {
     if (spec[name]) yield* problemsOf(child(path, name), spec[name], isLabel1123(spec[name]));
 }
 
-function* pullSecretErrors(spec: PodSpec, path: string): Findings {
-  for (const [i, secret] of (spec.imagePullSecrets ?? []).entries())
+function* pullSecretErrors(secrets: readonly LocalObjectReference[], path: string): Findings {
+  for (const [i, secret] of secrets.entries())
     if (Object.keys(secret).some((name) => name !== 'name'))
       yield invalid(index(path, i), secret, 'only name may be set');
 }
@@ -96,24 +107,23 @@ function* dnsErrors(config: PodDNSConfig | undefined, needed: boolean, path: str
 const isSearch = (search: string): string[] =>
   search === '.' ? [] : isSubdomain1123(search.replace(/\.$/, '').replaceAll('_', 'a'));
 
-function* gateErrors(spec: PodSpec, path: string): Findings {
-  for (const [i, { conditionType = '' }] of (spec.readinessGates ?? []).entries())
-    yield* problemsOf(
-      child(index(child(path, 'readinessGates'), i), 'conditionType'),
-      conditionType,
-      isQualifiedName(conditionType),
-    );
+function* readinessGateErrors(gates: readonly PodReadinessGate[], path: string): Findings {
+  for (const [i, { conditionType = '' }] of gates.entries())
+    yield* problemsOf(child(index(path, i), 'conditionType'), conditionType, isQualifiedName(conditionType));
+}
+
+function* schedulingGateErrors(gates: readonly PodSchedulingGate[], path: string): Findings {
   const seen = new Set<string>();
-  for (const [i, { name = '' }] of (spec.schedulingGates ?? []).entries()) {
-    const entry = index(child(path, 'schedulingGates'), i);
+  for (const [i, { name = '' }] of gates.entries()) {
+    const entry = index(path, i);
     yield* problemsOf(entry, name, isQualifiedName(name));
     if (seen.has(name)) yield duplicate(entry, name);
     seen.add(name);
   }
 }
 
-function* hostAliasErrors(spec: PodSpec, path: string): Findings {
-  for (const [i, { ip = '', hostnames }] of (spec.hostAliases ?? []).entries()) {
+function* hostAliasErrors(aliases: readonly HostAlias[], path: string): Findings {
+  for (const [i, { ip = '', hostnames }] of aliases.entries()) {
     const entry = index(path, i);
     yield* problemsOf(child(entry, 'ip'), ip, isIP(ip));
     for (const [j, name] of (hostnames ?? []).entries())
@@ -121,8 +131,7 @@ function* hostAliasErrors(spec: PodSpec, path: string): Findings {
   }
 }
 
-function* systemErrors(spec: PodSpec, path: string): Findings {
-  if (!spec.os) return;
-  if (!spec.os.name) yield required(child(path, 'name'));
-  else if (!systems.includes(spec.os.name)) yield notSupported(path, spec.os.name, systems);
+function* systemErrors({ name }: PodOS, path: string): Findings {
+  if (!name) yield required(child(path, 'name'));
+  else if (!systems.includes(name)) yield notSupported(path, name, systems);
 }

@@ -52,9 +52,10 @@ export function requestPodLevel(spec: PodSpec): void {
   }
 }
 
-export function* requirementErrors(resources: ResourceRequirements | undefined, path: string): Findings {
-  const limits = resources?.limits ?? {};
-  const requests = resources?.requests ?? {};
+export function* requirementErrors(
+  { limits = {}, requests = {} }: ResourceRequirements,
+  path: string,
+): Findings {
   yield* listErrors(limits, child(path, 'limits'));
   yield* listErrors(requests, child(path, 'requests'));
   for (const [name, request] of Object.entries(requests))
