@@ -1,8 +1,7 @@
 /** Answers: headers, Status errors, and bytes on their way out. */
-import type { ServerResponse } from 'node:http';
 import { constants, gzip } from 'node:zlib';
 import { internal, StatusError } from '../api/errors.ts';
-import type { RequestContext } from './context.ts';
+import type { ApiResponse, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 import { retryAfterSeconds } from './traffic.ts';
 
@@ -124,13 +123,15 @@ export const acceptsGzip = (context: RequestContext): boolean =>
     String(context.request.headers['accept-encoding'] ?? ''),
   );
 
-export function drained(response: ServerResponse): Promise<void> {
+export function drained(response: ApiResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      response.off('drain', done).off('close', done);
+      response.off('drain', done);
+      response.off('close', done);
       resolve();
     };
-    response.on('drain', done).on('close', done);
+    response.on('drain', done);
+    response.on('close', done);
   });
 }
 
@@ -189,7 +190,7 @@ const hasBody = ({ request: { headers } }: RequestContext): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** Closing while the client is still sending would reset the connection, and the answer would be lost with it. */
-function endLater({ request, response }: RequestContext, text: string): void {
+function endLater({ http: { request, response } }: RequestContext, text: string): void {
   response.write(text);
   const end = (): void => {
     clearTimeout(timer);

@@ -1,14 +1,15 @@
 /** Request bodies: read under a bound on size and time, then parsed by their type. */
-import type { IncomingMessage } from 'node:http';
 import { badRequest, requestTimeout, tooLarge } from '../api/errors.ts';
 import { countKeys, findDuplicates, JsonError, readJson } from '../api/json.ts';
 import type { Model } from '../api/model.ts';
 import type { Input } from '../registry/input.ts';
+import type { ApiRequest } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
+import { PlainRequest } from './plainrequest.ts';
 
 const noBody = Buffer.alloc(0);
 
-export function readBody(request: IncomingMessage, keeper: LimitKeeper): Promise<Buffer> {
+export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Promise<Buffer> {
   const { limits } = keeper;
   const refuse = () => {
     keeper.reached('bodyBytesMax');
@@ -20,7 +21,8 @@ export function readBody(request: IncomingMessage, keeper: LimitKeeper): Promise
   };
   const announced = Number(request.headers['content-length'] ?? Number.NaN);
   if (announced > limits.bodyBytesMax) return Promise.reject(refuse());
-  if (announced === 0) return Promise.resolve(noBody);
+  if (request instanceof PlainRequest) return request.body;
+  if (announced === 0) return noBody;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -3,9 +3,33 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Status } from '../api/errors.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
+import type { PlainRequest } from './plainrequest.ts';
 import { Query } from './query.ts';
 import type { RequestInfo } from './requestinfo.ts';
 import type { Lane } from './traffic.ts';
+
+/** A request as Node's server reads it, or as the express lane does. */
+export type ApiRequest = IncomingMessage | PlainRequest;
+
+export type HeaderFields = string[] | Record<string, string | string[]>;
+
+/** What handlers need of a response, whoever sends it. */
+export interface ApiResponse {
+  readonly statusCode: number;
+  readonly headersSent: boolean;
+  readonly destroyed: boolean;
+  readonly writableEnded: boolean;
+  readonly writableFinished: boolean;
+  readonly writableLength: number;
+  setHeader(name: string, value: string): unknown;
+  writeHead(code: number, headers: HeaderFields): unknown;
+  cork(): void;
+  write(bytes: Buffer | string): boolean;
+  end(bytes?: Buffer | string): unknown;
+  destroy(): unknown;
+  on(event: 'close' | 'drain', listener: () => void): unknown;
+  off(event: 'close' | 'drain', listener: () => void): unknown;
+}
 
 export interface User {
   readonly name: string;
@@ -41,13 +65,18 @@ export class RequestContext {
   #auditId: string | undefined;
 
   constructor(
-    readonly request: IncomingMessage,
-    readonly response: ServerResponse,
+    readonly request: ApiRequest,
+    readonly response: ApiResponse,
     readonly info: RequestInfo,
     readonly user: User,
     /** When it arrived, on the monotonic clock. */
     readonly begunMs = performance.now(),
   ) {}
+
+  /** Node's own request and response, for what lasts: that never comes by the express lane. */
+  get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
+    return this as unknown as { request: IncomingMessage; response: ServerResponse };
+  }
 
   /** What the request is known by in answers and logs: the client's own choice, if it made one. */
   get auditId(): string {

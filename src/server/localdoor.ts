@@ -3,9 +3,9 @@
  * requests to localhost on behalf of any page (DNS rebinding, cross-site requests), so every request must name a
  * local host, and an origin, if it has one, must be local too.
  */
-import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { StatusError } from '../api/errors.ts';
+import type { ApiRequest } from './context.ts';
 
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
@@ -24,7 +24,7 @@ let known: string | undefined;
  * `clusterIP` is where pods of this machine find the API. It is let in as an address only: a name could be made to
  * stand for this machine by somebody else's name server.
  */
-export function checkLocal(request: IncomingMessage, clusterIP?: string): void {
+export function checkLocal(request: ApiRequest, clusterIP?: string): void {
   const host = request.headers.host;
   if (host !== undefined && host !== known && isLoopback(withoutPort(host))) known = host;
   if (host === undefined || (host !== known && withoutPort(host) !== clusterIP))

@@ -2,12 +2,10 @@
  * Long answers: lists of any size, made part by part at the pace the client reads. None is ever whole in memory, and
  * making a part takes a few milliseconds, after which others get their turn.
  */
-import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
 import { acceptsGzip, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
-import type { RequestContext } from './context.ts';
+import type { ApiResponse, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 
 /** Up to here a list is made whole: it is quicker. */
@@ -61,10 +59,14 @@ async function stream(
   if ((length ?? gzipBytesMin) >= gzipBytesMin && context.info.method === 'GET' && acceptsGzip(context)) {
     response.writeHead(code, { ...headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' });
     const zip = createGzip({ level: constants.Z_BEST_SPEED });
-    await pipeline(Readable.from(parts, { highWaterMark: 1 }), zip, response).catch((error: unknown) => {
-      // A client that has gone is no failure.
-      if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-    });
+    Readable.from(parts, { highWaterMark: 1 })
+      .on('error', (error) => zip.destroy(error))
+      .pipe(zip);
+    for await (const part of zip as AsyncIterable<Buffer>) {
+      if (response.destroyed) return;
+      if (!response.write(part)) await taken(response);
+    }
+    response.end();
     return;
   }
   response.writeHead(code, length === undefined ? headers : { ...headers, 'Content-Length': String(length) });
@@ -79,7 +81,7 @@ async function stream(
 /** A client that reads as fast as we write has taken a part before anybody else had a turn. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const taken = (response: ServerResponse): Promise<void> | undefined =>
+const taken = (response: ApiResponse): Promise<void> | undefined =>
   response.destroyed ? undefined : drained(response);
 
 /** Texts of items, put together to what goes out at once. */

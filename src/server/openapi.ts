@@ -3,11 +3,10 @@
  * kubectl 1.8 to 1.26 reads; OpenAPI 3 below `/openapi/v3`, for kubectl since 1.27; Swagger 1.2 below `/swaggerapi`,
  * for kubectl before 1.8. What makes them is loaded when the first is asked for.
  */
-import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed, notAcceptable } from '../api/errors.ts';
 import type { KindTable } from '../api/kinds.ts';
-import type { RequestContext } from './context.ts';
+import type { ApiRequest, RequestContext } from './context.ts';
 import type { Discovery } from './discovery.ts';
 import type { ApiDocument } from './document.ts';
 import { parseAccept } from './negotiation.ts';
@@ -101,7 +100,7 @@ function wantsProtobuf(accept: string | undefined): boolean {
 }
 
 /** The address the client reached, as the connection says: a Host header could name anything. */
-function baseUrl({ socket }: IncomingMessage): string {
+function baseUrl({ socket }: ApiRequest): string {
   const { localAddress = '', localPort } = socket;
   const scheme = (socket as TLSSocket).encrypted ? 'https' : 'http';
   return `${scheme}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;

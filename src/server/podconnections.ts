@@ -55,13 +55,15 @@ export async function connect(
   if (!node) throw badRequest(`pod ${info.name} does not have a host assigned`);
   if (!upgrade)
     throw badRequest(
-      isUpgradeRequest(context.request) ? missingUpgrade(context.request).text : 'Upgrade request required',
+      isUpgradeRequest(context.http.request)
+        ? missingUpgrade(context.http.request).text
+        : 'Upgrade request required',
     );
   const query = asked.kubeletQuery(connecting.nodes.isLocal(node.name));
   const segments = [asked.root, info.namespace, info.name, ...(container ? [container] : [])];
   const path = `${kubeletPath(...segments)}${query && `?${query}`}`;
   const target = { nodes: connecting.nodes, node, path };
-  const ready = await withoutBody(context.request, upgrade);
+  const ready = await withoutBody(context.http.request, upgrade);
   const release = connecting.open.add(() => ready.socket.destroy());
   try {
     await join(context, ready, target, asked.options);
@@ -80,7 +82,7 @@ interface Asked {
 }
 
 function session(
-  { query, request, info: { queryText } }: RequestContext,
+  { query, http: { request }, info: { queryText } }: RequestContext,
   { subresource }: ResourceInfo,
 ): Asked {
   const options = sessionOptions(query);
@@ -100,7 +102,7 @@ function portForward({ query }: RequestContext): Asked {
 
 /** Client and kubelet talk to each other, or, when they have no protocol in common, through the server. */
 async function join(
-  { request }: RequestContext,
+  { http: { request } }: RequestContext,
   upgrade: Upgrade,
   target: NodeRequest,
   options: SessionOptions | undefined,

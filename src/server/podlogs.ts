@@ -65,7 +65,7 @@ async function logOverHttp(
   context: RequestContext,
   { node, ...log }: LogRequest,
 ): Promise<void> {
-  const { response } = context;
+  const { response } = context.http;
   if (!node) {
     const { 'Content-Type': _, ...headers } = apiHeaders(context);
     response.writeHead(204, headers).end();
@@ -102,7 +102,7 @@ const carriers: ReadonlyMap<string, BufferEncoding | undefined> = new Map([
 
 async function logOverWebSocket(
   connecting: Connecting,
-  { request }: RequestContext,
+  { http: { request } }: RequestContext,
   { node, ...log }: LogRequest,
   { socket, head }: Upgrade,
 ): Promise<void> {

@@ -22,7 +22,7 @@ export class Proxying {
   }
 
   async request(context: RequestContext, info: ProxiedInfo): Promise<void> {
-    const { request, response } = context;
+    const { request, response } = context.http;
     const { method, queryText } = context.info;
     if (!methods.has(method)) throw methodNotAllowed();
     const reached = await this.#targets.choose(info);
@@ -46,7 +46,11 @@ export class Proxying {
     const path = targetPath(info.proxy, queryText) ?? withQuery('/', queryText);
     const release = this.connecting.open.add(() => socket.destroy());
     try {
-      await forwardUpgrade(context.request, socket, head, { ...reached, ...publicSide(info.proxy), path });
+      await forwardUpgrade(context.http.request, socket, head, {
+        ...reached,
+        ...publicSide(info.proxy),
+        path,
+      });
     } finally {
       release();
     }

@@ -22,7 +22,8 @@ import type { AuditLog } from './auditlog.ts';
 import { takeBearerProtocol } from './bearerprotocol.ts';
 import type { Component } from './componentstatus.ts';
 import { OpenConnections } from './connecting.ts';
-import { RequestContext, type User } from './context.ts';
+import { type ApiRequest, type ApiResponse, RequestContext, type User } from './context.ts';
+import { ExpressLane } from './expresslane.ts';
 import type { HealthCheck } from './health.ts';
 import type { LimitKeeper } from './limits.ts';
 import { checkLocal } from './localdoor.ts';
@@ -95,6 +96,7 @@ export class ApiServer {
   /** How many requests of a connection wait for those before them. */
   readonly #waiting = new WeakMap<Socket, number>();
   readonly #arrivals = new Arrivals();
+  readonly #express: ExpressLane;
   #closing = false;
 
   constructor(
@@ -166,6 +168,29 @@ export class ApiServer {
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       this.#refuseConnection(error, socket as Socket),
     );
+    this.#express = this.#expressLane();
+  }
+
+  /** All connections begin there; Node's server has those that are handed over. */
+  #expressLane(): ExpressLane {
+    const server = this.#server;
+    const byNode = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
+    const lane = new ExpressLane({
+      headerBytesMax: this.options.keeper.limits.headerBytesMax,
+      firstMaxMs: headersTimeoutMs,
+      keepAliveMs,
+      accepts: (method, url) => isShort(method, url),
+      serve: (request, response) => {
+        const begunMs = performance.now();
+        this.#arrivals.add(() => this.#handle(request, response, begunMs));
+      },
+      handOver: (socket) => {
+        for (const take of byNode) take.call(server, socket);
+      },
+      refuseCut: (socket) => refuse(socket, cutOff()),
+    });
+    server.removeAllListeners('connection').on('connection', (socket) => lane.take(socket));
+    return lane;
   }
 
   async listen(): Promise<void> {
@@ -189,13 +214,16 @@ export class ApiServer {
     if (this.#closing) return;
     this.#closing = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#express.closeIdle();
     for (const stream of this.#watching.streams) stream.end();
     this.#connections.cutAll();
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, drainMaxMs).unref());
     await Promise.race([Promise.allSettled(this.#underWay), deadline]);
     this.#server.closeIdleConnections();
+    this.#express.closeIdle();
     const forced = setTimeout(() => {
       this.#server.closeAllConnections();
+      this.#express.closeAll();
       for (const socket of this.#detached) socket.destroy();
     }, partingMs);
     await closed;
@@ -236,7 +264,7 @@ export class ApiServer {
     });
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse, begunMs: number): void {
+  #handle(request: ApiRequest, response: ApiResponse, begunMs: number): void {
     let context: RequestContext | undefined;
     let work: undefined | void | Promise<void>;
     try {
@@ -272,10 +300,9 @@ export class ApiServer {
   }
 
   #startLong(context: RequestContext, lane: 'watch' | 'connection'): void | Promise<void> {
-    const { response } = context;
     this.#enterLong(context, lane);
     if (this.options.audit)
-      onStarted(response, (code) => this.options.audit!.tell(context, 'ResponseStarted', code));
+      onStarted(context.http.response, (code) => this.options.audit!.tell(context, 'ResponseStarted', code));
     return this.#router.route(context);
   }
 
@@ -421,13 +448,25 @@ const isLookingAfter = ({ info: { path } }: RequestContext): boolean => lookingA
 
 /** For answers to what could not be understood. */
 const noContext = (
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: ApiRequest,
+  response: ApiResponse,
   begunMs = performance.now(),
 ): RequestContext => {
   const info = { method: request.method!, path: '', queryText: '', resource: undefined };
   return new RequestContext(request, response, info, localUser, begunMs);
 };
+
+const cutOff = (): StatusError => badRequest('the request ended before its body did');
+
+/** Whether a request will be over soon; watches and connections last. */
+function isShort(method: string, url: string): boolean {
+  try {
+    const { resource, queryText } = parseRequest(method, url);
+    return !isLongRunning(resource) && !resource?.watchPrefix && !queryText.includes('watch');
+  } catch {
+    return true;
+  }
+}
 
 /** A store that has stopped working is not the client's fault. */
 const asStatus = (error: unknown): unknown =>
@@ -445,8 +484,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, headerBy
     );
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return refuse(socket, new StatusError(408, 'Timeout', 'the request took too long to arrive'));
-  if (error.code === 'HPE_INVALID_EOF_STATE')
-    return refuse(socket, badRequest('the request ended before its body did'));
+  if (error.code === 'HPE_INVALID_EOF_STATE') return refuse(socket, cutOff());
   refuse(socket, badRequest('the request is not valid HTTP'));
 }
 

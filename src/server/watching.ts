@@ -96,7 +96,7 @@ export async function watchOverHttp(
   kind: Kind,
   info: ResourceInfo,
 ): Promise<void> {
-  const { response } = context;
+  const { response } = context.http;
   let outlet: Outlet = { write: () => true, writeShared: () => true, end: () => undefined };
   const { stream, run } = await prepare(watching, context, kind, info, {
     write: (lines) => outlet.write(lines),
@@ -148,7 +148,7 @@ export async function watchOverWebSocket(
     stream.end();
     refuse(badRequest(error.message));
   });
-  server.handleUpgrade(context.request, socket, head, (webSocket) => {
+  server.handleUpgrade(context.http.request, socket, head, (webSocket) => {
     send = {
       write: (lines) => {
         let full = false;

@@ -1,0 +1,183 @@
+/**
+ * The express lane: connections whose requests are plain (`plainrequest.ts`) are served without Node's HTTP server,
+ * which takes as long for a request as the rest of us. The first request that is not plain, or lasts (a watch, a
+ * connection into a pod), takes its connection over to Node's server, from the first byte of that request and for good.
+ *
+ *   idle ──(a request)──► busy ──(answered)──► idle
+ *    └──(a part of one)──► waiting ──(the rest)──► busy
+ */
+import type { Socket } from 'node:net';
+import { Departures } from './departures.ts';
+import { PlainReader, type PlainRequest } from './plainrequest.ts';
+import { PlainResponse } from './plainresponse.ts';
+
+/** What has not arrived by then is left to Node's server, which has bounds on time for it. */
+const restMaxMs = 1_000;
+
+export interface ExpressOptions {
+  readonly headerBytesMax: number;
+  /** A connection on which nothing has been asked yet is kept so long, and one between two requests so long. */
+  readonly firstMaxMs: number;
+  readonly keepAliveMs: number;
+  /** Whether a request can be answered here. */
+  readonly accepts: (method: string, url: string) => boolean;
+  readonly serve: (request: PlainRequest, response: PlainResponse) => void;
+  /** Takes a connection over; the bytes read so far are in the socket again. */
+  readonly handOver: (socket: Socket) => void;
+  /** Tells a client that its request was cut off. */
+  readonly refuseCut: (socket: Socket) => void;
+}
+
+export class ExpressLane {
+  readonly #connections = new Set<Connection>();
+  readonly #departures = new Departures();
+
+  constructor(private readonly options: ExpressOptions) {}
+
+  take(socket: Socket): void {
+    const connection = new Connection(socket, this.options, this.#departures, () =>
+      this.#connections.delete(connection),
+    );
+    this.#connections.add(connection);
+  }
+
+  closeIdle(): void {
+    for (const connection of this.#connections) if (connection.idle) connection.close();
+  }
+
+  closeAll(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+}
+
+class Connection {
+  readonly #reader: PlainReader;
+  /** The answer under way. */
+  #response: PlainResponse | undefined;
+  /** What has arrived of a request that is not all there, or behind one that is not answered. */
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  /** How many bytes the request will have of which some are here. */
+  #expected = 0;
+  #restTimer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly options: ExpressOptions,
+    private readonly departures: Departures,
+    private readonly gone: () => void,
+  ) {
+    this.#reader = new PlainReader(socket, options.headerBytesMax);
+    socket.setTimeout(options.firstMaxMs);
+    socket
+      .on('data', this.#onData)
+      .on('end', this.#onEnd)
+      .on('close', this.#onClose)
+      .on('error', this.#onError)
+      .on('timeout', this.#onTimeout);
+  }
+
+  get idle(): boolean {
+    return this.#response === undefined && this.#bytes === 0;
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#response) {
+      this.#keep(chunk);
+      this.socket.pause();
+    } else if (this.#bytes === 0) this.#read(chunk);
+    else {
+      this.#keep(chunk);
+      if (this.#bytes >= this.#expected) this.#read(this.#kept());
+    }
+  };
+
+  #keep(chunk: Buffer): void {
+    this.#parts.push(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  #kept(): Buffer {
+    clearTimeout(this.#restTimer);
+    const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#bytes);
+    this.#parts = [];
+    this.#bytes = 0;
+    return bytes;
+  }
+
+  #read(bytes: Buffer): void {
+    const request = this.#reader.read(bytes);
+    if (typeof request === 'number') {
+      this.#expected = request;
+      this.#keep(bytes);
+      this.#restTimer = setTimeout(() => this.#handOver(this.#kept()), restMaxMs);
+      return;
+    }
+    if (!request || !this.options.accepts(request.method, request.url)) return this.#handOver(bytes);
+    const { keepAliveMs } = this.options;
+    this.#response = new PlainResponse(this.socket, keepAliveMs / 1000, this.departures, this.#onAnswered);
+    this.options.serve(request, this.#response);
+  }
+
+  readonly #onAnswered = (): void => {
+    this.#response = undefined;
+    if (this.socket.destroyed) return;
+    if (this.#ended) this.socket.end();
+    // A client that does not take its answers is not asked for more.
+    else if (this.socket.writableNeedDrain) this.socket.once('drain', this.#next);
+    else this.#next();
+  };
+
+  readonly #next = (): void => {
+    if (this.socket.timeout !== this.options.keepAliveMs) this.socket.setTimeout(this.options.keepAliveMs);
+    if (this.#bytes === 0) return;
+    this.socket.resume();
+    this.#read(this.#kept());
+  };
+
+  #handOver(bytes: Buffer): void {
+    this.#leave();
+    this.socket.setTimeout(0);
+    this.socket.unshift(bytes);
+    this.options.handOver(this.socket);
+  }
+
+  #leave(): void {
+    clearTimeout(this.#restTimer);
+    this.socket
+      .off('data', this.#onData)
+      .off('end', this.#onEnd)
+      .off('close', this.#onClose)
+      .off('error', this.#onError)
+      .off('timeout', this.#onTimeout);
+    this.gone();
+  }
+
+  readonly #onEnd = (): void => {
+    this.#ended = true;
+    if (this.#response) return;
+    if (this.#bytes === 0) return void this.socket.end();
+    this.#leave();
+    this.options.refuseCut(this.socket);
+  };
+
+  readonly #onClose = (): void => {
+    clearTimeout(this.#restTimer);
+    this.#response?.closed();
+    this.gone();
+  };
+
+  readonly #onError = (): void => {
+    this.socket.destroy();
+  };
+
+  /** Nothing has moved for long. While an answer is being made that is nobody's fault. */
+  readonly #onTimeout = (): void => {
+    if (!this.#response) this.socket.destroy();
+  };
+}

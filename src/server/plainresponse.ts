@@ -1,0 +1,149 @@
+/** Plain responses: the answers to plain requests, straight into the socket. To handlers they look like Node's. */
+import { EventEmitter } from 'node:events';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ApiResponse, HeaderFields } from './context.ts';
+import type { Departures } from './departures.ts';
+
+/** Codes of answers without a body. */
+const bodiless = new Set([204, 304]);
+/** Longer answers do not wait for others. */
+const departingBytesMax = 64 * 1024;
+
+export class PlainResponse extends EventEmitter implements ApiResponse {
+  statusCode = 200;
+  writableEnded = false;
+  writableFinished = false;
+  #fields = '';
+  /** The head, until it has left together with the first bytes behind it. */
+  #head: string | undefined;
+  #begun = false;
+  #chunked = false;
+
+  /** `onEnd` is called when all of the answer has been written. */
+  constructor(
+    private readonly socket: Socket,
+    private readonly keepAliveSeconds: number,
+    private readonly departures: Departures,
+    private readonly onEnd: () => void,
+  ) {
+    super();
+  }
+
+  get headersSent(): boolean {
+    return this.#begun;
+  }
+
+  get destroyed(): boolean {
+    return this.socket.destroyed;
+  }
+
+  get writableLength(): number {
+    return this.writableFinished ? 0 : this.socket.writableLength;
+  }
+
+  setHeader(name: string, value: string): this {
+    this.#fields += field(name, value);
+    return this;
+  }
+
+  writeHead(code: number, headers: HeaderFields): this {
+    this.statusCode = code;
+    this.#begun = true;
+    let fields = this.#fields;
+    if (Array.isArray(headers))
+      for (let i = 0; i < headers.length; i += 2) fields += field(headers[i]!, headers[i + 1]!);
+    else
+      for (const name of Object.keys(headers))
+        for (const value of [headers[name]!].flat()) fields += field(name, value);
+    this.#chunked = !bodiless.has(code) && !/^content-length:/im.test(fields);
+    this.#head =
+      `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${fields}${this.#chunked ? 'Transfer-Encoding: chunked\r\n' : ''}` +
+      `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n\r\n`;
+    return this;
+  }
+
+  cork(): void {
+    this.socket.cork();
+  }
+
+  write(bytes: Buffer | string): boolean {
+    const { socket } = this;
+    const chunk = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+    if (chunk.length === 0) return !socket.writableNeedDrain;
+    socket.cork();
+    this.#writeHead();
+    if (this.#chunked) socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
+    let more = socket.write(chunk);
+    if (this.#chunked) more = socket.write('\r\n', 'latin1');
+    socket.uncork();
+    if (!more) socket.once('drain', this.#onDrain);
+    return more;
+  }
+
+  end(bytes?: Buffer | string): this {
+    if (this.writableEnded) return this;
+    this.writableEnded = true;
+    const whole = this.#head !== undefined && this.socket.writableLength === 0;
+    if (whole && (bytes?.length ?? 0) <= departingBytesMax) this.departures.add(() => this.#end(bytes));
+    else this.#end(bytes);
+    return this;
+  }
+
+  #end(bytes: Buffer | string = ''): void {
+    const { socket } = this;
+    socket.cork();
+    this.#writeHead();
+    if (this.#chunked) {
+      if (bytes.length) this.write(bytes);
+      socket.write('0\r\n\r\n', 'latin1', this.#onFlushed);
+    } else socket.write(bytes, this.#onFlushed);
+    while (socket.writableCorked > 0) socket.uncork();
+    this.onEnd();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** The connection is closed; nothing more will come of this. */
+  closed(): void {
+    if (!this.writableFinished) this.emit('close');
+  }
+
+  #writeHead(): void {
+    if (this.#head === undefined) return;
+    this.socket.write(this.#head, 'latin1');
+    this.#head = undefined;
+  }
+
+  readonly #onDrain = (): void => {
+    this.emit('drain');
+  };
+
+  readonly #onFlushed = (error?: Error | null): void => {
+    if (error) return;
+    this.writableFinished = true;
+    this.emit('close');
+  };
+}
+
+/** What is no text of a header would end it, and begin something else. */
+function field(name: string, value: string): string {
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+    throw new TypeError(`the header ${name} holds a control character`);
+  return `${name}: ${value}\r\n`;
+}
+
+let dateText = '';
+let dateSecond = 0;
+
+/** Now, as HTTP writes it: made once a second. */
+function date(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = new Date(second * 1000).toUTCString();
+  }
+  return dateText;
+}
