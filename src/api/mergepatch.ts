@@ -1,9 +1,9 @@
 /**
  * JSON merge patch (RFC 7386): objects are merged, null deletes, everything else (lists too) is replaced.
- * The result shares nothing with document and patch, so it may be changed and the patch applied again.
+ * The result shares with document and patch what it takes over whole: it is to be read, and not to be changed.
  */
 import { cannotUnmarshal } from './goformat.ts';
-import { cloneJson, isJsonObject, type JsonObject, setKey } from './object.ts';
+import { isJsonObject, type JsonObject, setKey } from './object.ts';
 import { undecodable } from './patcherror.ts';
 
 /** The RFC lets any JSON value be a patch. Kubernetes takes only an object, for everything it stores is one. */
@@ -20,7 +20,7 @@ function merge(target: unknown, patch: JsonObject): JsonObject {
   const result: JsonObject = {};
   const before = isJsonObject(target) ? target : {};
   for (const key of Object.keys(before)) {
-    if (!Object.hasOwn(patch, key)) setKey(result, key, cloneJson(before[key]));
+    if (!Object.hasOwn(patch, key)) setKey(result, key, before[key]);
     else if (patch[key] !== null) setKey(result, key, merged(before[key], patch[key]));
   }
   for (const key of Object.keys(patch)) {
@@ -31,4 +31,4 @@ function merge(target: unknown, patch: JsonObject): JsonObject {
 }
 
 const merged = (before: unknown, patch: unknown): unknown =>
-  isJsonObject(patch) ? merge(before, patch) : cloneJson(patch);
+  isJsonObject(patch) ? merge(before, patch) : patch;

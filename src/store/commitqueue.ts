@@ -19,6 +19,9 @@ export const BATCH_WRITES_MAX = 1000;
 /** Most bytes of values in one commit; a single larger value goes alone. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 
+/** Keys whose revisions are remembered. */
+const liveMax = 16_384;
+
 interface Pending {
   readonly write: Write;
   readonly resolve: (result: WriteResult) => void;
@@ -52,6 +55,8 @@ export class CommitQueue {
   readonly #now: () => number;
   readonly #publish: (changes: readonly Change[]) => void;
   #revision: number;
+  /** Keys written lately that are there, and their revisions: what changes often need not be read each time. */
+  readonly #live = new Map<string, number>();
   #writes: Pending[] = [];
   #tasks: Task[] = [];
   #running = false;
@@ -172,18 +177,21 @@ export class CommitQueue {
     for (const pending of batch) {
       const { key, value, expected } = pending.write;
       const won = overlay.get(key);
-      const head = won ?? this.#committed(key);
-      const current = head && asStored(head);
-      if ((current?.revision ?? 0) !== expected) {
-        (won ? losers : lost).push({ pending, current });
-        continue;
+      let previous = expected;
+      if (won || expected === 0 || this.#live.get(key) !== expected) {
+        const head = won ?? this.#committed(key);
+        const current = head && asStored(head);
+        if ((current?.revision ?? 0) !== expected) {
+          (won ? losers : lost).push({ pending, current });
+          continue;
+        }
+        previous = head?.revision ?? 0;
       }
-      const previous = head?.revision ?? 0;
       const version = { key, revision: ++revision, previous, timeMs, value, endsCommit: false };
       overlay.set(key, version);
       versions.push(version);
       winners.push(pending);
-      changes.push({ key, revision, timeMs, value, previous: current });
+      changes.push({ key, revision, timeMs, value });
     }
     const last = versions.at(-1);
     if (last) versions[versions.length - 1] = { ...last, endsCommit: true };
@@ -199,12 +207,20 @@ export class CommitQueue {
   #finish({ changes, winners, losers }: Checked): void {
     if (changes.length > 0) {
       this.#revision = changes.at(-1)!.revision;
+      this.#remember(changes);
       this.#publish(changes);
     }
     for (let i = 0; i < winners.length; i++)
       winners[i]!.resolve({ ok: true, revision: changes[i]!.revision });
     for (const { pending, current } of losers) pending.resolve({ ok: false, current });
     this.#next();
+  }
+
+  #remember(changes: readonly Change[]): void {
+    if (this.#live.size + changes.length > liveMax) this.#live.clear();
+    for (const { key, revision, value } of changes)
+      if (value === null) this.#live.delete(key);
+      else this.#live.set(key, revision);
   }
 
   #fail(batch: readonly Pending[], cause: unknown): void {

@@ -8,14 +8,8 @@
  * It turns live in the turn in which history has nothing left for it. `publish` runs in one turn with the
  * revision moving on, so no change can fall between the two, and none can be seen twice.
  */
-import { asStored, damaged, type Engine, readVersion, SLICE_MS, type Version } from './engine.ts';
-import {
-  type Change,
-  CompactedError,
-  type Stored,
-  StoreUnavailableError,
-  type Subscription,
-} from './store.ts';
+import { damaged, type Engine, readVersion, SLICE_MS } from './engine.ts';
+import { type Change, CompactedError, StoreUnavailableError, type Subscription } from './store.ts';
 
 type Listener = (changes: readonly Change[]) => void;
 
@@ -103,21 +97,11 @@ export class Feed {
       // Once, when history is read: a key that does not know of its newest version would never take another.
       if (this.#engine.head(version.key) < revision)
         throw damaged(`a key does not know revision ${revision}`);
-      changes.push(this.#change(version));
+      const { key, timeMs, value } = version;
+      changes.push({ key, revision, timeMs, value });
       if (version.endsCommit && changes.length >= SLICE_CHANGES) break;
     }
     return changes;
-  }
-
-  #before(revision: number): Stored | undefined {
-    // It may be a deletion that was compacted away.
-    const mayBeGone = revision <= this.#compacted();
-    const version = mayBeGone ? this.#engine.version(revision) : readVersion(this.#engine, revision);
-    return version && asStored(version);
-  }
-
-  #change({ key, revision, timeMs, value, previous }: Version): Change {
-    return { key, revision, timeMs, value, previous: previous === 0 ? undefined : this.#before(previous) };
   }
 }
 

@@ -88,7 +88,7 @@ async function write(
     const value = deletes && expected !== 0 ? null : Buffer.from(`value ${revision}`);
     const answer = store.write({ key, value, expected });
     if (expected !== now) return { answer, result: { ok: false, current: previous } };
-    model.changes.push({ key, value, revision, timeMs: 0, previous });
+    model.changes.push({ key, value, revision, timeMs: 0 });
     return { answer, result: { ok: true, revision } };
   });
   for (const { answer, result } of outcomes) expect(await answer).toEqual(result);

@@ -23,9 +23,8 @@ export async function read(store: Store, query: Partial<RangeQuery> = {}): Promi
   return items.map(({ key, value, revision }) => `${key}=${value}@${revision}`);
 }
 
-/** A change as `key=value@revision was value@revision`, with `x` for nothing. */
-export const told = ({ key, value, revision, previous }: Change): string =>
-  `${key}=${value ?? 'x'}@${revision} was ${previous ? `${previous.value}@${previous.revision}` : 'x'}`;
+/** A change as `key=value@revision`, with `x` for nothing. */
+export const told = ({ key, value, revision }: Change): string => `${key}=${value ?? 'x'}@${revision}`;
 
 /** Watches and remembers. */
 export function follow(store: Store, after: number) {

@@ -24,8 +24,6 @@ export interface Change {
   readonly timeMs: number;
   /** The new value; null when the key was deleted. */
   readonly value: Buffer | null;
-  /** What the key held before; undefined when it did not exist. */
-  readonly previous: Stored | undefined;
 }
 
 export interface Write {

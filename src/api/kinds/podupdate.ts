@@ -1,9 +1,6 @@
-/** Pod updates: a pod runs as it was made. Little of its spec can change afterwards. */
-import { writtenAlike } from '../encode.ts';
 import { child, forbidden, index, invalid } from '../fielderror.ts';
 import type { Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec } from '../generated/types.ts';
 import { modelOf } from '../model.ts';
-import type { JsonObject } from '../object.ts';
 import { changedFields } from './change.ts';
 import { type Findings, rangeText } from './findings.ts';
 import { podAnnotationChangeErrors } from './podannotations.ts';
@@ -16,8 +13,9 @@ const changeable =
 
 const specModel = () => modelOf('PodSpec', 'core-v1');
 
-export const keepsSpec = (pod: Pod, old: Pod): boolean =>
-  writtenAlike(specModel(), (pod.spec ?? {}) as JsonObject, (old.spec ?? {}) as JsonObject);
+/** The generation is counted up with every change of a spec. */
+export const keepsSpec = ({ metadata }: Pod, old: Pod): boolean =>
+  metadata.generation === old.metadata.generation;
 
 export function* podUpdateErrors(pod: Pod, old: Pod): Findings {
   const spec = pod.spec ?? {};
