@@ -5,6 +5,8 @@ import type { AdmissionPlugin } from './admission.ts';
 /** Namespaces the cluster cannot do without. */
 const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);
 
+const deletionMark = Buffer.from('"deletionTimestamp"');
+
 export const namespaceLifecycle: AdmissionPlugin = {
   name: 'NamespaceLifecycle',
 
@@ -13,7 +15,7 @@ export const namespaceLifecycle: AdmissionPlugin = {
     const entry = registry.view.collection('namespaces').get('', namespace);
     if (!entry) throw namespaceNotFound(namespace);
     // Nearly every namespace is here to stay; its text says so without being read.
-    if (!entry.document.includes('"deletionTimestamp"')) return;
+    if (!entry.document.includes(deletionMark)) return;
     if (entry.object().metadata.deletionTimestamp) throw namespaceTerminating(kind, name, namespace);
   },
 

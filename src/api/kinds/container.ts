@@ -64,9 +64,11 @@ export function* containersErrors(
       if (list === 'initContainers' && !isSidecar(container)) yield* noProbeErrors(container, entry);
       else yield* probeErrors(container, entry, scope);
       // Init containers run one by one, so each has the ports of the node to itself.
-      if (list === 'initContainers') yield* hostPortErrors([container], () => entry);
+      if (list === 'initContainers' && usesHostPorts(container))
+        yield* hostPortErrors([container], () => entry);
     }
-  yield* hostPortErrors(spec.containers ?? [], (i) => index(child(path, 'containers'), i));
+  if (spec.containers?.some(usesHostPorts))
+    yield* hostPortErrors(spec.containers, (i) => index(child(path, 'containers'), i));
   if (spec.hostNetwork) yield* hostNetworkErrors(spec.containers ?? [], child(path, 'containers'), inPod);
   // Templates with such images are out there, made before anybody looked.
   if (inPod)
@@ -115,6 +117,8 @@ function* portsErrors(ports: readonly ContainerPort[], path: string): Findings {
     yield* choice(child(entry, 'protocol'), port.protocol, protocols);
   }
 }
+
+const usesHostPorts = ({ ports }: Container): boolean => ports?.some(({ hostPort }) => hostPort) ?? false;
 
 /** No two containers that run together can have the same port of the node. */
 function* hostPortErrors(containers: readonly Container[], pathOf: (i: number) => string): Findings {

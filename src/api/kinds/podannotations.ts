@@ -19,19 +19,23 @@ const costMin = -(2 ** 31);
 type Annotations = ObjectMeta['annotations'];
 
 export function* podAnnotationErrors(annotations: Annotations, spec: PodSpec, path: string): Findings {
-  const names = new Set([...(spec.initContainers ?? []), ...(spec.containers ?? [])].map(({ name }) => name));
-  for (const [name, value] of Object.entries(annotations ?? {})) {
-    const entry = key(path, name);
+  if (!annotations) return;
+  let names: Set<string | undefined> | undefined;
+  for (const name of Object.keys(annotations)) {
+    const value = annotations[name]!;
     if (name === mirror && !spec.nodeName)
-      yield invalid(entry, value, 'must set spec.nodeName if mirror pod annotation is set');
+      yield invalid(key(path, name), value, 'must set spec.nodeName if mirror pod annotation is set');
     else if (name === tolerations && value) yield* oldTolerationErrors(value, path);
-    else if (name === deletionCost && !isCost(value)) yield invalid(entry, value, 'must be a 32bit integer');
+    else if (name === deletionCost && !isCost(value))
+      yield invalid(key(path, name), value, 'must be a 32bit integer');
     else if (name === seccompPod || name.startsWith(seccompContainer))
       yield* seccompErrors(value, child(path, name));
     else if (name.startsWith(appArmor)) {
       const container = name.slice(appArmor.length);
-      if (!names.has(container)) yield invalid(entry, container, 'container not found');
-      if (!isAppArmor(value)) yield invalid(entry, value, `invalid AppArmor profile name: "${value}"`);
+      names ??= new Set([...(spec.initContainers ?? []), ...(spec.containers ?? [])].map((one) => one.name));
+      if (!names.has(container)) yield invalid(key(path, name), container, 'container not found');
+      if (!isAppArmor(value))
+        yield invalid(key(path, name), value, `invalid AppArmor profile name: "${value}"`);
     }
   }
 }

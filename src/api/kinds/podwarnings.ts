@@ -1,6 +1,6 @@
 /** Warnings about pods: what is allowed, but probably not meant. */
 import { child, index, key } from '../fielderror.ts';
-import type { Container, ContainerPort, PodSpec, PodTemplateSpec } from '../generated/types.ts';
+import type { ContainerPort, EnvVar, PodSpec, PodTemplateSpec } from '../generated/types.ts';
 import { isLabel1123 } from '../names.ts';
 import type { ApiObject } from '../object.ts';
 
@@ -64,22 +64,23 @@ export function specWarnings(spec: PodSpec, path: string): string[] {
 }
 
 function* allWarnings(spec: PodSpec, path: string): Generator<string> {
-  for (const name of Object.keys(spec.nodeSelector ?? {})) {
+  for (const name in spec.nodeSelector) {
     const advice = oldNodeLabels.get(name);
     if (advice) yield `${key(child(path, 'nodeSelector'), name)}: ${advice}`;
   }
-  for (const [i, volume] of (spec.volumes ?? []).entries())
-    if (volume.gitRepo)
-      yield `${child(index(child(path, 'volumes'), i), 'gitRepo')}: deprecated in v1.11, and disabled by default in v1.33+`;
+  if (spec.volumes)
+    for (const [i, volume] of spec.volumes.entries())
+      if (volume.gitRepo)
+        yield `${child(index(child(path, 'volumes'), i), 'gitRepo')}: deprecated in v1.11, and disabled by default in v1.33+`;
   for (const list of ['initContainers', 'containers'] as const)
-    for (const [i, container] of (spec[list] ?? []).entries())
-      yield* envWarnings(container, child(index(child(path, list), i), 'env'));
+    for (const [i, { env }] of (spec[list] ?? []).entries())
+      if (env) yield* envWarnings(env, child(index(child(path, list), i), 'env'));
   yield* portWarnings(spec, path);
 }
 
-function* envWarnings(container: Container, path: string): Generator<string> {
+function* envWarnings(env: readonly EnvVar[], path: string): Generator<string> {
   const seen = new Set<string>();
-  for (const [i, { name = '', value = '', valueFrom }] of (container.env ?? []).entries()) {
+  for (const [i, { name = '', value = '', valueFrom }] of env.entries()) {
     // A variable may build on its earlier value: that hides nothing.
     const builds = !valueFrom && value !== `$(${name})` && value.includes(`$(${name})`);
     if (seen.has(name) && !builds)
