@@ -125,18 +125,15 @@ class Connection {
   }
 
   readonly #onAnswered = (): void => {
-    this.#response = undefined;
-    if (this.socket.destroyed) return;
-    if (this.#ended) this.socket.end();
+    const { socket } = this;
     // A client that does not take its answers is not asked for more.
-    else if (this.socket.writableNeedDrain) this.socket.once('drain', this.#next);
-    else this.#next();
-  };
-
-  readonly #next = (): void => {
-    if (this.socket.timeout !== this.options.keepAliveMs) this.socket.setTimeout(this.options.keepAliveMs);
+    if (socket.writableNeedDrain && !socket.destroyed) return void socket.once('drain', this.#onAnswered);
+    this.#response = undefined;
+    if (socket.destroyed) return;
+    if (this.#ended) return void socket.end();
+    if (socket.timeout !== this.options.keepAliveMs) socket.setTimeout(this.options.keepAliveMs);
     if (this.#bytes === 0) return;
-    this.socket.resume();
+    socket.resume();
     this.#read(this.#kept());
   };
 
