@@ -24,4 +24,16 @@ describe('arrivals', () => {
     await turn();
     expect(taken).toEqual(['later']);
   });
+
+  it('are so many a turn that others have theirs', async () => {
+    const arrivals = new Arrivals();
+    let taken = 0;
+    for (let i = 0; i < 150; i++) arrivals.add(() => taken++);
+    const counts: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      await turn();
+      counts.push(taken);
+    }
+    expect(counts).toEqual([64, 128, 150, 150]);
+  });
 });
