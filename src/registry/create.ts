@@ -34,16 +34,14 @@ export async function create(
   settleNamespace(kind, object, namespace);
   const meta = object.metadata;
   if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
-  delete meta.deletionTimestamp;
-  delete meta.deletionGracePeriodSeconds;
+  meta.deletionTimestamp = undefined;
+  meta.deletionGracePeriodSeconds = undefined;
   const generate = !meta.name && Boolean(meta.generateName);
   const request = {
     operation: 'create' as const,
     kind,
     namespace,
-    get name() {
-      return meta.name ?? '';
-    },
+    name: meta.name ?? '',
     subresource: undefined,
     object,
     old: undefined,
@@ -56,7 +54,7 @@ export async function create(
 
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
-  if (generate) meta.name = generatedName(meta.generateName!, suffix(registry));
+  if (generate) request.name = meta.name = generatedName(meta.generateName!, suffix(registry));
   prepare(kind, object, registry.now());
   const name = meta.name ?? '';
   allocated(registry, request, () =>

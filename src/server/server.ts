@@ -88,7 +88,9 @@ export class ApiServer {
   readonly #requests: RequestMetrics;
   readonly #metrics: Metrics;
   readonly #connections = new OpenConnections();
-  readonly #underWay = new Set<Promise<void>>();
+  #underWay = 0;
+  /** Called when nothing is under way any more. */
+  #onRest = (): void => undefined;
   /** Connections that are no longer HTTP's: nobody else would close them. */
   readonly #detached = new Set<Socket>();
   /** The newest request of each connection, to be answered before what follows it is refused. */
@@ -218,7 +220,11 @@ export class ApiServer {
     for (const stream of this.#watching.streams) stream.end();
     this.#connections.cutAll();
     const deadline = new Promise<void>((resolve) => setTimeout(resolve, drainMaxMs).unref());
-    await Promise.race([Promise.allSettled(this.#underWay), deadline]);
+    const rest = new Promise<void>((resolve) => {
+      this.#onRest = resolve;
+      if (this.#underWay === 0) resolve();
+    });
+    await Promise.race([rest, deadline]);
     this.#server.closeIdleConnections();
     this.#express.closeIdle();
     const forced = setTimeout(() => {
@@ -232,8 +238,11 @@ export class ApiServer {
   }
 
   #track(work: Promise<void>): void {
-    this.#underWay.add(work);
-    void work.finally(() => this.#underWay.delete(work));
+    this.#underWay++;
+    const over = (): void => {
+      if (--this.#underWay === 0) this.#onRest();
+    };
+    void work.then(over, over);
   }
 
   #detach(socket: Socket): void {
@@ -281,7 +290,15 @@ export class ApiServer {
     }
     if (!work) return this.#finish(context);
     const asked = context;
-    this.#track(work.catch((error: unknown) => this.#fail(asked, error)).then(() => this.#finish(asked)));
+    this.#track(
+      work.then(
+        () => this.#finish(asked),
+        (error: unknown) => {
+          this.#fail(asked, error);
+          this.#finish(asked);
+        },
+      ),
+    );
   }
 
   #fail(context: RequestContext, error: unknown): void {
