@@ -1,4 +1,6 @@
 /** The objects that are measured with: pods of about 1.5 KB as they come back from the server. */
+import { Agent, request } from 'node:http';
+
 const annotation = 'x'.repeat(300);
 
 export const podNamed = (name, index) => ({
@@ -15,23 +17,30 @@ export const podNamed = (name, index) => ({
   },
 });
 
+/** Posts an object over connections that are kept; half the work of `fetch`, which would be slower than the server. */
+function post(agent, url, object) {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { agent, method: 'POST' }, (answer) => {
+      if (answer.statusCode >= 300) reject(new Error(`${url}: HTTP ${answer.statusCode}`));
+      answer.resume().on('end', resolve).on('error', reject);
+    });
+    sent.on('error', reject).end(JSON.stringify(object));
+  });
+}
+
 /** Creates objects, many at a time, in a namespace that is made if there is none. */
 export async function fill(url, count, { namespace = 'default', prefix = 'pod', width = 64 } = {}) {
-  await fetch(`${url}/api/v1/namespaces`, {
-    method: 'POST',
-    body: JSON.stringify({ kind: 'Namespace', apiVersion: 'v1', metadata: { name: namespace } }),
-  }).then((answer) => answer.arrayBuffer());
+  const agent = new Agent({ keepAlive: true, maxSockets: width });
+  const about = { kind: 'Namespace', apiVersion: 'v1', metadata: { name: namespace } };
+  await post(agent, `${url}/api/v1/namespaces`, about).catch(() => undefined);
   let next = 0;
   const worker = async () => {
     while (next < count) {
       const index = next++;
-      const answer = await fetch(`${url}/api/v1/namespaces/${namespace}/pods`, {
-        method: 'POST',
-        body: JSON.stringify(podNamed(`${prefix}-${String(index).padStart(6, '0')}`, index)),
-      });
-      if (!answer.ok) throw new Error(await answer.text());
-      await answer.arrayBuffer();
+      const pod = podNamed(`${prefix}-${String(index).padStart(6, '0')}`, index);
+      await post(agent, `${url}/api/v1/namespaces/${namespace}/pods`, pod);
     }
   };
   await Promise.all(Array.from({ length: width }, worker));
+  agent.destroy();
 }

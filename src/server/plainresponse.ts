@@ -19,6 +19,8 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
   #head: string | undefined;
   #begun = false;
   #chunked = false;
+  /** Whether the client has to take some before it gets more. */
+  #draining = false;
 
   /** `onEnd` is called when all of the answer has been written. */
   constructor(
@@ -77,7 +79,10 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
     let more = socket.write(chunk);
     if (this.#chunked) more = socket.write('\r\n', 'latin1');
     socket.uncork();
-    if (!more) socket.once('drain', this.#onDrain);
+    if (!more && !this.#draining) {
+      this.#draining = true;
+      socket.once('drain', this.#onDrain);
+    }
     return more;
   }
 
@@ -118,6 +123,7 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
   }
 
   readonly #onDrain = (): void => {
+    this.#draining = false;
     this.emit('drain');
   };
 

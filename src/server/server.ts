@@ -2,13 +2,7 @@
  * The HTTP server. Every request goes the same way, in `#handle`, top to bottom:
  * local door → request info → (authentication, authorization: the secure door) → routing → handler → answer.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { badRequest, methodNotAllowed, requestTimeout, StatusError, unavailable } from '../api/errors.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -30,6 +24,7 @@ import { checkLocal } from './localdoor.ts';
 import { Metrics } from './metrics.ts';
 import { defaultAddressTypes } from './nodelocation.ts';
 import { parseDurationMs } from './query.ts';
+import { cutOff, refuse, refuseConnection } from './refusal.ts';
 import { isLongRunning, parseRequest } from './requestinfo.ts';
 import { RequestMetrics } from './requestmetrics.ts';
 import { Router } from './router.ts';
@@ -49,8 +44,6 @@ const drainMaxMs = 10_000;
 const partingMs = 100;
 /** Requests of one connection that may wait for the answers before theirs. */
 const pipelinedMax = 1_000;
-/** A client that was refused gets this long to read why; it may still be sending. */
-const lingerMs = 1_000;
 
 /** Whoever comes through the local door. */
 const localUser: User = { name: 'system:unsecured', groups: ['system:masters', 'system:authenticated'] };
@@ -473,8 +466,6 @@ const noContext = (
   return new RequestContext(request, response, info, localUser, begunMs);
 };
 
-const cutOff = (): StatusError => badRequest('the request ended before its body did');
-
 /** Whether a request will be over soon; watches and connections last. */
 function isShort(method: string, url: string): boolean {
   try {
@@ -488,35 +479,3 @@ function isShort(method: string, url: string): boolean {
 /** A store that has stopped working is not the client's fault. */
 const asStatus = (error: unknown): unknown =>
   error instanceof StoreUnavailableError ? unavailable(error.message) : error;
-
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, headerBytesMax: number): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  if (error.code === 'HPE_HEADER_OVERFLOW')
-    return refuse(
-      socket,
-      new StatusError(431, undefined, `request header is larger than ${headerBytesMax} bytes`),
-    );
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return refuse(socket, new StatusError(408, 'Timeout', 'the request took too long to arrive'));
-  if (error.code === 'HPE_INVALID_EOF_STATE') return refuse(socket, cutOff());
-  refuse(socket, badRequest('the request is not valid HTTP'));
-}
-
-function refuse(socket: Socket, { status }: StatusError): void {
-  const body = `${JSON.stringify(status)}\n`;
-  const retryAfter = status.details?.retryAfterSeconds;
-  const headers = [
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    ...(retryAfter ? [`Retry-After: ${retryAfter}`] : []),
-  ];
-  socket.end(
-    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`,
-  );
-  socket.resume();
-  setTimeout(() => socket.destroy(), lingerMs).unref();
-}
