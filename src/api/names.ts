@@ -112,8 +112,23 @@ export function isPathSegment(value: string): string[] {
   return ['/', '%'].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`);
 }
 
+/** Keys are few, and come again with every object: those found to be fine are remembered, so many and up to so long. */
+const fineMax = 1_000;
+const fineCharsMax = 100;
+const fine = new Set<string>();
+
 /** A label or annotation key, a finalizer, a resource name: `[prefix/]name`. */
 export function isQualifiedName(value: string): string[] {
+  if (fine.has(value)) return [];
+  const problems = qualifiedProblems(value);
+  if (problems.length === 0 && value.length <= fineCharsMax) {
+    if (fine.size >= fineMax) fine.clear();
+    fine.add(value);
+  }
+  return problems;
+}
+
+function qualifiedProblems(value: string): string[] {
   const slash = value.indexOf('/');
   if (slash >= 0 && value.includes('/', slash + 1)) return [labelKeyText];
   const name = value.slice(slash + 1);

@@ -64,9 +64,25 @@ export function bodyFormat(contentType: string | undefined): BodyFormat {
 export type ModelFor = (apiVersion: string, kind: string) => Model | undefined;
 
 /** The value in a body. `kind` names what was expected, for error messages. */
-export async function parseBody(
+export function parseBody(
   bytes: Buffer,
   format: BodyFormat,
+  kind: string,
+  modelFor: ModelFor,
+): Input | Promise<Input> {
+  if (format === 'protobuf' || (format === 'yaml' && bytes.length > 0))
+    return parseForeign(bytes, format, kind, modelFor);
+  try {
+    return readJsonInput(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes);
+  }
+}
+
+async function parseForeign(
+  bytes: Buffer,
+  format: 'yaml' | 'protobuf',
   kind: string,
   modelFor: ModelFor,
 ): Promise<Input> {
@@ -80,21 +96,13 @@ export async function parseBody(
       throw badRequest(`the object provided is unrecognized (must be of type ${kind}): ${error.message}`);
     }
   }
-  if (format === 'yaml' && bytes.length) {
-    const { readYaml, YamlError } = await import('../api/yaml.ts');
-    try {
-      const { value, duplicates } = await readYaml(bytes.toString('utf8'));
-      return { value, duplicates };
-    } catch (error) {
-      if (!(error instanceof YamlError)) throw error;
-      throw unrecognized(kind, `yaml parse error: ${error.message}`, bytes);
-    }
-  }
+  const { readYaml, YamlError } = await import('../api/yaml.ts');
   try {
-    return readJsonInput(bytes);
+    const { value, duplicates } = await readYaml(bytes.toString('utf8'));
+    return { value, duplicates };
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes);
+    if (!(error instanceof YamlError)) throw error;
+    throw unrecognized(kind, `yaml parse error: ${error.message}`, bytes);
   }
 }
 

@@ -75,7 +75,7 @@ function* allWarnings(spec: PodSpec, path: string): Generator<string> {
   for (const list of ['initContainers', 'containers'] as const)
     for (const [i, { env }] of (spec[list] ?? []).entries())
       if (env) yield* envWarnings(env, child(index(child(path, list), i), 'env'));
-  yield* portWarnings(spec, path);
+  if (portCount(spec) > 1) yield* portWarnings(spec, path);
 }
 
 function* envWarnings(env: readonly EnvVar[], path: string): Generator<string> {
@@ -87,6 +87,13 @@ function* envWarnings(env: readonly EnvVar[], path: string): Generator<string> {
       yield `${index(path, i)}: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`;
     seen.add(name);
   }
+}
+
+function portCount({ containers = [], initContainers = [] }: PodSpec): number {
+  let count = 0;
+  for (const { ports } of containers) count += ports?.length ?? 0;
+  for (const { ports } of initContainers) count += ports?.length ?? 0;
+  return count;
 }
 
 function* portWarnings(spec: PodSpec, path: string): Generator<string> {
