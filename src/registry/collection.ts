@@ -25,6 +25,8 @@ export interface PageQuery {
 
 export class Collection {
   readonly #entries = new SortedMap<Entry>();
+  /** The same by namespace and name: to look one up, nothing has to be put together and hashed. */
+  readonly #byName = new Map<string, Map<string, Entry>>();
   /** Number of the first event in the window. */
   #firstNumber = 0;
   #events: WatchEvent[] = [];
@@ -38,20 +40,34 @@ export class Collection {
   }
 
   get(namespace: string, name: string): Entry | undefined {
-    return this.#entries.get(memberKey(namespace, name));
+    return this.#byName.get(namespace)?.get(name);
   }
 
   /** Takes an object as part of the state that history begins with. */
   load(entry: Entry): void {
     this.#pages.clear();
-    this.#entries.set(memberKey(entry.namespace, entry.name), entry);
+    this.#set(entry);
+  }
+
+  #set(entry: Entry): void {
+    const { namespace, name } = entry;
+    this.#entries.set(memberKey(namespace, name), entry);
+    const named = this.#byName.get(namespace);
+    if (named) named.set(name, entry);
+    else this.#byName.set(namespace, new Map([[name, entry]]));
+  }
+
+  #delete(namespace: string, name: string): void {
+    this.#entries.delete(memberKey(namespace, name));
+    const named = this.#byName.get(namespace);
+    named?.delete(name);
+    if (named?.size === 0) this.#byName.delete(namespace);
   }
 
   apply(event: WatchEvent): void {
     this.#pages.clear();
-    const key = memberKey(event.namespace, event.name);
-    if (event.entry) this.#entries.set(key, event.entry);
-    else this.#entries.delete(key);
+    if (event.entry) this.#set(event.entry);
+    else this.#delete(event.namespace, event.name);
     this.#events.push(event);
   }
 
@@ -96,9 +112,8 @@ export class Collection {
       this.#entries.walk(start, (entry, key) => (end === undefined || key < end) && visit(entry));
       return;
     }
-    const key = memberKey(filter.namespace, filter.name);
-    const entry = compareKeys(key, start) >= 0 ? this.#entries.get(key) : undefined;
-    if (entry) visit(entry);
+    const entry = this.get(filter.namespace, filter.name);
+    if (entry && compareKeys(memberKey(filter.namespace, filter.name), start) >= 0) visit(entry);
   }
 
   /** State at an older revision: today's, with every later change undone. */

@@ -6,7 +6,9 @@ import { forbidden } from '../api/errors.ts';
 import type { Pod, PodSpec, PriorityClass } from '../api/generated/types.ts';
 import { systemClasses } from '../api/kinds/priorityclass.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+import type { Entry } from './entry.ts';
 import { Filter } from './filter.ts';
+import type { Page } from './page.ts';
 import type { Registry } from './registry.ts';
 
 const everything = new Filter(undefined, undefined, undefined, undefined);
@@ -68,11 +70,23 @@ const classOf = (registry: Registry, name: string | undefined): PriorityClass | 
     ? (registry.view.collection('priorityclasses').get('', name)?.peek() as PriorityClass | undefined)
     : defaultClass(registry);
 
-/** Two that were marked at the same time may both be there: the lower one counts. */
+/** The default among the classes there are, found once for as long as they do not change; null when there is none. */
+const defaults = new WeakMap<Page, Entry | null>();
+
 function defaultClass(registry: Registry): PriorityClass | undefined {
-  const { entries } = registry.view.collection('priorityclasses').select(everything);
+  const page = registry.view.collection('priorityclasses').select(everything);
+  let found = defaults.get(page);
+  if (found === undefined) {
+    found = defaultOf(page) ?? null;
+    defaults.set(page, found);
+  }
+  return found?.peek() as PriorityClass | undefined;
+}
+
+/** Two that were marked at the same time may both be there: the lower one counts. */
+function defaultOf({ entries }: Page): Entry | undefined {
+  const priorityOf = (entry: Entry): number => (entry.peek() as PriorityClass).value ?? 0;
   return entries
     .filter(({ document }) => document.includes(defaultMark))
-    .map((entry) => entry.peek() as PriorityClass)
-    .sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
+    .sort((a, b) => priorityOf(a) - priorityOf(b))[0];
 }
