@@ -47,6 +47,10 @@ export class Server {
 async function launch(args, dataDir) {
   const begun = performance.now();
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  // A run that fails leaves nothing behind.
+  const stop = () => child.kill('SIGTERM');
+  process.once('exit', stop);
+  child.once('exit', () => process.off('exit', stop));
   const [line] = await once(child.stdout, 'data');
   const server = new Server(child, /http:\/\/[\d.:]+/.exec(String(line))[0], dataDir);
   await (await fetch(`${server.url}/healthz`)).text();
