@@ -176,6 +176,36 @@ describe('the express lane', () => {
     expect(answered).toEqual(['lane /a']);
   });
 
+  it('answers also what came early, when its client has closed its side', async () => {
+    const begun = new Promise<() => void>((resolve) => {
+      serve = (request, response) => {
+        serve = answer;
+        resolve(() => answer(request, response));
+      };
+    });
+    client.write(get('/slow'));
+    const finish = await begun;
+    client.end(get('/early'));
+    await once(socketThere, 'end');
+    finish();
+    await receive(/\[\][\s\S]*\[\]$/);
+    await ended();
+    expect(answered).toEqual(['lane /slow', 'lane /early']);
+  });
+
+  it('refuses what came early and cannot be whole any more', async () => {
+    const begun = new Promise<() => void>((resolve) => {
+      serve = (request, response) => resolve(() => answer(request, response));
+    });
+    client.write(get('/slow'));
+    const finish = await begun;
+    client.end(post('/early', 'body').slice(0, -1));
+    await once(socketThere, 'end');
+    finish();
+    await ended();
+    expect([answered, cut]).toEqual([['lane /slow'], 1]);
+  });
+
   it('closes when the client does', async () => {
     client.end();
     await ended();
@@ -243,6 +273,21 @@ describe('an answer in the express lane', () => {
     expect(await receive(/\r\n\r\n$/)).toMatch(
       /^HTTP\/1\.1 304 Not Modified\r\nDate: [^\r]*\r\nConnection: /,
     );
+  });
+
+  it('has not begun when its header was refused', async () => {
+    const begun = new Promise<boolean>((resolve) => {
+      serve = (request, response) => {
+        try {
+          response.writeHead(200, ['A', '\n']);
+        } catch {
+          resolve(response.headersSent);
+        }
+        answer(request, response);
+      };
+    });
+    client.write(get('/a'));
+    expect(await begun).toBe(false);
   });
 
   it('does not take a line end in a header', async () => {

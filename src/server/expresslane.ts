@@ -112,13 +112,14 @@ class Connection {
 
   #read(bytes: Buffer): void {
     const request = this.#reader.read(bytes);
-    if (typeof request === 'number') {
+    if (typeof request === 'number' && !this.#ended) {
       this.#expected = request;
       this.#keep(bytes);
       this.#restTimer = setTimeout(() => this.#handOver(this.#kept()), restMaxMs);
       return;
     }
-    if (!request || !this.options.accepts(request.method, request.url)) return this.#handOver(bytes);
+    if (typeof request !== 'object' || !this.options.accepts(request.method, request.url))
+      return this.#ended ? this.#cutOff() : this.#handOver(bytes);
     const { keepAliveMs } = this.options;
     this.#response = new PlainResponse(this.socket, keepAliveMs / 1000, this.departures, this.#onAnswered);
     this.options.serve(request, this.#response);
@@ -130,11 +131,11 @@ class Connection {
     if (socket.writableNeedDrain && !socket.destroyed) return void socket.once('drain', this.#onAnswered);
     this.#response = undefined;
     if (socket.destroyed) return;
-    if (this.#ended) return void socket.end();
     if (socket.timeout !== this.options.keepAliveMs) socket.setTimeout(this.options.keepAliveMs);
-    if (this.#bytes === 0) return;
-    socket.resume();
-    this.#read(this.#kept());
+    if (this.#bytes > 0) {
+      socket.resume();
+      this.#read(this.#kept());
+    } else if (this.#ended) socket.end();
   };
 
   #handOver(bytes: Buffer): void {
@@ -158,10 +159,15 @@ class Connection {
   readonly #onEnd = (): void => {
     this.#ended = true;
     if (this.#response) return;
-    if (this.#bytes === 0) return void this.socket.end();
+    if (this.#bytes === 0) this.socket.end();
+    else this.#cutOff();
+  };
+
+  /** The client has closed its side, and what it sent is no request that can be answered here. */
+  #cutOff(): void {
     this.#leave();
     this.options.refuseCut(this.socket);
-  };
+  }
 
   readonly #onClose = (): void => {
     clearTimeout(this.#restTimer);

@@ -50,14 +50,14 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
   }
 
   writeHead(code: number, headers: HeaderFields): this {
-    this.statusCode = code;
-    this.#begun = true;
     let fields = this.#fields;
     if (Array.isArray(headers))
       for (let i = 0; i < headers.length; i += 2) fields += field(headers[i]!, headers[i + 1]!);
     else
       for (const name of Object.keys(headers))
         for (const value of [headers[name]!].flat()) fields += field(name, value);
+    this.statusCode = code;
+    this.#begun = true;
     this.#chunked = !bodiless.has(code) && !/^content-length:/im.test(fields);
     this.#head =
       `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${fields}${this.#chunked ? 'Transfer-Encoding: chunked\r\n' : ''}` +
