@@ -105,8 +105,6 @@ export class Field {
   readonly replaced: boolean;
   /** Protobuf field number; two numbers when the field sits in an embedded message. */
   readonly pb: readonly number[];
-  /** Place in the order in which the fields of a model are written. */
-  position = 0;
   #model: Model | undefined;
 
   constructor(
@@ -140,8 +138,6 @@ export class Model {
   readonly fields: ReadonlyMap<string, Field>;
   /** Fields in the order they are written; fields missing from the table's order come last. */
   readonly order: readonly Field[];
-  /** Those that are written even when they are unset. */
-  readonly always: readonly Field[];
 
   constructor(
     readonly name: string,
@@ -157,8 +153,6 @@ export class Model {
       ...ordered,
       ...[...fields.values()].filter((field) => !definition.order.includes(field.name)),
     ];
-    for (const [position, field] of this.order.entries()) field.position = position;
-    this.always = this.order.filter(({ empty }) => empty !== undefined);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Answers: headers, Status errors, and bytes on their way out. */
 import { constants, gzip } from 'node:zlib';
 import { internal, StatusError } from '../api/errors.ts';
-import type { ApiResponse, RequestContext } from './context.ts';
+import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 import { retryAfterSeconds } from './traffic.ts';
 
@@ -12,8 +12,6 @@ const lingerMs = 500;
 /** Warnings together may be this long; beyond it each is cut. */
 const warningsTextMax = 4096;
 const warningCutAt = 256;
-
-export type Headers = Record<string, string | string[]>;
 
 /** Headers every API answer carries. */
 export function apiHeaders(context: RequestContext, contentType = 'application/json'): Headers {

@@ -11,7 +11,10 @@ import type { Lane } from './traffic.ts';
 /** A request as Node's server reads it, or as the express lane does. */
 export type ApiRequest = IncomingMessage | PlainRequest;
 
-export type HeaderFields = string[] | Record<string, string | string[]>;
+export type Headers = Record<string, string | string[]>;
+
+/** By name, or as a list of names and values, which is written several times faster. */
+export type HeaderFields = string[] | Headers;
 
 /** What handlers need of a response, whoever sends it. */
 export interface ApiResponse {

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { gzip } from 'node:zlib';
-import { acceptsGzip, apiHeaders, gzipBytesMin, type Headers } from './answer.ts';
-import type { RequestContext } from './context.ts';
+import { acceptsGzip, apiHeaders, gzipBytesMin } from './answer.ts';
+import type { Headers, RequestContext } from './context.ts';
 
 export class ApiDocument {
   /** Of the content, in hexadecimal. */
