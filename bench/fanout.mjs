@@ -1,9 +1,9 @@
 /** Watch fan-out: many watchers, some writers; how many events are delivered a second, and how late. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import path from 'node:path';
-import { podNamed } from './objects.mjs';
+import { podNamed, send } from './objects.mjs';
 
 /** As many as share a commit in the other figures. */
 const writers = 16;
@@ -35,7 +35,8 @@ export async function fanout(url, watchers, changes) {
     const writer = async (_, i) => {
       while (next < changes) {
         const n = next++;
-        await patch(agent, `${pods}/fanout-${i}`, { metadata: { annotations: { n: String(first + n) } } });
+        const change = { metadata: { annotations: { n: String(first + n) } } };
+        await send(agent, 'PATCH', `${pods}/fanout-${i}`, change, 'application/merge-patch+json');
         answered[n] = performance.timeOrigin + performance.now();
       }
     };
@@ -52,16 +53,4 @@ export async function fanout(url, watchers, changes) {
     .flatMap((times, n) => times.map((time) => Math.max(0, time - answered[n])))
     .sort((a, b) => a - b);
   return { eventsPerSecond: received / seconds, p50Ms: percentile(late, 0.5), p99Ms: percentile(late, 0.99) };
-}
-
-function patch(agent, url, change) {
-  return new Promise((resolve, reject) => {
-    const headers = { 'Content-Type': 'application/merge-patch+json' };
-    request(url, { agent, method: 'PATCH', headers }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`${url}: ${response.statusCode}`));
-      response.on('end', resolve).resume();
-    })
-      .on('error', reject)
-      .end(JSON.stringify(change));
-  });
 }

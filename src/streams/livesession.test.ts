@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { dial, serve, success } from './session.case.ts';
+import { dial, Survivor, serve, success } from './session.case.ts';
 import type { TerminalSize } from './session.ts';
 import { server, until } from './upgradeserver.case.ts';
 
@@ -59,22 +59,14 @@ describe('session over WebSocket', () => {
 
   it.each(['close', 'terminate'] as const)('tells a session that its client has gone: %s', async (way) => {
     // Proves that `gone` is aborted, stdin ends after what was sent, and outputs take nothing more without an error.
-    let got = '';
-    const left = vi.fn();
-    await serve(async ({ stdin, stdout, gone }) => {
-      const abandoned = once(gone, 'abort');
-      for await (const chunk of stdin!) got += chunk;
-      await abandoned;
-      stdout!.write('to nobody');
-      left();
-      throw new Error('nobody hears this');
-    });
+    const survivor = new Survivor();
+    await serve(survivor.handler);
     const client = await dial('v4.channel.k8s.io');
     client.socket.send(Buffer.from('\0last words'));
-    await until(() => expect(got).toBe('last words'));
+    await until(() => expect(survivor.got).toBe('last words'));
     client.socket[way]();
     await server!.over();
-    await until(() => expect(left).toHaveBeenCalled());
+    await until(() => expect(survivor.left).toBe(true));
     await until(() => expect(server!.sockets.size).toBe(0));
   });
 

@@ -54,3 +54,19 @@ export const echo: SessionHandler = async ({ stdin, stdout }) => {
   for await (const chunk of stdin!) stdout!.write(chunk);
   return success;
 };
+
+/** A command that goes on when its client has gone, and remembers what it was told. */
+export class Survivor {
+  got = '';
+  /** Whether it came to its end. */
+  left = false;
+
+  readonly handler: SessionHandler = async ({ stdin, stdout, gone }) => {
+    const abandoned = once(gone, 'abort');
+    for await (const chunk of stdin!) this.got += chunk;
+    await abandoned;
+    stdout!.write('to nobody');
+    this.left = true;
+    throw new Error('nobody hears this');
+  };
+}

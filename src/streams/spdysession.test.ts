@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { serve, success } from './session.case.ts';
+import { Survivor, serve, success } from './session.case.ts';
 import type { SessionResult, SessionWish, TerminalSize } from './session.ts';
 import type { SpdyStream } from './spdystream.ts';
 import { readHead, server, spdyRequest, text, until } from './upgradeserver.case.ts';
@@ -264,23 +264,15 @@ describe('session over SPDY', () => {
     'tells a session that its client has gone: %s',
     async (way) => {
       // Proves the three ways to leave, that stdin ends after what was sent, and that output to nobody is no error.
-      let got = '';
-      const left = vi.fn();
-      await serve(async ({ stdin, stdout, gone }) => {
-        const abandoned = once(gone, 'abort');
-        for await (const chunk of stdin!) got += chunk;
-        await abandoned;
-        stdout!.write('to nobody');
-        left();
-        throw new Error('nobody hears this');
-      });
+      const survivor = new Survivor();
+      await serve(survivor.handler);
       const { connection, socket, streams } = await dial(v4, ['error', 'stdin', 'stdout', 'stderr']);
       streams.stdin!.write('last words');
-      await until(() => expect(got).toBe('last words'));
+      await until(() => expect(survivor.got).toBe('last words'));
       if (way === 'cut') socket.destroy();
       else if (way === 'goaway') connection.close();
       else streams.error!.reset();
-      await until(() => expect(left).toHaveBeenCalled());
+      await until(() => expect(survivor.left).toBe(true));
       await server!.over();
       await until(() => expect(server!.sockets.size).toBe(0));
     },
