@@ -68,8 +68,8 @@ export class Registry {
   }
 
   /**
-   * The bytes to store for an object. The resourceVersion is left to the store. `current` is what is stored now,
-   * for versions of a kind that cannot say everything.
+   * The bytes to store for an object, which is completed here and nobody else's any more. The resourceVersion is left
+   * to the store. `current` is what is stored now, for versions of a kind that cannot say everything.
    */
   encode({ storage: kind, stored }: Kind, versioned: ApiObject, current?: Entry): Buffer {
     const object = stored ? stored.toStored(versioned, current?.object()) : versioned;
