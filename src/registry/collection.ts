@@ -5,10 +5,11 @@
  * in that window, so watchers need no queues of their own: one that is slow falls behind in the window, and one
  * that falls out of it is told that its version has expired.
  */
-import { compareKeys, SortedMap } from '../store/sortedmap.ts';
+import { compareKeys } from '../store/sortedmap.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
-import { memberKey, memberRange } from './key.ts';
+import { memberKey } from './key.ts';
+import { Members } from './members.ts';
 import { Page, RecentPages } from './page.ts';
 import type { Watcher } from './watcher.ts';
 import type { WatchEvent } from './watchevent.ts';
@@ -24,9 +25,7 @@ export interface PageQuery {
 }
 
 export class Collection {
-  readonly #entries = new SortedMap<Entry>();
-  /** The same by namespace and name: to look one up, nothing has to be put together and hashed. */
-  readonly #byName = new Map<string, Map<string, Entry>>();
+  readonly #members = new Members();
   /** Number of the first event in the window. */
   #firstNumber = 0;
   #events: WatchEvent[] = [];
@@ -36,45 +35,30 @@ export class Collection {
   readonly #pages = new RecentPages();
 
   get size(): number {
-    return this.#entries.size;
+    return this.#members.size;
   }
 
   get(namespace: string, name: string): Entry | undefined {
-    return this.#byName.get(namespace)?.get(name);
+    return this.#members.get(namespace, name);
   }
 
   /** Takes an object as part of the state that history begins with. */
   load(entry: Entry): void {
     this.#pages.clear();
-    this.#set(entry);
-  }
-
-  #set(entry: Entry): void {
-    const { namespace, name } = entry;
-    this.#entries.set(memberKey(namespace, name), entry);
-    const named = this.#byName.get(namespace);
-    if (named) named.set(name, entry);
-    else this.#byName.set(namespace, new Map([[name, entry]]));
-  }
-
-  #delete(namespace: string, name: string): void {
-    this.#entries.delete(memberKey(namespace, name));
-    const named = this.#byName.get(namespace);
-    named?.delete(name);
-    if (named?.size === 0) this.#byName.delete(namespace);
+    this.#members.set(entry);
   }
 
   apply(event: WatchEvent): void {
     this.#pages.clear();
-    if (event.entry) this.#set(event.entry);
-    else this.#delete(event.namespace, event.name);
+    if (event.entry) this.#members.set(event.entry);
+    else this.#members.delete(event.namespace, event.name);
     this.#events.push(event);
   }
 
   /** Objects a filter chooses, as they are now or were at a revision that history still knows. */
   select(filter: Filter, query: PageQuery = {}): Page {
     if (query.revision !== undefined) return this.#choose(filter, query);
-    if (this.#entries.size === 0) return nothing;
+    if (this.#members.size === 0) return nothing;
     const { text } = filter;
     if (text === undefined) return this.#choose(filter, query);
     const key = `${query.limit ?? ''} ${text} ${query.start ?? ''}`;
@@ -87,8 +71,7 @@ export class Collection {
   }
 
   #choose(filter: Filter, query: PageQuery): Page {
-    const range = memberRange(filter.namespace);
-    const start = query.start !== undefined && query.start > range.start ? query.start : range.start;
+    const { start = '', revision } = query;
     const entries: Entry[] = [];
     const limit = query.limit ?? Number.POSITIVE_INFINITY;
     let next: string | undefined;
@@ -99,17 +82,17 @@ export class Collection {
       next = memberKey(entry.namespace, entry.name);
       return false;
     };
-    if (query.revision === undefined) this.#visitNow(filter, start, range.end, visit);
-    else for (const entry of this.#fromAt(start, range.end, query.revision)) if (!visit(entry)) break;
+    if (revision === undefined) this.#visitNow(filter, start, visit);
+    else for (const entry of this.#fromAt(filter.namespace, start, revision)) if (!visit(entry)) break;
     // How many are left can be told only where nobody has to look into them.
     const countable = next !== undefined && !filter.selective && filter.name === undefined;
-    return new Page(entries, next, countable ? this.#count(next!, range.end, query.revision) : undefined);
+    return new Page(entries, next, countable ? this.#count(filter.namespace, next!, revision) : undefined);
   }
 
   /** A filter for one name in one namespace needs no walk. */
-  #visitNow(filter: Filter, start: string, end: string | undefined, visit: (entry: Entry) => boolean): void {
+  #visitNow(filter: Filter, start: string, visit: (entry: Entry) => boolean): void {
     if (filter.name === undefined || filter.namespace === undefined) {
-      this.#entries.walk(start, (entry, key) => (end === undefined || key < end) && visit(entry));
+      this.#members.walk(filter.namespace, start, visit);
       return;
     }
     const entry = this.get(filter.namespace, filter.name);
@@ -117,18 +100,19 @@ export class Collection {
   }
 
   /** State at an older revision: today's, with every later change undone. */
-  *#fromAt(start: string, end: string | undefined, revision: number): Iterable<Entry> {
+  *#fromAt(namespace: string | undefined, start: string, revision: number): Iterable<Entry> {
     const undone = new Map<string, Entry | undefined>();
     for (let i = this.#events.length - 1; i >= 0 && this.#events[i]!.revision > revision; i--) {
       const event = this.#events[i]!;
-      undone.set(memberKey(event.namespace, event.name), event.previous);
+      if (namespace === undefined || namespace === event.namespace)
+        undone.set(memberKey(event.namespace, event.name), event.previous);
     }
     const restored = [...undone]
-      .filter(([key, entry]) => entry && key >= start && (end === undefined || key < end))
+      .filter(([key, entry]) => entry && compareKeys(key, start) >= 0)
       .sort(([a], [b]) => compareKeys(a, b));
     let i = 0;
-    for (const { key, value: entry } of this.#entries.from(start)) {
-      if (end !== undefined && key >= end) break;
+    for (const entry of this.#members.from(namespace, start)) {
+      const key = memberKey(entry.namespace, entry.name);
       if (undone.has(key)) continue;
       for (; i < restored.length && compareKeys(restored[i]![0], key) < 0; i++) yield restored[i]![1]!;
       yield entry;
@@ -136,10 +120,10 @@ export class Collection {
     for (; i < restored.length; i++) yield restored[i]![1]!;
   }
 
-  #count(start: string, end: string | undefined, revision: number | undefined): number {
-    if (revision === undefined) return this.#entries.count(start, end);
+  #count(namespace: string | undefined, start: string, revision: number | undefined): number {
+    if (revision === undefined) return this.#members.count(namespace, start);
     let count = 0;
-    for (const _ of this.#fromAt(start, end, revision)) count++;
+    for (const _ of this.#fromAt(namespace, start, revision)) count++;
     return count;
   }
 

@@ -1,9 +1,6 @@
 /** Store keys: `<resource> <namespace> <name>` in segments; the namespace segment is empty for cluster kinds. */
 import { SEPARATOR } from '../store/store.ts';
 
-/** The first key after all that begin with `prefix` and a separator. */
-const AFTER = '\u0001';
-
 export interface KeyParts {
   readonly resource: string;
   readonly namespace: string;
@@ -26,8 +23,8 @@ export function parseStoreKey(key: string): KeyParts {
   };
 }
 
-/** The members of one namespace, or of all when it is undefined: from `start` up to but not including `end`. */
-export function memberRange(namespace: string | undefined): { start: string; end: string | undefined } {
-  if (namespace === undefined) return { start: '', end: undefined };
-  return { start: namespace + SEPARATOR, end: namespace + AFTER };
+/** Also of what is no member key, but stands at some place among them. */
+export function parseMemberKey(key: string): { namespace: string; name: string } {
+  const end = key.indexOf(SEPARATOR);
+  return end < 0 ? { namespace: key, name: '' } : { namespace: key.slice(0, end), name: key.slice(end + 1) };
 }

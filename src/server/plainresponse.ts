@@ -9,6 +9,8 @@ import type { Departures } from './departures.ts';
 const bodiless = new Set([204, 304]);
 /** Longer answers do not wait for others. */
 const departingBytesMax = 64 * 1024;
+/** Longer bodies are not copied behind their heads. */
+const joinedBytesMax = 16 * 1024;
 
 export class PlainResponse extends EventEmitter implements ApiResponse {
   statusCode = 200;
@@ -97,14 +99,31 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
 
   #end(bytes: Buffer | string = ''): void {
     const { socket } = this;
+    if (this.#head !== undefined && !this.#chunked && bytes.length <= joinedBytesMax)
+      socket.write(this.#joined(this.#head, bytes), this.#onFlushed);
+    else this.#endInPieces(bytes);
+    while (socket.writableCorked > 0) socket.uncork();
+    this.onEnd();
+  }
+
+  /** Head and body as one piece: for small ones copying costs less than it costs the socket to take two. */
+  #joined(head: string, bytes: Buffer | string): Buffer {
+    this.#head = undefined;
+    const body = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+    const whole = Buffer.allocUnsafe(head.length + body.length);
+    whole.write(head, 'latin1');
+    body.copy(whole, head.length);
+    return whole;
+  }
+
+  #endInPieces(bytes: Buffer | string): void {
+    const { socket } = this;
     socket.cork();
     this.#writeHead();
     if (this.#chunked) {
       if (bytes.length) this.write(bytes);
       socket.write('0\r\n\r\n', 'latin1', this.#onFlushed);
     } else socket.write(bytes, this.#onFlushed);
-    while (socket.writableCorked > 0) socket.uncork();
-    this.onEnd();
   }
 
   destroy(): void {
