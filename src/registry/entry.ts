@@ -62,7 +62,8 @@ export class Entry {
   ): Entry {
     const stamp = revision > 0 ? `,"resourceVersion":"${revision}"` : '';
     const stampEnd = cutStart + stamp.length;
-    const document = Buffer.allocUnsafe(length - (cutEnd - cutStart) + stamp.length + 1);
+    // Not from the shared pool: it would keep alive what was put there beside it.
+    const document = Buffer.allocUnsafeSlow(length - (cutEnd - cutStart) + stamp.length + 1);
     source.copy(document, 0, 0, cutStart);
     document.write(stamp, cutStart, 'latin1');
     source.copy(document, stampEnd, cutEnd, length);

@@ -6,7 +6,7 @@ import type { KindTable } from '../api/kinds.ts';
 import { type Change, CompactedError, type Store, type Subscription } from '../store/store.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
-import { parseStoreKey } from './key.ts';
+import { type KeyParts, parseStoreKey } from './key.ts';
 import { WatchEvent } from './watchevent.ts';
 
 const loadPageSize = 1000;
@@ -59,7 +59,7 @@ export class View {
     for (let more = true; more; ) {
       const page = await this.store.range({ start, limit: loadPageSize, revision: this.#compacted });
       for (const item of page.items) {
-        const entry = this.#entryOf(item.key, item.value, item.revision);
+        const entry = this.#entryOf(parseStoreKey(item.key), item.value, item.revision);
         if (entry) this.#collections.get(entry.kind.resource)!.load(entry);
       }
       more = page.more;
@@ -79,8 +79,7 @@ export class View {
     if (this.#failure) throw this.#failure;
   }
 
-  #entryOf(key: string, value: Buffer, revision: number): Entry | undefined {
-    const parts = parseStoreKey(key);
+  #entryOf(parts: KeyParts, value: Buffer, revision: number): Entry | undefined {
     const kind = this.#kindOf.get(parts.resource);
     return kind && Entry.of(kind, parts.namespace, parts.name, value, revision);
   }
@@ -93,8 +92,7 @@ export class View {
       if (collection) {
         if (!touched.has(collection)) touched.set(collection, collection.endNumber);
         const previous = collection.get(parts.namespace, parts.name);
-        const entry =
-          change.value === null ? undefined : this.#entryOf(change.key, change.value, change.revision);
+        const entry = change.value === null ? undefined : this.#entryOf(parts, change.value, change.revision);
         if (entry || previous)
           collection.apply(new WatchEvent(change.revision, change.timeMs, entry, previous));
       }

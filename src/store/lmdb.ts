@@ -68,6 +68,9 @@ export const RESTORING = 'restoring';
 const LOCK_BYTES = 16 * 1024;
 const OPENING_BYTES = 112 * 1024;
 
+/** Most commits fit into so many bytes. */
+const ROOM_BYTES = 256 * 1024;
+
 type Lmdb = typeof import('lmdb');
 
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
@@ -125,6 +128,8 @@ export class LmdbEngine implements Engine {
   readonly #versions: Versions;
   readonly #index: Database<number, string>;
   readonly #meta: Database<Buffer, string>;
+  /** Where records of a commit lie until LMDB has taken them; there is one commit at a time. */
+  readonly #room = Buffer.allocUnsafeSlow(ROOM_BYTES);
   /** The newest revision LMDB is known to hold. */
   #revision: number;
   /** Why nothing can be written any more. */
@@ -188,7 +193,7 @@ export class LmdbEngine implements Engine {
 
   commit(versions: readonly Version[]): Promise<void> {
     const { revision } = versions.at(-1)!;
-    const records = encodeRecords(versions);
+    const records = encodeRecords(versions, this.#room);
     return this.#transact(revision, () =>
       versions.map((version, i) => {
         void this.#index.put(version.key, version.revision);

@@ -24,12 +24,12 @@ const HEADER_BYTES = 19;
 const DELETED = 1;
 const ENDS_COMMIT = 2;
 
-/** Encodes versions into one piece of memory: for a batch, LMDB then has one address to ask for. */
-export function encodeRecords(versions: readonly Version[]): Buffer[] {
+/** Encodes versions into one piece of memory, `room` if it is large enough: for a batch, LMDB then has one address. */
+export function encodeRecords(versions: readonly Version[], room?: Buffer): Buffer[] {
   let bytes = 0;
   for (const { key, value } of versions)
     bytes += HEADER_BYTES + Buffer.byteLength(key) + (value?.length ?? 0);
-  const slab = Buffer.allocUnsafeSlow(bytes);
+  const slab = room && room.length >= bytes ? room : Buffer.allocUnsafeSlow(bytes);
   let start = 0;
   return versions.map((version) => {
     const end = encodeRecord(version, slab, start);
