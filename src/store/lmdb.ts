@@ -27,6 +27,7 @@ import type { Database, Key, RootDatabase } from 'lmdb';
 import { checkDataFile } from './datafile.ts';
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { damaged, notOurs, unavailable } from './folderfailure.ts';
+import { KeyFilter } from './keyfilter.ts';
 import {
   claimFolder,
   currentOwner,
@@ -128,6 +129,8 @@ export class LmdbEngine implements Engine {
   readonly #versions: Versions;
   readonly #index: Database<number, string>;
   readonly #meta: Database<Buffer, string>;
+  /** The keys of the index. */
+  readonly #keys = new KeyFilter();
   /** Where records of a commit lie until LMDB has taken them; there is one commit at a time. */
   readonly #room = Buffer.allocUnsafeSlow(ROOM_BYTES);
   /** The newest revision LMDB is known to hold. */
@@ -163,6 +166,7 @@ export class LmdbEngine implements Engine {
       this.#checkFormat();
       this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
+      for (const key of this.#index.getKeys({ start: '' })) this.#keys.add(key);
     } catch (error) {
       void root?.close();
       throw error;
@@ -171,7 +175,8 @@ export class LmdbEngine implements Engine {
 
   head(key: string): number {
     // LMDB has no empty key, and says so by throwing.
-    return key === '' ? 0 : (this.#read(() => this.#index.get(key)) ?? 0);
+    if (key === '' || !this.#keys.mayHold(key)) return 0;
+    return this.#read(() => this.#index.get(key)) ?? 0;
   }
 
   *heads(start: string, end: string | undefined): Generator<{ key: string; value: number }, void, undefined> {
@@ -193,6 +198,8 @@ export class LmdbEngine implements Engine {
 
   commit(versions: readonly Version[]): Promise<void> {
     const { revision } = versions.at(-1)!;
+    // Before they are there: too early costs a look, too late would deny them.
+    for (const { key, previous } of versions) if (previous === 0) this.#keys.add(key);
     const records = encodeRecords(versions, this.#room);
     return this.#transact(revision, () =>
       versions.map((version, i) => {
@@ -204,6 +211,7 @@ export class LmdbEngine implements Engine {
 
   /** Puts versions from a backup into a store without history, in any order. The revision is that of the store. */
   load(versions: readonly Version[], revision: number): Promise<void> {
+    for (const { key } of versions) this.#keys.add(key);
     const records = encodeRecords(versions);
     return this.#transact(revision, () =>
       versions.map((version, i) => {
@@ -213,14 +221,15 @@ export class LmdbEngine implements Engine {
     );
   }
 
-  remove({ versions, keys, compacted, swept }: Removal): Promise<void> {
-    return this.#transact(this.#revision, () => {
+  async remove({ versions, keys, compacted, swept }: Removal): Promise<void> {
+    await this.#transact(this.#revision, () => {
       for (const revision of versions) void this.#versions.remove(revision);
       for (const key of keys) void this.#index.remove(key);
       void this.#meta.put('compacted', encodeRevision(compacted));
       void this.#meta.put('swept', encodeRevision(swept));
       return [];
     });
+    for (const key of keys) this.#keys.delete(key);
   }
 
   bytes(): number {
