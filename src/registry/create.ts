@@ -49,7 +49,8 @@ export async function create(
     afterwards: [],
   };
   // Whether its namespace exists, and its name is free, may just have changed through another server.
-  await registry.view.caughtUp();
+  const behind = registry.view.caughtUp();
+  if (behind) await behind;
   await mutate(registry, request);
 
   meta.creationTimestamp = registry.now();

@@ -1,11 +1,15 @@
 /** NamespaceLifecycle: nothing is created in a namespace that does not exist or is going away. */
 import { forbidden, namespaceNotFound, namespaceTerminating } from '../api/errors.ts';
 import type { AdmissionPlugin } from './admission.ts';
+import type { Entry } from './entry.ts';
 
 /** Namespaces the cluster cannot do without. */
 const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);
 
 const deletionMark = Buffer.from('"deletionTimestamp"');
+
+/** Those that are here to stay, as nearly all are: their texts say so, and need not be looked through each time. */
+const lasting = new WeakSet<Entry>();
 
 export const namespaceLifecycle: AdmissionPlugin = {
   name: 'NamespaceLifecycle',
@@ -14,9 +18,9 @@ export const namespaceLifecycle: AdmissionPlugin = {
     if (operation !== 'create' || !kind.namespaced) return;
     const entry = registry.view.collection('namespaces').get('', namespace);
     if (!entry) throw namespaceNotFound(namespace);
-    // Nearly every namespace is here to stay; its text says so without being read.
-    if (!entry.document.includes(deletionMark)) return;
-    if (entry.object().metadata.deletionTimestamp) throw namespaceTerminating(kind, name, namespace);
+    if (lasting.has(entry)) return;
+    if (!entry.document.includes(deletionMark)) lasting.add(entry);
+    else if (entry.object().metadata.deletionTimestamp) throw namespaceTerminating(kind, name, namespace);
   },
 
   validate(_registry, { operation, kind, name }) {

@@ -8,6 +8,10 @@ import { storeKey } from './key.ts';
 /** Errors told of in one answer. A body can hold a million wrong values, and each error is longer than its value. */
 const errorsMax = 100;
 
+const notAscii = /[^\x00-\x7f]/;
+/** Half of a pair has no UTF-8 form; it can come out of YAML, and from cutting a generateName. */
+const surrogate = /\p{Surrogate}/u;
+
 /** Throws when the rules find errors. */
 export function check(kind: Kind, name: string, rules: () => FieldError[]): void {
   const errors = found(rules);
@@ -27,8 +31,10 @@ function found(rules: () => FieldError[]): FieldError[] {
 /** What keeps a name out of the store. Kinds that take any text as a name have no other bound on it. */
 export function nameErrors(kind: Kind, namespace: string, name: string): FieldError[] {
   const field = 'metadata.name';
+  // Nearly all names are short, and ASCII.
+  const shortMax = KEY_BYTES_MAX / 3 - kind.resource.length - namespace.length;
+  if (name.length < shortMax && !notAscii.test(name)) return [];
   const bytesMax = KEY_BYTES_MAX - Buffer.byteLength(storeKey(kind.resource, namespace, ''));
   if (Buffer.byteLength(name) > bytesMax) return [tooLong(field, bytesMax)];
-  // Half of a surrogate pair has no UTF-8 form; it can come out of YAML, and from cutting a generateName.
-  return /\p{Surrogate}/u.test(name) ? [invalid(field, name, 'must be well-formed text')] : [];
+  return surrogate.test(name) ? [invalid(field, name, 'must be well-formed text')] : [];
 }

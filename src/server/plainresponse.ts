@@ -22,6 +22,8 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
   writableEnded = false;
   writableFinished = false;
   #fields = '';
+  /** Whether its length is among the fields. */
+  #measured = false;
   /** The head, until it has left together with the first bytes behind it. */
   #head: string | undefined;
   #begun = false;
@@ -53,19 +55,23 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
 
   setHeader(name: string, value: string): this {
     this.#fields += field(name, value);
+    this.#measured ||= isLength(name);
     return this;
   }
 
   writeHead(code: number, headers: HeaderFields): this {
     let fields = this.#fields;
-    if (Array.isArray(headers))
-      for (let i = 0; i < headers.length; i += 2) fields += field(headers[i]!, headers[i + 1]!);
+    let measured = this.#measured;
+    const add = (name: string, value: string): void => {
+      fields += field(name, value);
+      measured ||= isLength(name);
+    };
+    if (Array.isArray(headers)) for (let i = 0; i < headers.length; i += 2) add(headers[i]!, headers[i + 1]!);
     else
-      for (const name of Object.keys(headers))
-        for (const value of [headers[name]!].flat()) fields += field(name, value);
+      for (const name of Object.keys(headers)) for (const value of [headers[name]!].flat()) add(name, value);
     this.statusCode = code;
     this.#begun = true;
-    this.#chunked = !bodiless.has(code) && !/^content-length:/im.test(fields);
+    this.#chunked = !measured && !bodiless.has(code);
     this.#head =
       `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${fields}${this.#chunked ? 'Transfer-Encoding: chunked\r\n' : ''}` +
       `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n\r\n`;
@@ -160,10 +166,13 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
   };
 }
 
+const isLength = (name: string): boolean => name.length === 14 && name.toLowerCase() === 'content-length';
+
+const noText = /[^\t\x20-\x7e\x80-\xff]/;
+
 /** What is no text of a header would end it, and begin something else. */
 function field(name: string, value: string): string {
-  if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
-    throw new TypeError(`the header ${name} holds a control character`);
+  if (noText.test(value)) throw new TypeError(`the header ${name} holds a control character`);
   return `${name}: ${value}\r\n`;
 }
 

@@ -21,6 +21,9 @@ const PREVIOUS = 7;
 const TIME = 13;
 const HEADER_BYTES = 19;
 
+/** Most bytes of UTF-8 for a unit of a string. */
+const UTF8_BYTES_MAX = 3;
+
 const DELETED = 1;
 const ENDS_COMMIT = 2;
 
@@ -28,7 +31,7 @@ const ENDS_COMMIT = 2;
 export function encodeRecords(versions: readonly Version[], room?: Buffer): Buffer[] {
   let bytes = 0;
   for (const { key, value } of versions)
-    bytes += HEADER_BYTES + Buffer.byteLength(key) + (value?.length ?? 0);
+    bytes += HEADER_BYTES + key.length * UTF8_BYTES_MAX + (value?.length ?? 0);
   const slab = room && room.length >= bytes ? room : Buffer.allocUnsafeSlow(bytes);
   let start = 0;
   return versions.map((version) => {
