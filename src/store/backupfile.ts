@@ -16,7 +16,14 @@
  */
 import { createHash } from 'node:crypto';
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX, type Version } from './engine.ts';
-import { decodeRecord, encodeRecords, readUint48, writeUint48 } from './record.ts';
+import {
+  decodeRecord,
+  encodeRecord,
+  RECORD_OVERHEAD_BYTES,
+  readUint48,
+  sealRecord,
+  writeUint48,
+} from './record.ts';
 import { compareKeys } from './sortedmap.ts';
 import { type Stored, StoreUnavailableError } from './store.ts';
 
@@ -59,15 +66,19 @@ export async function* writeBackup(
 }
 
 function encodeFrames(page: readonly Stored[]): Buffer {
-  const versions = page.map((stored) => ({ ...stored, previous: 0, timeMs: 0, endsCommit: true }));
-  const parts: Buffer[] = [];
-  for (const [i, record] of encodeRecords(versions).entries()) {
-    const frame = Buffer.alloc(FRAME_BYTES);
-    frame.writeUInt32BE(record.length);
-    writeUint48(frame, page[i]!.revision, 4);
-    parts.push(frame, record);
+  let bytes = 0;
+  for (const { key, value } of page)
+    bytes += FRAME_BYTES + RECORD_OVERHEAD_BYTES + Buffer.byteLength(key) + value.length;
+  const frames = Buffer.allocUnsafe(bytes);
+  let end = 0;
+  for (const stored of page) {
+    const start = end;
+    end = encodeRecord({ ...stored, previous: 0, timeMs: 0, endsCommit: true }, frames, start + FRAME_BYTES);
+    sealRecord(frames, start + FRAME_BYTES, end, stored.revision);
+    frames.writeUInt32BE(end - start - FRAME_BYTES, start);
+    writeUint48(frames, stored.revision, start + 4);
   }
-  return Buffer.concat(parts);
+  return frames;
 }
 
 /**

@@ -1,5 +1,5 @@
 // Proves the order of steps of a write, with an engine whose commits the test holds back and makes fail.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Version } from './engine.ts';
 import { MemoryEngine } from './memory.ts';
 import { follow, put, read } from './observer.case.ts';
@@ -106,6 +106,31 @@ describe('CommitQueue', () => {
     ]);
     second.succeed();
     expect(await Promise.all(writes)).toEqual([1, 2, 3]);
+  });
+
+  it('lets half of many writers go at a time while they write without a rest', async () => {
+    const answered: Promise<number>[] = [];
+    const write = (): void => void answered.push(put(store, `key ${answered.length}`, ''));
+    const sizes: number[] = [];
+    const finish = async (): Promise<number> => {
+      const { versions, succeed } = await engine.next();
+      sizes.push(versions.length);
+      succeed();
+      await answered[versions.at(-1)!.revision - 1];
+      return versions.length;
+    };
+    for (let i = 0; i < 2; i++) write();
+    await vi.waitFor(() => expect(engine.held).toHaveLength(1));
+    for (let i = 0; i < 18; i++) write();
+    // Whoever is answered writes again.
+    while (answered.length < 60) for (let again = await finish(); again > 0; again--) write();
+    expect(sizes).toEqual([2, 10, 10, 10, 10]);
+    await finish();
+    await finish();
+    expect(await Promise.all(answered)).toEqual(answered.map((_, i) => i + 1));
+    // After a rest, those that come together go together.
+    for (let i = 0; i < 20; i++) write();
+    expect(await finish()).toBe(20);
   });
 
   it('tells a loser at once about what is committed, but not about what may still fail', async () => {

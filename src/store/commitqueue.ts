@@ -1,7 +1,9 @@
 /**
  * Group commit: the one place that knows the order of steps of a write, for every engine.
  *
- * Writes queue. When the commit before has finished, the queue is taken as one batch:
+ * Writes queue. When the commit before has finished, the queue is taken as one batch. While many write without a
+ * rest, those that the commit before had are about to write again; so not more than half of all go now, and while
+ * these wait for the disk the other half is prepared, instead of nearly all waiting at the same time:
  *   1. Preconditions are checked in order of arrival, against what is committed plus what this batch has won so
  *      far, so a later write sees an earlier one.
  *   2. A write that lost against something committed is answered.
@@ -15,6 +17,9 @@ import { type Change, type Stored, StoreUnavailableError, type Write, type Write
 
 /** Most writes in one commit. More would make the first of them wait for the last. */
 export const BATCH_WRITES_MAX = 1000;
+
+/** Fewer writes than that are not divided between two commits. */
+const UNDIVIDED_WRITES = 8;
 
 /** Most bytes of values in one commit; a single larger value goes alone. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
@@ -59,6 +64,8 @@ export class CommitQueue {
   readonly #live = new Map<string, number>();
   #writes: Pending[] = [];
   #tasks: Task[] = [];
+  /** How many writes the last commit had; 0 after a rest. */
+  #committed = 0;
   #running = false;
   #closed = false;
   #idle: (() => void)[] = [];
@@ -105,6 +112,7 @@ export class CommitQueue {
   #start(): void {
     if (this.#running) return;
     this.#running = true;
+    this.#committed = 0;
     this.#engine.gather(this.#step);
   }
 
@@ -151,13 +159,17 @@ export class CommitQueue {
   };
 
   #take(): Pending[] {
+    const half = Math.ceil((this.#writes.length + this.#committed) / 2);
+    const divided = this.#committed > 0 && half >= UNDIVIDED_WRITES;
+    const most = divided ? Math.min(half, BATCH_WRITES_MAX) : BATCH_WRITES_MAX;
     let count = 0;
     let bytes = 0;
     for (const { write } of this.#writes) {
       bytes += write.value?.length ?? 0;
-      if (count > 0 && (count === BATCH_WRITES_MAX || bytes > BATCH_BYTES_MAX)) break;
+      if (count > 0 && (count === most || bytes > BATCH_BYTES_MAX)) break;
       count++;
     }
+    this.#committed = count;
     if (count === this.#writes.length) {
       const all = this.#writes;
       this.#writes = [];
@@ -179,7 +191,7 @@ export class CommitQueue {
       const won = overlay.get(key);
       let previous = expected;
       if (won || expected === 0 || this.#live.get(key) !== expected) {
-        const head = won ?? this.#committed(key);
+        const head = won ?? this.#newest(key);
         const current = head && asStored(head);
         if ((current?.revision ?? 0) !== expected) {
           (won ? losers : lost).push({ pending, current });
@@ -199,7 +211,7 @@ export class CommitQueue {
     return checked;
   }
 
-  #committed(key: string): Version | undefined {
+  #newest(key: string): Version | undefined {
     const head = this.#engine.head(key);
     return head === 0 ? undefined : readVersion(this.#engine, head, key);
   }

@@ -28,6 +28,7 @@ import { checkDataFile } from './datafile.ts';
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { damaged, notOurs, unavailable } from './folderfailure.ts';
 import { KeyFilter } from './keyfilter.ts';
+import { LmdbWriter, type WriteFailure } from './lmdbwriter.ts';
 import {
   claimFolder,
   currentOwner,
@@ -37,10 +38,11 @@ import {
   parseOwner,
   releaseFolder,
 } from './owner.ts';
-import { decodeRecord, encodeRecords, readUint48, writeUint48 } from './record.ts';
+import { decodeRecord, readUint48, writeUint48 } from './record.ts';
 import { compareKeys } from './sortedmap.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
+import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './writesheet.ts';
 
 export interface LmdbStoreOptions extends VersionedStoreOptions {
   /** The folder for the data file; it is created when it does not exist. */
@@ -56,21 +58,12 @@ const FORMAT = 1;
  */
 const MAP_BYTES = 16 * 2 ** 30;
 
-/**
- * Revisions only rise. Told so, LMDB fills a page before it begins the next; otherwise it would leave half of
- * each one empty. The price is that it answers a revision that does not rise with false instead of an error.
- */
-const APPEND = { append: true } as const;
-
 /** Where a restore builds the data file, inside the data folder, before it puts it into place. */
 export const RESTORING = 'restoring';
 
 /** LMDB's table of readers, and what LMDB writes before it is open, in bytes. */
 const LOCK_BYTES = 16 * 1024;
 const OPENING_BYTES = 112 * 1024;
-
-/** Most commits fit into so many bytes. */
-const ROOM_BYTES = 256 * 1024;
 
 type Lmdb = typeof import('lmdb');
 
@@ -80,8 +73,9 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 
 /** Opens the data file of a folder, and makes both when they do not exist. */
 export function openEngine(dataDir: string): LmdbEngine {
-  // It also comes as one CommonJS file, which is there in half the time of its many modules.
-  const lmdb = createRequire(import.meta.url)('lmdb') as Lmdb;
+  // The one CommonJS file that it also comes as is there in half the time of its many modules.
+  const require = createRequire(import.meta.url);
+  const library = require.resolve('lmdb');
   let folder: string | undefined;
   let isNew = false;
   try {
@@ -96,7 +90,7 @@ export function openEngine(dataDir: string): LmdbEngine {
       );
     isNew = !existsSync(join(path, 'data.mdb'));
     prepareLockFile(join(path, 'lock.mdb'));
-    const engine = new LmdbEngine(lmdb, path);
+    const engine = new LmdbEngine(require(library) as Lmdb, library, path);
     if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
     return engine;
   } catch (error) {
@@ -126,38 +120,38 @@ export class LmdbEngine implements Engine {
   readonly opened: EngineState;
   readonly #folder: string;
   readonly #root: RootDatabase<Buffer, string>;
-  readonly #versions: Versions;
+  readonly #versions: Database<Buffer, number>;
   readonly #index: Database<number, string>;
   readonly #meta: Database<Buffer, string>;
   /** The keys of the index. */
   readonly #keys = new KeyFilter();
-  /** Where records of a commit lie until LMDB has taken them; there is one commit at a time. */
-  readonly #room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+  readonly #writer: LmdbWriter;
+  readonly #sheet = new WriteSheet();
   /** The newest revision LMDB is known to hold. */
   #revision: number;
   /** Why nothing can be written any more. */
   #broken: StoreUnavailableError | undefined;
 
-  constructor(lmdb: Lmdb, folder: string) {
+  /** `library` is the file that LMDB was loaded from. */
+  constructor(lmdb: Lmdb, library: string, folder: string) {
     this.#folder = folder;
     checkDataFile(join(folder, 'data.mdb'));
     let root: RootDatabase<Buffer, string> | undefined;
     try {
-      root = lmdb.open<Buffer, string>({
+      const options = {
         path: folder,
         noSubdir: false,
-        maxDbs: 3,
+        maxDbs: databases.length,
         mapSize: MAP_BYTES,
         overlappingSync: false,
-        // LMDB's own batches drop a promise that would end the process when a commit fails.
-        eventTurnBatching: false,
         encoding: 'binary',
-      });
+      } as const;
+      root = lmdb.open<Buffer, string>(options);
       this.#root = root;
       for (const name of root.getKeys()) {
-        if (!['versions', 'index', 'meta'].includes(name)) throw notOurs(folder);
+        if (!(databases as readonly string[]).includes(name)) throw notOurs(folder);
       }
-      this.#versions = openDatabase<Buffer, number>(root, 'versions', {
+      this.#versions = openDatabase(root, 'versions', {
         encoding: 'binary',
         keyEncoder: revisionKey,
       });
@@ -167,6 +161,7 @@ export class LmdbEngine implements Engine {
       this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
       for (const key of this.#index.getKeys({ start: '' })) this.#keys.add(key);
+      this.#writer = new LmdbWriter(library, options, root);
     } catch (error) {
       void root?.close();
       throw error;
@@ -197,38 +192,25 @@ export class LmdbEngine implements Engine {
   }
 
   commit(versions: readonly Version[]): Promise<void> {
-    const { revision } = versions.at(-1)!;
     // Before they are there: too early costs a look, too late would deny them.
     for (const { key, previous } of versions) if (previous === 0) this.#keys.add(key);
-    const records = encodeRecords(versions, this.#room);
-    return this.#transact(revision, () =>
-      versions.map((version, i) => {
-        void this.#index.put(version.key, version.revision);
-        return this.#versions.put(version.revision, records[i]!, APPEND);
-      }),
-    );
+    return this.#put(versions, APPEND, versions.at(-1)!.revision);
   }
 
   /** Puts versions from a backup into a store without history, in any order. The revision is that of the store. */
   load(versions: readonly Version[], revision: number): Promise<void> {
     for (const { key } of versions) this.#keys.add(key);
-    const records = encodeRecords(versions);
-    return this.#transact(revision, () =>
-      versions.map((version, i) => {
-        void this.#index.put(version.key, version.revision);
-        return this.#versions.put(version.revision, records[i]!);
-      }),
-    );
+    return this.#put(versions, PUT, revision);
   }
 
   async remove({ versions, keys, compacted, swept }: Removal): Promise<void> {
-    await this.#transact(this.#revision, () => {
-      for (const revision of versions) void this.#versions.remove(revision);
-      for (const key of keys) void this.#index.remove(key);
-      void this.#meta.put('compacted', encodeRevision(compacted));
-      void this.#meta.put('swept', encodeRevision(swept));
-      return [];
-    });
+    const sheet = this.#sheet;
+    sheet.clear();
+    for (const revision of versions) sheet.removeVersion(revision);
+    for (const key of keys) sheet.removeHead(key);
+    sheet.putMeta('compacted', compacted);
+    sheet.putMeta('swept', swept);
+    await this.#transact(this.#revision);
     for (const key of keys) this.#keys.delete(key);
   }
 
@@ -242,51 +224,58 @@ export class LmdbEngine implements Engine {
 
   async close(): Promise<void> {
     try {
-      if (!this.#broken) await this.#meta.remove('owner');
+      this.#sheet.clear();
+      this.#sheet.removeMeta('owner');
+      if (!this.#broken) await this.#writer.write(this.#sheet);
     } catch {
       // All that was acknowledged is safe, and the owner's mark is worth nothing when this process has ended.
     } finally {
-      await this.#root.close();
+      await this.#writer.close();
+      if (!this.#writer.isLost) await this.#root.close();
       releaseFolder(this.#folder);
     }
   }
 
-  /** One transaction; `put` answers the promises that LMDB does not fold into the one of the whole. */
-  async #transact(revision: number, put: () => Promise<boolean>[]): Promise<void> {
-    if (this.#broken) throw this.#broken;
-    let puts: Promise<boolean>[] = [];
-    let results: boolean[];
-    try {
-      const commit = this.#root.batch(() => {
-        puts = put();
-        void this.#meta.put('revision', encodeRevision(revision));
-      });
-      results = await Promise.all([commit, ...puts]);
-    } catch (error) {
-      throw await this.#failed(error);
+  #put(versions: readonly Version[], action: typeof APPEND | typeof PUT, revision: number): Promise<void> {
+    const sheet = this.#sheet;
+    sheet.clear();
+    for (const version of versions) {
+      sheet.putVersion(version, action);
+      sheet.putHead(version.key, version.revision);
     }
-    this.#revision = revision;
-    if (results.includes(false)) {
-      this.#broken = damaged(this.#folder, `it did not take revision ${revision}`);
-      throw this.#broken;
-    }
+    sheet.putMeta('revision', revision);
+    return this.#transact(revision);
   }
 
-  /** A failed commit left nothing behind, or the store takes no more writes. */
-  async #failed(error: unknown): Promise<StoreUnavailableError> {
-    // Only a commit carries `commitError`. Without it a put threw, and those before it may be on their way.
-    const { commitError } = error as { commitError?: Promise<never> };
-    const cause = await commitError?.catch((reason: unknown) => reason);
-    const failure = unavailable(this.#folder, cause ?? error);
-    if (!commitError) this.#broken = failure;
+  /** Carries out what is on the sheet. The store is then at this revision. */
+  async #transact(revision: number): Promise<void> {
+    if (this.#broken) throw this.#broken;
+    let failure: WriteFailure | undefined;
     try {
-      this.#root.resetReadTxn();
-      if (this.#metaRevision('revision') !== this.#revision) this.#broken = failure;
+      failure = await this.#writer.write(this.#sheet);
+    } catch (error) {
+      this.#broken = unavailable(this.#folder, error);
+      throw this.#broken;
+    }
+    this.#root.resetReadTxn();
+    if (failure) throw this.#failed(failure, revision);
+    this.#revision = revision;
+  }
+
+  /** Nothing of a failed transaction is there, or the store takes no more writes. */
+  #failed(failure: WriteFailure, revision: number): StoreUnavailableError {
+    if (failure.refused) {
+      this.#broken = damaged(this.#folder, `it did not take revision ${revision}`);
+      return this.#broken;
+    }
+    const error = unavailable(this.#folder, failure);
+    try {
+      if (this.#metaRevision('revision') !== this.#revision) this.#broken = error;
     } catch {
       // After an error in writing its root LMDB answers nothing, and would not answer a write at all.
-      this.#broken = failure;
+      this.#broken = error;
     }
-    return failure;
+    return error;
   }
 
   #read<T>(read: () => T): T {
@@ -341,11 +330,6 @@ export class LmdbEngine implements Engine {
   }
 }
 
-/** LMDB's types do not know that `put` takes options. */
-type Versions = Omit<Database<Buffer, number>, 'put'> & {
-  put(revision: number, record: Buffer, options?: typeof APPEND): Promise<boolean>;
-};
-
 interface Encodings {
   readonly encoding?: 'binary';
   readonly encoder?: unknown;
@@ -360,13 +344,9 @@ function openDatabase<V, K extends Key>(
   return root.openDB<V, K>({ name, ...encodings } as { name: string });
 }
 
-/** Revisions as keys: eight bytes, so that they sort as numbers do. */
 const revisionKey = {
-  writeKey(revision: number, target: Buffer, position: number): number {
-    target.writeUInt16BE(0, position);
-    writeUint48(target, revision, position + 2);
-    return position + 8;
-  },
+  writeKey: (revision: number, target: Buffer, position: number): number =>
+    writeRevisionKey(target, revision, position),
   readKey: (source: Buffer, start: number): number => readUint48(source, start + 2),
 };
 

@@ -21,38 +21,41 @@ const PREVIOUS = 7;
 const TIME = 13;
 const HEADER_BYTES = 19;
 
-/** Most bytes of UTF-8 for a unit of a string. */
-const UTF8_BYTES_MAX = 3;
-
 const DELETED = 1;
 const ENDS_COMMIT = 2;
 
-/** Encodes versions into one piece of memory, `room` if it is large enough: for a batch, LMDB then has one address. */
-export function encodeRecords(versions: readonly Version[], room?: Buffer): Buffer[] {
-  let bytes = 0;
-  for (const { key, value } of versions)
-    bytes += HEADER_BYTES + key.length * UTF8_BYTES_MAX + (value?.length ?? 0);
-  const slab = room && room.length >= bytes ? room : Buffer.allocUnsafeSlow(bytes);
-  let start = 0;
-  return versions.map((version) => {
-    const end = encodeRecord(version, slab, start);
-    const record = slab.subarray(start, end);
-    start = end;
-    return record;
-  });
-}
+/** What a record takes besides its key and its value. */
+export const RECORD_OVERHEAD_BYTES = HEADER_BYTES;
 
-function encodeRecord(version: Version, target: Buffer, start: number): number {
-  const { key, value, revision } = version;
-  const keyBytes = target.write(key, start + HEADER_BYTES);
+/** Writes a record, all but its checksum, into memory that has room for it; answers where it ends. */
+export function encodeRecord(version: Version, target: Buffer, start: number): number {
+  const { key, value } = version;
+  const keyBytes = writeText(key, target, start + HEADER_BYTES) - start - HEADER_BYTES;
   target[start + FLAGS] = (value === null ? DELETED : 0) | (version.endsCommit ? ENDS_COMMIT : 0);
   target.writeUInt16BE(keyBytes, start + KEY_BYTES);
   writeUint48(target, version.previous, start + PREVIOUS);
   writeUint48(target, version.timeMs, start + TIME);
   let end = start + HEADER_BYTES + keyBytes;
-  if (value !== null) end += value.copy(target, end);
-  target.writeUInt32BE(crc32(target.subarray(start + CHECKSUM_END, end), revision >>> 0), start);
+  if (value !== null) {
+    target.set(value, end);
+    end += value.length;
+  }
   return end;
+}
+
+/** Puts the checksum to a record that was written. */
+export function sealRecord(target: Buffer, start: number, end: number, revision: number): void {
+  target.writeUInt32BE(crc32(target.subarray(start + CHECKSUM_END, end), revision >>> 0), start);
+}
+
+/** Writes a text as UTF-8; answers where it ends. Keys are short and ASCII, and to call for that takes longer. */
+export function writeText(text: string, target: Buffer, start: number): number {
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) return start + target.write(text, start);
+    target[start + i] = unit;
+  }
+  return start + text.length;
 }
 
 /** Decodes a record out of memory that LMDB will use again; the value is a copy. Undefined when it is damaged. */
@@ -80,8 +83,13 @@ export function decodeRecord(record: Buffer, revision: number): Version | undefi
 }
 
 export function writeUint48(target: Buffer, value: number, position: number): void {
-  target.writeUInt16BE(Math.floor(value / 2 ** 32), position);
-  target.writeUInt32BE(value >>> 0, position + 2);
+  const high = Math.floor(value / 2 ** 32);
+  target[position] = high >>> 8;
+  target[position + 1] = high;
+  target[position + 2] = value >>> 24;
+  target[position + 3] = value >>> 16;
+  target[position + 4] = value >>> 8;
+  target[position + 5] = value;
 }
 
 export function readUint48(source: Buffer, position: number): number {

@@ -1,0 +1,134 @@
+/**
+ * A transaction of the LMDB engine, written down: memory that this thread fills and the writing thread reads
+ * (`lmdbwriter.ts`). It is a row of instructions, with numbers in little-endian:
+ *
+ *     0  database    1  of `databases`, by its place
+ *     1  action      1  PUT, APPEND or REMOVE
+ *     2  keyBytes    2
+ *     4  valueBytes  4
+ *     8  key, then value
+ *
+ * Keys and values lie there as LMDB keeps them, but for the checksums of records: whoever carries it out adds them.
+ */
+import type { Version } from './engine.ts';
+import { encodeRecord, RECORD_OVERHEAD_BYTES, writeText, writeUint48 } from './record.ts';
+
+/** `versions`: revision → record. `index`: key → revision of its newest version. `meta`: name → value. */
+export const databases = ['versions', 'index', 'meta'] as const;
+const [VERSIONS, INDEX, META] = [0, 1, 2];
+
+export const PUT = 0;
+/**
+ * Revisions only rise. Told so, LMDB fills a page before it begins the next; otherwise it would leave half of
+ * each one empty. The price is that a revision that does not rise is not taken.
+ */
+export const APPEND = 1;
+export const REMOVE = 2;
+
+export const HEAD_BYTES = 8;
+const REVISION_KEY_BYTES = 8;
+const REVISION_BYTES = 6;
+
+/** Most bytes of UTF-8 for a unit of a string. */
+const UTF8_BYTES_MAX = 3;
+
+/** What most transactions fit into. A larger one gets memory of its own, for that one time. */
+export const USUAL_BYTES = 256 * 1024;
+
+export class WriteSheet {
+  readonly #usual = Buffer.from(new SharedArrayBuffer(USUAL_BYTES));
+  #bytes = this.#usual;
+  #end = 0;
+
+  /** Where the instructions are; they end at `end`. */
+  get memory(): SharedArrayBuffer {
+    return this.#bytes.buffer as unknown as SharedArrayBuffer;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Begins anew, with nothing on it. */
+  clear(): void {
+    this.#bytes = this.#usual;
+    this.#end = 0;
+  }
+
+  putVersion(version: Version, action: typeof PUT | typeof APPEND): void {
+    const { key, value, revision } = version;
+    const recordBytes = RECORD_OVERHEAD_BYTES + key.length * UTF8_BYTES_MAX + (value?.length ?? 0);
+    const start = this.#begin(REVISION_KEY_BYTES + recordBytes);
+    const valueStart = writeRevisionKey(this.#bytes, revision, start + HEAD_BYTES);
+    this.#finish(start, VERSIONS, action, valueStart, encodeRecord(version, this.#bytes, valueStart));
+  }
+
+  removeVersion(revision: number): void {
+    const start = this.#begin(REVISION_KEY_BYTES);
+    const end = writeRevisionKey(this.#bytes, revision, start + HEAD_BYTES);
+    this.#finish(start, VERSIONS, REMOVE, end, end);
+  }
+
+  putHead(key: string, revision: number): void {
+    this.#putRevision(INDEX, key, revision);
+  }
+
+  removeHead(key: string): void {
+    this.#removeText(INDEX, key);
+  }
+
+  putMeta(name: string, revision: number): void {
+    this.#putRevision(META, name, revision);
+  }
+
+  removeMeta(name: string): void {
+    this.#removeText(META, name);
+  }
+
+  #putRevision(database: number, key: string, revision: number): void {
+    const start = this.#begin(key.length * UTF8_BYTES_MAX + REVISION_BYTES);
+    const valueStart = writeText(key, this.#bytes, start + HEAD_BYTES);
+    writeUint48(this.#bytes, revision, valueStart);
+    this.#finish(start, database, PUT, valueStart, valueStart + REVISION_BYTES);
+  }
+
+  #removeText(database: number, key: string): void {
+    const start = this.#begin(key.length * UTF8_BYTES_MAX);
+    const end = writeText(key, this.#bytes, start + HEAD_BYTES);
+    this.#finish(start, database, REMOVE, end, end);
+  }
+
+  /** Makes room for an instruction; answers where it starts. */
+  #begin(bytes: number): number {
+    const needed = this.#end + HEAD_BYTES + bytes;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.from(new SharedArrayBuffer(needed * 2));
+      this.#bytes.copy(larger, 0, 0, this.#end);
+      this.#bytes = larger;
+    }
+    return this.#end;
+  }
+
+  #finish(start: number, database: number, action: number, valueStart: number, end: number): void {
+    const bytes = this.#bytes;
+    bytes[start] = database;
+    bytes[start + 1] = action;
+    const keyBytes = valueStart - start - HEAD_BYTES;
+    bytes[start + 2] = keyBytes;
+    bytes[start + 3] = keyBytes >>> 8;
+    const valueBytes = end - valueStart;
+    bytes[start + 4] = valueBytes;
+    bytes[start + 5] = valueBytes >>> 8;
+    bytes[start + 6] = valueBytes >>> 16;
+    bytes[start + 7] = valueBytes >>> 24;
+    this.#end = end;
+  }
+}
+
+/** Revisions as keys: eight bytes, so that they sort as numbers do. */
+export function writeRevisionKey(target: Buffer, revision: number, position: number): number {
+  target[position] = 0;
+  target[position + 1] = 0;
+  writeUint48(target, revision, position + 2);
+  return position + REVISION_KEY_BYTES;
+}
