@@ -4,7 +4,7 @@
  * durable, or why none of it is. One transaction is under way at a time.
  *
  * The first few are carried out here. A store that is only starting, or opened to be looked at, is done by the time a
- * thread would be there.
+ * thread would be there. All are, where a thread cannot be had.
  */
 import { SHARE_ENV, Worker } from 'node:worker_threads';
 import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
@@ -81,8 +81,9 @@ export class LmdbWriter {
         this.#waiting = { resolve, reject };
         this.#send({ memory, end });
       });
+    const failure = this.#carryOutHere(memory, end);
     if (++this.#countHere === TRANSACTIONS_HERE) this.#startThread();
-    return Promise.resolve(this.#carryOutHere(memory, end));
+    return Promise.resolve(failure);
   }
 
   async close(): Promise<void> {
@@ -92,14 +93,19 @@ export class LmdbWriter {
   }
 
   #startThread(): void {
-    // As text, which needs no file that would have to be found beside this one, wherever this was bundled into.
-    const thread = new Worker(`(${serve})(${carryingOut})`, {
-      eval: true,
-      name: 'lmdb writer',
-      workerData: this.#start,
-      env: SHARE_ENV,
-      execArgv: [],
-    });
+    let thread: Worker;
+    try {
+      // As text, which needs no file that would have to be found beside this one, wherever this was bundled into.
+      thread = new Worker(`(${serve})(${carryingOut})`, {
+        eval: true,
+        name: 'lmdb writer',
+        workerData: this.#start,
+        env: SHARE_ENV,
+        execArgv: [],
+      });
+    } catch {
+      return;
+    }
     this.#thread = thread;
     let cause = new Error('the thread that writes has ended');
     thread.on('message', this.#onAnswer);
