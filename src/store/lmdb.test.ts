@@ -19,9 +19,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { open } from 'lmdb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type OpenForTest, storeContract } from './contract.case.ts';
+import { KeyFilter } from './keyfilter.ts';
 import { openLmdbStore } from './lmdb.ts';
+import { LmdbWriter } from './lmdbwriter.ts';
 import { storeModel } from './model.case.ts';
 import { follow, put, read, remove } from './observer.case.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
@@ -184,6 +186,26 @@ describe('a process of its own', () => {
     const store = await openLmdbStore({ dataDir });
     await store.close();
   });
+});
+
+it('keeps nothing of keys that a full disk did not take, however often they are tried', async () => {
+  const add = vi.spyOn(KeyFilter.prototype, 'add');
+  const drop = vi.spyOn(KeyFilter.prototype, 'delete');
+  const write = vi.spyOn(LmdbWriter.prototype, 'write');
+  try {
+    const store = await openLmdbStore({ dataDir: newFolder() });
+    const full = { message: 'No space left on device', code: 'ENOSPC', refused: false };
+    for (let i = 0; i < 3; i++) {
+      write.mockResolvedValueOnce(full);
+      await expect(put(store, 'a', 'first')).rejects.toThrow(/is full$/);
+    }
+    expect([add.mock.calls.length, drop.mock.calls.length]).toEqual([3, 3]);
+    expect(await put(store, 'a', 'first')).toBe(1);
+    expect([await read(store), (await store.get('a'))?.revision]).toEqual([['a=first@1'], 1]);
+    await store.close();
+  } finally {
+    for (const spy of [add, drop, write]) spy.mockRestore();
+  }
 });
 
 describe('the data folder', () => {

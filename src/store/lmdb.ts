@@ -191,10 +191,16 @@ export class LmdbEngine implements Engine {
     return version;
   }
 
-  commit(versions: readonly Version[]): Promise<void> {
+  async commit(versions: readonly Version[]): Promise<void> {
     // Before they are there: too early costs a look, too late would deny them.
     for (const { key, previous } of versions) if (previous === 0) this.#keys.add(key);
-    return this.#put(versions, APPEND, versions.at(-1)!.revision);
+    try {
+      await this.#put(versions, APPEND, versions.at(-1)!.revision);
+    } catch (error) {
+      // A disk may stay full for long, and clients try again. Of a broken store it is not known what is there.
+      if (!this.#broken) for (const { key, previous } of versions) if (previous === 0) this.#keys.delete(key);
+      throw error;
+    }
   }
 
   /** Puts versions from a backup into a store without history, in any order. The revision is that of the store. */
