@@ -7,7 +7,7 @@ import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { reusingSocket } from '../streams/reusedreads.ts';
+import { reusingPipe } from '../streams/reusedreads.ts';
 import type { Spawner } from './spawner.ts';
 
 /** Made at once. */
@@ -96,7 +96,7 @@ function openPipe(name: string): PipeEnds {
 export function pipeStream(descriptor: number, direction: 'read' | 'write'): Socket {
   const stream =
     direction === 'read'
-      ? reusingSocket({ fd: descriptor, readable: true, writable: false })
+      ? reusingPipe(descriptor)
       : new Socket({ fd: descriptor, readable: false, writable: true });
   return stream.on('error', () => stream.destroy());
 }

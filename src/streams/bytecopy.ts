@@ -1,7 +1,8 @@
 /** Copying bytes from one stream to another that belongs to somebody else, and may go away first. */
+import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { passed } from './passingbytes.ts';
-import { reusedReads } from './reusedreads.ts';
+import { giveBack, isLent } from './reusedreads.ts';
 
 /** How a target likes to be written to. */
 export interface Pace {
@@ -17,23 +18,28 @@ export const socketPace: Pace = { aheadBytesMax: 512 * 1024, soon: (write) => vo
 /** Waiting for it is the cheapest way to be called in a moment. */
 const resolved = Promise.resolve();
 
-/** It takes 64 KB at a time. More would only have left the processor's cache when its turn comes. */
-export const pipePace: Pace = { aheadBytesMax: 128 * 1024, soon: (write) => void resolved.then(write) };
+/** It takes 64 KB at a time, whenever its reader has taken those before. */
+export const pipePace: Pace = { aheadBytesMax: 1024 * 1024, soon: (write) => void resolved.then(write) };
 
 /** A stream that passes on what it is given. */
-export interface Passage extends Writable {
+interface Passage extends Writable {
   /** What it was given and has not left this process; undefined when somebody here may keep it. */
   readonly unsentBytes?: number | undefined;
 }
+
+/** What a stream was given and has not left this process; undefined when somebody here may keep it. */
+export const unsentBytes = (target: Writable): number | undefined =>
+  target instanceof Socket ? target.writableLength : (target as Passage).unsentBytes;
 
 /**
  * Hands everything on, no faster than it is taken, and in one write what comes in one turn, such as the pieces of a
  * frame. What comes after the target has gone is dropped, so that the source never waits for the dead. The target is not
  * ended. Returns how to stop; the source then flows on unread.
  */
-export function copy(source: Readable, target: Passage | undefined, pace: Pace): () => void {
+export function copy(source: Readable, target: Writable | undefined, pace: Pace): () => void {
+  const underWay = new PiecesUnderWay();
+  const isAhead = (of: Writable): boolean => (unsentBytes(of) ?? of.writableLength) >= pace.aheadBytesMax;
   const resume = (): void => void source.resume();
-  const reads = reusedReads(source);
   let corked = false;
   const uncork = (): void => {
     if (!corked) return;
@@ -47,18 +53,13 @@ export function copy(source: Readable, target: Passage | undefined, pace: Pace):
       target.cork();
       pace.soon(uncork);
     }
-    if (!reads) passed(chunk.length);
-    else if (target.unsentBytes !== undefined) {
-      if (target.unsentBytes === 0) reads.takeBack();
-      reads.lend(chunk);
-    }
-    if (!target.write(chunk) && (target.unsentBytes ?? target.writableLength) >= pace.aheadBytesMax)
-      source.pause();
+    underWay.giveBackSent(unsentBytes(target));
+    underWay.add(chunk);
+    if (!target.write(chunk) && isAhead(target)) source.pause();
   };
   source.on('data', pass);
   target?.on('drain', resume).on('close', resume).on('error', resume);
-  if (target?.writableNeedDrain && (target.unsentBytes ?? target.writableLength) >= pace.aheadBytesMax)
-    source.pause();
+  if (target?.writableNeedDrain && isAhead(target)) source.pause();
   else source.resume();
   return () => {
     uncork();
@@ -66,4 +67,27 @@ export function copy(source: Readable, target: Passage | undefined, pace: Pace):
     target?.off('drain', resume).off('close', resume).off('error', resume);
     source.resume();
   };
+}
+
+/** What a target was given, in its order, until it has left. */
+class PiecesUnderWay {
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  add(piece: Buffer): void {
+    if (!isLent(piece)) passed(piece.length);
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+  }
+
+  giveBackSent(unsent: number | undefined): void {
+    const pieces = this.#pieces;
+    let gone = 0;
+    while (gone < pieces.length && (unsent === undefined || this.#bytes - pieces[gone]!.length >= unsent)) {
+      const piece = pieces[gone++]!;
+      this.#bytes -= piece.length;
+      if (unsent !== undefined) giveBack(piece);
+    }
+    if (gone > 0) pieces.splice(0, gone);
+  }
 }

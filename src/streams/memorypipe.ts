@@ -6,12 +6,10 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { hand } from './handing.ts';
 import { passed } from './passingbytes.ts';
+import { isLent } from './reusedreads.ts';
 
-/** Bytes each side may hold before its writer has to wait; a socket in its place may be as far behind. */
+/** Bytes each side may hold before its writer has to wait; a socket in its place gets as much in one write. */
 const bufferBytesMax = 512 * 1024;
-
-/** Enough for one write: more would have left the processor's cache by then. */
-const writeBytes = 256 * 1024;
 
 /** Waiting for it is the cheapest way to be called in a moment. */
 const resolved = Promise.resolve();
@@ -32,6 +30,8 @@ export class PipeEnd extends Duplex {
   peer!: PipeEnd;
   /** Takes this side's place for the bytes of both directions. */
   #socket: Socket | undefined;
+  /** Its reader wants nothing for now. */
+  #held = false;
   /** The peer's write that waits until this side has room again. */
   #waiting: Done | undefined;
 
@@ -53,19 +53,33 @@ export class PipeEnd extends Duplex {
     this.#socket = socket;
     socket.on('data', (chunk: Buffer) => {
       if (!this.writable || peer.destroyed) return;
-      if (!hand(peer, chunk)) socket.pause();
-      passed(chunk.length);
+      hand(peer, chunk);
+      if (peer.readableLength > 0) socket.pause();
+      if (!isLent(chunk)) passed(chunk.length);
     });
     socket.on('drain', () => this.#goOn());
     // Of this side only its end is read from now on.
     this.resume();
-    if (peer.readableLength < bufferBytesMax) socket.resume();
+    if (peer.readableLength === 0 && !peer.#held) socket.resume();
     this.#goOn();
   }
 
   override _read(): void {
     this.#goOn();
+    if (!this.#held) this.peer.#socket?.resume();
+  }
+
+  /** What a socket in the peer's place has not read yet is better left where it is. */
+  override pause(): this {
+    this.#held = true;
+    this.peer.#socket?.pause();
+    return super.pause();
+  }
+
+  override resume(): this {
+    this.#held = false;
     this.peer.#socket?.resume();
+    return super.resume();
   }
 
   /** Straight to the socket in the peer's place, as long as that has room and nothing is waiting. */
@@ -176,7 +190,7 @@ function pour(chunks: readonly Buffer[], socket: Socket): boolean {
     setImmediate(() => socket.uncork());
   }
   for (const chunk of chunks) socket.write(chunk);
-  if (socket.writableLength >= writeBytes) {
+  if (socket.writableLength >= bufferBytesMax) {
     socket.uncork();
     socket.cork();
   }

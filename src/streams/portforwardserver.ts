@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { forwardChannels, portsMax } from './channelportforward.ts';
 import type { PortForwarding } from './portforward.ts';
+import { reusing } from './reusedreads.ts';
 import { forwardStreams } from './spdyportforward.ts';
 import {
   acceptSpdy,
@@ -51,8 +52,9 @@ export async function servePortForward(
     case 'spdy': {
       const chosen = negotiateSpdy(request, [protocolName], protocolName);
       if (chosen.refusal) return refuseUpgrade(socket, chosen.refusal);
-      acceptSpdy(socket, chosen.protocol);
-      return forwardStreams(socket, head, forwarding);
+      const connection = reusing(socket);
+      acceptSpdy(connection, chosen.protocol);
+      return forwardStreams(connection, head, forwarding);
     }
     case 'websocket': {
       const bad = webSocketRefusal(request);

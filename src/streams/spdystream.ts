@@ -7,12 +7,17 @@
  */
 import { Duplex } from 'node:stream';
 import { hand } from './handing.ts';
+import { giveBack } from './reusedreads.ts';
 import { resetStatus } from './spdyframe.ts';
 
 /** Kept for a reader who is slow, before the connection is paused. */
 const bufferedBytesMax = 256 * 1024;
 /** What a kept piece costs at least, so that a million tiny frames are bounded too. */
 const pieceBytesMin = 512;
+/** A piece holds all the memory it is a part of, which may be so many times as much as what it counts for. */
+const heldShare = 4;
+/** Shorter pieces are copied rather than counted for more than they are. */
+const copiedBytesMax = 16 * 1024;
 /** Keeps the streams of a connection interleaved. */
 const frameBytesMax = 64 * 1024;
 const writableBytes = 256 * 1024;
@@ -197,10 +202,7 @@ export class SpdyStream extends Duplex {
   }
 
   #keep(bytes: Buffer): void {
-    // A small piece of a large chunk would hold all of the chunk.
-    const small = bytes.length * 4 < bytes.buffer.byteLength;
-    const piece = small ? Buffer.allocUnsafeSlow(bytes.length) : bytes;
-    if (small) bytes.copy(piece);
+    const piece = bytes.length < copiedBytesMax ? ownCopy(bytes) : bytes;
     this.#kept.push(piece);
     this.#count(costOf(piece));
   }
@@ -308,6 +310,15 @@ export class SpdyStream extends Duplex {
   }
 }
 
+/** A short piece of much memory, in memory of its own; others as they are. */
+function ownCopy(bytes: Buffer): Buffer {
+  if (bytes.length * heldShare >= bytes.buffer.byteLength) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  giveBack(bytes);
+  return copy;
+}
+
 function costOf(piece: Buffer): number {
-  return Math.max(piece.length, pieceBytesMin);
+  return Math.max(piece.length, pieceBytesMin, piece.buffer.byteLength / heldShare);
 }

@@ -18,8 +18,6 @@ afterEach(async () => {
 
 interface Front {
   readonly client: Socket;
-  /** The server's side of the client's connection. */
-  readonly served: Promise<Socket>;
   /** How the tunnel ended: undefined, or what it threw. */
   readonly over: Promise<Error | undefined>;
 }
@@ -35,7 +33,6 @@ async function front(
   const over = new Promise<Error | undefined>((resolve) => {
     finish = resolve;
   });
-  const served = once(server, 'upgrade').then(([, socket]) => socket as Socket);
   server.on('upgrade', async (incoming: IncomingMessage, socket: Socket, head) => {
     socket.on('error', () => socket.destroy());
     try {
@@ -56,7 +53,7 @@ async function front(
     () => client.destroy(),
     () => new Promise((resolve) => server.close(resolve)),
   );
-  return { client, served, over };
+  return { client, over };
 }
 
 /** A TCP backend; resolves its side of the one connection it gets. */
@@ -164,8 +161,8 @@ describe('a tunnel', () => {
 
   it('waits for slow readers on either side and loses nothing', async () => {
     const { dial, accepted } = await tcpBackend();
-    let near: Socket;
-    const { client, served } = await front(() => {
+    let near!: Socket;
+    const { client } = await front(() => {
       near = dial();
       return near;
     });
@@ -174,16 +171,19 @@ describe('a tunnel', () => {
     backend.write(agreed);
     await readUntil(client, '\r\n\r\n');
     const total = 32 << 20;
-    for (const [from, to, held] of [
-      [backend, client, await served],
-      [client, backend, near!],
+    for (const [from, to, waits] of [
+      [backend, client, () => near.isPaused()],
+      [client, backend, () => near.writableNeedDrain],
     ] as const) {
       to.pause();
       from.write(Buffer.alloc(total, 'y'));
-      while (!held.writableNeedDrain) await new Promise((resolve) => setTimeout(resolve, 10));
+      while (!waits()) await new Promise((resolve) => setTimeout(resolve, 10));
       // Nobody reads, and little is kept on the way however long that takes.
+      const { bytesRead } = near;
       await new Promise((resolve) => setTimeout(resolve, 200));
-      expect(held.writableLength).toBeLessThan(1 << 20);
+      expect(waits()).toBe(true);
+      expect(near.bytesRead).toBe(bytesRead);
+      expect(near.writableLength).toBeLessThan(1 << 20);
       let seen = 0;
       await new Promise<void>((resolve) => {
         to.on('data', (chunk: Buffer) => {

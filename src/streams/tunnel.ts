@@ -14,6 +14,7 @@ import { badRequest, plain, StatusError } from '../api/errors.ts';
 import { copy, socketPace } from './bytecopy.ts';
 import { PipeEnd } from './memorypipe.ts';
 import { readError } from './neterror.ts';
+import { reusing } from './reusedreads.ts';
 import { makeLongLived } from './upgraderequest.ts';
 
 /** The head of the backend's answer. */
@@ -127,7 +128,8 @@ export async function tunnel(
   const { response } = answer;
   if (answer.rest) {
     const first = [answerHead(response, response.rawHeaders), answer.rest];
-    return join(socket, backend, early.release(), Buffer.concat(first), times);
+    const fromClient = early.release();
+    return join(reusing(socket), backend, fromClient, Buffer.concat(first), times);
   }
   early.release();
   if (response.statusCode! >= 400) return relay(socket, backend, response, times.relayMs);
