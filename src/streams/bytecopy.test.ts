@@ -43,15 +43,15 @@ describe('a copy', () => {
   it('stops its source when the target is behind, and goes on when it has caught up', async () => {
     const from = source();
     const done: (() => void)[] = [];
-    const target = new Writable({ write: (_chunk, _encoding, callback) => void done.push(callback) });
+    const target = new Writable({
+      highWaterMark: 1000,
+      write: (_chunk, _encoding, callback) => void done.push(callback),
+    });
     copy(from, target, { aheadBytesMax: 2000, soon: (write) => write() });
     from.push(Buffer.alloc(1500));
     await turn();
     expect(from.isPaused()).toBe(false);
     from.push(Buffer.alloc(1500));
-    await turn();
-    expect(from.isPaused()).toBe(false);
-    from.push(Buffer.alloc(20_000));
     await turn();
     expect(from.isPaused()).toBe(true);
     while (done.length > 0) {

@@ -179,6 +179,7 @@ describe('a hostile peer is held in bounds', () => {
     const streamsSent = 10_000;
     let id = 1;
     const socket = new Duplex({
+      readableHighWaterMark: 16 * 1024,
       read() {
         if (id / 2 > streamsSent) return;
         for (let i = 0; i < 100; i++) {
