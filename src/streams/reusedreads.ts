@@ -41,7 +41,7 @@ export class ReusedReads {
   #current = new ReadMemory(this, smallBytes);
   #free: ReadMemory[] = [];
 
-  /** `bytesMax` is for those who send more than is read, to those who give it back. */
+  /** Reads that fill their memory get as much as `bytesMax` the next time, if it comes back. */
   constructor(private readonly bytesMax: number) {}
 
   /** To read into. */
