@@ -21,17 +21,26 @@ const copiedBytesMax = 8 * 1024;
 /** Free memory that is kept for each socket. */
 const freeBytesMax = 1024 * 1024;
 
+const memoryOf = Symbol('memory');
+
+/** What pieces are parts of. */
+interface Marked extends ArrayBuffer {
+  [memoryOf]?: ReadMemory;
+}
+
 /** Memory to read into, and how much of what was read last is with somebody. */
-class ReadMemory extends ArrayBuffer {
-  readonly whole: Buffer = Buffer.from(this);
+class ReadMemory {
+  /** Not filled with zeros: what is never read into takes no memory of the machine. */
+  readonly whole: Buffer;
   owedBytes = 0;
   filled = false;
 
   constructor(
     readonly reads: ReusedReads,
-    bytes: number,
+    readonly bytes: number,
   ) {
-    super(bytes);
+    this.whole = Buffer.allocUnsafeSlow(bytes);
+    (this.whole.buffer as Marked)[memoryOf] = this;
   }
 }
 
@@ -46,8 +55,8 @@ export class ReusedReads {
 
   /** To read into. */
   next(): Buffer {
-    const { owedBytes, byteLength } = this.#current;
-    if (owedBytes !== 0 || byteLength !== this.#bytes) this.#current = this.#free.pop() ?? this.#make();
+    const { owedBytes, bytes } = this.#current;
+    if (owedBytes !== 0 || bytes !== this.#bytes) this.#current = this.#free.pop() ?? this.#make();
     return this.#current.whole;
   }
 
@@ -60,14 +69,14 @@ export class ReusedReads {
       return Buffer.from(piece);
     }
     memory.owedBytes = bytes;
-    memory.filled = bytes === memory.byteLength;
+    memory.filled = bytes === memory.bytes;
     return piece;
   }
 
   /** All of what was read into it has come back. */
   takeBack(memory: ReadMemory): void {
     if (memory.filled) this.#resize(this.bytesMax);
-    if (memory === this.#current || memory.byteLength !== this.#bytes) return;
+    if (memory === this.#current || memory.bytes !== this.#bytes) return;
     if ((this.#free.length + 1) * this.#bytes <= freeBytesMax) this.#free.push(memory);
   }
 
@@ -83,16 +92,18 @@ export class ReusedReads {
   }
 }
 
+const memoryUnder = (piece: Buffer): ReadMemory | undefined => (piece.buffer as Marked)[memoryOf];
+
 /** Says that a piece, or so many bytes of it, is not needed any more. Memory of other kinds is none of its business. */
 export function giveBack(piece: Buffer, bytes: number = piece.length): void {
-  const memory = piece.buffer;
-  if (bytes === 0 || !(memory instanceof ReadMemory)) return;
+  const memory = memoryUnder(piece);
+  if (!memory || bytes === 0) return;
   memory.owedBytes -= bytes;
   if (memory.owedBytes === 0) memory.reads.takeBack(memory);
 }
 
 /** Whether it is to be given back. */
-export const isLent = (piece: Buffer): boolean => piece.buffer instanceof ReadMemory;
+export const isLent = (piece: Buffer): boolean => memoryUnder(piece) !== undefined;
 
 /** Whoever reads from it and gives nothing back has memory of his own, as with any other socket. */
 export function reusingSocket(options: SocketConstructorOpts, bytesMax: number = largeBytes): Socket {
