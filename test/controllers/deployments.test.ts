@@ -1,88 +1,34 @@
 /**
  * Deployments on simulated nodes: a change of the template replaces pods within bounds that hold at every watched
- * moment; rollouts are paused, undone, scaled, stuck and cleaned up after.
+ * moment; rollouts are paused, undone, stuck and cleaned up after.
  */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { replicaSetName, templateHash } from '../../src/controllers/templatehash.ts';
-import { type Json, jsonPatch, useCluster } from '../http.ts';
-import { Mirror } from './mirror.ts';
+import { type Json, jsonPatch } from '../http.ts';
+import {
+  api,
+  broken,
+  change,
+  condition,
+  deployed,
+  imageOf,
+  isAlive,
+  isComplete,
+  isReady,
+  manifest,
+  messages,
+  mirror,
+  path,
+  progress,
+  revisionKey,
+  revisionOf,
+  rolling,
+  setsNow,
+  template,
+} from './deployments.case.ts';
 
-const api = useCluster({ simulatedNodes: 2 });
-const revisionKey = 'deployment.kubernetes.io/revision';
-let namespace = '';
-let count = 0;
-const opened: Mirror[] = [];
-
-const groups: Record<string, string> = { replicasets: '/apis/apps/v1', deployments: '/apis/apps/v1' };
-const path = (resource: string, name = '') =>
-  `${groups[resource] ?? '/api/v1'}/namespaces/${namespace}/${resource}${name && `/${name}`}`;
-
-beforeEach(async () => {
-  namespace = `rollouts-${++count}`;
-  expect((await api.post('/api/v1/namespaces', { metadata: { name: namespace } })).status).toBe(200);
-});
-afterEach(() => {
-  for (const mirror of opened.splice(0)) mirror.close();
-});
-
-async function mirror(resource: string): Promise<Mirror> {
-  const made = await Mirror.open(api, path(resource));
-  opened.push(made);
-  return made;
-}
-
-const template = (image = 'i:1', spec: object = {}) => ({
-  metadata: { labels: { app: 'web' } },
-  spec: { containers: [{ name: 'c', image }], ...spec },
-});
-/** Pods of this template run and never get ready: nobody sets the condition they wait for. */
-const broken = { readinessGates: [{ conditionType: 'example.com/never' }] };
-
-const rolling = (maxSurge: number | string, maxUnavailable: number | string) => ({
-  type: 'RollingUpdate',
-  rollingUpdate: { maxSurge, maxUnavailable },
-});
-
-const manifest = (replicas: number, spec: object = {}): Json => ({
-  metadata: { name: 'web' },
-  spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template(), ...spec },
-});
-
-/** Makes a deployment and waits until it has come to its end. */
-async function deployed(replicas: number, spec: object = {}): Promise<Json> {
-  const reply = await api.post(path('deployments'), manifest(replicas, spec));
-  expect(reply.status, reply.text).toBe(200);
-  return (await mirror('deployments')).object('web', isComplete);
-}
-
-async function change(spec: object): Promise<Json> {
-  const reply = await api.patch(path('deployments', 'web'), { spec });
-  expect(reply.status, reply.text).toBe(200);
-  return reply.body;
-}
 const useImage = (image: string) => change({ template: template(image, { readinessGates: null }) });
-
-const condition = ({ status }: Json, type: string): Json =>
-  status.conditions?.find((one: Json) => one.type === type);
-const progress = (deployment: Json): string | undefined => condition(deployment, 'Progressing')?.reason;
-
-const isComplete = ({ metadata, spec, status }: Json): boolean =>
-  status.observedGeneration === metadata.generation &&
-  progress({ status }) === 'NewReplicaSetAvailable' &&
-  [status.replicas, status.updatedReplicas, status.availableReplicas].every(
-    (number) => (number ?? 0) === spec.replicas,
-  );
-
-const isAlive = ({ metadata }: Json): boolean => !metadata.deletionTimestamp;
-const isReady = ({ status }: Json): boolean =>
-  status.conditions?.some((one: Json) => one.type === 'Ready' && one.status === 'True') ?? false;
-const imageOf = ({ spec }: Json): string => (spec.template?.spec ?? spec).containers[0].image;
-const revisionOf = ({ metadata }: Json): string => metadata.annotations?.[revisionKey];
-
-const setsNow = async (): Promise<Json[]> => (await api.get(path('replicasets'))).body.items;
 const setOf = async (image: string): Promise<Json> => (await setsNow()).find((set) => imageOf(set) === image);
-const messages = (events: Json[]): string[] =>
-  events.filter(({ reason }) => reason === 'ScalingReplicaSet').map(({ message }) => message);
 
 /** What a watch of pods shows must never be more, or less, than the bounds allow; true at every moment. */
 const within = (pods: Json[], most: number, least: number): boolean => {
@@ -383,58 +329,6 @@ test('a replica set that cannot be made is told of until it can', async () => {
   });
   await api.patch(path('resourcequotas', 'none'), { spec: { hard: { 'count/replicasets.apps': '1' } } });
   await deployments.object('web', isComplete);
-});
-
-describe('scaling', () => {
-  test('is no rollout', async () => {
-    const events = await mirror('events');
-    await deployed(2);
-    const [{ metadata: set }] = (await setsNow()) as [Json];
-    const scaled = await api.patch(`${path('deployments', 'web')}/scale`, { spec: { replicas: 5 } });
-    expect(scaled.status, scaled.text).toBe(200);
-    const deployments = await mirror('deployments');
-    const done = await deployments.object('web', ({ status }) => status.availableReplicas === 5);
-    expect(revisionOf(done)).toBe('1');
-    await change({ replicas: 0 });
-    await deployments.object('web', ({ status }) => !status.replicas);
-    const told = await events.until((all) => messages(all).length === 3);
-    expect(messages(told)).toEqual([
-      `Scaled up replica set ${set.name} from 0 to 2`,
-      `Scaled up replica set ${set.name} from 2 to 5`,
-      `Scaled down replica set ${set.name} from 5 to 0`,
-    ]);
-  });
-
-  test('in the middle of a rollout is shared by old and new pods', async () => {
-    await deployed(10, { strategy: rolling(3, 2) });
-    const pods = await mirror('pods');
-    const sets = await mirror('replicasets');
-    await change({ template: template('i:broken', broken) });
-    const sizes = (all: Json[]): Record<string, number> =>
-      Object.fromEntries(all.map((set) => [imageOf(set), set.spec.replicas]));
-    await sets.until((all) => sizes(all)['i:1'] === 8 && sizes(all)['i:broken'] === 5);
-    await pods.until((all) => all.filter(isAlive).length === 13);
-    await change({ replicas: 15 });
-    // 18 instead of 13 pods: 11.08 of the old, 6.9 of the new ones.
-    await sets.until((all) => sizes(all)['i:1'] === 11 && sizes(all)['i:broken'] === 7);
-    await pods.until((all) => all.filter(isAlive).length === 18);
-    await change({ replicas: 5 });
-    await sets.until((all) => sizes(all)['i:1']! + sizes(all)['i:broken']! === 8);
-    expect(sizes(sets.objects)['i:1']).toBe(5);
-  });
-});
-
-test('a rollout goes on when it is scaled and no longer rolls at the same time', async () => {
-  await deployed(3, { strategy: rolling(1, 0) });
-  const pods = await mirror('pods');
-  await change({ template: template('i:broken', broken) });
-  await pods.until((all) => all.some((pod) => imageOf(pod) === 'i:broken'));
-  await change({
-    replicas: 2,
-    strategy: { type: 'Recreate', rollingUpdate: null },
-    template: template('i:2', { readinessGates: null }),
-  });
-  await pods.until((all) => all.length === 2 && all.every((pod) => imageOf(pod) === 'i:2' && isReady(pod)));
 });
 
 test('a name that is taken is avoided, and that is counted', async () => {
