@@ -1,64 +1,26 @@
 /** The job controller (kinds.md 23.2, 21.1): jobs run their pods to an end, and no pod that ended goes uncounted. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
-import { Mirror } from './mirror.ts';
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../http.ts';
+import {
+  active,
+  api,
+  conditions,
+  core,
+  ended,
+  fail,
+  isOver,
+  isTrue,
+  jobs,
+  makeJob,
+  mirror,
+  namespace,
+  setStatus,
+  succeed,
+  template,
+} from './jobs.case.ts';
+import type { Mirror } from './mirror.ts';
 
-// No scheduler: these tests say themselves where pods run and how they end.
-const api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector'] });
 const finalizer = 'batch.kubernetes.io/job-tracking';
-let namespace = '';
-let count = 0;
-const opened: Mirror[] = [];
-
-const core = (resource: string, name = '') =>
-  `/api/v1/namespaces/${namespace}/${resource}${name && `/${name}`}`;
-const jobs = (name = '') => `/apis/batch/v1/namespaces/${namespace}/jobs${name && `/${name}`}`;
-
-beforeEach(async () => {
-  namespace = `jobs-${++count}`;
-  expect((await api.post('/api/v1/namespaces', { metadata: { name: namespace } })).status).toBe(200);
-});
-afterEach(() => {
-  for (const mirror of opened.splice(0)) mirror.close();
-});
-
-async function mirror(path: string): Promise<Mirror> {
-  const made = await Mirror.open(api, path);
-  opened.push(made);
-  return made;
-}
-
-const template = (spec: object = {}) => ({
-  spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i:1' }], ...spec },
-});
-
-async function makeJob(spec: object, name = 'work'): Promise<Json> {
-  const reply = await api.post(jobs(), { metadata: { name }, spec: { template: template(), ...spec } });
-  expect(reply.status, reply.text).toBe(200);
-  return reply.body;
-}
-
-async function setStatus(pod: Json, status: object): Promise<void> {
-  const reply = await api.patch(`${core('pods', pod.metadata.name)}/status`, { status });
-  expect(reply.status, reply.text).toBe(200);
-}
-
-/** How a pod ends, long enough ago for its job to have waited since. */
-const ended = (phase: string, exitCode: number, finishedAt = '2026-01-02T03:04:05Z') => ({
-  phase,
-  containerStatuses: [
-    {
-      name: 'c',
-      image: 'i:1',
-      imageID: '',
-      ready: false,
-      restartCount: 0,
-      state: { terminated: { exitCode, finishedAt } },
-    },
-  ],
-});
-const succeed = (pod: Json) => setStatus(pod, ended('Succeeded', 0));
-const fail = (pod: Json, exitCode = 1) => setStatus(pod, ended('Failed', exitCode));
 const running = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
 const bind = (pod: Json) =>
@@ -67,13 +29,6 @@ const bind = (pod: Json) =>
     target: { kind: 'Node', name: 'n1' },
   });
 
-const isOver = ({ status }: Json): boolean => ['Succeeded', 'Failed'].includes(status.phase);
-const active = (pods: Json[]): Json[] =>
-  pods.filter((pod) => !isOver(pod) && !pod.metadata.deletionTimestamp);
-const conditions = ({ status }: Json): string[] =>
-  (status.conditions ?? []).map((one: Json) => `${one.type}=${one.status} ${one.reason}`).sort();
-const isTrue = (type: string) => (job: Json) =>
-  job.status.conditions?.some((one: Json) => one.type === type && one.status === 'True');
 const told = (events: Json[], reason: string): Json[] => events.filter((one) => one.reason === reason);
 
 /** Lets a pod end, and waits until the mirror shows it. */
@@ -392,83 +347,6 @@ describe('a suspended job', () => {
       .filter(({ reason }) => ['Suspended', 'Resumed'].includes(reason))
       .map(({ message }) => message);
     expect(new Set(messages)).toEqual(new Set(['Job suspended', 'Job resumed']));
-  });
-});
-
-describe('an Indexed job', () => {
-  test('gives every pod its number, and is complete when each number has succeeded', async () => {
-    const all = await mirror(jobs());
-    const pods = await mirror(core('pods'));
-    await makeJob({ completionMode: 'Indexed', completions: 3, parallelism: 2 });
-    const indexOf = ({ metadata }: Json) => metadata.annotations['batch.kubernetes.io/job-completion-index'];
-    const [zero, one] = (await pods.until((now) => now.length === 2)).sort((a, b) => indexOf(a) - indexOf(b));
-    expect([indexOf(zero), indexOf(one)]).toEqual(['0', '1']);
-    expect(one.metadata.name).toMatch(/^work-1-[a-z0-9]{5}$/);
-    expect(one.metadata.labels['batch.kubernetes.io/job-completion-index']).toBe('1');
-    expect(one.spec.hostname).toBe('work-1');
-    expect(one.spec.containers[0].env).toEqual([
-      {
-        name: 'JOB_COMPLETION_INDEX',
-        valueFrom: {
-          fieldRef: {
-            apiVersion: 'v1',
-            fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']",
-          },
-        },
-      },
-    ]);
-    await succeed(one);
-    await all.object('work', ({ status }) => status.completedIndexes === '1' && status.succeeded === 1);
-    await fail(zero);
-    const anew = active(await pods.until((now) => active(now).length === 2 && now.length === 4));
-    expect(anew.map(indexOf).sort()).toEqual(['0', '2']);
-    for (const pod of anew) await succeed(pod);
-    const done = await all.object('work', isTrue('Complete'));
-    expect(done.status).toMatchObject({ succeeded: 3, failed: 1, completedIndexes: '0-2' });
-  });
-
-  test('with a limit per index gives up indexes one by one', async () => {
-    const all = await mirror(jobs());
-    const pods = await mirror(core('pods'));
-    await makeJob({ completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 1 });
-    const indexOf = ({ metadata }: Json) => metadata.annotations['batch.kubernetes.io/job-completion-index'];
-    const failuresOf = ({ metadata }: Json) =>
-      metadata.annotations['batch.kubernetes.io/job-index-failure-count'];
-    await pods.until((now) => now.length === 2);
-    await fail(pods.objects.find((pod) => indexOf(pod) === '0'));
-    const [second] = active(await pods.until((now) => now.length === 3)).filter(
-      (pod) => indexOf(pod) === '0',
-    );
-    expect(failuresOf(second)).toBe('1');
-    await fail(second);
-    await all.object('work', ({ status }) => status.failedIndexes === '0');
-    await succeed(active(pods.objects).find((pod) => indexOf(pod) === '1'));
-    const failed = await all.object('work', isTrue('Failed'));
-    expect(failed.status).toMatchObject({
-      completedIndexes: '1',
-      failedIndexes: '0',
-      failed: 2,
-      succeeded: 1,
-    });
-    expect(conditions(failed)[0]).toBe('Failed=True FailedIndexes');
-  });
-
-  test('may succeed early by its policy, and stops what still runs', async () => {
-    const all = await mirror(jobs());
-    const pods = await mirror(core('pods'));
-    await makeJob({
-      completionMode: 'Indexed',
-      completions: 3,
-      parallelism: 3,
-      successPolicy: { rules: [{ succeededIndexes: '0', succeededCount: 1 }] },
-    });
-    const indexOf = ({ metadata }: Json) => metadata.annotations['batch.kubernetes.io/job-completion-index'];
-    await pods.until((now) => now.length === 3);
-    await succeed(pods.objects.find((pod) => indexOf(pod) === '0'));
-    const done = await all.object('work', isTrue('Complete'));
-    expect(conditions(done)[0]).toBe('Complete=True SuccessPolicy');
-    expect([done.status.succeeded, done.status.failed]).toEqual([1, undefined]);
-    await pods.until((now) => now.length === 1);
   });
 });
 
