@@ -120,6 +120,7 @@ export class KubeletServer {
 
   #serve(server: Server, isKnown: (request: IncomingMessage) => boolean): Server {
     server.keepAliveTimeout = keepAliveMs;
+    server.maxHeadersCount = 0;
     server.on('connection', (socket) => this.#track(socket));
     server.on('clientError', (_error, socket) => socket.destroy());
     server.on('request', (request, response) => {

@@ -362,6 +362,7 @@ describe('pods', () => {
     let text = '';
     for await (const chunk of socket) text += chunk;
     expect(text).toBe('hello');
+    socket.destroy();
     await new Promise((resolve) => server.close(resolve));
     await expect(pod.runtime.dial('uid-1', port)).rejects.toThrow('connection refused');
   });

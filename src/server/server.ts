@@ -146,6 +146,8 @@ export class ApiServer {
       },
       (request, response) => this.#receive(request, response),
     );
+    // Their bytes are bounded. Node would drop those beyond 2,000, or refuse them, as its version has it.
+    this.#server.maxHeadersCount = 0;
     this.#server.on('checkExpectation', (request, response) => {
       const context = noContext(request, response);
       const why = 'the server cannot meet the expectation of the request';
