@@ -1,8 +1,6 @@
 /** Backends: the endpoints behind the ports of services, each in its turn. They are worked out once per change. */
-import type { Endpoints, Service } from '../api/generated/types.ts';
 import type { Client } from '../client/client.ts';
-import { Informer } from '../client/informer.ts';
-import { endpoints, services } from '../client/resources.ts';
+import { ServiceDirectory } from '../client/servicedirectory.ts';
 import { entryOf } from './hosts.ts';
 import type { ServicePort } from './routes.ts';
 
@@ -19,23 +17,18 @@ interface Rotation {
 }
 
 export class Backends {
-  readonly #services: Informer<Service>;
-  readonly #endpoints: Informer<Endpoints>;
+  readonly #directory: ServiceDirectory;
   /** By service, then by port. */
   readonly #rotations = new Map<string, Map<string, Rotation>>();
 
   constructor(client: Client, onError: (error: Error) => void) {
-    const changed = (now: Service | Endpoints | undefined, before: Service | Endpoints | undefined): void => {
-      const { namespace, name } = (now ?? before)!.metadata;
-      this.#rotations.delete(`${namespace}/${name}`);
-    };
-    this.#services = new Informer(client, services, { changed, onError });
-    this.#endpoints = new Informer(client, endpoints, { changed, onError });
+    this.#directory = new ServiceDirectory(client, onError);
+    this.#directory.onChange(({ namespace, name }) => this.#rotations.delete(`${namespace}/${name}`));
   }
 
   /** Resolves when everything there is is known. */
-  async start(): Promise<void> {
-    await Promise.all([this.#services.start(), this.#endpoints.start()]);
+  start(): Promise<void> {
+    return this.#directory.start();
   }
 
   /** Some endpoints that are ready, the one whose turn it is first. */
@@ -54,12 +47,11 @@ export class Backends {
   }
 
   close(): void {
-    this.#services.close();
-    this.#endpoints.close();
+    this.#directory.close();
   }
 
   #find({ namespace, name, port }: ServicePort): Endpoint[] {
-    const { ports = [] } = this.#services.get(namespace, name)?.spec ?? {};
+    const { ports = [] } = this.#directory.service(namespace, name)?.spec ?? {};
     const asked = ports.find(
       (candidate) =>
         isTcp(candidate) && (typeof port === 'number' ? candidate.port : candidate.name) === port,
@@ -67,7 +59,7 @@ export class Backends {
     if (!asked) return [];
     const found: Endpoint[] = [];
     // Endpoints know the ports of a service by name only.
-    for (const subset of this.#endpoints.get(namespace, name)?.subsets ?? []) {
+    for (const subset of this.#directory.endpoints(namespace, name)?.subsets ?? []) {
       const open = subset.ports?.find(
         (candidate) => isTcp(candidate) && (candidate.name ?? '') === (asked.name ?? ''),
       );

@@ -5,6 +5,7 @@
 import type { Socket as DatagramSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import type { Server, Socket } from 'node:net';
+import type { ServiceDirectory } from '../client/servicedirectory.ts';
 import { DnsForward, type NameServer } from './dnsforward.ts';
 import {
   type DnsRecord,
@@ -17,7 +18,6 @@ import {
   replyCodes,
 } from './dnsmessage.ts';
 import { lookUp } from './dnsrecords.ts';
-import type { ServiceDirectory } from './servicedirectory.ts';
 import type { ServiceDoor } from './servicedoor.ts';
 
 const connectionsMax = 64;

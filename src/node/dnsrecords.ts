@@ -8,8 +8,8 @@
  */
 import { isIPv4 } from 'node:net';
 import type { EndpointAddress, Endpoints, Service } from '../api/generated/types.ts';
+import type { ServiceDirectory } from '../client/servicedirectory.ts';
 import { type DnsRecord, type Question, type Reply, recordTypes, replyCodes } from './dnsmessage.ts';
-import type { ServiceDirectory } from './servicedirectory.ts';
 
 export const clusterDomain = 'cluster.local';
 const zone = clusterDomain.split('.');

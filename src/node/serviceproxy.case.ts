@@ -7,8 +7,8 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { EndpointAddress, ServicePort, ServiceSpec } from '../api/generated/types.ts';
 import { Client } from '../client/client.ts';
 import { endpoints, services } from '../client/resources.ts';
+import { ServiceDirectory } from '../client/servicedirectory.ts';
 import { type Cluster, type StartOptions, start } from '../cluster/index.ts';
-import { ServiceDirectory } from './servicedirectory.ts';
 import { ServiceProxy, type ServiceProxyOptions } from './serviceproxy.ts';
 
 /** An address of this machine that endpoints may have; undefined on a machine without a network. */

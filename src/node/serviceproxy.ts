@@ -4,10 +4,10 @@
  * All of it happens in this process; connections are dialled from the machine's own network.
  */
 import type { Socket } from 'node:net';
+import type { NamedService, ServiceDirectory } from '../client/servicedirectory.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import { Affinity } from './affinity.ts';
 import type { NodeBridge } from './nodebridge.ts';
-import type { NamedService, ServiceDirectory } from './servicedirectory.ts';
 import { type ClusterDoor, clusterDoor, hostDoor, isOwnAddress, type ServiceDoor } from './servicedoor.ts';
 import { type ListenerContext, ServiceListener } from './servicelistener.ts';
 import { type ServiceEntry, serviceEntries, type Target } from './serviceports.ts';

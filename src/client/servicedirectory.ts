@@ -1,8 +1,11 @@
-/** All services and their endpoints, as the API shows them now: what the service proxy and the name server go by. */
+/**
+ * All services and their endpoints, as the API shows them now: what the service proxy, the name server and ingress go
+ * by.
+ */
 import type { Endpoints, Service } from '../api/generated/types.ts';
-import type { Client } from '../client/client.ts';
-import { Informer } from '../client/informer.ts';
-import { endpoints, services } from '../client/resources.ts';
+import type { Client } from './client.ts';
+import { Informer } from './informer.ts';
+import { endpoints, services } from './resources.ts';
 
 export interface NamedService {
   readonly namespace: string;
