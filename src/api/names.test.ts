@@ -2,12 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  isCIDR,
   isConfigKey,
   isEnvName,
   isFileMode,
   isHttpHeaderName,
-  isIP,
   isLabel1035,
   isLabel1123,
   isLabelValue,
@@ -383,17 +381,12 @@ test('three megabytes of anything are answered, not pondered', () => {
     isWildcardSubdomain,
     isPathSegment,
     isQualifiedName,
-  ];
-  const more = [
     isLabelValue,
     isPortName,
     isEnvName,
     isConfigKey,
     isHttpHeaderName,
     isRelativePath,
-    isIP,
-    isCIDR,
   ];
-  for (const value of hostile)
-    for (const check of [...checks, ...more]) expect(Array.isArray(check(value))).toBe(true);
+  for (const value of hostile) for (const check of checks) expect(Array.isArray(check(value))).toBe(true);
 });

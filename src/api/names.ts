@@ -1,5 +1,5 @@
 /**
- * Names, keys and addresses: the small grammars that field values must follow.
+ * Names, keys and small numbers: the small grammars that field values must follow.
  *
  * Each check answers with Kubernetes' texts for what is wrong; an empty list means the value is fine. Lengths
  * are counted in bytes of UTF-8, as Kubernetes counts them although its texts say characters. Values may be
@@ -17,23 +17,9 @@ const annotationsBytesMax = 262_144;
 const idMax = 2 ** 31 - 1;
 const fileModeMax = 0o777;
 const portMax = 65_535;
-/** Longest IP address or CIDR looked at, in characters; far above the 49 of the longest honest one. */
-const addressCharsMax = 128;
 
 /** Checks an object's name; with `prefix` it is a generateName, to which characters will be added. */
 export type NameRule = (name: string, prefix: boolean) => string[];
-
-export interface Address {
-  readonly family: 4 | 6;
-  readonly value: bigint;
-}
-
-export interface AddressRange extends Address {
-  readonly prefixLength: number;
-  /** Lowest and highest address of the range; `value` is the address as it was written. */
-  readonly first: bigint;
-  readonly last: bigint;
-}
 
 const label1123 = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const subdomain1123 = `${label1123}(\\.${label1123})*`;
@@ -186,40 +172,6 @@ export function isRelativePath(value: string, reserved = false): string[] {
   return problems;
 }
 
-export function isIP(value: string): string[] {
-  const address = readAddress(value);
-  if (!address) return ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
-  if (address.leadingZeros) return ['must not have leading 0s'];
-  return isMapped(address) ? ['must not be an IPv4-mapped IPv6 address'] : [];
-}
-
-export function isCIDR(value: string): string[] {
-  const range = readRange(value);
-  if (!range) return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
-  const problems: string[] = [];
-  if (range.leadingZeros) problems.push('must not have leading 0s in IP or prefix length');
-  else if (isMapped(range)) problems.push('must not have an IPv4-mapped IPv6 address');
-  if (range.value & range.hostMask) problems.push('must not have bits set beyond the prefix length');
-  return problems;
-}
-
-/**
- * Reads an address as generously as stored objects need: leading zeros are decimal, and an IPv4-mapped
- * address counts as the IPv4 address it carries. What new values may look like is for `isIP` to say.
- */
-export function parseIP(text: string): Address | undefined {
-  const address = readAddress(text);
-  if (!address) return undefined;
-  return isMapped(address) ? { family: 4, value: address.value & 0xffff_ffffn } : pick(address);
-}
-
-export function parseCIDR(text: string): AddressRange | undefined {
-  const range = readRange(text);
-  if (!range) return undefined;
-  const first = range.value & ~range.hostMask;
-  return { ...pick(range), prefixLength: range.prefixLength, first, last: first | range.hostMask };
-}
-
 export function isUserId(value: number): string[] {
   return between(value, 0, idMax) ? [] : [`must be between 0 and ${idMax}, inclusive`];
 }
@@ -299,68 +251,4 @@ function between(value: number, min: number, max: number): boolean {
 /** A generateName may end in a dash because a suffix follows; stand in a letter for the rest of the name. */
 function maskDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -1)}a` : name;
-}
-
-interface ReadAddress extends Address {
-  /** Zeros that other readers take for octal, or refuse. */
-  readonly leadingZeros: boolean;
-}
-
-function readAddress(text: string): ReadAddress | undefined {
-  if (text.length > addressCharsMax) return undefined;
-  return text.includes(':') ? readIPv6(text) : readIPv4(text);
-}
-
-function readIPv4(text: string): ReadAddress | undefined {
-  const parts = text.split('.');
-  if (parts.length !== 4 || !parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255))
-    return undefined;
-  const value = parts.reduce((sum, part) => (sum << 8n) | BigInt(Number(part)), 0n);
-  return { family: 4, value, leadingZeros: parts.some((part) => part.length > 1 && part.startsWith('0')) };
-}
-
-function readIPv6(text: string): ReadAddress | undefined {
-  const halves = text.split('::');
-  if (halves.length > 2) return undefined;
-  let leadingZeros = false;
-  const groups = halves.map((half): bigint[] | undefined => {
-    const out: bigint[] = [];
-    for (const part of half === '' ? [] : half.split(':')) {
-      // An IPv4 address may stand for the last two groups.
-      const tail = part.includes('.') && text.endsWith(`:${part}`) ? readIPv4(part) : undefined;
-      if (tail) out.push(tail.value >> 16n, tail.value & 0xffffn);
-      else if (/^[0-9a-fA-F]+$/.test(part) && Number.parseInt(part, 16) <= 0xffff)
-        out.push(BigInt(`0x${part}`));
-      else return undefined;
-      leadingZeros ||= tail ? tail.leadingZeros : part.length > 4;
-    }
-    return out;
-  });
-  const [head, rest] = groups;
-  if (!head || groups.includes(undefined)) return undefined;
-  const missing = 8 - head.length - (rest?.length ?? 0);
-  // `::` stands for at least one group.
-  if (rest ? missing < 1 : missing !== 0) return undefined;
-  const all = [...head, ...Array<bigint>(missing).fill(0n), ...(rest ?? [])];
-  return { family: 6, value: all.reduce((sum, group) => (sum << 16n) | group, 0n), leadingZeros };
-}
-
-function readRange(text: string): (ReadAddress & { prefixLength: number; hostMask: bigint }) | undefined {
-  const slash = text.length > addressCharsMax ? -1 : text.indexOf('/');
-  const address = slash < 0 ? undefined : readAddress(text.slice(0, slash));
-  const lengthText = text.slice(slash + 1);
-  if (!address || !/^\d+$/.test(lengthText)) return undefined;
-  const bits = address.family === 4 ? 32 : 128;
-  const prefixLength = Number(lengthText);
-  if (prefixLength > bits) return undefined;
-  const leadingZeros = address.leadingZeros || (lengthText.length > 1 && lengthText.startsWith('0'));
-  return { ...address, leadingZeros, prefixLength, hostMask: (1n << BigInt(bits - prefixLength)) - 1n };
-}
-
-function isMapped(address: Address): boolean {
-  return address.family === 6 && address.value >> 32n === 0xffffn;
-}
-
-function pick({ family, value }: Address): Address {
-  return { family, value };
 }

@@ -2,6 +2,8 @@
  * Endpoints subsets: the addresses of the pods behind a service. Ports that lead to the same addresses share a
  * subset; a pod that calls a port by another number than its fellows has one of its own.
  */
+
+import { parseIP } from '../api/addresses.ts';
 import type {
   EndpointAddress,
   EndpointPort,
@@ -9,7 +11,6 @@ import type {
   Service,
   ServicePort,
 } from '../api/generated/types.ts';
-import { parseIP } from '../api/names.ts';
 import { type IndexedPod, isFinished } from './indexedpod.ts';
 
 interface Member {

@@ -1,6 +1,7 @@
 /** The ports of a service: where it is to answer, and who answers for it. Pure: from objects to a plan. */
+
+import { parseIP } from '../api/addresses.ts';
 import type { EndpointAddress, Endpoints, Service, ServicePort } from '../api/generated/types.ts';
-import { parseIP } from '../api/names.ts';
 import { isAllowedTarget } from '../streams/targetaddress.ts';
 
 export type Protocol = 'TCP' | 'UDP';

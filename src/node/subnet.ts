@@ -1,5 +1,5 @@
 /** IPv4 ranges: those that pods and services get their addresses from, and which of them a machine still has free. */
-import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../api/names.ts';
+import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../api/addresses.ts';
 
 /** A part of the pod range that one node takes for its pods. */
 const nodePrefixLength = 24;

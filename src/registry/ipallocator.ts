@@ -2,7 +2,7 @@
  * IP allocation: the addresses of an IPv4 range, without the two that name the network and everybody in it. The
  * first address is for one owner alone, the service that stands for the API server, whether that exists or not.
  */
-import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../api/names.ts';
+import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../api/addresses.ts';
 import { NumberPool } from './numberpool.ts';
 
 /** Larger ranges than a class A network are not private, and smaller ones than this leave nothing to give out. */

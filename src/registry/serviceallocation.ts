@@ -8,6 +8,8 @@
  * Known limit: reservations are known to this process alone. With several servers on one store two of them could
  * give the same address to two services at the same moment. This is to be closed when such a store comes (etcd).
  */
+
+import type { AddressRange } from '../api/addresses.ts';
 import { internal, invalid as invalidObject } from '../api/errors.ts';
 import { index, invalid } from '../api/fielderror.ts';
 import type { Service, ServicePort, ServiceSpec } from '../api/generated/types.ts';
@@ -20,7 +22,6 @@ import {
   isHeadless,
   wantsNodePorts,
 } from '../api/kinds/servicetype.ts';
-import type { AddressRange } from '../api/names.ts';
 import type { AdmissionRequest } from './admission.ts';
 import type { Allocator } from './allocation.ts';
 import { remove } from './delete.ts';

@@ -5,8 +5,8 @@
  */
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { type Address, parseCIDR, parseIP } from '../api/addresses.ts';
 import { badRequest, type StatusError } from '../api/errors.ts';
-import { type Address, parseCIDR, parseIP } from '../api/names.ts';
 
 /** A name is resolved within this time. */
 const lookupMs = 10_000;

@@ -1,16 +1,10 @@
 /** Endpoints: the addresses behind a service. */
+
+import { type Address, isIP, parseIP } from '../addresses.ts';
 import { child, type FieldError, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import {
-  type Address,
-  isIP,
-  isLabel1123,
-  isPortNumber,
-  isQualifiedName,
-  isSubdomain1123,
-  parseIP,
-} from '../names.ts';
+import { isLabel1123, isPortNumber, isQualifiedName, isSubdomain1123 } from '../names.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { collect, type Findings, problemsOf } from './findings.ts';
 

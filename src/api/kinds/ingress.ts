@@ -1,4 +1,6 @@
 /** Ingress: lets outside HTTP traffic reach services. */
+
+import { isIP, parseIP } from '../addresses.ts';
 import { child, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
   HTTPIngressPath,
@@ -8,15 +10,7 @@ import type {
   IngressTLS,
 } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
-import {
-  isIP,
-  isLabel1123,
-  isPortName,
-  isPortNumber,
-  isSubdomain1123,
-  isWildcardSubdomain,
-  parseIP,
-} from '../names.ts';
+import { isLabel1123, isPortName, isPortNumber, isSubdomain1123, isWildcardSubdomain } from '../names.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from './columns.ts';
 import { collect, type Findings, problemsOf } from './findings.ts';
 

@@ -1,7 +1,9 @@
 /** Load balancer status: where a service can be reached from outside, as whoever runs the balancer reports it. */
+
+import { isIP, parseIP } from '../addresses.ts';
 import { type FieldError, forbidden, index, invalid, notSupported } from '../fielderror.ts';
 import type { LoadBalancerIngress, Service } from '../generated/types.ts';
-import { isIP, isSubdomain1123, parseIP } from '../names.ts';
+import { isSubdomain1123 } from '../names.ts';
 
 const path = 'status.loadBalancer.ingress';
 const modes: readonly string[] = ['Proxy', 'VIP'];

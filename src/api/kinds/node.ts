@@ -1,4 +1,6 @@
 /** Node: a machine that runs pods. */
+
+import { isCIDR, parseCIDR } from '../addresses.ts';
 import { badRequest } from '../errors.ts';
 import {
   child,
@@ -12,7 +14,7 @@ import {
 } from '../fielderror.ts';
 import type { Node, NodeAddress, NodeStatus, Taint } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
-import { isCIDR, isLabelValue, isQualifiedName, parseCIDR } from '../names.ts';
+import { isLabelValue, isQualifiedName } from '../names.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from './columns.ts';
 import { collect, type Findings, problemsOf } from './findings.ts';
 import { resourceValueErrors, roundResources } from './resourcename.ts';

@@ -1,4 +1,6 @@
 /** Pod specs: the rules for a pod as a whole, in pods and in the templates of everything that makes pods. */
+
+import { isIP } from '../addresses.ts';
 import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
   HostAlias,
@@ -9,7 +11,7 @@ import type {
   PodSchedulingGate,
   PodSpec,
 } from '../generated/types.ts';
-import { isIP, isLabel1123, isQualifiedName, isSubdomain1123, validateLabels } from '../names.ts';
+import { isLabel1123, isQualifiedName, isSubdomain1123, validateLabels } from '../names.ts';
 import { affinityErrors, spreadErrors } from './affinity.ts';
 import { containersErrors } from './container.ts';
 import { choice, type Findings, outside, problemsOf } from './findings.ts';

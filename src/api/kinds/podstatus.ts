@@ -1,7 +1,9 @@
 /** Pod status: how a pod is doing, as its node reports it. */
+
+import { isIP, parseIP } from '../addresses.ts';
 import { child, duplicate, forbidden, index, invalid } from '../fielderror.ts';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../generated/types.ts';
-import { isIP, isQualifiedName, isSubdomain1123, parseIP } from '../names.ts';
+import { isQualifiedName, isSubdomain1123 } from '../names.ts';
 import { isSidecar } from './container.ts';
 import { type Findings, problemsOf } from './findings.ts';
 import { podAnnotationChangeErrors, podAnnotationErrors } from './podannotations.ts';

@@ -3,6 +3,8 @@
  * Clients know some of them, older ones only the first. Here they are brought in line and checked against each
  * other; which address a service gets is the registry's business.
  */
+
+import { isIP, parseIP } from '../addresses.ts';
 import {
   duplicate,
   type FieldError,
@@ -13,7 +15,6 @@ import {
   required,
 } from '../fielderror.ts';
 import type { Service, ServiceSpec } from '../generated/types.ts';
-import { isIP, parseIP } from '../names.ts';
 import { hasClusterIP, isHeadless, noClusterIP, sameList } from './servicetype.ts';
 
 export type Family = 'IPv4' | 'IPv6';

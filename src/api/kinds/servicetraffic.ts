@@ -1,7 +1,9 @@
 /** Service traffic: where it may come from, where it goes, and whether a client stays with one pod. */
+
+import { isCIDR, isIP } from '../addresses.ts';
 import { type FieldError, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { ServiceSpec } from '../generated/types.ts';
-import { isCIDR, isIP, isQualifiedName, isSubdomain1123 } from '../names.ts';
+import { isQualifiedName, isSubdomain1123 } from '../names.ts';
 import { endpointAddressErrors } from './endpoints.ts';
 import { hasHealthCheckPort, isExternallyAccessible } from './servicetype.ts';
 

@@ -1,7 +1,7 @@
 /** Proves that IP addresses and ranges are accepted and refused with Kubernetes' texts, and read for what they mean. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isCIDR, isIP, parseCIDR, parseIP } from './names.ts';
+import { isCIDR, isIP, parseCIDR, parseIP } from './addresses.ts';
 
 const ipText = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const cidrText = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
@@ -144,4 +144,10 @@ describe('addresses', () => {
       }),
     );
   });
+});
+
+test('three megabytes of anything are answered, not pondered', () => {
+  const size = 3_000_000;
+  for (const unit of ['a', '.', '0', ':', '1:', '::', '/', '1.'])
+    for (const check of [isIP, isCIDR]) expect(check(unit.repeat(size / unit.length))).toHaveLength(1);
 });
