@@ -88,29 +88,26 @@ describe('SortedMap', () => {
     const map = new SortedMap<number>();
     map.set('\u{1f600}', 1);
     map.clear();
-    expect([map.size, map.has('\u{1f600}'), [...map.from()]]).toEqual([0, false, []]);
+    expect([map.size, map.get('\u{1f600}'), [...map.from()]]).toEqual([0, undefined, []]);
   });
 });
 
-it('walking and counting agree with iterating, wherever they begin and end', () => {
+it('walking and counting agree with iterating, wherever they begin', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.string({ maxLength: 4 }), { maxLength: 300 }),
       fc.string(),
-      fc.string(),
-      (keys, a, b) => {
+      (keys, start) => {
         const map = new SortedMap<string>();
         for (const key of keys) map.set(key, key);
-        const rest = [...map.from(a)].map(({ key }) => key);
+        const rest = [...map.from(start)].map(({ key }) => key);
         const walked: string[] = [];
-        map.walk(a, (value, key) => {
-          expect(value).toBe(key);
-          walked.push(key);
+        map.walk(start, (value) => {
+          walked.push(value);
           return true;
         });
         expect(walked).toEqual(rest);
-        expect(map.count(a)).toBe(rest.length);
-        if (compareKeys(a, b) <= 0) expect(map.count(a, b)).toBe(rest.length - [...map.from(b)].length);
+        expect(map.count(start)).toBe(rest.length);
         let visits = 0;
         map.walk('', () => ++visits < 3);
         expect(visits).toBe(Math.min(3, keys.length));

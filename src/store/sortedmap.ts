@@ -60,10 +60,6 @@ export class SortedMap<V> {
     return this.#entries.get(key)?.value;
   }
 
-  has(key: string): boolean {
-    return this.#entries.has(key);
-  }
-
   set(key: string, value: V): void {
     const known = this.#entries.get(key);
     if (known) {
@@ -120,30 +116,25 @@ export class SortedMap<V> {
    * Visits values in key order from `start` (inclusive) until the visitor answers false. Several times faster than
    * `from`, and under the same condition.
    */
-  walk(start: string, visit: (value: V, key: string) => boolean): void {
+  walk(start: string, visit: (value: V) => boolean): void {
     if (this.#chunks.length === 0) return;
     const compare = this.#comparison(start);
     let at = this.#chunkFor(start, compare);
     let i = lowerBound(this.#chunks[at]!, start, compare);
     for (; at < this.#chunks.length; at++, i = 0) {
       const chunk = this.#chunks[at]!;
-      for (; i < chunk.length; i++) if (!visit(chunk[i]!.value, chunk[i]!.key)) return;
+      for (; i < chunk.length; i++) if (!visit(chunk[i]!.value)) return;
     }
   }
 
-  /** How many keys there are from `start` (inclusive) up to `end` (exclusive; undefined: the last). */
-  count(start: string, end?: string): number {
-    return (end === undefined ? this.size : this.#rank(end)) - this.#rank(start);
-  }
-
-  /** How many keys sort before this one. */
-  #rank(key: string): number {
+  /** How many keys there are from `start` (inclusive). */
+  count(start: string): number {
     if (this.#chunks.length === 0) return 0;
-    const compare = this.#comparison(key);
-    const at = this.#chunkFor(key, compare);
-    let rank = lowerBound(this.#chunks[at]!, key, compare);
-    for (let i = 0; i < at; i++) rank += this.#chunks[i]!.length;
-    return rank;
+    const compare = this.#comparison(start);
+    const at = this.#chunkFor(start, compare);
+    let count = this.size - lowerBound(this.#chunks[at]!, start, compare);
+    for (let i = 0; i < at; i++) count -= this.#chunks[i]!.length;
+    return count;
   }
 
   #comparison(key: string): Compare {
