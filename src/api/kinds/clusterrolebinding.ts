@@ -2,28 +2,16 @@
 import type { ClusterRoleBinding } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { collect } from './findings.ts';
-import { rbacForm } from './rbac.ts';
-import {
-  bindingCells,
-  bindingColumns,
-  bindingErrors,
-  defaultBinding,
-  roleChangeErrors,
-} from './rbacbinding.ts';
+import { bindingErrors, bindingForm } from './rbacbinding.ts';
 
 const roleKinds = ['ClusterRole'];
 
 export const clusterRoleBinding = defineKind<ClusterRoleBinding>({
-  ...rbacForm,
+  ...bindingForm,
   kind: 'ClusterRoleBinding',
   resource: 'clusterrolebindings',
   singular: 'clusterrolebinding',
   namespaced: false,
 
-  defaults: defaultBinding,
   validate: (binding) => collect(bindingErrors(binding, roleKinds, false)),
-  validateUpdate: roleChangeErrors,
-
-  columns: bindingColumns,
-  cells: bindingCells,
 });

@@ -5,14 +5,14 @@ import type { Column } from '../kind.ts';
 import { isPathSegment, isSubdomain1123 } from '../names.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { type Findings, problemsOf } from './findings.ts';
-import { rbacGroup } from './rbac.ts';
+import { rbacForm, rbacGroup } from './rbac.ts';
 
 const subjectKinds = ['ServiceAccount', 'User', 'Group'];
 
 /** A binding of either kind: they have the same fields. */
 type Binding = RoleBinding;
 
-export function defaultBinding(binding: Binding): void {
+function defaultBinding(binding: Binding): void {
   binding.roleRef ??= {};
   binding.roleRef.apiGroup ||= rbacGroup;
   for (const subject of binding.subjects ?? [])
@@ -57,17 +57,14 @@ function* subjectErrors(subject: Subject, namespaced: boolean, path: string): Fi
 }
 
 /** Who may change the subjects need not be trusted with another role, so the role stays. */
-export function roleChangeErrors(
-  { roleRef: now = {} }: Binding,
-  { roleRef: old = {} }: Binding,
-): FieldError[] {
+function roleChangeErrors({ roleRef: now = {} }: Binding, { roleRef: old = {} }: Binding): FieldError[] {
   const { apiGroup: APIGroup = '', kind: Kind = '', name: Name = '' } = now;
   if (APIGroup === (old.apiGroup ?? '') && Kind === (old.kind ?? '') && Name === (old.name ?? '')) return [];
   // Kubernetes shows the fields with the names they have inside.
   return [invalid('roleRef', { APIGroup, Kind, Name }, 'cannot change roleRef')];
 }
 
-export const bindingColumns: readonly Column[] = [
+const bindingColumns: readonly Column[] = [
   nameColumn,
   { name: 'Role', description: 'Kind and name of the role that is granted.' },
   ageColumn,
@@ -76,7 +73,7 @@ export const bindingColumns: readonly Column[] = [
   { name: 'ServiceAccounts', description: 'Service accounts that are granted the role.', wide: true },
 ];
 
-export function bindingCells(binding: Binding, nowMs: number): unknown[] {
+function bindingCells(binding: Binding, nowMs: number): unknown[] {
   const { roleRef: { kind = '', name = '' } = {}, subjects } = binding;
   const named = (wanted: string, text: (subject: Subject) => string): string =>
     (subjects ?? [])
@@ -93,3 +90,11 @@ export function bindingCells(binding: Binding, nowMs: number): unknown[] {
     named('ServiceAccount', (subject) => `${subject.namespace ?? ''}/${nameOf(subject)}`),
   ];
 }
+
+export const bindingForm = {
+  ...rbacForm,
+  defaults: defaultBinding,
+  validateUpdate: roleChangeErrors,
+  columns: bindingColumns,
+  cells: bindingCells,
+} as const;
