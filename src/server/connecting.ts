@@ -15,11 +15,7 @@ export class OpenConnections {
   readonly #cuts = new Set<() => void>();
   #closed = false;
 
-  get size(): number {
-    return this.#cuts.size;
-  }
-
-  /** Counts a connection in, until what is returned is called. `cut` breaks it off. */
+  /** Takes a connection in, until what is returned is called. `cut` breaks it off. */
   add(cut: () => void): () => void {
     if (this.#closed) throw unavailable('the server is shutting down');
     // The same function may be added twice; each is a connection of its own.

@@ -1,6 +1,6 @@
 /**
- * Ports of pods that only the agent of their node can reach. Each pod in use has one connection to its agent, which
- * carries all that goes to it and is closed when it has been idle for a while.
+ * Ports of pods that only the agent of their node can reach. Each pod in use has a dialer, which keeps connections to
+ * the agent for the next dial.
  */
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../api/generated/types.ts';
@@ -9,7 +9,7 @@ import type { PortDialer } from '../streams/portdialer.ts';
 import type { Connecting } from './connecting.ts';
 import { kubeletPath } from './podtarget.ts';
 
-/** Without a connection to the pod for this long, the one to its agent is closed. */
+/** Without a connection for this long, a pod is forgotten. A dialer closes what is idle, but stays itself. */
 const idleMs = 60_000;
 const protocol = 'portforward.k8s.io';
 /** What is told of an agent's refusal. */
@@ -65,7 +65,7 @@ export class PodPorts {
       dialer.close();
     };
     const way: Way = { dialer, location, uses: 0, idle: undefined, close };
-    // Counted with the rest, and cut with the rest when the server closes.
+    // Cut with the rest when the server closes.
     const release = this.connecting.open.add(close);
     this.#ways.set(uid, way);
     return way;
