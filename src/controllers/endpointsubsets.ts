@@ -2,7 +2,6 @@
  * Endpoints subsets: the addresses of the pods behind a service. Ports that lead to the same addresses share a
  * subset; a pod that calls a port by another number than its fellows has one of its own.
  */
-
 import { parseIP } from '../api/addresses.ts';
 import type {
   EndpointAddress,

@@ -23,9 +23,9 @@ import type { ServiceDoor } from './servicedoor.ts';
 const connectionsMax = 64;
 const idleMs = 10_000;
 const messageBytesMax = 65_535;
-/** Questions being answered; datagrams beyond that are dropped, as the network might have done. */
 /** Ports tried when any will do. */
 const openTriesMax = 20;
+/** Questions being answered; datagrams beyond that are dropped, as the network might have done. */
 const pendingMax = 512;
 /** A name may stand for one that stands for another. */
 const aliasesMax = 4;

@@ -1,5 +1,4 @@
 /** The ports of a service: where it is to answer, and who answers for it. Pure: from objects to a plan. */
-
 import { parseIP } from '../api/addresses.ts';
 import type { EndpointAddress, Endpoints, Service, ServicePort } from '../api/generated/types.ts';
 import { isAllowedTarget } from '../streams/targetaddress.ts';

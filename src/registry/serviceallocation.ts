@@ -8,7 +8,6 @@
  * Known limit: reservations are known to this process alone. With several servers on one store two of them could
  * give the same address to two services at the same moment. This is to be closed when such a store comes (etcd).
  */
-
 import type { AddressRange } from '../api/addresses.ts';
 import { internal, invalid as invalidObject } from '../api/errors.ts';
 import { index, invalid } from '../api/fielderror.ts';

@@ -1,5 +1,4 @@
 /** Endpoints: the addresses behind a service. */
-
 import { type Address, isIP, parseIP } from '../addresses.ts';
 import { child, type FieldError, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '../generated/types.ts';

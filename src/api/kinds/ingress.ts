@@ -1,5 +1,4 @@
 /** Ingress: lets outside HTTP traffic reach services. */
-
 import { isIP, parseIP } from '../addresses.ts';
 import { child, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {

@@ -1,5 +1,4 @@
 /** Node: a machine that runs pods. */
-
 import { isCIDR, parseCIDR } from '../addresses.ts';
 import { badRequest } from '../errors.ts';
 import {

@@ -1,5 +1,4 @@
 /** Pod specs: the rules for a pod as a whole, in pods and in the templates of everything that makes pods. */
-
 import { isIP } from '../addresses.ts';
 import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {

@@ -1,5 +1,4 @@
 /** Pod status: how a pod is doing, as its node reports it. */
-
 import { isIP, parseIP } from '../addresses.ts';
 import { child, duplicate, forbidden, index, invalid } from '../fielderror.ts';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../generated/types.ts';

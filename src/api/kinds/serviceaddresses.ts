@@ -3,7 +3,6 @@
  * Clients know some of them, older ones only the first. Here they are brought in line and checked against each
  * other; which address a service gets is the registry's business.
  */
-
 import { isIP, parseIP } from '../addresses.ts';
 import {
   duplicate,

@@ -1,5 +1,4 @@
 /** Service traffic: where it may come from, where it goes, and whether a client stays with one pod. */
-
 import { isCIDR, isIP } from '../addresses.ts';
 import { type FieldError, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { ServiceSpec } from '../generated/types.ts';
