@@ -20,11 +20,12 @@ import {
   keyOf,
   observe,
   type RunningController,
+  running,
   type SharedContext,
   writeStatus,
 } from './controller.ts';
 import { recorderFor } from './eventsink.ts';
-import type { IndexedPod } from './indexedpod.ts';
+import { type IndexedPod, isActive } from './indexedpod.ts';
 import { refersTo } from './ownership.ts';
 import { ScalingPace } from './scalingpace.ts';
 import { type MeasuredPod, type Proposal, propose, type Target } from './scalingproposal.ts';
@@ -32,7 +33,7 @@ import { WorkQueue } from './workqueue.ts';
 
 export const autoscalerController: Controller = {
   name: 'autoscaler',
-  start: (context) => new Autoscalers(context),
+  start: (context) => new Autoscalers(context).start(),
 };
 
 /** What a round of looking at an autoscaler found. */
@@ -44,11 +45,10 @@ interface Findings {
   readonly scaled: boolean;
 }
 
-class Autoscalers implements RunningController {
+class Autoscalers {
   readonly #registry: Registry;
   readonly #recorder: EventRecorder;
   readonly #queue: WorkQueue;
-  readonly #observer: { close(): void };
   readonly #paces = new Map<string, ScalingPace>();
 
   constructor(private readonly context: SharedContext) {
@@ -58,23 +58,17 @@ class Autoscalers implements RunningController {
       work: (key) => this.#look(key),
       onError: (_, error) => context.onError(error),
     });
-    this.#observer = observe(context, 'horizontalpodautoscalers', (entry, previous) => {
+  }
+
+  start(): RunningController {
+    const observation = observe(this.context, 'horizontalpodautoscalers', (entry, previous) => {
       const { namespace, name } = (entry ?? previous)!;
       if (!entry) this.#paces.delete(keyOf(namespace, name));
       // What it writes itself is no reason to look again.
       else if (!previous || generation(entry) !== generation(previous))
         this.#queue.add(keyOf(namespace, name));
     });
-  }
-
-  get settled(): boolean {
-    return this.#queue.settled;
-  }
-
-  async close(): Promise<void> {
-    this.#observer.close();
-    await this.#queue.close();
-    await this.#recorder.flushed();
+    return running([observation], [this.#queue], this.#recorder);
   }
 
   async #look(key: string): Promise<void> {
@@ -268,15 +262,7 @@ class Autoscalers implements RunningController {
     const { namespace } = autoscaler.metadata;
     const selector = selectorOf(target);
     await this.#registry.view.caughtUp();
-    const pods = this.context.pods
-      .inNamespace(namespace!)
-      .filter(
-        (pod) =>
-          selector.matches(pod.labels ?? {}) &&
-          !pod.marked &&
-          pod.phase !== 'Failed' &&
-          pod.phase !== 'Succeeded',
-      );
+    const pods = this.context.pods.selected(namespace!, selector).filter(isActive);
     const metrics: MetricStatus[] = [];
     let best: { replicas: number; name: string } | undefined;
     let error: string | undefined;

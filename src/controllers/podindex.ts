@@ -74,11 +74,6 @@ export class PodIndex {
     return this.#uncontrolled.of(namespace);
   }
 
-  inNamespace(namespace: string): IndexedPod[] {
-    this.#catchUp();
-    return this.#byNamespace.of(namespace);
-  }
-
   /** Pods of a namespace that a selector means. */
   selected(namespace: string, selector: LabelSelector): IndexedPod[] {
     this.#catchUp();
