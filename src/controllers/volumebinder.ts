@@ -12,8 +12,11 @@ import { internalWrite, type Registry } from '../registry/registry.ts';
 import {
   type Controller,
   type ControllerContext,
+  fromKey,
+  keyOf,
   observe,
   type RunningController,
+  running,
   tolerant,
 } from './controller.ts';
 import { recorderFor } from './eventsink.ts';
@@ -27,18 +30,17 @@ const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export const volumeBinder: Controller = {
   name: 'volume-binder',
-  start: (context) => new VolumeBinder(context),
+  start: (context) => new VolumeBinder(context).start(),
 };
 
-class VolumeBinder implements RunningController {
+class VolumeBinder {
   readonly #registry: Registry;
   readonly #recorder: EventRecorder;
   readonly #claims: WorkQueue;
   readonly #volumes: WorkQueue;
   readonly #reclaimer: VolumeReclaimer;
-  readonly #observers: { close(): void }[];
 
-  constructor(context: ControllerContext) {
+  constructor(private readonly context: ControllerContext) {
     this.#registry = context.registry;
     this.#recorder = recorderFor(context, 'persistentvolume-controller');
     this.#reclaimer = new VolumeReclaimer(context, this.#recorder);
@@ -46,40 +48,34 @@ class VolumeBinder implements RunningController {
     // One at a time: two claims must not choose the same volume.
     this.#claims = new WorkQueue({ work: (key) => this.#claim(key), onError, width: 1 });
     this.#volumes = new WorkQueue({ work: (name) => this.#volume(name), onError, width: 1 });
-    this.#observers = [
-      observe(context, 'persistentvolumes', (entry, previous) => {
+  }
+
+  start(): RunningController {
+    const observations = [
+      observe(this.context, 'persistentvolumes', (entry, previous) => {
         this.#volumes.add((entry ?? previous)!.name);
         this.#claimsConcernedBy((entry ?? previous)!.object() as PersistentVolume);
       }),
-      observe(context, 'persistentvolumeclaims', (entry, previous) => {
-        const claim = (entry ?? previous)!.object() as PersistentVolumeClaim;
-        this.#claims.add(keyOf(claim));
-        if (!entry) this.#volumesOf(claim);
+      observe(this.context, 'persistentvolumeclaims', (entry, previous) => {
+        const { namespace, name } = (entry ?? previous)!;
+        this.#claims.add(keyOf(namespace, name));
+        if (!entry) this.#volumesOf(previous!.object() as PersistentVolumeClaim);
       }),
       // Those that empty volumes.
-      observe(context, 'pods', (entry, previous) => {
+      observe(this.context, 'pods', (entry, previous) => {
         const volume = this.#reclaimer.volumeOf((entry ?? previous)!);
         if (volume) this.#volumes.add(volume);
       }),
     ];
-  }
-
-  get settled(): boolean {
-    return this.#claims.settled && this.#volumes.settled;
-  }
-
-  async close(): Promise<void> {
-    for (const observer of this.#observers) observer.close();
-    await Promise.all([this.#claims.close(), this.#volumes.close()]);
-    await this.#recorder.flushed();
+    return running(observations, [this.#claims, this.#volumes], this.#recorder);
   }
 
   #claimsConcernedBy({ spec, metadata }: PersistentVolume): void {
-    if (spec?.claimRef) this.#claims.add(`${spec.claimRef.namespace}/${spec.claimRef.name}`);
+    if (spec?.claimRef) this.#claims.add(keyOf(spec.claimRef.namespace!, spec.claimRef.name!));
     for (const entry of this.#registry.view.collection('persistentvolumeclaims').select(everything).entries) {
       const claim = entry.object() as PersistentVolumeClaim;
       const waits = claim.status?.phase === 'Pending' || claim.spec?.volumeName === metadata.name;
-      if (waits) this.#claims.add(keyOf(claim));
+      if (waits) this.#claims.add(keyOf(entry.namespace, entry.name));
     }
   }
 
@@ -111,7 +107,7 @@ class VolumeBinder implements RunningController {
   // Claims
 
   async #claim(key: string): Promise<void> {
-    const [namespace, name] = key.split('/') as [string, string];
+    const [namespace, name] = fromKey(key);
     const claim = this.#claimNamed(namespace, name);
     if (!claim) return;
     if (claim.metadata.annotations?.[bindCompleted]) return this.#boundClaim(claim);
@@ -249,7 +245,7 @@ class VolumeBinder implements RunningController {
       if (!['Released', 'Failed'].includes(volume.status?.phase ?? ''))
         await this.#volumePhase(name, 'Released');
       await this.#reclaimer.reclaim(this.#volumeNamed(name) ?? volume);
-    } else if (!claim.spec?.volumeName) this.#claims.add(keyOf(claim));
+    } else if (!claim.spec?.volumeName) this.#claims.add(keyOf(reference.namespace!, reference.name!));
     else if (claim.spec.volumeName === name) await this.#volumePhase(name, 'Bound');
     else await this.#letGo(volume);
   }
@@ -290,8 +286,6 @@ class VolumeBinder implements RunningController {
     this.#recorder.warning(subject(claim, 'PersistentVolumeClaim'), reason, message);
   }
 }
-
-const keyOf = ({ metadata }: PersistentVolumeClaim): string => `${metadata.namespace}/${metadata.name}`;
 
 const subject = ({ metadata }: PersistentVolumeClaim, kind: string) => ({ apiVersion: 'v1', kind, metadata });
 
