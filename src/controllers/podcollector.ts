@@ -12,9 +12,12 @@ import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
 import {
   type Controller,
-  type ControllerContext,
+  fromKey,
+  keyOf,
   observe,
   type RunningController,
+  running,
+  type SharedContext,
   tolerant,
 } from './controller.ts';
 import { WorkQueue } from './workqueue.ts';
@@ -25,34 +28,27 @@ const quarantineShare = 0.8;
 
 export const podCollector: Controller = {
   name: 'pod-collector',
-  start: (context) => new PodCollector(context),
+  start: (context) => new PodCollector(context).start(),
 };
 
-class PodCollector implements RunningController {
+class PodCollector {
   readonly #queue: WorkQueue;
-  readonly #observers: { close(): void }[];
-  readonly #byNode = new Map<string, Set<string>>();
   /** Finished pods, the one that finished first being the first. */
   readonly #finished = new Set<string>();
 
-  constructor(private readonly context: ControllerContext) {
+  constructor(private readonly context: SharedContext) {
     this.#queue = new WorkQueue({
       work: (key) => this.#look(key),
       onError: (_, error) => context.onError(error),
     });
-    this.#observers = [
-      observe(context, 'pods', (entry, previous) => this.#podChanged(entry, previous)),
-      observe(context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+  }
+
+  start(): RunningController {
+    const observations = [
+      observe(this.context, 'pods', (entry, previous) => this.#podChanged(entry, previous)),
+      observe(this.context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
     ];
-  }
-
-  get settled(): boolean {
-    return this.#queue.settled;
-  }
-
-  async close(): Promise<void> {
-    for (const observer of this.#observers) observer.close();
-    await this.#queue.close();
+    return running(observations, [this.#queue]);
   }
 
   get #quarantineMs(): number {
@@ -65,23 +61,12 @@ class PodCollector implements RunningController {
 
   #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { namespace, name } = (entry ?? previous)!;
-    const key = `${namespace}/${name}`;
-    const nodeName = (entry ?? previous)!.field('spec.nodeName');
-    if (!entry) {
-      this.#finished.delete(key);
-      const pods = this.#byNode.get(nodeName ?? '');
-      pods?.delete(key);
-      if (pods?.size === 0) this.#byNode.delete(nodeName ?? '');
-      return;
-    }
+    const key = keyOf(namespace, name);
+    if (!entry) return void this.#finished.delete(key);
     if (isFinished(entry.field('status.phase'))) this.#finish(key);
-    if (nodeName) {
-      let pods = this.#byNode.get(nodeName);
-      if (!pods) this.#byNode.set(nodeName, (pods = new Set()));
-      pods.add(key);
-      if (!this.#node(nodeName)) this.#queue.addAfter(key, this.#quarantineMs);
-      else if (entry.document.includes('"deletionTimestamp"')) this.#queue.add(key);
-    } else if (entry.document.includes('"deletionTimestamp"')) this.#queue.add(key);
+    const nodeName = entry.field('spec.nodeName');
+    if (nodeName && !this.#node(nodeName)) this.#queue.addAfter(key, this.#quarantineMs);
+    else if (entry.document.includes('"deletionTimestamp"')) this.#queue.add(key);
   }
 
   #finish(key: string): void {
@@ -96,13 +81,16 @@ class PodCollector implements RunningController {
 
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { name } = (entry ?? previous)!;
-    const pods = this.#byNode.get(name) ?? [];
-    if (!entry) for (const key of pods) this.#queue.addAfter(key, this.#quarantineMs);
-    else if (entry.document.includes(outOfService)) for (const key of pods) this.#queue.add(key);
+    if (entry && !entry.document.includes(outOfService)) return;
+    for (const pod of this.context.pods.onNode(name)) {
+      const key = keyOf(pod.namespace, pod.name);
+      if (entry) this.#queue.add(key);
+      else this.#queue.addAfter(key, this.#quarantineMs);
+    }
   }
 
   async #look(key: string): Promise<void> {
-    const [namespace, name] = key.split('/') as [string, string];
+    const [namespace, name] = fromKey(key);
     const entry = this.context.registry.view.collection('pods').get(namespace, name);
     if (!entry) return;
     const pod = entry.peek() as Pod;
