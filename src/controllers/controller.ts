@@ -11,7 +11,6 @@ import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
 import { Watcher } from '../registry/watcher.ts';
 import type { PodIndex } from './podindex.ts';
-import type { WorkQueue } from './workqueue.ts';
 
 /** What can be set about controllers, with Kubernetes' defaults. */
 export interface ControllerSettings {
@@ -70,23 +69,23 @@ export interface Observation {
   close(): void;
 }
 
-/** A controller made of observations and queues, and perhaps a recorder of what it tells people. */
+/** A controller made of observations, of parts that do the work, mostly queues, and perhaps a recorder of events. */
 export function running(
   observations: readonly Observation[],
-  queues: readonly WorkQueue[],
+  parts: readonly RunningController[],
   recorder?: EventRecorder,
 ): RunningController {
   return {
     get settled() {
       return (
         observations.every(({ caughtUp }) => caughtUp) &&
-        queues.every(({ settled }) => settled) &&
+        parts.every(({ settled }) => settled) &&
         recorder?.idle !== false
       );
     },
     close: async () => {
       for (const observation of observations) observation.close();
-      await Promise.all(queues.map((queue) => queue.close()));
+      await Promise.all(parts.map((part) => part.close()));
       await recorder?.flushed();
     },
   };

@@ -10,9 +10,10 @@ import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
 import {
   type Controller,
-  type ControllerContext,
   observe,
   type RunningController,
+  running,
+  type SharedContext,
   tolerant,
 } from './controller.ts';
 import { recorderFor } from './eventsink.ts';
@@ -44,44 +45,35 @@ const ownKeys = new Set([
 
 export const nodeLifecycleController: Controller = {
   name: 'node',
-  start: (context) => new NodeLifecycle(context),
+  start: (context) => new NodeLifecycle(context).start(),
 };
 
-class NodeLifecycle implements RunningController {
+class NodeLifecycle {
   readonly #registry: Registry;
   readonly #recorder: EventRecorder;
   readonly #queue: WorkQueue;
-  readonly #evictions: TaintEvictions;
-  readonly #observers: { close(): void }[];
   /** When each node was last heard of, by this controller's clock, and what it said then. */
   readonly #heard = new Map<string, { said: string; atMs: number }>();
   readonly #registered = new Set<string>();
 
-  constructor(private readonly context: ControllerContext) {
+  constructor(private readonly context: SharedContext) {
     this.#registry = context.registry;
     this.#recorder = recorderFor(context, 'node-controller');
     this.#queue = new WorkQueue({
       work: (name) => this.#look(name),
       onError: (_, error) => context.onError(error),
     });
-    this.#evictions = new TaintEvictions(context, recorderFor(context, 'taint-eviction-controller'));
-    this.#observers = [
-      observe(context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
-      observe(context, 'leases', (entry) => {
+  }
+
+  start(): RunningController {
+    const evictions = new TaintEvictions(this.context).start();
+    const observations = [
+      observe(this.context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+      observe(this.context, 'leases', (entry) => {
         if (entry?.namespace === leaseNamespace) this.#queue.add(entry.name);
       }),
     ];
-  }
-
-  get settled(): boolean {
-    return this.#queue.settled;
-  }
-
-  async close(): Promise<void> {
-    for (const observer of this.#observers) observer.close();
-    await this.#evictions.close();
-    await this.#queue.close();
-    await this.#recorder.flushed();
+    return running(observations, [evictions, this.#queue], this.#recorder);
   }
 
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
@@ -188,10 +180,9 @@ class NodeLifecycle implements RunningController {
   /** Pods of a node that is not well are not ready either, whatever they last said. */
   async #podsNotReady(node: Node): Promise<void> {
     const kind = this.#registry.kinds.resource('v1', 'pods')!;
-    for (const entry of this.#evictions.podsOn(node.metadata.name!)) {
+    for (const { entry, ready } of this.context.pods.onNode(node.metadata.name!)) {
+      if (!ready) continue;
       const pod = entry.peek() as Pod;
-      const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready');
-      if (ready?.status !== 'True') continue;
       const now = this.#registry.now();
       await tolerant(
         modify(this.#registry, kind, entry.namespace, entry.name, 'status', internalWrite(), (current) => {

@@ -11,58 +11,48 @@ import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
-import { type ControllerContext, observe, tolerant } from './controller.ts';
+import {
+  fromKey,
+  keyOf,
+  observe,
+  type RunningController,
+  running,
+  type SharedContext,
+  tolerant,
+} from './controller.ts';
+import { recorderFor } from './eventsink.ts';
+import type { IndexedPod } from './indexedpod.ts';
 import { tolerates } from './scheduling/nodeaffinity.ts';
 import { WorkQueue } from './workqueue.ts';
 
 export class TaintEvictions {
-  readonly #byNode = new Map<string, Map<string, Entry>>();
+  readonly #recorder: EventRecorder;
   readonly #tainted = new Map<string, readonly Taint[]>();
   readonly #queue: WorkQueue;
-  readonly #observers: { close(): void }[];
   /** Pods with an appointment, and since when they have had it: taints need not say when they were put on. */
   readonly #marked = new Map<string, number>();
 
-  constructor(
-    private readonly context: ControllerContext,
-    private readonly recorder: EventRecorder,
-  ) {
+  constructor(private readonly context: SharedContext) {
+    this.#recorder = recorderFor(context, 'taint-eviction-controller');
     this.#queue = new WorkQueue({
       work: (key) => this.#look(key),
       onError: (_, error) => context.onError(error),
     });
-    this.#observers = [
-      observe(context, 'pods', (entry, previous) => this.#podChanged(entry, previous)),
-      observe(context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+  }
+
+  start(): RunningController {
+    const observations = [
+      this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
+      observe(this.context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
     ];
+    return running(observations, [this.#queue], this.#recorder);
   }
 
-  podsOn(node: string): Entry[] {
-    return [...(this.#byNode.get(node)?.values() ?? [])];
-  }
-
-  async close(): Promise<void> {
-    for (const observer of this.#observers) observer.close();
-    await this.#queue.close();
-    await this.recorder.flushed();
-  }
-
-  #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
-    const { namespace, name } = (entry ?? previous)!;
-    const key = `${namespace}/${name}`;
-    const nodeName = (entry ?? previous)!.field('spec.nodeName');
-    if (!nodeName) return;
-    if (entry) {
-      let pods = this.#byNode.get(nodeName);
-      if (!pods) this.#byNode.set(nodeName, (pods = new Map()));
-      pods.set(key, entry);
-      if (this.#tainted.has(nodeName)) this.#queue.add(key);
-      return;
-    }
-    const pods = this.#byNode.get(nodeName);
-    pods?.delete(key);
-    if (pods?.size === 0) this.#byNode.delete(nodeName);
-    this.#marked.delete(key);
+  #podChanged(pod: IndexedPod | undefined, previous: IndexedPod | undefined): void {
+    const { namespace, name, nodeName } = (pod ?? previous)!;
+    const key = keyOf(namespace, name);
+    if (!pod) this.#marked.delete(key);
+    else if (this.#tainted.has(nodeName)) this.#queue.add(key);
   }
 
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
@@ -72,11 +62,11 @@ export class TaintEvictions {
       : [];
     if (taints.length) this.#tainted.set(name, taints);
     else if (!this.#tainted.delete(name)) return;
-    for (const key of this.#byNode.get(name)?.keys() ?? []) this.#queue.add(key);
+    for (const pod of this.context.pods.onNode(name)) this.#queue.add(keyOf(pod.namespace, pod.name));
   }
 
   async #look(key: string): Promise<void> {
-    const [namespace, name] = key.split('/') as [string, string];
+    const [namespace, name] = fromKey(key);
     const entry = this.context.registry.view.collection('pods').get(namespace, name);
     if (!entry) return;
     const pod = entry.peek() as Pod;
@@ -123,7 +113,7 @@ export class TaintEvictions {
   }
 
   #tell(pod: Pod, message: string): void {
-    this.recorder.normal(
+    this.#recorder.normal(
       { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata },
       'TaintManagerEviction',
       message,
