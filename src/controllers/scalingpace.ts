@@ -63,16 +63,7 @@ export class ScalingPace {
           reason: 'ScaleUpLimit',
           message: 'the desired replica count is increasing faster than the maximum scale rate',
         };
-      if (stable > maxReplicas)
-        return {
-          replicas: maxReplicas,
-          limited: true,
-          reason: 'TooManyReplicas',
-          message: 'the desired replica count is more than the maximum replica count',
-        };
-      return { replicas: stable, ...inRange };
-    }
-    if (stable < current) {
+    } else if (stable < current) {
       const least = this.#least(current, down, nowMs);
       if (stable < least && least > minReplicas)
         return {
