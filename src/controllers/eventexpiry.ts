@@ -6,82 +6,79 @@ import type { Entry } from '../registry/entry.ts';
 import {
   type Controller,
   type ControllerContext,
+  fromKey,
+  keyOf,
   observe,
   type RunningController,
+  running,
   tolerant,
 } from './controller.ts';
+import { WorkQueue } from './workqueue.ts';
 
 /** Events that end within this time of each other go together. */
 const sweepMinMs = 1_000;
-/** The longest time a timer can be set to. */
-const timerMaxMs = 2 ** 31 - 1;
+/** The one key of the queue of sweeps. */
+const sweep = 'sweep';
 
 export const eventExpiryController: Controller = {
   name: 'event-expiry',
-  start: (context) => new EventExpiry(context),
+  start: (context) => new EventExpiry(context).start(),
 };
 
-class EventExpiry implements RunningController {
-  /** When each event ends, by namespace and name. */
+class EventExpiry {
+  /** When each event ends: one appointment for all of them costs less than one for each. */
   readonly #ends = new Map<string, number>();
-  readonly #observer: { close(): void };
-  #timer: NodeJS.Timeout | undefined;
-  #dueMs = Number.POSITIVE_INFINITY;
-  #sweeping: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #sweeps: WorkQueue;
+  readonly #removals: WorkQueue;
 
   constructor(private readonly context: ControllerContext) {
-    this.#observer = observe(context, 'events', (entry, previous) => this.#changed(entry, previous));
+    const onError = (_: string, error: Error): void => context.onError(error);
+    this.#sweeps = new WorkQueue({ work: async () => this.#sweep(), onError });
+    // Nobody writes to an event that is over, so nothing else would bring it back.
+    this.#removals = new WorkQueue({ work: (key) => this.#remove(key), onError, triesMax: Infinity });
   }
 
-  get settled(): boolean {
-    return this.#dueMs > this.context.registry.chance.nowMs();
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#observer.close();
-    clearTimeout(this.#timer);
-    await this.#sweeping;
+  start(): RunningController {
+    const observation = observe(this.context, 'events', (entry, previous) => this.#changed(entry, previous));
+    return running([observation], [this.#sweeps, this.#removals]);
   }
 
   #changed(entry: Entry | undefined, previous: Entry | undefined): void {
     const { namespace, name } = (entry ?? previous)!;
-    const key = `${namespace}/${name}`;
+    const key = keyOf(namespace, name);
     if (!entry) return void this.#ends.delete(key);
-    const endMs = lastWrittenMs(entry.object() as Event) + this.context.settings.eventLifeMs;
+    const endMs = this.#endMs(entry);
     this.#ends.set(key, endMs);
-    if (endMs < this.#dueMs) this.#appoint(endMs);
+    this.#appoint(endMs);
   }
 
-  #appoint(dueMs: number): void {
-    clearTimeout(this.#timer);
-    this.#dueMs = dueMs;
-    if (dueMs === Number.POSITIVE_INFINITY || this.#closed) return;
-    const waitMs = Math.max(dueMs - this.context.registry.chance.nowMs(), sweepMinMs);
-    this.#timer = setTimeout(
-      () => {
-        this.#sweeping = this.#sweep().catch(this.context.onError);
-      },
-      Math.min(waitMs, timerMaxMs),
-    );
-    this.#timer.unref();
+  #appoint(endMs: number): void {
+    this.#sweeps.addAfter(sweep, Math.max(endMs - this.context.registry.chance.nowMs(), sweepMinMs));
   }
 
-  async #sweep(): Promise<void> {
-    const { registry } = this.context;
-    const kind = registry.kinds.resource('v1', 'events')!;
-    const nowMs = registry.chance.nowMs();
-    const over = [...this.#ends].filter(([, endMs]) => endMs <= nowMs).map(([key]) => key);
-    for (const key of over) {
-      if (this.#closed) return;
-      this.#ends.delete(key);
-      const [namespace, name] = key.split('/') as [string, string];
-      await tolerant(remove(registry, kind, namespace, name, {}));
-    }
+  #sweep(): void {
+    const nowMs = this.context.registry.chance.nowMs();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const endMs of this.#ends.values()) nextMs = Math.min(nextMs, endMs);
+    for (const [key, endMs] of this.#ends)
+      if (endMs > nowMs) nextMs = Math.min(nextMs, endMs);
+      else {
+        this.#ends.delete(key);
+        this.#removals.add(key);
+      }
     this.#appoint(nextMs);
+  }
+
+  async #remove(key: string): Promise<void> {
+    const { registry } = this.context;
+    const [namespace, name] = fromKey(key);
+    const entry = registry.view.collection('events').get(namespace, name);
+    // Written again meanwhile: then it has a new end.
+    if (!entry || this.#endMs(entry) > registry.chance.nowMs()) return;
+    await tolerant(remove(registry, registry.kinds.resource('v1', 'events')!, namespace, name, {}));
+  }
+
+  #endMs(entry: Entry): number {
+    return lastWrittenMs(entry.peek() as Event) + this.context.settings.eventLifeMs;
   }
 }
 
