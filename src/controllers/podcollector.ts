@@ -33,8 +33,10 @@ export const podCollector: Controller = {
 
 class PodCollector {
   readonly #queue: WorkQueue;
-  /** Finished pods, the one that finished first being the first. */
+  /** Finished pods that may stay, the one that finished first being the first. */
   readonly #finished = new Set<string>();
+  /** Finished pods that are too many. */
+  readonly #surplus = new Set<string>();
 
   constructor(private readonly context: SharedContext) {
     this.#queue = new WorkQueue({
@@ -62,7 +64,11 @@ class PodCollector {
   #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { namespace, name } = (entry ?? previous)!;
     const key = keyOf(namespace, name);
-    if (!entry) return void this.#finished.delete(key);
+    if (!entry) {
+      this.#finished.delete(key);
+      this.#surplus.delete(key);
+      return;
+    }
     if (isFinished(entry.field('status.phase'))) this.#finish(key);
     const nodeName = entry.field('spec.nodeName');
     if (nodeName && !this.#node(nodeName)) this.#queue.addAfter(key, this.#quarantineMs);
@@ -70,11 +76,11 @@ class PodCollector {
   }
 
   #finish(key: string): void {
-    this.#finished.add(key);
-    const surplus = this.#finished.size - this.context.settings.finishedPodsMax;
-    let i = 0;
+    if (!this.#surplus.has(key)) this.#finished.add(key);
     for (const oldest of this.#finished) {
-      if (i++ >= surplus) break;
+      if (this.#finished.size <= this.context.settings.finishedPodsMax) break;
+      this.#finished.delete(oldest);
+      this.#surplus.add(oldest);
       this.#queue.add(oldest);
     }
   }
@@ -99,7 +105,7 @@ class PodCollector {
     if (nodeName && !this.#node(nodeName)) {
       if (!finished) await this.#fail(pod, 'PodGC: node no longer exists');
       await this.#end(pod);
-    } else if (finished && this.#finished.size > this.context.settings.finishedPodsMax) await this.#end(pod);
+    } else if (finished && this.#surplus.has(key)) await this.#end(pod);
     else if (pod.metadata.deletionTimestamp && (!nodeName || this.#isOutOfService(nodeName)))
       await this.#end(pod);
   }
