@@ -7,7 +7,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pathToFileURL } from 'node:url';
 
-const { encodeDataHead, SpdyConnection, upgradeToSpdy } = await import(pathToFileURL(process.argv[2]).href);
+const { encodeDataHead, giveBack, reusingSocket, SpdyConnection, upgradeToSpdy } = await import(
+  pathToFileURL(process.argv[2]).href
+);
 const chunk = Buffer.alloc(64 * 1024);
 
 async function dial(port) {
@@ -16,9 +18,16 @@ async function dial(port) {
   return socket;
 }
 
+/** As Wherry itself connects to nodes. */
+async function dialReusing(port) {
+  const socket = reusingSocket({ allowHalfOpen: true }).connect({ host: '127.0.0.1', port });
+  await once(socket, 'connect');
+  return socket;
+}
+
 async function spdy({ url, path, protocol }) {
   const { host, port } = new URL(url);
-  const answer = await upgradeToSpdy(() => dial(Number(port)), {
+  const answer = await upgradeToSpdy(() => dialReusing(Number(port)), {
     method: 'POST',
     path,
     headers: [['Host', host]],
@@ -34,6 +43,7 @@ async function drain(stream) {
   let bytes = 0;
   stream.on('data', (data) => {
     bytes += data.length;
+    giveBack(data);
   });
   if (!stream.readableEnded) await once(stream, 'end');
   return bytes;

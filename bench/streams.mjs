@@ -26,8 +26,8 @@ async function bundle(folder) {
   const outfile = path.join(folder, 'spdy.mjs');
   await build({
     stdin: {
-      contents: ['connection', 'frame', 'upgrade']
-        .map((part) => `export * from './src/streams/spdy${part}.ts';`)
+      contents: ['spdyconnection', 'spdyframe', 'spdyupgrade', 'reusedreads']
+        .map((part) => `export * from './src/streams/${part}.ts';`)
         .join('\n'),
       resolveDir: root,
     },
