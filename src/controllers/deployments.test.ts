@@ -1,21 +1,14 @@
 /** Proves that rollouts come to rest, begin anew without a write, and are not done twice by two servers. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Deployment, Pod, ReplicaSet } from '../api/generated/types.ts';
 import { create } from '../registry/create.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
-import { Harness } from './harness.case.ts';
+import { harness, useHarness } from './harness.case.ts';
 
 const workload = ['garbagecollector', 'serviceaccount', 'replicaset', 'deployment'];
 
-let harness: Harness;
-beforeEach(async () => {
-  harness = await Harness.open();
-});
-afterEach(async () => {
-  await harness.close();
-  expect(harness.errors).toEqual([]);
-});
+useHarness();
 
 const template = (image: string) => ({
   metadata: { labels: { app: 'web' } },

@@ -1,5 +1,6 @@
 /** A registry with controllers and no server, for tests that need many objects or want to know when all is done. */
 import { randomInt, randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { KindTable } from '../api/kinds.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Entry } from '../registry/entry.ts';
@@ -131,4 +132,18 @@ export class Harness {
     this.registry.view.close();
     if (this.isOwner) await this.store.close();
   }
+}
+
+/** The one of the test that runs. */
+export let harness: Harness;
+
+/** Every test of the file gets one of its own, in which no controller may fail. */
+export function useHarness(): void {
+  beforeEach(async () => {
+    harness = await Harness.open();
+  });
+  afterEach(async () => {
+    await harness.close();
+    expect(harness.errors).toEqual([]);
+  });
 }

@@ -2,21 +2,13 @@
  * Proves that a pod that has ended is counted once, wherever its counting was broken off: what a crash leaves behind
  * is planted here. What jobs do when nothing is broken off is in test/controllers.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobV1, Pod } from '../api/generated/types.ts';
-import { Harness } from './harness.case.ts';
+import { harness, useHarness } from './harness.case.ts';
 
 const finalizer = 'batch.kubernetes.io/job-tracking';
 const podUid = 'b7d3a6f0-0000-4000-8000-000000000001';
-let harness: Harness;
-
-beforeEach(async () => {
-  harness = await Harness.open();
-});
-afterEach(async () => {
-  await harness.close();
-  expect(harness.errors).toEqual([]);
-});
+useHarness();
 
 /** A job that wants no pods for now, with the status that a crash has left. */
 const plantJob = async (status: JobV1['status'], spec: object = {}): Promise<JobV1> =>

@@ -1,19 +1,12 @@
 /** Proves that pods which hang on a node go when it is declared out of service, and others stay. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Node } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
-import { Harness } from './harness.case.ts';
+import { harness, useHarness } from './harness.case.ts';
 
-let harness: Harness;
-beforeEach(async () => {
-  harness = await Harness.open();
-});
-afterEach(async () => {
-  await harness.close();
-  expect(harness.errors).toEqual([]);
-});
+useHarness();
 
 const plant = (name: string, nodeName: string, deletionTimestamp?: string) =>
   harness.plant('v1', 'pods', 'default', { metadata: { name, deletionTimestamp }, spec: { nodeName } });

@@ -1,10 +1,10 @@
 /** Proves that controllers come to rest: once all is as it should be nothing is written any more, however often they look. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Endpoints, JobV1, Pod, ReplicationController } from '../api/generated/types.ts';
 import { create } from '../registry/create.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
-import { Harness } from './harness.case.ts';
+import { harness, useHarness } from './harness.case.ts';
 
 const workload = ['garbagecollector', 'serviceaccount', 'replicationcontroller', 'job', 'endpoints'];
 const template = {
@@ -12,14 +12,7 @@ const template = {
   spec: { containers: [{ name: 'c', image: 'i:1' }] },
 };
 
-let harness: Harness;
-beforeEach(async () => {
-  harness = await Harness.open();
-});
-afterEach(async () => {
-  await harness.close();
-  expect(harness.errors).toEqual([]);
-});
+useHarness();
 
 async function make(apiVersion: string, resource: string, object: object): Promise<void> {
   const { registry } = harness;

@@ -2,24 +2,17 @@
  * Proves that the controllers of daemon sets and stateful sets come to rest, and that one which takes over and has not
  * seen everything yet makes nothing twice. What sets do is in test/controllers.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { DaemonSet, StatefulSet } from '../api/generated/types.ts';
 import { create } from '../registry/create.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
-import { Harness } from './harness.case.ts';
+import { harness, useHarness } from './harness.case.ts';
 
 const controllers = ['garbagecollector', 'serviceaccount', 'daemonset', 'statefulset'];
 const nodes = 40;
 
-let harness: Harness;
-beforeEach(async () => {
-  harness = await Harness.open();
-});
-afterEach(async () => {
-  await harness.close();
-  expect(harness.errors).toEqual([]);
-});
+useHarness();
 
 async function makeSets(): Promise<void> {
   const { registry } = harness;
