@@ -60,6 +60,18 @@ describe('a right history', () => {
     ];
     expect(checkOperations(logOf(changed(first), changed(lost), deleted(13)), operations)).toEqual([]);
   });
+
+  it('passes when of two deletions without an answer the one that could has happened', () => {
+    const deletion = (begun: number, expected?: number) =>
+      write('delete', [begun, Infinity], first, { outcome: 'unknown', expected });
+    const history = logOf(changed(first), deleted(12));
+    const created = write('create', [1, 2], first);
+    expect(checkOperations(history, [created, deletion(3, 9), deletion(4)])).toEqual([]);
+    expect(checkOperations(history, [created, deletion(3, 9), deletion(4, 11)])).toEqual([]);
+    expect(checkOperations(history, [created, deletion(3, 9)]).join()).toMatch(
+      /insisted on 9 and changed 11/,
+    );
+  });
 });
 
 describe('a wrong history is caught:', () => {

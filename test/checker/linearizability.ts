@@ -78,7 +78,7 @@ class Replay {
     const uid: string | undefined = previous?.metadata.uid;
     const write = object
       ? this.#byMark.get(mark ?? '')
-      : ((uid ? this.#deletions.get(uid) : undefined) ?? this.#perhaps.get(key)?.shift());
+      : ((uid ? this.#deletions.get(uid) : undefined) ?? this.#takePerhaps(key, previous));
     if (!write || write.key !== key) {
       this.#problems.push(
         `nobody made version ${version} of ${key}: ${object ? textOf(object) : 'a deletion'}`,
@@ -93,6 +93,14 @@ class Replay {
     if ((write.verb === 'create') !== (previous === undefined))
       this.#problem(write, previous ? 'there was one already' : 'there was nothing to change');
     if (object && write.wanted) this.#checkContent(write, object, previous);
+  }
+
+  /** A deletion without an answer: one that may delete this version, if there is any. */
+  #takePerhaps(key: string, previous: Json | undefined): WriteOperation | undefined {
+    const perhaps = this.#perhaps.get(key) ?? [];
+    const version = previous ? versionOf(previous) : 0;
+    const fitting = perhaps.findIndex(({ expected = version }) => expected === version);
+    return perhaps.splice(Math.max(fitting, 0), 1)[0];
   }
 
   #checkContent(write: WriteOperation, object: Json, previous: Json | undefined): void {
