@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { forwardChannels, portsMax } from './channelportforward.ts';
 import type { PortForwarding } from './portforward.ts';
-import { reusing } from './reusedreads.ts';
 import { forwardStreams } from './spdyportforward.ts';
 import {
   acceptSpdy,
@@ -52,8 +51,7 @@ export async function servePortForward(
     case 'spdy': {
       const chosen = negotiateSpdy(request, [protocolName], protocolName);
       if (chosen.refusal) return refuseUpgrade(socket, chosen.refusal);
-      const connection = reusing(socket);
-      acceptSpdy(connection, chosen.protocol);
+      const connection = acceptSpdy(socket, chosen.protocol);
       return forwardStreams(connection, head, forwarding);
     }
     case 'websocket': {

@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { CarriedSession } from './livesession.ts';
-import { reusing } from './reusedreads.ts';
 import type { SessionHandler, SessionResult, SessionWish } from './session.ts';
 import { type SessionKind, type SessionStatus, sessionStatus } from './sessionstatus.ts';
 import { serveSpdySession, sessionProtocols } from './spdysession.ts';
@@ -58,8 +57,7 @@ export async function serveSession(
     case 'spdy': {
       const chosen = negotiateSpdy(request, [...sessionProtocols.keys()], 'channel.k8s.io');
       if (chosen.refusal) return refuseUpgrade(socket, chosen.refusal);
-      const connection = reusing(socket);
-      acceptSpdy(connection, chosen.protocol);
+      const connection = acceptSpdy(socket, chosen.protocol);
       return serveSpdySession(connection, head, chosen.protocol, carried, serving.optional ?? false);
     }
     case 'websocket': {
