@@ -48,6 +48,7 @@ const kinds: [table: string, kind: string][] = [
 const bodyOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 const coreModel = (_apiVersion: string, kind: string): Model => modelOf(kind);
 const decode = (bytes: Buffer, model?: Model) => decodeProtobuf(bytes, () => model ?? modelOf('Pod')).value;
+
 describe('bodies of real clients', () => {
   test('kubectl create ns pbns', () => {
     const body = bodyOf(

@@ -53,8 +53,12 @@ export function copy(source: Readable, target: Writable | undefined, pace: Pace)
       target.cork();
       pace.soon(uncork);
     }
-    underWay.giveBackSent(unsentBytes(target));
-    underWay.add(chunk);
+    if (!isLent(chunk)) passed(chunk.length);
+    const unsent = unsentBytes(target);
+    if (unsent !== undefined) {
+      underWay.giveBackSent(unsent);
+      underWay.add(chunk);
+    }
     if (!target.write(chunk) && isAhead(target)) source.pause();
   };
   source.on('data', pass);
@@ -75,18 +79,17 @@ class PiecesUnderWay {
   #bytes = 0;
 
   add(piece: Buffer): void {
-    if (!isLent(piece)) passed(piece.length);
     this.#pieces.push(piece);
     this.#bytes += piece.length;
   }
 
-  giveBackSent(unsent: number | undefined): void {
+  giveBackSent(unsent: number): void {
     const pieces = this.#pieces;
     let gone = 0;
-    while (gone < pieces.length && (unsent === undefined || this.#bytes - pieces[gone]!.length >= unsent)) {
+    while (gone < pieces.length && this.#bytes - pieces[gone]!.length >= unsent) {
       const piece = pieces[gone++]!;
       this.#bytes -= piece.length;
-      if (unsent !== undefined) giveBack(piece);
+      giveBack(piece);
     }
     if (gone > 0) pieces.splice(0, gone);
   }
