@@ -10,10 +10,10 @@ import type {
   Service,
 } from './generated/types.ts';
 import type { Kind } from './kind.ts';
-import { isFinished } from './kinds/podfacts.ts';
-import { podLimits, podRequests, qosClass } from './kinds/podresources.ts';
 import type { ApiObject } from './object.ts';
 import type { ResourceList } from './resourcelist.ts';
+import { isFinished } from './rules/podfacts.ts';
+import { podLimits, podRequests, qosClass } from './rules/podresources.ts';
 import { timeToMs } from './time.ts';
 
 /** Kinds that a quota can name without `count/`. */

@@ -1,7 +1,7 @@
 /** What makes up the health of a cluster's process: its store, its view, its controllers and its nodes. */
 import type { Node } from '../api/generated/types.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { HealthCheck } from '../server/health.ts';
+import type { HealthCheck } from '../server/observe/health.ts';
 
 /** A part of the process that is started, and may fail to. */
 export class Startup {

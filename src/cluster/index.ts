@@ -1,5 +1,5 @@
 /** The public surface of the package. */
-export type { AuditOptions } from '../server/auditlog.ts';
+
 export {
   defaultLimits,
   type LimitForm,
@@ -8,7 +8,8 @@ export {
   type Limits,
   limitForms,
   limitNames,
-} from '../server/limits.ts';
+} from '../server/http/limits.ts';
+export type { AuditOptions } from '../server/observe/auditlog.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { type Cluster, StartError, type StartOptions, start } from './start.ts';

@@ -6,9 +6,9 @@ import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
 import { Client, type ClientOptions } from '../client/client.ts';
 import { secrets } from '../client/resources.ts';
-import type { Agent } from '../node/agent.ts';
-import type { KubeletListening } from '../node/kubeletserver.ts';
-import type { PodNetworkMode } from '../node/nodenetwork.ts';
+import type { Agent } from '../node/agent/agent.ts';
+import type { KubeletListening } from '../node/agent/kubeletserver.ts';
+import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
 
 export const defaultServiceRange = '10.0.0.0/24';
 
@@ -47,10 +47,10 @@ export interface RunningNode {
 /** An agent that is ready to be started. */
 export async function openNode(client: Client, options: NodeOptions): Promise<RunningNode> {
   const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }] = await Promise.all([
-    import('../node/agent.ts'),
-    import('../node/processruntime.ts'),
-    import('../node/nodenetwork.ts'),
-    import('../node/images.ts'),
+    import('../node/agent/agent.ts'),
+    import('../node/runtime/processruntime.ts'),
+    import('../node/agent/nodenetwork.ts'),
+    import('../node/runtime/images.ts'),
   ]);
   const now = options.now ?? Date.now;
   const onError = options.onError ?? (() => undefined);

@@ -4,8 +4,8 @@
  */
 import { subdomainName } from '../api/names.ts';
 import type { Client } from '../client/client.ts';
-import type { Agent } from '../node/agent.ts';
-import type { SharedPods } from '../node/podfeed.ts';
+import type { Agent } from '../node/agent/agent.ts';
+import type { SharedPods } from '../node/agent/podfeed.ts';
 import type { Ways } from './nodeway.ts';
 
 /** Nodes that are registered at once. */
@@ -93,9 +93,9 @@ export class SimulatedNodes implements SimulatedPower {
   async #maker(): Promise<(name: string) => Agent> {
     const { client, graceMs, now, onError } = this.options;
     const [{ Agent }, { SharedPods }, { SimulatedAddresses, SimulatedRuntime }] = await Promise.all([
-      import('../node/agent.ts'),
-      import('../node/podfeed.ts'),
-      import('../node/simulatedruntime.ts'),
+      import('../node/agent/agent.ts'),
+      import('../node/agent/podfeed.ts'),
+      import('../node/runtime/simulatedruntime.ts'),
     ]);
     const podFeed = new SharedPods(client, onError);
     this.#pods = podFeed;

@@ -6,32 +6,32 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { KindTable } from '../api/kinds.ts';
+import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import {
   type Controller,
   type ControllerContext,
   type ControllerSettings,
   defaultSettings,
   type RunningController,
-} from '../controllers/controller.ts';
-import { chosenControllers, startControllers } from '../controllers/controllers.ts';
-import { LeaderElection } from '../controllers/leaderelection.ts';
+} from '../controllers/shared/controller.ts';
+import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import { parseIPRange } from '../registry/allocation/ipallocator.ts';
+import { parsePortRange } from '../registry/allocation/portallocator.ts';
+import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
-import { parseIPRange } from '../registry/ipallocator.ts';
 import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
-import { parsePortRange } from '../registry/portallocator.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
-import { ServiceAllocator, type ServiceRanges } from '../registry/serviceallocation.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
-import { type AuditLog, type AuditOptions, openAuditLog } from '../server/auditlog.ts';
-import { Capacity } from '../server/capacity.ts';
-import { LimitKeeper, type Limits, limitsProblem } from '../server/limits.ts';
-import { isLoopback } from '../server/localdoor.ts';
-import { ApiServer } from '../server/server.ts';
-import { StoreMetrics } from '../server/storemetrics.ts';
-import { UsageReports } from '../server/usagereports.ts';
+import { UsageReports } from '../server/computed/usagereports.ts';
+import { isLoopback } from '../server/doors/localdoor.ts';
+import { LimitKeeper, type Limits, limitsProblem } from '../server/http/limits.ts';
+import { ApiServer } from '../server/http/server.ts';
+import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
+import { Capacity } from '../server/observe/capacity.ts';
+import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';

@@ -14,6 +14,8 @@ import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
 import { rescale, type Scale, scaleForms, scaleOf } from '../registry/scale.ts';
+import { ScalingPace } from './scalingpace.ts';
+import { type MeasuredPod, type Proposal, propose, type Target } from './scalingproposal.ts';
 import {
   type Controller,
   fromKey,
@@ -23,13 +25,11 @@ import {
   running,
   type SharedContext,
   writeStatus,
-} from './controller.ts';
-import { recorderFor } from './eventsink.ts';
-import { type IndexedPod, isActive } from './indexedpod.ts';
-import { refersTo } from './ownership.ts';
-import { ScalingPace } from './scalingpace.ts';
-import { type MeasuredPod, type Proposal, propose, type Target } from './scalingproposal.ts';
-import { WorkQueue } from './workqueue.ts';
+} from './shared/controller.ts';
+import { recorderFor } from './shared/eventsink.ts';
+import { type IndexedPod, isActive } from './shared/indexedpod.ts';
+import { refersTo } from './shared/ownership.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 export const autoscalerController: Controller = {
   name: 'autoscaler',

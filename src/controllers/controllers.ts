@@ -1,27 +1,27 @@
 /** The list of controllers. Adding one: its file, and a line here. */
 import { autoscalerController } from './autoscalers.ts';
-import type { Controller, ControllerContext, RunningController } from './controller.ts';
-import { cronJobController } from './cronjobs.ts';
-import { daemonSetController } from './daemonsets.ts';
-import { deploymentController } from './deployments.ts';
+import { cronJobController } from './batch/cronjobs.ts';
+import { jobController } from './batch/jobs.ts';
 import { disruptionController } from './disruption.ts';
 import { endpointsController } from './endpoints.ts';
 import { eventExpiryController } from './eventexpiry.ts';
 import { garbageCollector } from './garbagecollector.ts';
-import { jobController } from './jobs.ts';
 import { namespaceController } from './namespaces.ts';
 import { nodeLifecycleController } from './nodelifecycle.ts';
 import { podCollector } from './podcollector.ts';
-import { PodIndex } from './podindex.ts';
 import { protectionController } from './protection.ts';
-import { replicaSetController } from './replicasets.ts';
-import { replicationController } from './replicationcontrollers.ts';
 import { resourceQuotaController } from './resourcequotas.ts';
-import { schedulerController } from './scheduler.ts';
+import { schedulerController } from './scheduling/scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
-import { statefulSetController } from './statefulsets.ts';
+import type { Controller, ControllerContext, RunningController } from './shared/controller.ts';
+import { PodIndex } from './shared/podindex.ts';
 import { tokenController } from './tokens.ts';
 import { volumeBinder } from './volumebinder.ts';
+import { daemonSetController } from './workloads/daemonsets.ts';
+import { deploymentController } from './workloads/deployments.ts';
+import { replicaSetController } from './workloads/replicasets.ts';
+import { replicationController } from './workloads/replicationcontrollers.ts';
+import { statefulSetController } from './workloads/statefulsets.ts';
 
 export const controllers: readonly Controller[] = [
   namespaceController,

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Event, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
 import { formatTime } from '../api/time.ts';
-import { Harness } from './harness.case.ts';
+import { Harness } from './shared/harness.case.ts';
 
 let harness: Harness;
 

@@ -9,14 +9,15 @@ import type {
   PodDisruptionBudget,
   PodDisruptionBudgetStatus,
 } from '../api/generated/types.ts';
-import { withCondition } from '../api/kinds/condition.ts';
 import { tellAllowance } from '../api/kinds/poddisruptionbudget.ts';
 import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../api/labelselector.ts';
 import { semanticEqual } from '../api/object.ts';
+import { withCondition } from '../api/rules/condition.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
+import { type Expectation, expectationOf } from './disruptionscale.ts';
 import {
   type Controller,
   fromKey,
@@ -27,12 +28,11 @@ import {
   type SharedContext,
   tolerant,
   writeStatus,
-} from './controller.ts';
-import { type Expectation, expectationOf } from './disruptionscale.ts';
-import { recorderFor } from './eventsink.ts';
-import { type IndexedPod, isFinished } from './indexedpod.ts';
-import { Selectors } from './selectors.ts';
-import { WorkQueue } from './workqueue.ts';
+} from './shared/controller.ts';
+import { recorderFor } from './shared/eventsink.ts';
+import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
+import { Selectors } from './shared/selectors.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 /** A pod that was to be evicted and has not begun to go after this time stays, and counts again. */
 const departureMs = 2 * 60_000;

@@ -8,8 +8,8 @@ import type { OwnerReference, PodDisruptionBudgetSpec } from '../api/generated/t
 import type { Kind } from '../api/kind.ts';
 import type { Entry } from '../registry/entry.ts';
 import type { Registry } from '../registry/registry.ts';
-import { controllerOf, type IndexedPod } from './indexedpod.ts';
-import { resolved } from './rollingplan.ts';
+import { controllerOf, type IndexedPod } from './shared/indexedpod.ts';
+import { resolved } from './workloads/rollingplan.ts';
 
 export type Expectation =
   | {

@@ -13,6 +13,7 @@ import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
+import { isHeadless, subsetsOf, truncated } from './endpointsubsets.ts';
 import {
   type Controller,
   fromKey,
@@ -23,12 +24,11 @@ import {
   running,
   type SharedContext,
   tolerant,
-} from './controller.ts';
-import { isHeadless, subsetsOf, truncated } from './endpointsubsets.ts';
-import { recorderFor } from './eventsink.ts';
-import { type IndexedPod, isFinished } from './indexedpod.ts';
-import { mapSelector, Selectors } from './selectors.ts';
-import { WorkQueue } from './workqueue.ts';
+} from './shared/controller.ts';
+import { recorderFor } from './shared/eventsink.ts';
+import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
+import { mapSelector, Selectors } from './shared/selectors.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 /** Addresses in one Endpoints object. */
 const addressesMax = 1000;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointSubset, Service } from '../api/generated/types.ts';
 import { subsetsOf, truncated } from './endpointsubsets.ts';
-import type { IndexedPod } from './indexedpod.ts';
+import type { IndexedPod } from './shared/indexedpod.ts';
 
 const pod = (name: string, ips: string[], more: Partial<IndexedPod> = {}): IndexedPod =>
   ({

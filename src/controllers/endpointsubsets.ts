@@ -10,7 +10,7 @@ import type {
   Service,
   ServicePort,
 } from '../api/generated/types.ts';
-import { type IndexedPod, isFinished } from './indexedpod.ts';
+import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
 
 interface Member {
   readonly address: EndpointAddress;

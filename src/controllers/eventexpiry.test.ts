@@ -1,6 +1,6 @@
 /** Proves that events go when their time is over, also when the store fails at first, and that fresh ones stay. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Harness } from './harness.case.ts';
+import { Harness } from './shared/harness.case.ts';
 
 const hourMs = 3_600_000;
 let harness: Harness;

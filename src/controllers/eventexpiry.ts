@@ -12,8 +12,8 @@ import {
   type RunningController,
   running,
   tolerant,
-} from './controller.ts';
-import { WorkQueue } from './workqueue.ts';
+} from './shared/controller.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 /** Events that end within this time of each other go together. */
 const sweepMinMs = 1_000;

@@ -20,8 +20,8 @@ import {
   type RunningController,
   running,
   tolerant,
-} from './controller.ts';
-import { WorkQueue } from './workqueue.ts';
+} from './shared/controller.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 /** Where an object is: resource, namespace and name, joined by a character no name holds. */
 const SEPARATOR = '\u0000';

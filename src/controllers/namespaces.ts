@@ -9,8 +9,8 @@ import { removeCollection } from '../registry/delete.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe, running } from './controller.ts';
-import { WorkQueue } from './workqueue.ts';
+import { type Controller, observe, running } from './shared/controller.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 /** What still stands in a namespace: how many objects of each resource, and which finalizers hold how many. */
 interface Remains {

@@ -15,10 +15,10 @@ import {
   running,
   type SharedContext,
   tolerant,
-} from './controller.ts';
-import { recorderFor } from './eventsink.ts';
+} from './shared/controller.ts';
+import { recorderFor } from './shared/eventsink.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 import { TaintEvictions } from './taintevictions.ts';
-import { WorkQueue } from './workqueue.ts';
 
 /** A new node has this much more time until it is first heard of. */
 const firstGraceShare = 1.2;

@@ -4,7 +4,7 @@ import type { Node } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
-import { harness, useHarness } from './harness.case.ts';
+import { harness, useHarness } from './shared/harness.case.ts';
 
 useHarness();
 

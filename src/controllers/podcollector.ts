@@ -4,8 +4,8 @@
  */
 
 import type { Node, Pod } from '../api/generated/types.ts';
-import { withCondition } from '../api/kinds/condition.ts';
-import { isFinished } from '../api/kinds/podfacts.ts';
+import { withCondition } from '../api/rules/condition.ts';
+import { isFinished } from '../api/rules/podfacts.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
@@ -19,8 +19,8 @@ import {
   running,
   type SharedContext,
   tolerant,
-} from './controller.ts';
-import { WorkQueue } from './workqueue.ts';
+} from './shared/controller.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 const outOfService = 'node.kubernetes.io/out-of-service';
 /** A node that comes back within this share of the time it may be silent keeps its pods. */

@@ -2,13 +2,13 @@
 
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
-import { claimsOf, isFinished } from '../api/kinds/podfacts.ts';
+import { claimsOf, isFinished } from '../api/rules/podfacts.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe, running } from './controller.ts';
-import { WorkQueue } from './workqueue.ts';
+import { type Controller, observe, running } from './shared/controller.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 const claimFinalizer = 'kubernetes.io/pvc-protection';
 const volumeFinalizer = 'kubernetes.io/pv-protection';

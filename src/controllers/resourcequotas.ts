@@ -1,6 +1,6 @@
 /** The resource quota controller: copies `spec.hard` to the status and keeps `status.used` right. */
-import { type Controller, observe, running } from './controller.ts';
-import { WorkQueue } from './workqueue.ts';
+import { type Controller, observe, running } from './shared/controller.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 /** Counting anew walks a namespace; changes that come close together share one count. */
 const gatherMs = 20;

@@ -1,7 +1,7 @@
 /** The service account controller: every namespace has an account named `default`. */
-import { ensureDefaultAccount } from '../registry/defaultaccount.ts';
-import { type Controller, observe, running } from './controller.ts';
-import { WorkQueue } from './workqueue.ts';
+import { ensureDefaultAccount } from '../registry/admission/defaultaccount.ts';
+import { type Controller, observe, running } from './shared/controller.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 export const serviceAccountController: Controller = {
   name: 'serviceaccount',

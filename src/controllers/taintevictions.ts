@@ -4,13 +4,14 @@
  */
 
 import type { Node, Pod, Taint } from '../api/generated/types.ts';
-import { withCondition } from '../api/kinds/condition.ts';
+import { withCondition } from '../api/rules/condition.ts';
 import { timeToMs } from '../api/time.ts';
 import type { EventRecorder } from '../client/events.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
+import { tolerates } from './scheduling/nodeaffinity.ts';
 import {
   fromKey,
   keyOf,
@@ -19,11 +20,10 @@ import {
   running,
   type SharedContext,
   tolerant,
-} from './controller.ts';
-import { recorderFor } from './eventsink.ts';
-import type { IndexedPod } from './indexedpod.ts';
-import { tolerates } from './scheduling/nodeaffinity.ts';
-import { WorkQueue } from './workqueue.ts';
+} from './shared/controller.ts';
+import { recorderFor } from './shared/eventsink.ts';
+import type { IndexedPod } from './shared/indexedpod.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 export class TaintEvictions {
   readonly #recorder: EventRecorder;

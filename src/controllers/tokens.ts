@@ -8,8 +8,8 @@ import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe, running, tolerant } from './controller.ts';
-import { WorkQueue } from './workqueue.ts';
+import { type Controller, observe, running, tolerant } from './shared/controller.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 
 const tokenType = 'kubernetes.io/service-account-token';
 const accountName = 'kubernetes.io/service-account.name';

@@ -18,11 +18,11 @@ import {
   type RunningController,
   running,
   tolerant,
-} from './controller.ts';
-import { recorderFor } from './eventsink.ts';
+} from './shared/controller.ts';
+import { recorderFor } from './shared/eventsink.ts';
+import { WorkQueue } from './shared/workqueue.ts';
 import { bestVolume, classOf, mismatch, refersTo } from './volumematching.ts';
 import { VolumeReclaimer } from './volumereclaimer.ts';
-import { WorkQueue } from './workqueue.ts';
 
 const bindCompleted = 'pv.kubernetes.io/bind-completed';
 const boundByController = 'pv.kubernetes.io/bound-by-controller';

@@ -4,15 +4,15 @@
  */
 
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
-import { isFinished } from '../api/kinds/podfacts.ts';
 import type { ApiObject } from '../api/object.ts';
+import { isFinished } from '../api/rules/podfacts.ts';
 import type { EventRecorder } from '../client/events.ts';
 import { create } from '../registry/create.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
 import { internalWrite } from '../registry/registry.ts';
-import { type ControllerContext, tolerant } from './controller.ts';
+import { type ControllerContext, tolerant } from './shared/controller.ts';
 
 const podNamespace = 'kube-system';
 const podPrefix = 'recycler-for-';

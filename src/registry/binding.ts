@@ -3,7 +3,7 @@ import { badRequest, conflict, plain } from '../api/errors.ts';
 import { type FieldError, notSupported, required } from '../api/fielderror.ts';
 import type { Binding, Pod } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
-import { withCondition } from '../api/kinds/condition.ts';
+import { withCondition } from '../api/rules/condition.ts';
 import { checkPreconditions, modify } from './modify.ts';
 import type { Registry, WriteOptions } from './registry.ts';
 

@@ -3,8 +3,8 @@ import { alreadyExists, badRequest, generateNameExhausted, plain } from '../api/
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
-import { admitted, mutate } from './admission.ts';
-import { allocated } from './allocation.ts';
+import { admitted, mutate } from './admission/admission.ts';
+import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
 import type { Registry, WriteOptions } from './registry.ts';
 import { check, nameErrors } from './validation.ts';

@@ -7,7 +7,7 @@ import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { formatTime, timeToMs } from '../api/time.ts';
-import { admitted } from './admission.ts';
+import { admitted } from './admission/admission.ts';
 import type { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';

@@ -6,8 +6,8 @@
 import { badRequest, modified, StatusError } from '../api/errors.ts';
 import type { Eviction, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
-import { withCondition } from '../api/kinds/condition.ts';
-import { isFinished } from '../api/kinds/podfacts.ts';
+import { withCondition } from '../api/rules/condition.ts';
+import { isFinished } from '../api/rules/podfacts.ts';
 import { checkDeleteOptions, checkDeletePreconditions, type DeleteOptions, remove } from './delete.ts';
 import { budgetOf, isExempt, spend, stillProcessed } from './disruptionbudgets.ts';
 import type { Entry } from './entry.ts';

@@ -4,14 +4,14 @@ import type { Endpoints, Service } from '../api/generated/types.ts';
 import { KindTable } from '../api/kinds.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
+import { parseIPRange } from './allocation/ipallocator.ts';
+import { parsePortRange } from './allocation/portallocator.ts';
+import { ServiceAllocator } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
-import { parseIPRange } from './ipallocator.ts';
 import { KubernetesService } from './kubernetesservice.ts';
 import { modify } from './modify.ts';
-import { parsePortRange } from './portallocator.ts';
 import { internalWrite, Registry } from './registry.ts';
-import { ServiceAllocator } from './serviceallocation.ts';
 import { ensureSystemNamespaces } from './systemnamespaces.ts';
 import { View } from './view.ts';
 

@@ -5,12 +5,12 @@
 import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
+import { kubernetesService } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Entry } from './entry.ts';
 import { modify } from './modify.ts';
 import { internalWrite, type Registry } from './registry.ts';
-import { kubernetesService } from './serviceallocation.ts';
 
 /** Looking costs two lookups when nothing has changed; Kubernetes promises to put things right within ten seconds. */
 const intervalMs = 5_000;

@@ -2,7 +2,6 @@
 import { badRequest, invalid as invalidObject } from '../api/errors.ts';
 import { invalid } from '../api/fielderror.ts';
 import type { Column, Kind } from '../api/kind.ts';
-import { ageCell, ageColumn, nameColumn } from '../api/kinds/columns.ts';
 import {
   formatMapSelector,
   type LabelSelectorObject,
@@ -11,6 +10,7 @@ import {
 } from '../api/labelselector.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
+import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { checkPreconditions, modify } from './modify.ts';

@@ -3,7 +3,7 @@
  * moment; rollouts are paused, undone, stuck and cleaned up after.
  */
 import { describe, expect, test } from 'vitest';
-import { replicaSetName, templateHash } from '../../src/controllers/templatehash.ts';
+import { replicaSetName, templateHash } from '../../src/controllers/workloads/templatehash.ts';
 import { type Json, jsonPatch } from '../http.ts';
 import {
   api,

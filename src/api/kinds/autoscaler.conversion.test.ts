@@ -12,9 +12,9 @@ import type {
 } from '../generated/types.ts';
 import type { Kind } from '../kind.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
+import { cpuMetric } from '../rules/cpumetric.ts';
 import { autoscalingV1 } from './autoscalingv1.ts';
 import { autoscalingV2 } from './autoscalingv2.ts';
-import { cpuMetric } from './cpumetric.ts';
 import { horizontalPodAutoscaler } from './horizontalpodautoscaler.ts';
 
 const json = (kind: Kind, object: ApiObject): JsonObject =>

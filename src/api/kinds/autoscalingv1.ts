@@ -10,6 +10,8 @@ import type {
 } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import type { ApiObject } from '../object.ts';
+import { cpuMetric, cpuTarget, olderStatus, storedStatus, withCpuTarget } from '../rules/cpumetric.ts';
+import { collect, type Findings } from '../rules/findings.ts';
 import {
   autoscalerCells,
   autoscalerColumns,
@@ -18,8 +20,6 @@ import {
   replicaRangeErrors,
   scaleTargetErrors,
 } from './autoscalingv2.ts';
-import { cpuMetric, cpuTarget, olderStatus, storedStatus, withCpuTarget } from './cpumetric.ts';
-import { collect, type Findings } from './findings.ts';
 
 export const autoscalingV1 = defineKind<HorizontalPodAutoscalerV1>({
   kind: 'HorizontalPodAutoscaler',

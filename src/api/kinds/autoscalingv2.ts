@@ -12,10 +12,10 @@ import type {
 } from '../generated/types.ts';
 import { type Column, defineKind, statusSubresource } from '../kind.ts';
 import { parseQuantity, sign } from '../quantity.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { defaultMetric } from './cpumetric.ts';
-import { collect, type Findings, negative } from './findings.ts';
-import { metricErrors, referenceErrors, targetsCell, zeroErrors } from './metric.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { defaultMetric } from '../rules/cpumetric.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
+import { metricErrors, referenceErrors, targetsCell, zeroErrors } from '../rules/metric.ts';
 
 const minReplicasDefault = 1;
 const periodMaxSeconds = 1800;

@@ -5,14 +5,19 @@ import { defineKind, statusSubresource } from '../kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
 import { modelOf } from '../model.ts';
 import { isLabel1123 } from '../names.ts';
-import { changedFields } from './change.ts';
-import { collect, type Findings, negative } from './findings.ts';
-import { jobCells, jobColumns } from './jobcolumns.ts';
-import { isIndexed, policyErrors } from './jobpolicy.ts';
-import { labelFromTemplate, ownSelectorErrors, selectOwnPods, templateLabelErrors } from './jobselector.ts';
-import { jobStatusErrors } from './jobstatus.ts';
-import { makerWarnings } from './podwarnings.ts';
-import { defaultPodTemplate, templateErrors } from './template.ts';
+import { changedFields } from '../rules/change.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
+import { jobCells, jobColumns } from '../rules/jobcolumns.ts';
+import { isIndexed, policyErrors } from '../rules/jobpolicy.ts';
+import {
+  labelFromTemplate,
+  ownSelectorErrors,
+  selectOwnPods,
+  templateLabelErrors,
+} from '../rules/jobselector.ts';
+import { jobStatusErrors } from '../rules/jobstatus.ts';
+import { makerWarnings } from '../rules/podwarnings.ts';
+import { defaultPodTemplate, templateErrors } from '../rules/template.ts';
 
 const backoffLimitDefault = 6;
 /** A limit per index leaves it to the indexes when to give up. */

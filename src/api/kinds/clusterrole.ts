@@ -1,9 +1,9 @@
 /** ClusterRole: rules under one name, for all namespaces and for what is in none. Stored, and not enforced. */
 import type { ClusterRole } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { collect, type Findings } from './findings.ts';
-import { rbacForm } from './rbac.ts';
-import { aggregationErrors, ruleErrors } from './rbacrules.ts';
+import { collect, type Findings } from '../rules/findings.ts';
+import { rbacForm } from '../rules/rbac.ts';
+import { aggregationErrors, ruleErrors } from '../rules/rbacrules.ts';
 
 function* roleErrors({ rules, aggregationRule }: ClusterRole): Findings {
   yield* ruleErrors(rules, false);

@@ -1,8 +1,8 @@
 /** ClusterRoleBinding: grants a cluster role in all namespaces, and for what is in none. */
 import type { ClusterRoleBinding } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { collect } from './findings.ts';
-import { bindingErrors, bindingForm } from './rbacbinding.ts';
+import { collect } from '../rules/findings.ts';
+import { bindingErrors, bindingForm } from '../rules/rbacbinding.ts';
 
 const roleKinds = ['ClusterRole'];
 

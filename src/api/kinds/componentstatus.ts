@@ -1,7 +1,7 @@
 /** ComponentStatus: whether a part of the control plane is well. Computed when asked for, never stored. */
 import type { ComponentStatus } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { nameColumn } from './columns.ts';
+import { nameColumn } from '../rules/columns.ts';
 
 export const componentStatus = defineKind<ComponentStatus>({
   kind: 'ComponentStatus',

@@ -2,9 +2,9 @@
 import { invalid, key, tooLong } from '../fielderror.ts';
 import type { ConfigMap } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { base64Bytes, dataBytes, dataBytesMax, dataKeyErrors, immutableErrors } from './configdata.ts';
-import { collect, type Findings } from './findings.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { base64Bytes, dataBytes, dataBytesMax, dataKeyErrors, immutableErrors } from '../rules/configdata.ts';
+import { collect, type Findings } from '../rules/findings.ts';
 
 function* dataErrors({ data, binaryData }: ConfigMap): Findings {
   yield* dataKeyErrors(data, 'data');

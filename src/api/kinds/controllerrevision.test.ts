@@ -1,10 +1,10 @@
 // Proves ControllerRevision of apps/v1: what it must hold, that it does not change, table.
 import { describe, expect, test } from 'vitest';
 import type { ControllerRevision } from '../generated/types.ts';
+import { columns, notNegative } from '../rules/workload.case.ts';
 import { controllerRevision } from './controllerrevision.ts';
 import { cells, createErrors, updateErrors } from './kind.case.ts';
 import { brief } from './pod.case.ts';
-import { columns, notNegative } from './workload.case.ts';
 
 const data = { spec: { template: { $patch: 'replace', x: null } } };
 

@@ -3,8 +3,8 @@ import { invalid, required } from '../fielderror.ts';
 import type { ControllerRevision } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { isJsonObject } from '../object.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings, negative } from './findings.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
 
 export const controllerRevision = defineKind<ControllerRevision>({
   kind: 'ControllerRevision',

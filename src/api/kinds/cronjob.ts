@@ -4,9 +4,6 @@ import { invalid, notSupported, required } from '../fielderror.ts';
 import type { CronJob, CronJobSpec, JobTemplateSpec } from '../generated/types.ts';
 import { type Column, defineKind, type KindForm, statusSubresource } from '../kind.ts';
 import { formatLabelSelectorObject, type LabelSelectorObject } from '../labelselector.ts';
-import { ageText } from '../time.ts';
-import { TimeZone } from '../timezone.ts';
-import { jobSpecErrors, sizeWarnings } from './batchjob.ts';
 import {
   ageCell,
   ageColumn,
@@ -18,10 +15,13 @@ import {
   orNone,
   selectorColumn,
   wide,
-} from './columns.ts';
-import { choice, collect, type Findings, negative } from './findings.ts';
-import { nameWarnings, templateWarnings } from './podwarnings.ts';
-import { defaultPodTemplate } from './template.ts';
+} from '../rules/columns.ts';
+import { choice, collect, type Findings, negative } from '../rules/findings.ts';
+import { nameWarnings, templateWarnings } from '../rules/podwarnings.ts';
+import { defaultPodTemplate } from '../rules/template.ts';
+import { ageText } from '../time.ts';
+import { TimeZone } from '../timezone.ts';
+import { jobSpecErrors, sizeWarnings } from './batchjob.ts';
 
 /** A job is called after its cron job, a hyphen and ten digits, and its name becomes a label of 63 characters. */
 const nameCharactersMax = 52;

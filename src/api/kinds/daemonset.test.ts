@@ -1,9 +1,6 @@
 // Proves DaemonSet of apps/v1: defaults, the count of templates, rules for spec, update and status, table.
 import { describe, expect, test } from 'vitest';
 import type { DaemonSet } from '../generated/types.ts';
-import { daemonSet } from './daemonset.ts';
-import { statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
-import { brief, made, now } from './pod.case.ts';
 import {
   columns,
   notNegative,
@@ -12,7 +9,10 @@ import {
   testSpecs,
   unmatched,
   workload,
-} from './workload.case.ts';
+} from '../rules/workload.case.ts';
+import { daemonSet } from './daemonset.ts';
+import { statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
+import { brief, made, now } from './pod.case.ts';
 
 const make = (spec: object = {}, metadata: object = {}): DaemonSet =>
   made(daemonSet, workload(spec, metadata));

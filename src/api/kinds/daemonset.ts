@@ -8,12 +8,12 @@ import type {
 } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { modelOf } from '../model.ts';
-import { changedFields } from './change.ts';
-import { ageCell, ageColumn, mapCell, nameColumn } from './columns.ts';
-import { collect, type Findings, negative } from './findings.ts';
-import { specWarnings } from './podwarnings.ts';
-import { boundErrors, isZero, overWholeErrors, type RollingBounds } from './rollingupdate.ts';
-import { defaultPodTemplate, templateErrors } from './template.ts';
+import { changedFields } from '../rules/change.ts';
+import { ageCell, ageColumn, mapCell, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
+import { specWarnings } from '../rules/podwarnings.ts';
+import { boundErrors, isZero, overWholeErrors, type RollingBounds } from '../rules/rollingupdate.ts';
+import { defaultPodTemplate, templateErrors } from '../rules/template.ts';
 import {
   emptySelectorErrors,
   endlessErrors,
@@ -23,8 +23,8 @@ import {
   templateLabelErrors,
   workloadCells,
   workloadColumns,
-} from './workload.ts';
-import { collisionErrors, negativeCounts } from './workloadstatus.ts';
+} from '../rules/workload.ts';
+import { collisionErrors, negativeCounts } from '../rules/workloadstatus.ts';
 
 /** Counts the changes of the template. Older versions had a field for it; this one shows it here. */
 const templateGeneration = 'deprecated.daemonset.template.generation';

@@ -1,9 +1,6 @@
 // Proves Deployment of apps/v1: defaults, rules for spec, update and status, generation, warnings, table.
 import { describe, expect, test } from 'vitest';
 import type { Deployment } from '../generated/types.ts';
-import { deployment } from './deployment.ts';
-import { statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
-import { brief, made, now } from './pod.case.ts';
 import {
   columns,
   good,
@@ -13,7 +10,10 @@ import {
   templateCases,
   testSpecs,
   workload,
-} from './workload.case.ts';
+} from '../rules/workload.case.ts';
+import { deployment } from './deployment.ts';
+import { statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
+import { brief, made, now } from './pod.case.ts';
 
 const make = (spec: object = {}, metadata: object = {}): Deployment =>
   made(deployment, workload(spec, metadata));

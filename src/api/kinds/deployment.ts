@@ -3,21 +3,21 @@ import { child, forbidden, invalid, notSupported, required } from '../fielderror
 import type { Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { modelOf } from '../model.ts';
-import { changedFields } from './change.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings, negative } from './findings.ts';
-import { makerWarnings } from './podwarnings.ts';
-import { replicatedErrors } from './replicaset.ts';
-import { boundErrors, isZero, overWholeErrors, type RollingBounds } from './rollingupdate.ts';
-import { defaultPodTemplate } from './template.ts';
+import { changedFields } from '../rules/change.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
+import { makerWarnings } from '../rules/podwarnings.ts';
+import { boundErrors, isZero, overWholeErrors, type RollingBounds } from '../rules/rollingupdate.ts';
+import { defaultPodTemplate } from '../rules/template.ts';
 import {
   revisionHistoryLimitDefault,
   scaleSubresource,
   selectorChangeErrors,
   workloadCells,
   workloadColumns,
-} from './workload.ts';
-import { availableErrors, collisionErrors, negativeCounts, partErrors } from './workloadstatus.ts';
+} from '../rules/workload.ts';
+import { availableErrors, collisionErrors, negativeCounts, partErrors } from '../rules/workloadstatus.ts';
+import { replicatedErrors } from './replicaset.ts';
 
 const progressDeadlineSecondsDefault = 600;
 const boundDefault = '25%';

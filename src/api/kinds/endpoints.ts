@@ -4,8 +4,8 @@ import { child, type FieldError, index, invalid, notSupported, required } from '
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { isLabel1123, isPortNumber, isQualifiedName, isSubdomain1123 } from '../names.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings, problemsOf } from './findings.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings, problemsOf } from '../rules/findings.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
 /** Addresses shown in a table. */

@@ -11,6 +11,8 @@ import type {
 import { defineKind } from '../kind.ts';
 import { isPathSegment } from '../names.ts';
 import type { ApiObject } from '../object.ts';
+import { cpuMetric, cpuTarget, olderStatus, storedStatus, withCpuTarget } from '../rules/cpumetric.ts';
+import { collect } from '../rules/findings.ts';
 import {
   autoscalerCells,
   autoscalerColumns,
@@ -18,8 +20,6 @@ import {
   replicaCountErrors,
   replicaRangeErrors,
 } from './autoscalingv2.ts';
-import { cpuMetric, cpuTarget, olderStatus, storedStatus, withCpuTarget } from './cpumetric.ts';
-import { collect } from './findings.ts';
 
 /** Kind and name become parts of a path, when the autoscaler looks for what it scales. */
 function referenceErrors(reference: HorizontalPodAutoscalerSpec['scaleRef']): FieldError[] {

@@ -10,8 +10,8 @@ import type {
 } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { isLabel1123, isPortName, isPortNumber, isSubdomain1123, isWildcardSubdomain } from '../names.ts';
-import { ageCell, ageColumn, nameColumn, orNone } from './columns.ts';
-import { collect, type Findings, problemsOf } from './findings.ts';
+import { ageCell, ageColumn, nameColumn, orNone } from '../rules/columns.ts';
+import { collect, type Findings, problemsOf } from '../rules/findings.ts';
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
 const classAnnotation = 'kubernetes.io/ingress.class';

@@ -8,13 +8,18 @@ import { defineKind } from '../kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
 import { modelOf } from '../model.ts';
 import type { ApiObject } from '../object.ts';
+import { changedFields } from '../rules/change.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
+import { jobCells, jobColumns } from '../rules/jobcolumns.ts';
+import {
+  labelFromTemplate,
+  ownSelectorErrors,
+  selectOwnPods,
+  templateLabelErrors,
+} from '../rules/jobselector.ts';
+import { makerWarnings } from '../rules/podwarnings.ts';
+import { defaultPodTemplate, templateErrors } from '../rules/template.ts';
 import { batchJob, defaultJobSpec } from './batchjob.ts';
-import { changedFields } from './change.ts';
-import { collect, type Findings, negative } from './findings.ts';
-import { jobCells, jobColumns } from './jobcolumns.ts';
-import { labelFromTemplate, ownSelectorErrors, selectOwnPods, templateLabelErrors } from './jobselector.ts';
-import { makerWarnings } from './podwarnings.ts';
-import { defaultPodTemplate, templateErrors } from './template.ts';
 
 export const job = defineKind<Job>({
   kind: 'Job',

@@ -2,8 +2,8 @@
 import { invalid } from '../fielderror.ts';
 import type { Lease, LeaseSpec } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings, negative } from './findings.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
 
 function* specErrors({ leaseDurationSeconds, leaseTransitions }: LeaseSpec): Findings {
   if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0)

@@ -14,8 +14,13 @@ import { defineKind } from '../kind.ts';
 import { isQualifiedName } from '../names.ts';
 import { setKey } from '../object.ts';
 import { compareQuantities, milliValue, parseQuantity, type Quantity } from '../quantity.ts';
-import { collect, type Findings } from './findings.ts';
-import { isOvercommittable, type ResourceList, resourceNameErrors, roundResources } from './resourcename.ts';
+import { collect, type Findings } from '../rules/findings.ts';
+import {
+  isOvercommittable,
+  type ResourceList,
+  resourceNameErrors,
+  roundResources,
+} from '../rules/resourcename.ts';
 
 const standardTypes = new Set(['Pod', 'Container', 'PersistentVolumeClaim']);
 const lists = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;

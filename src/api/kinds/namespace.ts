@@ -4,8 +4,8 @@ import type { Namespace } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { unqualifiedProblems } from '../meta.ts';
 import { isLabel1123, isQualifiedName, labelName } from '../names.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings, problemsOf } from './findings.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings, problemsOf } from '../rules/findings.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 

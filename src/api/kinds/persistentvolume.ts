@@ -3,10 +3,10 @@ import { type FieldError, forbidden, invalid, key, notSupported, required } from
 import type { PersistentVolume, PersistentVolumeSpec } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { parseQuantity, sign } from '../quantity.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings } from './findings.ts';
-import { changedSources, defaultSource, sourceErrors } from './persistentvolumesource.ts';
-import { roundResources } from './resourcename.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings } from '../rules/findings.ts';
+import { changedSources, defaultSource, sourceErrors } from '../rules/persistentvolumesource.ts';
+import { roundResources } from '../rules/resourcename.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -14,7 +14,7 @@ import {
   classErrors,
   orUnset,
   phaseCell,
-} from './volumeaccess.ts';
+} from '../rules/volumeaccess.ts';
 
 const reclaimPolicies = ['Delete', 'Recycle', 'Retain'];
 

@@ -11,10 +11,10 @@ import { type LabelSelectorObject, validateLabelSelectorObject } from '../labels
 import { modelOf } from '../model.ts';
 import { isSubdomain1123 } from '../names.ts';
 import { compareQuantities, parseQuantity, type Quantity, sign, toNumber } from '../quantity.ts';
-import { changedFields } from './change.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings } from './findings.ts';
-import { roundResources } from './resourcename.ts';
+import { changedFields } from '../rules/change.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings } from '../rules/findings.ts';
+import { roundResources } from '../rules/resourcename.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -22,7 +22,7 @@ import {
   classErrors,
   orUnset,
   phaseCell,
-} from './volumeaccess.ts';
+} from '../rules/volumeaccess.ts';
 
 /** Pods may carry the spec of a claim, too. */
 export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { decodeObject } from '../decode.ts';
 import type { Pod } from '../generated/types.ts';
+import { qosClass } from '../rules/podresources.ts';
 import { container, makePod, now, stored } from './pod.case.ts';
 import { pod } from './pod.ts';
-import { qosClass } from './podresources.ts';
 
 describe('create', () => {
   test('the status is that of a new pod, whatever was sent', () => {

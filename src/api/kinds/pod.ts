@@ -2,19 +2,19 @@
 
 import type { ContainerStatus, Pod } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
-import { ephemeralChangeErrors } from './ephemeralcontainers.ts';
-import { collect, type Findings } from './findings.ts';
-import { podAnnotationErrors } from './podannotations.ts';
-import { podCells, podColumns, podRowConditions } from './podcolumns.ts';
-import { isFinished } from './podfacts.ts';
-import { resizeErrors, takeResources } from './podresize.ts';
-import { newPodErrors, podSpecErrors } from './podspec.ts';
-import { defaultPodOnly, defaultPodSpec, nameAccount } from './podspecdefaults.ts';
-import { alignPodIPs, newPodStatus, podStatusErrors } from './podstatus.ts';
-import { keepsSpec, podUpdateErrors } from './podupdate.ts';
-import { nameWarnings, specWarnings } from './podwarnings.ts';
-import { roundResources } from './resourcename.ts';
-import { roundRequirements } from './resources.ts';
+import { ephemeralChangeErrors } from '../rules/ephemeralcontainers.ts';
+import { collect, type Findings } from '../rules/findings.ts';
+import { podAnnotationErrors } from '../rules/podannotations.ts';
+import { podCells, podColumns, podRowConditions } from '../rules/podcolumns.ts';
+import { isFinished } from '../rules/podfacts.ts';
+import { resizeErrors, takeResources } from '../rules/podresize.ts';
+import { newPodErrors, podSpecErrors } from '../rules/podspec.ts';
+import { defaultPodOnly, defaultPodSpec, nameAccount } from '../rules/podspecdefaults.ts';
+import { alignPodIPs, newPodStatus, podStatusErrors } from '../rules/podstatus.ts';
+import { keepsSpec, podUpdateErrors } from '../rules/podupdate.ts';
+import { nameWarnings, specWarnings } from '../rules/podwarnings.ts';
+import { roundResources } from '../rules/resourcename.ts';
+import { roundRequirements } from '../rules/resources.ts';
 
 const gracePeriodSeconds = 30;
 

@@ -11,10 +11,10 @@ import type {
 } from '../generated/types.ts';
 import { type Column, defineKind, statusSubresource } from '../kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { conditionErrors, withCondition } from './condition.ts';
-import { collect, type Findings, negative } from './findings.ts';
-import { type IntOrPercent, intOrPercentErrors, overWholeErrors } from './rollingupdate.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { conditionErrors, withCondition } from '../rules/condition.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
+import { type IntOrPercent, intOrPercentErrors, overWholeErrors } from '../rules/rollingupdate.ts';
 
 const policies = ['AlwaysAllow', 'IfHealthyBudget'];
 

@@ -8,9 +8,9 @@ import {
   imagesColumn,
   mapCell,
   nameColumn,
-} from './columns.ts';
-import { templateWarnings } from './podwarnings.ts';
-import { defaultPodTemplate, validatePodTemplate } from './template.ts';
+} from '../rules/columns.ts';
+import { templateWarnings } from '../rules/podwarnings.ts';
+import { defaultPodTemplate, validatePodTemplate } from '../rules/template.ts';
 
 export const podTemplate = defineKind<PodTemplate>({
   kind: 'PodTemplate',

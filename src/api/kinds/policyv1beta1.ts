@@ -9,8 +9,8 @@ import type {
 } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import type { ApiObject } from '../object.ts';
-import { conditionErrors } from './condition.ts';
-import { collect } from './findings.ts';
+import { conditionErrors } from '../rules/condition.ts';
+import { collect } from '../rules/findings.ts';
 import {
   allPodsBefore,
   budgetCells,

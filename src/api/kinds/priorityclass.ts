@@ -2,8 +2,8 @@
 import { type FieldError, forbidden, invalid, notSupported } from '../fielderror.ts';
 import type { PriorityClass } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings } from './findings.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings } from '../rules/findings.ts';
 
 /** More is for pods that a cluster or a node cannot do without. */
 const valueMax = 1_000_000_000;

@@ -1,9 +1,6 @@
 // Proves ReplicaSet of apps/v1: defaults, rules for spec, update and status, table.
 import { describe, expect, test } from 'vitest';
 import type { ReplicaSet } from '../generated/types.ts';
-import { statusErrors, updateErrors } from './kind.case.ts';
-import { brief, made, now } from './pod.case.ts';
-import { replicaSet } from './replicaset.ts';
 import {
   columns,
   notNegative,
@@ -12,7 +9,10 @@ import {
   templateCases,
   testSpecs,
   workload,
-} from './workload.case.ts';
+} from '../rules/workload.case.ts';
+import { statusErrors, updateErrors } from './kind.case.ts';
+import { brief, made, now } from './pod.case.ts';
+import { replicaSet } from './replicaset.ts';
 
 test('defaults', () => {
   expect(made<ReplicaSet>(replicaSet, workload()).spec).toMatchObject({

@@ -2,10 +2,10 @@
 import { invalid } from '../fielderror.ts';
 import type { ReplicaSet, ReplicaSetSpec, ReplicaSetStatus } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings, negative } from './findings.ts';
-import { makerWarnings } from './podwarnings.ts';
-import { defaultPodTemplate, templateErrors } from './template.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
+import { makerWarnings } from '../rules/podwarnings.ts';
+import { defaultPodTemplate, templateErrors } from '../rules/template.ts';
 import {
   endlessErrors,
   ownSelectorErrors,
@@ -15,8 +15,8 @@ import {
   type WorkloadSpec,
   workloadCells,
   workloadColumns,
-} from './workload.ts';
-import { availableErrors, negativeCounts, partErrors } from './workloadstatus.ts';
+} from '../rules/workload.ts';
+import { availableErrors, negativeCounts, partErrors } from '../rules/workloadstatus.ts';
 
 export const replicaSet = defineKind<ReplicaSet>({
   kind: 'ReplicaSet',

@@ -14,10 +14,10 @@ import {
   nameColumn,
   selectorColumn,
   wide,
-} from './columns.ts';
-import { collect, type Findings, negative } from './findings.ts';
-import { makerWarnings } from './podwarnings.ts';
-import { defaultPodTemplate, templateErrors } from './template.ts';
+} from '../rules/columns.ts';
+import { collect, type Findings, negative } from '../rules/findings.ts';
+import { makerWarnings } from '../rules/podwarnings.ts';
+import { defaultPodTemplate, templateErrors } from '../rules/template.ts';
 
 export const replicationController = defineKind<ReplicationController>({
   kind: 'ReplicationController',

@@ -3,10 +3,10 @@ import { invalid } from '../fielderror.ts';
 import type { ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { compareQuantities, parseQuantity } from '../quantity.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { collect, type Findings } from './findings.ts';
-import { scopeErrors, scopeSelectorErrors } from './quotascope.ts';
-import { resourceListErrors, roundResources } from './resourcename.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect, type Findings } from '../rules/findings.ts';
+import { scopeErrors, scopeSelectorErrors } from '../rules/quotascope.ts';
+import { resourceListErrors, roundResources } from '../rules/resourcename.ts';
 
 const limitsPrefix = 'limits.';
 /** Resources that can be counted both as requested and as limited. */

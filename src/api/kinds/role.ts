@@ -1,9 +1,9 @@
 /** Role: rules under one name, to be granted in their namespace. They are stored, and not enforced. */
 import type { Role } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { collect } from './findings.ts';
-import { rbacForm } from './rbac.ts';
-import { ruleErrors } from './rbacrules.ts';
+import { collect } from '../rules/findings.ts';
+import { rbacForm } from '../rules/rbac.ts';
+import { ruleErrors } from '../rules/rbacrules.ts';
 
 export const role = defineKind<Role>({
   ...rbacForm,

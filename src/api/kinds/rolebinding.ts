@@ -1,8 +1,8 @@
 /** RoleBinding: grants a role of its namespace, or a cluster role, within its namespace. */
 import type { RoleBinding } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { collect } from './findings.ts';
-import { bindingErrors, bindingForm } from './rbacbinding.ts';
+import { collect } from '../rules/findings.ts';
+import { bindingErrors, bindingForm } from '../rules/rbacbinding.ts';
 
 const roleKinds = ['Role', 'ClusterRole'];
 

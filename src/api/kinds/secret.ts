@@ -5,10 +5,10 @@ import { cannotUnmarshal } from '../goformat.ts';
 import { JsonError, readJsonText } from '../json.ts';
 import { defineKind } from '../kind.ts';
 import { isJsonObject, setKey } from '../object.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { base64Bytes, dataBytes, dataBytesMax, dataKeyErrors, immutableErrors } from './configdata.ts';
-import { collect, type Findings } from './findings.ts';
-import { tlsPairProblem } from './tlspem.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { base64Bytes, dataBytes, dataBytesMax, dataKeyErrors, immutableErrors } from '../rules/configdata.ts';
+import { collect, type Findings } from '../rules/findings.ts';
+import { tlsPairProblem } from '../rules/tlspem.ts';
 
 const accountAnnotation = 'kubernetes.io/service-account.name';
 

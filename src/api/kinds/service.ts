@@ -6,16 +6,16 @@ import { type FieldError, invalid, notSupported } from '../fielderror.ts';
 import type { Service, ServicePort } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { labelName, validateLabels } from '../names.ts';
-import { ageCell, ageColumn, mapCell, nameColumn, orNone, selectorColumn, wide } from './columns.ts';
-import { defaultIngress, ingressTexts, validateIngress } from './loadbalancerstatus.ts';
+import { ageCell, ageColumn, mapCell, nameColumn, orNone, selectorColumn, wide } from '../rules/columns.ts';
+import { defaultIngress, ingressTexts, validateIngress } from '../rules/loadbalancerstatus.ts';
 import {
   fillClusterIPs,
   refillClusterIPs,
   validateAddresses,
   validateAddressesUpdate,
   validateNoAddresses,
-} from './serviceaddresses.ts';
-import { defaultPorts, refillNodePorts, validatePorts } from './serviceports.ts';
+} from '../rules/serviceaddresses.ts';
+import { defaultPorts, refillNodePorts, validatePorts } from '../rules/serviceports.ts';
 import {
   defaultTraffic,
   validateAffinity,
@@ -24,14 +24,14 @@ import {
   validateExternalIPs,
   validateExternalName,
   validatePolicies,
-} from './servicetraffic.ts';
+} from '../rules/servicetraffic.ts';
 import {
   dropInternalPolicy,
   dropUnusedFields,
   hasNodePorts,
   isHeadless,
   noClusterIP,
-} from './servicetype.ts';
+} from '../rules/servicetype.ts';
 
 const types: readonly string[] = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 

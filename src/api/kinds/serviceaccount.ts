@@ -1,7 +1,7 @@
 /** ServiceAccount: who a pod is when it talks to the API. */
 import type { ServiceAccount } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 
 /** Secrets of an account are in its namespace, so a name says it all; whatever else was sent is dropped. */
 function cutSecrets(account: ServiceAccount): void {

@@ -1,9 +1,6 @@
 // Proves StatefulSet of apps/v1: defaults, rules for spec, update and status, warnings, table.
 import { describe, expect, test } from 'vitest';
 import type { StatefulSet } from '../generated/types.ts';
-import { statusErrors, statusUpdated, texts, updateErrors, written } from './kind.case.ts';
-import { brief, container, made, now } from './pod.case.ts';
-import { statefulSet } from './statefulset.ts';
 import {
   columns,
   notNegative,
@@ -12,7 +9,10 @@ import {
   templateCases,
   testSpecs,
   workload,
-} from './workload.case.ts';
+} from '../rules/workload.case.ts';
+import { statusErrors, statusUpdated, texts, updateErrors, written } from './kind.case.ts';
+import { brief, container, made, now } from './pod.case.ts';
+import { statefulSet } from './statefulset.ts';
 
 const make = (spec: object = {}, metadata: object = {}): StatefulSet =>
   made(statefulSet, workload(spec, metadata));

@@ -12,12 +12,11 @@ import { defineKind, statusSubresource } from '../kind.ts';
 import { modelOf } from '../model.ts';
 import { isLabel1123, labelName } from '../names.ts';
 import { isInteger, parseQuantity } from '../quantity.ts';
-import { changedFields } from './change.ts';
-import { ageCell, ageColumn, nameColumn } from './columns.ts';
-import { choice, collect, type Findings, negative, problemsOf } from './findings.ts';
-import { claimSpecErrors, persistentVolumeClaim } from './persistentvolumeclaim.ts';
-import { templateWarnings } from './podwarnings.ts';
-import { defaultPodTemplate, templateErrors } from './template.ts';
+import { changedFields } from '../rules/change.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { choice, collect, type Findings, negative, problemsOf } from '../rules/findings.ts';
+import { templateWarnings } from '../rules/podwarnings.ts';
+import { defaultPodTemplate, templateErrors } from '../rules/template.ts';
 import {
   endlessErrors,
   ownSelectorErrors,
@@ -26,8 +25,9 @@ import {
   templateCells,
   templateColumns,
   templateLabelErrors,
-} from './workload.ts';
-import { availableErrors, collisionErrors, negativeCounts, partErrors } from './workloadstatus.ts';
+} from '../rules/workload.ts';
+import { availableErrors, collisionErrors, negativeCounts, partErrors } from '../rules/workloadstatus.ts';
+import { claimSpecErrors, persistentVolumeClaim } from './persistentvolumeclaim.ts';
 
 /** What an update may change, in the order in which Kubernetes names it. */
 const changeable: readonly (keyof StatefulSetSpec)[] = [

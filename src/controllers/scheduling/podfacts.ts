@@ -7,9 +7,9 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '../../api/generated/types.ts';
-import { claimsOf, isFinished } from '../../api/kinds/podfacts.ts';
-import { podRequests } from '../../api/kinds/podresources.ts';
 import { milliValue, parseQuantity, toNumber } from '../../api/quantity.ts';
+import { claimsOf, isFinished } from '../../api/rules/podfacts.ts';
+import { podRequests } from '../../api/rules/podresources.ts';
 import { timeToMs } from '../../api/time.ts';
 
 /** What a pod that asks for nothing counts for when nodes are compared, so that such pods spread too. */

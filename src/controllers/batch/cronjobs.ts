@@ -1,0 +1,281 @@
+/**
+ * The cron job controller: makes jobs at the times their cron jobs ask for, and deletes those that ended long ago.
+ *
+ * A job is called after its cron job and the minute it was made for. So however often one time is looked at, and whatever
+ * is lost between making a job and writing that down, there is one job for it.
+ */
+import { decodeObject } from '../../api/decode.ts';
+import { StatusError } from '../../api/errors.ts';
+import type { CronJob, JobV1, ObjectReference } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { TimeZone } from '../../api/timezone.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import { create } from '../../registry/create.ts';
+import { remove } from '../../registry/delete.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { internalWrite, type Registry } from '../../registry/registry.ts';
+import {
+  type Controller,
+  type ControllerContext,
+  fromKey,
+  isNamespaceTerminating,
+  keyOf,
+  observe,
+  type RunningController,
+  running,
+  tolerant,
+  writeStatus,
+} from '../shared/controller.ts';
+import { recorderFor } from '../shared/eventsink.ts';
+import { controllerOf } from '../shared/indexedpod.ts';
+import { controllerReference } from '../shared/ownership.ts';
+import { WorkQueue } from '../shared/workqueue.ts';
+import { CronRun, jobReference, scheduledAnnotation } from './cronrun.ts';
+
+/** A machine may sleep, and its clock may be set: no cron job is left alone for longer than this. */
+const lookEveryMs = 60_000;
+/** A timer may be early; a look that comes too early is made in vain. */
+const timerSlackMs = 5;
+const minuteMs = 60_000;
+
+export const cronJobController: Controller = {
+  name: 'cronjob',
+  start: (context) => new CronJobs(context).start(),
+};
+
+/** What is remembered of a cron job, and may be forgotten. */
+interface Memory {
+  /** When the schedule was changed: what it means for earlier times does not matter. */
+  changedMs: number;
+  /** What was told at the last look, of all that goes on for a while. */
+  told: ReadonlySet<string>;
+  /** Names of the jobs it controls. */
+  readonly jobs: Set<string>;
+}
+
+/** A job that was made. `reference` is undefined when it was there before. */
+interface Made {
+  readonly atMs: number;
+  readonly reference: ObjectReference | undefined;
+}
+
+/** Asked for when there is a cron job: the runtime takes its time for the first zone. */
+const localZone = (): TimeZone =>
+  TimeZone.find(Intl.DateTimeFormat().resolvedOptions().timeZone) ?? TimeZone.find('UTC')!;
+
+class CronJobs {
+  readonly #registry: Registry;
+  readonly #jobs: Kind;
+  readonly #recorder: EventRecorder;
+  readonly #queue: WorkQueue;
+  /** By uid. Jobs may be seen before their cron job, and after it is gone. */
+  readonly #memories = new Map<string, Memory>();
+
+  constructor(private readonly context: ControllerContext) {
+    const { registry, onError } = context;
+    this.#registry = registry;
+    this.#jobs = registry.kinds.resource('batch/v1', 'jobs')!;
+    this.#recorder = recorderFor(context, 'cronjob-controller');
+    this.#queue = new WorkQueue({
+      work: (key) => this.#sync(key),
+      onError: (_, error) => onError(error),
+      // Room in a quota may come without a change to the cron job.
+      triesMax: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  start(): RunningController {
+    const observations = [
+      observe(this.context, 'cronjobs', (entry, previous) => this.#cronJobChanged(entry, previous)),
+      observe(this.context, 'jobs', (entry, previous) => this.#jobChanged(entry, previous)),
+    ];
+    return running(observations, [this.#queue], this.#recorder);
+  }
+
+  #memoryOf(uid: string): Memory {
+    let memory = this.#memories.get(uid);
+    if (!memory) {
+      memory = { changedMs: Number.NEGATIVE_INFINITY, told: new Set(), jobs: new Set() };
+      this.#memories.set(uid, memory);
+    }
+    return memory;
+  }
+
+  #cronJobChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    const now = entry?.peek() as CronJob | undefined;
+    const before = previous?.peek() as CronJob | undefined;
+    const uid = before?.metadata.uid ?? '';
+    if (before && now?.metadata.uid !== uid) this.#memories.delete(uid);
+    else if (before && now && isRescheduled(before, now))
+      this.#memoryOf(uid).changedMs = this.#registry.chance.nowMs();
+    if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
+  }
+
+  #jobChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    for (const seen of [previous, entry]) {
+      const controller = seen && controllerOf(seen.peek().metadata.ownerReferences);
+      if (!seen || controller?.kind !== 'CronJob') continue;
+      const uid = controller.uid ?? '';
+      if (seen === entry) this.#memoryOf(uid).jobs.add(seen.name);
+      else this.#forget(uid, seen, controller.name ?? '');
+      this.#queue.add(keyOf(seen.namespace, controller.name ?? ''));
+    }
+  }
+
+  #forget(uid: string, { namespace, name }: Entry, owner: string): void {
+    const memory = this.#memories.get(uid);
+    memory?.jobs.delete(name);
+    const isGone = this.#find(namespace, owner)?.peek().metadata.uid !== uid;
+    if (memory?.jobs.size === 0 && isGone) this.#memories.delete(uid);
+  }
+
+  #find(namespace: string, name: string): Entry | undefined {
+    return this.#registry.view.collection('cronjobs').get(namespace, name);
+  }
+
+  #findJob(namespace: string, name: string): JobV1 | undefined {
+    return this.#registry.view.collection('jobs').get(namespace, name)?.object() as JobV1 | undefined;
+  }
+
+  /** The jobs that a cron job controls, and those that its status names. */
+  #jobsOf({ metadata, status }: CronJob): JobV1[] {
+    const { namespace = '', uid = '' } = metadata;
+    const named = new Map(status?.active?.map((reference) => [reference.name ?? '', reference.uid]));
+    const names = new Set([...(this.#memories.get(uid)?.jobs ?? []), ...named.keys()]);
+    return [...names]
+      .map((name) => this.#findJob(namespace, name))
+      .filter((job) => job !== undefined)
+      .filter(
+        (job) =>
+          controllerOf(job.metadata.ownerReferences)?.uid === uid ||
+          named.get(job.metadata.name ?? '') === job.metadata.uid,
+      );
+  }
+
+  async #sync(key: string): Promise<void> {
+    await this.#registry.view.caughtUp();
+    const entry = this.#find(...fromKey(key));
+    if (!entry) return;
+    const cronJob = entry.object() as CronJob;
+    const { changedMs } = this.#memoryOf(cronJob.metadata.uid ?? '');
+    const nowMs = this.#registry.chance.nowMs();
+    const run = new CronRun(cronJob, this.#jobsOf(cronJob), nowMs, changedMs, localZone());
+    if (cronJob.metadata.deletionTimestamp) return this.#report(entry, run, run.active, undefined);
+    const failure = await this.#act(entry, run);
+    if (failure && !isNamespaceTerminating(failure)) throw failure;
+    const { nextMs } = run;
+    if (nextMs === undefined) return;
+    const waitMs = nextMs - this.#registry.chance.nowMs() + timerSlackMs;
+    this.#queue.addAfter(key, Math.min(waitMs, lookEveryMs));
+  }
+
+  /** Makes and deletes jobs, and writes down what has become of that. */
+  async #act(entry: Entry, run: CronRun): Promise<unknown> {
+    let failure: unknown;
+    let { active } = run;
+    let made: Made | undefined;
+    try {
+      for (const { metadata } of run.surplus) await this.#delete(run, metadata.name ?? '', metadata.uid);
+    } catch (error) {
+      failure = error;
+    }
+    try {
+      if (run.startMs !== undefined) {
+        active = await this.#replaced(run);
+        made = await this.#make(entry, run, run.startMs);
+        if (made?.reference) active = [...active, made.reference];
+      }
+    } catch (error) {
+      failure = error;
+    }
+    await this.#report(entry, run, active, made?.atMs);
+    return failure;
+  }
+
+  /** Makes room for a new job, if that is what the cron job asks for. Answers with the jobs that go on. */
+  async #replaced(run: CronRun): Promise<readonly ObjectReference[]> {
+    if (run.spec.concurrencyPolicy !== 'Replace') return run.active;
+    for (const { name = '', uid } of run.active) await this.#delete(run, name, uid);
+    return [];
+  }
+
+  /** Deletes a job, and its pods after it. One that is gone already is as good as deleted. */
+  async #delete({ cronJob }: CronRun, name: string, uid: string | undefined): Promise<void> {
+    const options = { preconditions: { uid }, propagationPolicy: 'Background' };
+    const namespace = cronJob.metadata.namespace ?? '';
+    try {
+      if (await tolerant(remove(this.#registry, this.#jobs, namespace, name, options)))
+        this.#recorder.normal(cronJob, 'SuccessfulDelete', `Deleted job ${name}`);
+    } catch (error) {
+      this.#recorder.warning(cronJob, 'FailedDelete', `Deleted job: ${(error as Error).message}`);
+      throw error;
+    }
+  }
+
+  /** Makes the job of a time. Undefined: its name is taken by a job of somebody else. */
+  async #make(entry: Entry, run: CronRun, atMs: number): Promise<Made | undefined> {
+    const { cronJob } = run;
+    const job = jobOf(entry.kind, run, atMs);
+    const name = job.metadata.name ?? '';
+    try {
+      const decoded = decodeObject(this.#jobs.model, job) as unknown as JobV1;
+      const made = await create(this.#registry, this.#jobs, entry.namespace, decoded, internalWrite());
+      this.#recorder.normal(cronJob, 'SuccessfulCreate', `Created job ${name}`);
+      return { atMs, reference: jobReference(made.object() as JobV1) };
+    } catch (error) {
+      if (isTaken(error)) return this.#madeBefore(cronJob, name, atMs);
+      if (!isNamespaceTerminating(error))
+        this.#recorder.warning(cronJob, 'FailedCreate', `Error creating job: ${(error as Error).message}`);
+      throw error;
+    }
+  }
+
+  /** A job that is there already was made by us, if it is ours, and was not written down; if it runs, it is known. */
+  #madeBefore({ metadata }: CronJob, name: string, atMs: number): Made | undefined {
+    const job = this.#findJob(metadata.namespace ?? '', name);
+    if (!job || controllerOf(job.metadata.ownerReferences)?.uid !== metadata.uid) return undefined;
+    return { atMs, reference: undefined };
+  }
+
+  /** Writes the status, and tells people what is new. */
+  async #report(
+    entry: Entry,
+    run: CronRun,
+    active: readonly ObjectReference[],
+    scheduledMs: number | undefined,
+  ): Promise<void> {
+    if (!(await writeStatus(this.#registry, entry, run.status(active, scheduledMs)))) return;
+    const memory = this.#memories.get(run.cronJob.metadata.uid ?? '');
+    const lasting = new Set<string>();
+    for (const { type, reason, message, about } of run.news) {
+      const what = about === undefined ? undefined : `${reason} ${about}`;
+      if (what !== undefined) lasting.add(what);
+      if (what !== undefined && memory?.told.has(what)) continue;
+      if (type === 'Normal') this.#recorder.normal(run.cronJob, reason, message);
+      else this.#recorder.warning(run.cronJob, reason, message);
+    }
+    if (memory) memory.told = lasting;
+  }
+}
+
+const isRescheduled = ({ spec: before }: CronJob, { spec: now }: CronJob): boolean =>
+  before?.schedule !== now?.schedule || before?.timeZone !== now?.timeZone;
+
+const isTaken = (error: unknown): boolean =>
+  error instanceof StatusError && error.status.reason === 'AlreadyExists';
+
+/** The job for a time. */
+function jobOf(kind: Kind, { cronJob, spec, zone }: CronRun, atMs: number): JobV1 {
+  const { metadata, spec: template } = spec.jobTemplate ?? {};
+  // Where no zone is named, the time is told in UTC.
+  const told = spec.timeZone === undefined ? TimeZone.find('UTC')! : zone;
+  return structuredClone({
+    metadata: {
+      name: `${cronJob.metadata.name}-${Math.floor(atMs / minuteMs)}`,
+      labels: metadata?.labels,
+      annotations: { ...metadata?.annotations, [scheduledAnnotation]: told.text(atMs) },
+      ownerReferences: [controllerReference(kind, cronJob)],
+    },
+    spec: template,
+  });
+}

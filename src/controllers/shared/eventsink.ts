@@ -1,0 +1,30 @@
+/** Events of controllers are written as by any client: through the registry's verbs. */
+import type { Event } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/object.ts';
+import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
+import { create } from '../../registry/create.ts';
+import { modify } from '../../registry/modify.ts';
+import { internalWrite } from '../../registry/registry.ts';
+import type { ControllerContext } from './controller.ts';
+
+/** A recorder for a controller: `component` is who the events say they come from; more as a recorder takes it. */
+export function recorderFor(
+  { registry, onError }: ControllerContext,
+  component: string,
+  more: Pick<RecorderOptions, 'host' | 'actions'> = {},
+): EventRecorder {
+  const kind = registry.kinds.resource('v1', 'events')!;
+  return new EventRecorder(
+    {
+      create: async (namespace, event) =>
+        (await create(registry, kind, namespace, event as ApiObject, internalWrite())).object() as Event,
+      patch: async (namespace, name, patch) => {
+        await modify(registry, kind, namespace, name, 'main', internalWrite(), (current) => ({
+          ...current.object(),
+          ...patch,
+        }));
+      },
+    },
+    { component, ...more, now: () => registry.chance.nowMs(), onError },
+  );
+}

@@ -1,0 +1,149 @@
+/** A registry with controllers and no server, for tests that need many objects or want to know when all is done. */
+import { randomInt, randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { KindTable } from '../../api/kinds.ts';
+import type { ApiObject } from '../../api/object.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { Filter } from '../../registry/filter.ts';
+import { type Chance, Registry } from '../../registry/registry.ts';
+import { View } from '../../registry/view.ts';
+import { openMemoryStore } from '../../store/memory.ts';
+import type { Store } from '../../store/store.ts';
+import { chosenControllers, startControllers } from '../controllers.ts';
+import { type ControllerContext, defaultSettings, type RunningController } from './controller.ts';
+
+/** How long a test waits for controllers to have done their work. */
+const settleMaxMs = 20_000;
+
+const chance: Chance = {
+  nowMs: () => Date.now(),
+  uid: () => randomUUID(),
+  randomBelow: (bound) => randomInt(bound),
+};
+
+async function registryOn(store: Store, nowMs = chance.nowMs): Promise<Registry> {
+  const kinds = new KindTable();
+  return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs });
+}
+
+/** What was written elsewhere and has not been heard of here, while that is held back. */
+class Delay {
+  #waiting: (() => void)[] | undefined;
+
+  hold(): void {
+    this.#waiting ??= [];
+  }
+
+  release(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const deliver of waiting) deliver();
+  }
+
+  deliver(what: () => void): void {
+    if (this.#waiting) this.#waiting.push(what);
+    else what();
+  }
+}
+
+const delayed = (store: Store, delay: Delay): Store => ({
+  get compacted() {
+    return store.compacted;
+  },
+  revision: () => store.revision(),
+  get: (key) => store.get(key),
+  range: (query) => store.range(query),
+  write: (write) => store.write(write),
+  stats: () => store.stats(),
+  compact: (revision) => store.compact(revision),
+  backup: () => store.backup(),
+  close: () => store.close(),
+  watch: (after, listener) => store.watch(after, (changes) => delay.deliver(() => listener(changes))),
+});
+
+export class Harness {
+  readonly errors: Error[] = [];
+  #running: RunningController | undefined;
+
+  private constructor(
+    readonly registry: Registry,
+    private readonly store: Store,
+    private readonly isOwner: boolean,
+  ) {}
+
+  /** `nowMs` is the time as the registry sees it; timers go by the machine's clock all the same. */
+  static async open(namespaces: readonly string[] = ['default'], nowMs?: () => number): Promise<Harness> {
+    const store = openMemoryStore();
+    const harness = new Harness(await registryOn(store, nowMs), store, true);
+    for (const name of namespaces)
+      await harness.plant('v1', 'namespaces', '', {
+        metadata: { name },
+        spec: { finalizers: ['kubernetes'] },
+      });
+    return harness;
+  }
+
+  /** Another server on the same store, which may learn late of what is written there. */
+  async neighbour(): Promise<{ neighbour: Harness; delay: Delay }> {
+    const delay = new Delay();
+    const registry = await registryOn(delayed(this.store, delay));
+    return { neighbour: new Harness(registry, this.store, false), delay };
+  }
+
+  get context(): ControllerContext {
+    const onError = (error: Error): void => void this.errors.push(error);
+    return { registry: this.registry, settings: defaultSettings, onError };
+  }
+
+  /** Stores an object as it is; its name must be free. */
+  async plant(apiVersion: string, resource: string, namespace: string, object: object): Promise<Entry> {
+    const kind = this.registry.kinds.resource(apiVersion, resource)!;
+    const whole = { kind: kind.kind, apiVersion, ...structuredClone(object) } as unknown as ApiObject;
+    if (!(await this.registry.plant(kind, namespace, whole)))
+      throw new Error(`${resource} ${whole.metadata.name} is there already`);
+    return this.registry.find(kind, namespace, whole.metadata.name!);
+  }
+
+  all(resource: string): readonly Entry[] {
+    const everything = new Filter(undefined, undefined, undefined, undefined);
+    return this.registry.view.collection(resource).select(everything).entries;
+  }
+
+  start(controllers: readonly string[]): void {
+    this.#running = startControllers(this.context, chosenControllers(controllers));
+  }
+
+  /** Resolves when the controllers have nothing left to do. */
+  async settled(): Promise<void> {
+    const deadline = Date.now() + settleMaxMs;
+    while (!this.#running!.settled) {
+      if (Date.now() > deadline) throw new Error('the controllers do not come to rest');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#running?.close();
+    this.#running = undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    this.registry.view.close();
+    if (this.isOwner) await this.store.close();
+  }
+}
+
+/** The one of the test that runs. */
+export let harness: Harness;
+
+/** Every test of the file gets one of its own, in which no controller may fail. */
+export function useHarness(): void {
+  beforeEach(async () => {
+    harness = await Harness.open();
+  });
+  afterEach(async () => {
+    await harness.close();
+    expect(harness.errors).toEqual([]);
+  });
+}

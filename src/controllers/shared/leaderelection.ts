@@ -1,0 +1,166 @@
+/**
+ * Leader election: where several servers share a store, one of them runs the controllers. They agree through a Lease.
+ * Clocks are not compared: a lease is over when it has not changed for its duration, as seen by whoever wants it.
+ */
+import type { Lease } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/object.ts';
+import { formatMicroTime } from '../../api/time.ts';
+import { create } from '../../registry/create.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { modify } from '../../registry/modify.ts';
+import { internalWrite } from '../../registry/registry.ts';
+import { type ControllerContext, type RunningController, tolerant } from './controller.ts';
+
+const namespace = 'kube-system';
+const name = 'wherry-controllers';
+
+export interface ElectionTiming {
+  /** A leader that has not renewed its lease for this long is replaced. */
+  readonly leaseMs: number;
+  /** A leader that could not renew it for this long steps down, before another can follow. */
+  readonly renewMaxMs: number;
+  /** How often a lease is renewed, or looked at. */
+  readonly retryMs: number;
+}
+
+export const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewMaxMs: 10_000, retryMs: 2_000 };
+
+export class LeaderElection implements RunningController {
+  #leading: RunningController | undefined;
+  /** The lease as last seen to change, and when. */
+  #seen = { version: '', atMs: 0 };
+  #renewedMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly identity: string,
+    private readonly lead: () => RunningController,
+    private readonly timing: ElectionTiming = defaultTiming,
+  ) {
+    this.#next();
+  }
+
+  get isLeader(): boolean {
+    return this.#leading !== undefined;
+  }
+
+  get settled(): boolean {
+    return this.#leading?.settled ?? true;
+  }
+
+  /** Steps down, so that another can follow at once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#round;
+    if (!this.#leading) return;
+    await this.#stepDown();
+    await this.#write((spec) => ({ ...spec, holderIdentity: '', leaseDurationSeconds: 1 })).catch(
+      this.context.onError,
+    );
+  }
+
+  #next(): void {
+    this.#round = this.#try()
+      .catch(this.context.onError)
+      .then(async () => {
+        const silentMs = this.#nowMs() - this.#renewedMs;
+        if (this.#leading && silentMs > this.timing.renewMaxMs) await this.#stepDown();
+        if (this.#closed) return;
+        this.#timer = setTimeout(() => this.#next(), this.timing.retryMs);
+        this.#timer.unref();
+      });
+  }
+
+  #nowMs(): number {
+    return this.context.registry.chance.nowMs();
+  }
+
+  async #stepDown(): Promise<void> {
+    const leading = this.#leading;
+    this.#leading = undefined;
+    await leading?.close();
+  }
+
+  /** One round: take or renew the lease if that may be done. */
+  async #try(): Promise<void> {
+    await this.context.registry.view.caughtUp();
+    const entry = this.#entry();
+    if (!entry) {
+      if (await this.#create()) this.#won();
+      return;
+    }
+    const { spec = {} } = entry.object() as Lease;
+    const version = String(entry.revision);
+    if (version !== this.#seen.version) this.#seen = { version, atMs: this.#nowMs() };
+    const mine = spec.holderIdentity === this.identity;
+    const lastsMs = (spec.leaseDurationSeconds ?? 0) * 1000;
+    if (!mine && spec.holderIdentity && this.#nowMs() - this.#seen.atMs < lastsMs) {
+      if (this.#leading) await this.#stepDown();
+      return;
+    }
+    const now = formatMicroTime(this.#nowMs());
+    const taken = await this.#write(
+      (before) => ({
+        ...before,
+        holderIdentity: this.identity,
+        leaseDurationSeconds: Math.ceil(this.timing.leaseMs / 1000),
+        acquireTime: mine ? before.acquireTime : now,
+        renewTime: now,
+        leaseTransitions: (before.leaseTransitions ?? 0) + (mine ? 0 : 1),
+      }),
+      entry.revision,
+    );
+    if (taken) this.#won();
+  }
+
+  #won(): void {
+    this.#renewedMs = this.#nowMs();
+    if (!this.#leading && !this.#closed) this.#leading = this.lead();
+  }
+
+  #entry(): Entry | undefined {
+    return this.context.registry.view.collection('leases').get(namespace, name);
+  }
+
+  async #create(): Promise<boolean> {
+    const { registry } = this.context;
+    const kind = registry.kinds.resource('coordination.k8s.io/v1', 'leases')!;
+    const now = formatMicroTime(this.#nowMs());
+    const lease: Lease = {
+      metadata: { name, namespace },
+      spec: {
+        holderIdentity: this.identity,
+        leaseDurationSeconds: Math.ceil(this.timing.leaseMs / 1000),
+        acquireTime: now,
+        renewTime: now,
+        leaseTransitions: 0,
+      },
+    };
+    return tolerant(create(registry, kind, namespace, lease as ApiObject, internalWrite()));
+  }
+
+  /** Writes the lease if it is still as it was; false when somebody else was faster. */
+  async #write(
+    change: (spec: NonNullable<Lease['spec']>) => Lease['spec'],
+    revision?: number,
+  ): Promise<boolean> {
+    const { registry } = this.context;
+    const kind = registry.kinds.resource('coordination.k8s.io/v1', 'leases')!;
+    let lost = false;
+    const changed = await tolerant(
+      modify(registry, kind, namespace, name, 'main', internalWrite(), (current) => {
+        const lease = current.object() as Lease;
+        lost =
+          revision === undefined
+            ? lease.spec?.holderIdentity !== this.identity
+            : current.revision !== revision;
+        return (lost ? lease : { ...lease, spec: change(lease.spec ?? {}) }) as ApiObject;
+      }),
+    );
+    return changed && !lost;
+  }
+}

@@ -1,0 +1,73 @@
+/** Pod control: pods made from a template and deleted on behalf of an owner, who is told of it in events. */
+import { decodeObject } from '../../api/decode.ts';
+import { StatusError } from '../../api/errors.ts';
+import type { Pod, PodTemplateSpec } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { subdomainName } from '../../api/names.ts';
+import type { ApiObject } from '../../api/object.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import { create } from '../../registry/create.ts';
+import { remove } from '../../registry/delete.ts';
+import { internalWrite, type Registry } from '../../registry/registry.ts';
+import { isNamespaceTerminating } from './controller.ts';
+import type { IndexedPod } from './indexedpod.ts';
+import { controllerReference } from './ownership.ts';
+
+export class PodControl {
+  readonly #pods: Kind;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly recorder: EventRecorder,
+  ) {
+    this.#pods = registry.kinds.resource('v1', 'pods')!;
+  }
+
+  /** Makes a pod. `finish` may change it before it is made. */
+  async create(
+    kind: Kind,
+    owner: ApiObject,
+    template: PodTemplateSpec,
+    finish?: (pod: Pod) => void,
+  ): Promise<void> {
+    const pod = podOf(kind, owner, template);
+    finish?.(pod);
+    try {
+      const decoded = decodeObject(this.#pods.model, pod) as unknown as Pod;
+      const namespace = owner.metadata.namespace ?? '';
+      const { name } = await create(this.registry, this.#pods, namespace, decoded, internalWrite());
+      this.recorder.normal(owner, 'SuccessfulCreate', `Created pod: ${name}`);
+    } catch (error) {
+      if (!isNamespaceTerminating(error))
+        this.recorder.warning(owner, 'FailedCreate', `Error creating: ${(error as Error).message}`);
+      throw error;
+    }
+  }
+
+  /** Deletes a pod, with the grace period it asks for. One that is gone already is as good as deleted. */
+  async delete(owner: ApiObject, { namespace, name, uid }: IndexedPod): Promise<void> {
+    try {
+      await remove(this.registry, this.#pods, namespace, name, { preconditions: { uid } });
+      this.recorder.normal(owner, 'SuccessfulDelete', `Deleted pod: ${name}`);
+    } catch (error) {
+      if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
+      this.recorder.warning(owner, 'FailedDelete', `Error deleting: ${(error as Error).message}`);
+      throw error;
+    }
+  }
+}
+
+/** A pod of a template that belongs to an owner. */
+export function podOf(kind: Kind, owner: ApiObject, { metadata, spec }: PodTemplateSpec): Pod {
+  const prefix = `${owner.metadata.name}-`;
+  return structuredClone({
+    metadata: {
+      generateName: subdomainName(prefix, true).length ? owner.metadata.name : prefix,
+      labels: metadata?.labels,
+      annotations: metadata?.annotations,
+      finalizers: metadata?.finalizers,
+      ownerReferences: [controllerReference(kind, owner)],
+    },
+    spec,
+  });
+}

@@ -1,0 +1,172 @@
+/**
+ * The pod index: all pods, found by who controls them, by their labels and by node. It is shared by the controllers.
+ *
+ * It is never behind the view: every question first takes in the changes that the view has and the index has not.
+ * A write is answered when the view shows it, so who has made pods and asks again finds them. That is why nobody
+ * here has to remember what it expects to see, as Kubernetes' controllers must; what other servers have written is
+ * waited for with `view.caughtUp()` before a question is asked.
+ */
+import type { LabelSelector } from '../../api/labelselector.ts';
+import type { Collection } from '../../registry/collection.ts';
+import { Filter } from '../../registry/filter.ts';
+import { type ControllerContext, keyOf, type Observation, observe } from './controller.ts';
+import { type IndexedPod, indexedPod } from './indexedpod.ts';
+import { askedLabel, placeOf } from './selectors.ts';
+
+/** What happened to a pod: how it is now, undefined when it is gone, and how it was. */
+export type PodObserver = (pod: IndexedPod | undefined, previous: IndexedPod | undefined) => void;
+
+const everything = new Filter(undefined, undefined, undefined, undefined);
+
+/** Pods by some word about them. */
+class Groups {
+  readonly #groups = new Map<string, Set<IndexedPod>>();
+
+  add(name: string, pod: IndexedPod): void {
+    const group = this.#groups.get(name);
+    if (group) group.add(pod);
+    else this.#groups.set(name, new Set([pod]));
+  }
+
+  delete(name: string, pod: IndexedPod): void {
+    const group = this.#groups.get(name);
+    group?.delete(pod);
+    if (group?.size === 0) this.#groups.delete(name);
+  }
+
+  of(name: string): IndexedPod[] {
+    return [...(this.#groups.get(name) ?? [])];
+  }
+}
+
+export class PodIndex {
+  readonly #collection: Collection;
+  readonly #onError: (error: Error) => void;
+  readonly #pods = new Map<string, IndexedPod>();
+  readonly #byController = new Groups();
+  readonly #uncontrolled = new Groups();
+  readonly #byNamespace = new Groups();
+  readonly #byLabel = new Groups();
+  readonly #byNode = new Groups();
+  readonly #observers = new Set<PodObserver>();
+  readonly #bell: Observation;
+  /** Number of the next change to take in. */
+  #position = Number.NEGATIVE_INFINITY;
+  #catchingUp = false;
+
+  constructor(context: ControllerContext) {
+    this.#collection = context.registry.view.collection('pods');
+    this.#onError = context.onError;
+    // Told of changes one by one and perhaps late; that there are some is all that matters.
+    this.#bell = observe(context, 'pods', () => this.#catchUp());
+    this.#catchUp();
+  }
+
+  /** Pods that an object of their namespace controls. */
+  controlledBy(namespace: string, uid: string): IndexedPod[] {
+    this.#catchUp();
+    return this.#byController.of(keyOf(namespace, uid));
+  }
+
+  /** Pods that nobody controls. */
+  uncontrolled(namespace: string): IndexedPod[] {
+    this.#catchUp();
+    return this.#uncontrolled.of(namespace);
+  }
+
+  /** Pods of a namespace that a selector means. */
+  selected(namespace: string, selector: LabelSelector): IndexedPod[] {
+    this.#catchUp();
+    const asked = askedLabel(selector);
+    const some = asked ? this.#byLabel.of(keyOf(namespace, asked)) : this.#byNamespace.of(namespace);
+    return some.filter(({ labels }) => selector.matches(labels));
+  }
+
+  /** Pods bound to a node; those without one for ''. */
+  onNode(name: string): IndexedPod[] {
+    this.#catchUp();
+    return this.#byNode.of(name);
+  }
+
+  get(namespace: string, name: string): IndexedPod | undefined {
+    this.#catchUp();
+    return this.#pods.get(keyOf(namespace, name));
+  }
+
+  /** Calls the observer for every pod there is, and for every change from then on. */
+  observe(observer: PodObserver): Observation {
+    this.#catchUp();
+    for (const pod of this.#pods.values()) this.#tell(observer, pod, undefined);
+    this.#observers.add(observer);
+    const index = this;
+    return {
+      get caughtUp() {
+        return index.#position >= index.#collection.endNumber;
+      },
+      close: () => {
+        this.#observers.delete(observer);
+      },
+    };
+  }
+
+  close(): void {
+    this.#bell.close();
+  }
+
+  #catchUp(): void {
+    // An observer that asks is answered from what is known so far.
+    if (this.#catchingUp || this.#position >= this.#collection.endNumber) return;
+    this.#catchingUp = true;
+    try {
+      if (this.#position < this.#collection.startNumber) this.#takeAll();
+      while (this.#position < this.#collection.endNumber) {
+        const { namespace, name, entry } = this.#collection.event(this.#position++)!;
+        this.#take(keyOf(namespace, name), entry && indexedPod(entry));
+      }
+    } catch (error) {
+      this.#onError(error as Error);
+    } finally {
+      this.#catchingUp = false;
+    }
+  }
+
+  /** At the beginning, and when history has moved past this index. */
+  #takeAll(): void {
+    const { entries } = this.#collection.select(everything);
+    this.#position = this.#collection.endNumber;
+    const gone = new Set(this.#pods.keys());
+    for (const entry of entries) {
+      const key = keyOf(entry.namespace, entry.name);
+      gone.delete(key);
+      if (this.#pods.get(key)?.entry !== entry) this.#take(key, indexedPod(entry));
+    }
+    for (const key of gone) this.#take(key, undefined);
+  }
+
+  #take(key: string, pod: IndexedPod | undefined): void {
+    const previous = this.#pods.get(key);
+    if (previous) this.#file('delete', previous);
+    if (pod) {
+      this.#pods.set(key, pod);
+      this.#file('add', pod);
+    } else this.#pods.delete(key);
+    for (const observer of this.#observers) this.#tell(observer, pod, previous);
+  }
+
+  #file(how: 'add' | 'delete', pod: IndexedPod): void {
+    if (pod.controller?.uid) this.#byController[how](keyOf(pod.namespace, pod.controller.uid), pod);
+    else this.#uncontrolled[how](pod.namespace, pod);
+    this.#byNamespace[how](pod.namespace, pod);
+    for (const [key, value] of Object.entries(pod.labels ?? {}))
+      this.#byLabel[how](keyOf(pod.namespace, placeOf(key, value)), pod);
+    this.#byNode[how](pod.nodeName, pod);
+  }
+
+  #tell(observer: PodObserver, pod: IndexedPod | undefined, previous: IndexedPod | undefined): void {
+    try {
+      observer(pod, previous);
+    } catch (error) {
+      this.#onError(error as Error);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Selectors: who in a namespace means a pod by its labels. Nearly every selector asks for some label to have some
+ * value, and is tried only on pods that have it; so thousands of them cost a pod no more than a few.
+ */
+import type { LabelSelector as SelectorObject } from '../../api/generated/types.ts';
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  type Labels,
+  selectorFromObject,
+} from '../../api/labelselector.ts';
+import type { ApiObject } from '../../api/object.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { keyOf } from './controller.ts';
+
+/** Selectors by name, of those who ask for the same label. */
+type Group = Map<string, LabelSelector>;
+
+/** The place of selectors that ask for no value. */
+const anything = '';
+
+/** A label with its value, in a word. */
+export const placeOf = (key: string, value: string): string => `${key}=${value}`;
+
+export class Selectors<T extends ApiObject> {
+  /** By namespace, then by the label that is asked for. */
+  readonly #namespaces = new Map<string, Map<string, Group>>();
+  /** Where the selector of each object is kept, by key. */
+  readonly #places = new Map<string, string>();
+
+  /** `read` answers with the selector of an object, undefined when it selects nothing. */
+  constructor(private readonly read: (object: T) => LabelSelector | undefined) {}
+
+  /** Takes in how an object is now, and how it was. */
+  observe(entry: Entry | undefined, previous: Entry | undefined): void {
+    const { namespace, name } = (entry ?? previous)!;
+    this.#drop(namespace, name);
+    const selector = entry && this.read(entry.object() as T);
+    if (selector) this.#keep(namespace, name, selector);
+  }
+
+  #keep(namespace: string, name: string, selector: LabelSelector): void {
+    const place = askedLabel(selector);
+    this.#places.set(keyOf(namespace, name), place);
+    const groups = this.#namespaces.get(namespace) ?? new Map<string, Group>();
+    this.#namespaces.set(namespace, groups);
+    const group = groups.get(place);
+    if (group) group.set(name, selector);
+    else groups.set(place, new Map([[name, selector]]));
+  }
+
+  #drop(namespace: string, name: string): void {
+    const key = keyOf(namespace, name);
+    const place = this.#places.get(key);
+    if (place === undefined) return;
+    this.#places.delete(key);
+    const groups = this.#namespaces.get(namespace)!;
+    const group = groups.get(place)!;
+    group.delete(name);
+    if (group.size === 0) groups.delete(place);
+    if (groups.size === 0) this.#namespaces.delete(namespace);
+  }
+
+  /** Names of the objects that select these labels. */
+  selecting(namespace: string, labels: Labels = {}): string[] {
+    const groups = this.#namespaces.get(namespace);
+    if (!groups) return [];
+    const names: string[] = [];
+    for (const place of [anything, ...Object.entries(labels).map(([key, value]) => placeOf(key, value))])
+      for (const [name, selector] of groups.get(place) ?? []) if (selector.matches(labels)) names.push(name);
+    return names;
+  }
+}
+
+/** A label that a selector cannot do without; '' when there is none. */
+export function askedLabel({ requirements }: LabelSelector): string {
+  const asked = requirements.find(({ operator }) => operator === '=');
+  return asked ? placeOf(asked.key, asked.values[0]!) : anything;
+}
+
+/** A map selector; an empty one selects nothing. */
+export const mapSelector = (map: Labels | undefined): LabelSelector | undefined =>
+  map && Object.keys(map).length > 0 ? selectorFromObject({ matchLabels: map }) : undefined;
+
+/** The selector of an object of apps; an empty one selects nothing. */
+export function objectSelector(object: SelectorObject | undefined): LabelSelector | undefined {
+  const selector = selectorFromObject(object as LabelSelectorObject | undefined);
+  return selector.empty ? undefined : selector;
+}

@@ -1,0 +1,189 @@
+/**
+ * Daemon rollout: which pods of a daemon set are to be made and deleted, worked out from what there is on each node.
+ * Upkeep sees that each node has the one pod it should have, of whichever template; a rolling update replaces those
+ * of old templates within bounds.
+ */
+import type { DaemonSetSpec, DaemonSetStatus } from '../../api/generated/types.ts';
+import { availableInMs, type IndexedPod, isFinished } from '../shared/indexedpod.ts';
+import type { Verdict } from './daemonplacement.ts';
+import { revisionLabel } from './revisionhistory.ts';
+import { resolved } from './rollingplan.ts';
+
+/** A node, or the name of one that is gone, and the pods that are on it or meant for it. */
+export interface DaemonNode extends Verdict {
+  readonly name: string;
+  readonly known: boolean;
+  readonly pods: readonly IndexedPod[];
+}
+
+/** What a decision depends on beside the nodes. */
+export interface Moment {
+  /** The hash of today's template. */
+  readonly hash: string;
+  readonly spec: DaemonSetSpec;
+  readonly nowMs: number;
+}
+
+export interface Work {
+  /** Nodes that get a pod. */
+  readonly create: string[];
+  readonly remove: IndexedPod[];
+}
+
+export interface Upkeep extends Work {
+  /** Pods that have ended, and are to be deleted so that others can take their place. */
+  readonly ended: { readonly node: string; readonly pod: IndexedPod }[];
+}
+
+export const isAvailable = (pod: IndexedPod, { spec, nowMs }: Moment): boolean =>
+  pod.ready && availableInMs(pod, spec.minReadySeconds, nowMs) <= 0;
+
+const isUpdated = (pod: IndexedPod, { hash }: Moment): boolean => pod.labels?.[revisionLabel] === hash;
+
+/** Those on a node before those that wait for it, then by age. */
+export const inOrder = (pods: readonly IndexedPod[]): IndexedPod[] =>
+  [...pods].sort(
+    (a, b) =>
+      Number(Boolean(b.nodeName)) - Number(Boolean(a.nodeName)) ||
+      a.createdMs - b.createdMs ||
+      (a.name < b.name ? -1 : 1),
+  );
+
+/** A pod that has ended and is being deleted has left the node for another; what keeps it is not our business. */
+const present = ({ pods }: DaemonNode): IndexedPod[] =>
+  pods.filter((pod) => !(isFinished(pod) && pod.marked));
+
+/** More pods than one on a node are allowed for a while. */
+const surges = ({ updateStrategy }: DaemonSetSpec): boolean => {
+  const { maxSurge } = updateStrategy?.rollingUpdate ?? {};
+  return updateStrategy?.type === 'RollingUpdate' && resolved(maxSurge, 1, Math.ceil) > 0;
+};
+
+/** What each node lacks, or has too much of. */
+export function upkeep(nodes: readonly DaemonNode[], moment: Moment): Upkeep {
+  const work: Upkeep = { create: [], remove: [], ended: [] };
+  for (const node of nodes) {
+    const pods = present(node);
+    const active = pods.filter(({ marked }) => !marked);
+    if (!node.known) work.remove.push(...active.filter(({ nodeName }) => !nodeName));
+    else if (node.runs && pods.length === 0) work.create.push(node.name);
+    else if (!node.stays) work.remove.push(...active);
+    else {
+      for (const pod of active.filter(isFinished)) work.ended.push({ node: node.name, pod });
+      work.remove.push(...surplus(inOrder(active.filter((pod) => !isFinished(pod))), moment));
+    }
+  }
+  return work;
+}
+
+/** The pods of a node that are too many; `pods` are those that run or are going to, in order. */
+function surplus(pods: readonly IndexedPod[], moment: Moment): IndexedPod[] {
+  if (pods.length <= 1 || !surges(moment.spec)) return pods.slice(1);
+  const fresh = pods.find((pod) => isUpdated(pod, moment));
+  const old = pods.find((pod) => !isUpdated(pod, moment));
+  const others = pods.filter((pod) => pod !== fresh && pod !== old);
+  // The old pod stays as long as it serves better than the new one.
+  return fresh && old && (!old.ready || isAvailable(fresh, moment)) ? [...others, old] : others;
+}
+
+/** What a rolling update does next. It counts on upkeep to make pods where there are none. */
+export function rollingUpdate(nodes: readonly DaemonNode[], moment: Moment): Work {
+  const desired = nodes.filter(({ runs }) => runs).length;
+  const { maxUnavailable = 1, maxSurge = 0 } = moment.spec.updateStrategy?.rollingUpdate ?? {};
+  const surge = resolved(maxSurge, desired, Math.ceil);
+  const unavailable = resolved(maxUnavailable, desired, Math.ceil);
+  const concerned = nodes.filter((node) => node.runs || present(node).length > 0);
+  if (surge > 0) return surging(concerned, moment, surge, desired);
+  return replacing(concerned, moment, desired > 0 ? Math.max(unavailable, 1) : unavailable);
+}
+
+interface Pair {
+  readonly fresh: IndexedPod | undefined;
+  readonly old: IndexedPod | undefined;
+}
+
+/** The pod of today's template and the one of another; undefined when there are several of a sort. */
+function pairOn(node: DaemonNode, moment: Moment): Pair | undefined {
+  const active = present(node).filter(({ marked }) => !marked);
+  const fresh = active.filter((pod) => isUpdated(pod, moment));
+  const old = active.filter((pod) => !isUpdated(pod, moment));
+  return fresh.length > 1 || old.length > 1 ? undefined : { fresh: fresh[0], old: old[0] };
+}
+
+/** Deletes old pods, so that no more than a number of nodes are without an available pod. */
+function replacing(nodes: readonly DaemonNode[], moment: Moment, maxUnavailable: number): Work {
+  let unavailable = 0;
+  const useless: IndexedPod[] = [];
+  const candidates: IndexedPod[] = [];
+  for (const node of nodes) {
+    const pair = pairOn(node, moment);
+    const { fresh, old } = pair ?? {};
+    if (old && !fresh) (isAvailable(old, moment) ? candidates : useless).push(old);
+    // None, or several, or one that is not available yet.
+    else if (!fresh || old || !isAvailable(fresh, moment)) unavailable++;
+  }
+  // An old pod that serves nobody is no loss.
+  return {
+    create: [],
+    remove: [...useless, ...candidates.slice(0, Math.max(0, maxUnavailable - unavailable))],
+  };
+}
+
+/** Makes new pods beside the old ones, and deletes an old one when the new one is available. */
+function surging(nodes: readonly DaemonNode[], moment: Moment, maxSurge: number, desired: number): Work {
+  let surged = 0;
+  let available = 0;
+  const outlived: IndexedPod[] = [];
+  const misplaced: IndexedPod[] = [];
+  const forsaken: string[] = [];
+  const candidates: string[] = [];
+  for (const node of nodes) {
+    const pair = pairOn(node, moment);
+    if (!pair) {
+      surged++;
+      continue;
+    }
+    const { fresh, old } = pair;
+    const serving = old ?? fresh;
+    if (serving && isAvailable(serving, moment)) available++;
+    if (!old) continue;
+    if (fresh) {
+      if (isAvailable(fresh, moment)) outlived.push(old);
+      else surged++;
+    } else if (!node.runs) misplaced.push(old);
+    else (isAvailable(old, moment) ? candidates : forsaken).push(node.name);
+  }
+  // Whoever lets pods surge wants all of them available, also while they move to other nodes.
+  const spare = Math.max(0, available - desired);
+  return {
+    create: [...forsaken, ...candidates.slice(0, Math.max(0, maxSurge - surged))],
+    remove: [...outlived, ...misplaced.slice(0, spare)],
+  };
+}
+
+/** The numbers of the status. Where a node has several pods, the oldest stands for it. */
+export function numbersOf(nodes: readonly DaemonNode[], moment: Moment): DaemonSetStatus {
+  const numbers = { desired: 0, current: 0, misscheduled: 0, ready: 0, available: 0, updated: 0 };
+  for (const { known, runs, pods } of nodes) {
+    const [pod] = inOrder(pods);
+    if (runs) numbers.desired++;
+    if (!known || !pod) continue;
+    if (!runs) {
+      numbers.misscheduled++;
+      continue;
+    }
+    numbers.current++;
+    if (pod.ready) numbers.ready++;
+    if (isAvailable(pod, moment)) numbers.available++;
+    if (isUpdated(pod, moment)) numbers.updated++;
+  }
+  return {
+    currentNumberScheduled: numbers.current,
+    numberMisscheduled: numbers.misscheduled,
+    desiredNumberScheduled: numbers.desired,
+    numberReady: numbers.ready,
+    updatedNumberScheduled: numbers.updated,
+    numberAvailable: numbers.available,
+    numberUnavailable: numbers.desired - numbers.available,
+  };
+}

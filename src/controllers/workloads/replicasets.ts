@@ -1,0 +1,31 @@
+/** The replica set controller: keeps as many pods of a ReplicaSet as it asks for. */
+import type { ReplicaSet } from '../../api/generated/types.ts';
+import type { Controller, SharedContext } from '../shared/controller.ts';
+import { controllerOf, type IndexedPod, isActive } from '../shared/indexedpod.ts';
+import { OwnedIndex } from '../shared/ownedindex.ts';
+import { objectSelector } from '../shared/selectors.ts';
+import { Replication } from './replication.ts';
+
+export const replicaSetController: Controller = {
+  name: 'replicaset',
+  start: (context) => {
+    const sets = new OwnedIndex(context.registry, 'replicasets');
+    return new Replication<ReplicaSet>(context, {
+      apiVersion: 'apps/v1',
+      resource: 'replicasets',
+      component: 'replicaset-controller',
+      selectorOf: ({ spec }) => objectSelector(spec?.selector),
+      related: (set) => siblingPods(context, sets, set),
+      countsTerminating: true,
+    }).start();
+  },
+};
+
+/** Pods of the other replica sets of a deployment, which serve the same purpose while it replaces one by another. */
+function siblingPods({ pods }: SharedContext, sets: OwnedIndex, { metadata }: ReplicaSet): IndexedPod[] {
+  const { namespace = '', uid, ownerReferences } = metadata;
+  const owner = controllerOf(ownerReferences)?.uid;
+  if (!owner) return [];
+  const siblings = sets.controlledBy(namespace, owner).filter((set) => set.uid !== uid);
+  return siblings.flatMap((set) => pods.controlledBy(namespace, set.uid)).filter(isActive);
+}

@@ -1,0 +1,203 @@
+/**
+ * Replication: keeps as many pods of a template as an object asks for, and says on its status how many there are.
+ * ReplicationControllers and ReplicaSets differ in how they select pods and in what their status tells.
+ */
+import type { ObjectMeta, PodTemplateSpec, ReplicaSetCondition } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import type { LabelSelector } from '../../api/labelselector.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import type { Registry } from '../../registry/registry.ts';
+import {
+  fromKey,
+  isNamespaceTerminating,
+  keyOf,
+  observe,
+  type RunningController,
+  running,
+  type SharedContext,
+  writeStatus,
+} from '../shared/controller.ts';
+import { recorderFor } from '../shared/eventsink.ts';
+import {
+  availableInMs,
+  type IndexedPod,
+  isActive,
+  isFinished,
+  nextAvailableInMs,
+} from '../shared/indexedpod.ts';
+import { claimPods, refersTo } from '../shared/ownership.ts';
+import { PodControl } from '../shared/podcontrol.ts';
+import { mapSelector, Selectors } from '../shared/selectors.ts';
+import { slowStart } from '../shared/slowstart.ts';
+import { victimsFirst } from '../shared/victims.ts';
+import { WorkQueue } from '../shared/workqueue.ts';
+
+/** Pods made or deleted before the rest of the world is looked at again. */
+const burstMax = 500;
+
+/** What both kinds have. */
+export interface Replicator {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: { replicas?: number; minReadySeconds?: number; template?: PodTemplateSpec; selector?: unknown };
+  status?: ReplicatorStatus;
+}
+
+export interface ReplicatorStatus {
+  replicas?: number;
+  fullyLabeledReplicas?: number;
+  readyReplicas?: number;
+  availableReplicas?: number;
+  terminatingReplicas?: number;
+  observedGeneration?: number;
+  conditions?: ReplicaSetCondition[];
+}
+
+/** What is special about a kind. */
+export interface ReplicationForm<T extends Replicator> {
+  readonly apiVersion: string;
+  readonly resource: string;
+  /** Who its events come from. */
+  readonly component: string;
+  /** Undefined: it selects nothing. */
+  selectorOf(object: T): LabelSelector | undefined;
+  /** Active pods beside its own that serve the same purpose: a node with many of them can spare one first. */
+  related?(object: T): readonly IndexedPod[];
+  /** Whether the status counts pods that are being deleted. */
+  readonly countsTerminating: boolean;
+}
+
+interface Failure {
+  readonly reason: 'FailedCreate' | 'FailedDelete';
+  readonly error: Error;
+}
+
+export class Replication<T extends Replicator> {
+  readonly #registry: Registry;
+  readonly #kind: Kind;
+  readonly #recorder: EventRecorder;
+  readonly #control: PodControl;
+  readonly #queue: WorkQueue;
+  readonly #selectors: Selectors<T>;
+
+  constructor(
+    private readonly context: SharedContext,
+    private readonly form: ReplicationForm<T>,
+  ) {
+    const { registry, onError } = context;
+    this.#registry = registry;
+    this.#kind = registry.kinds.resource(form.apiVersion, form.resource)!;
+    this.#recorder = recorderFor(context, form.component);
+    this.#control = new PodControl(registry, this.#recorder);
+    this.#selectors = new Selectors((object) => form.selectorOf(object));
+    this.#queue = new WorkQueue({
+      work: (key) => this.#sync(key),
+      onError: (_, error) => onError(error),
+      // Room in a quota, or an account that was missing, may come without a change to the object.
+      triesMax: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  start(): RunningController {
+    const observations = [
+      observe(this.context, this.form.resource, (entry, previous) => {
+        this.#selectors.observe(entry, previous);
+        if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
+      }),
+      this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
+    ];
+    return running(observations, [this.#queue], this.#recorder);
+  }
+
+  #podChanged(pod: IndexedPod | undefined, previous: IndexedPod | undefined): void {
+    for (const { namespace, controller } of [pod, previous].filter((one) => one !== undefined))
+      if (refersTo(controller, this.#kind)) this.#queue.add(keyOf(namespace, controller?.name ?? ''));
+    if (!pod || pod.controller || !isActive(pod)) return;
+    for (const name of this.#selectors.selecting(pod.namespace, pod.labels))
+      this.#queue.add(keyOf(pod.namespace, name));
+  }
+
+  async #sync(key: string): Promise<void> {
+    await this.#registry.view.caughtUp();
+    const [namespace, name] = fromKey(key);
+    const entry = this.#registry.view.collection(this.form.resource).get(namespace, name);
+    if (!entry) return;
+    const object = entry.peek() as T;
+    const { deletionTimestamp, finalizers, uid = '' } = object.metadata;
+    // One that is letting go of its pods is not to be written to any more: it is as good as gone.
+    if (deletionTimestamp && finalizers?.includes('orphan')) return;
+    const selector = this.form.selectorOf(object);
+    if (!selector) return;
+    const pods = await claimPods(this.context, { entry, owner: object, selector, claimable: isActive });
+    const failure = deletionTimestamp ? undefined : await this.#scale(object, pods.filter(isActive));
+    const own = this.context.pods
+      .controlledBy(namespace, uid)
+      .filter(({ labels }) => selector.matches(labels));
+    const nowMs = this.#registry.chance.nowMs();
+    await writeStatus(this.#registry, entry, this.#statusOf(object, own, failure, nowMs));
+    this.#queue.addAfter(key, nextAvailableInMs(own.filter(isActive), object.spec?.minReadySeconds, nowMs));
+    if (failure) throw failure.error;
+  }
+
+  /** Makes pods that are missing, or deletes those that are too many. */
+  async #scale(object: T, active: readonly IndexedPod[]): Promise<Failure | undefined> {
+    const { replicas = 1, template = {} } = object.spec ?? {};
+    const missing = replicas - active.length;
+    if (missing > 0) {
+      const error = await slowStart(Math.min(missing, burstMax), () =>
+        this.#control.create(this.#kind, object, template),
+      );
+      return error && !isNamespaceTerminating(error) ? { reason: 'FailedCreate', error } : undefined;
+    }
+    if (missing === 0) return undefined;
+    const related = this.form.related?.(object) ?? [];
+    const victims = victimsFirst(active, this.#registry.chance.nowMs(), related).slice(
+      0,
+      Math.min(-missing, burstMax),
+    );
+    const results = await Promise.allSettled(victims.map((pod) => this.#control.delete(object, pod)));
+    const failed = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    return failed && { reason: 'FailedDelete', error: failed.reason as Error };
+  }
+
+  #statusOf(
+    { metadata, spec = {}, status = {} }: T,
+    own: readonly IndexedPod[],
+    failure: Failure | undefined,
+    nowMs: number,
+  ): ReplicatorStatus {
+    const active = own.filter(isActive);
+    const labels = mapSelector(spec.template?.metadata?.labels);
+    const ready = active.filter((pod) => pod.ready);
+    return {
+      replicas: active.length,
+      fullyLabeledReplicas: active.filter((pod) => !labels || labels.matches(pod.labels)).length,
+      readyReplicas: ready.length,
+      availableReplicas: ready.filter((pod) => availableInMs(pod, spec.minReadySeconds, nowMs) <= 0).length,
+      ...(this.form.countsTerminating ? { terminatingReplicas: own.filter(isTerminating).length } : {}),
+      observedGeneration: metadata.generation,
+      conditions: this.#conditions(status.conditions, failure),
+    };
+  }
+
+  /** What has failed is said once, and no longer when it works again. */
+  #conditions(
+    before: readonly ReplicaSetCondition[] = [],
+    failure: Failure | undefined,
+  ): ReplicaSetCondition[] {
+    const others = before.filter(({ type }) => type !== 'ReplicaFailure');
+    if (!failure) return others;
+    const known = before.find(({ type }) => type === 'ReplicaFailure');
+    const condition = known ?? {
+      type: 'ReplicaFailure',
+      status: 'True',
+      lastTransitionTime: this.#registry.now(),
+      reason: failure.reason,
+      message: failure.error.message,
+    };
+    return [...others, condition];
+  }
+}
+
+const isTerminating = (pod: IndexedPod): boolean => pod.marked && !isFinished(pod);

@@ -1,0 +1,17 @@
+/** The replication controller: keeps as many pods of a ReplicationController as it asks for. */
+import type { ReplicationController } from '../../api/generated/types.ts';
+import type { Controller } from '../shared/controller.ts';
+import { mapSelector } from '../shared/selectors.ts';
+import { Replication } from './replication.ts';
+
+export const replicationController: Controller = {
+  name: 'replicationcontroller',
+  start: (context) =>
+    new Replication<ReplicationController>(context, {
+      apiVersion: 'v1',
+      resource: 'replicationcontrollers',
+      component: 'replication-controller',
+      selectorOf: ({ spec }) => mapSelector(spec?.selector),
+      countsTerminating: false,
+    }).start(),
+};

@@ -1,0 +1,209 @@
+/**
+ * Revision history: the templates that a DaemonSet or a StatefulSet has had, each kept as a ControllerRevision. What
+ * is kept is a patch that brings the template back. A template that comes back is the newest again: its revision gets
+ * the next number instead of a double.
+ */
+import { StatusError } from '../../api/errors.ts';
+import type { ControllerRevision, ObjectMeta, PodTemplateSpec } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import type { LabelSelector } from '../../api/labelselector.ts';
+import { suffixLetters } from '../../api/meta.ts';
+import { isJsonObject, type JsonObject, setKey } from '../../api/object.ts';
+import { create } from '../../registry/create.ts';
+import { remove } from '../../registry/delete.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { internalWrite, type Registry } from '../../registry/registry.ts';
+import { type ControllerContext, keyOf, type Observation, observe, tolerant } from '../shared/controller.ts';
+import { controllerOf } from '../shared/indexedpod.ts';
+import { OwnedIndex, ownedItem } from '../shared/ownedindex.ts';
+import {
+  changeOwnable,
+  claimFrom,
+  controllerReference,
+  type Ownable,
+  refersTo,
+} from '../shared/ownership.ts';
+
+/** On a revision its hash; on pods of a DaemonSet the same, on pods of a StatefulSet the name of the revision. */
+export const revisionLabel = 'controller-revision-hash';
+
+/** Leaves room for a hash in the longest name there can be. */
+const nameCharactersMax = 223;
+/** Names that are tried in one look before giving up for a while. */
+const collisionsMax = 20;
+
+/** What has a history. */
+export interface Revised {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: { template?: PodTemplateSpec; revisionHistoryLimit?: number };
+  status?: { collisionCount?: number };
+}
+
+export interface Revision {
+  readonly item: Ownable;
+  readonly name: string;
+  readonly hash: string;
+  readonly number: number;
+  /** What is kept, as text: equal texts are equal templates. */
+  readonly text: string;
+  readonly template: PodTemplateSpec;
+}
+
+export interface History {
+  /** The oldest first. */
+  readonly revisions: readonly Revision[];
+  /** The one with the template of today. */
+  readonly update: Revision;
+  /** How often a name was taken by another template. */
+  readonly collisionCount: number | undefined;
+}
+
+export class RevisionHistory {
+  readonly #kind: Kind;
+  readonly #index: OwnedIndex;
+  readonly #read = new WeakMap<Entry, Revision>();
+
+  constructor(private readonly registry: Registry) {
+    this.#kind = registry.kinds.resource('apps/v1', 'controllerrevisions')!;
+    this.#index = new OwnedIndex(registry, this.#kind.resource);
+  }
+
+  /** Calls for every owner of a kind that has lost a revision. */
+  observe(context: ControllerContext, owner: Kind, lost: (key: string) => void): Observation {
+    return observe(context, this.#kind.resource, (entry, previous) => {
+      if (entry || !previous) return;
+      const reference = controllerOf(previous.peek().metadata.ownerReferences);
+      if (refersTo(reference, owner)) lost(keyOf(previous.namespace, reference?.name ?? ''));
+    });
+  }
+
+  /** The history of an owner, with its template of today in it. Revisions that nobody owns are adopted. */
+  async take(entry: Entry, owner: Revised, selector: LabelSelector): Promise<History> {
+    const items = await claimFrom(this.registry, this.#index, { entry, owner, selector });
+    const revisions = items.filter(({ marked }) => !marked).map((item) => this.#revision(item.entry));
+    revisions.sort(byNumber);
+    const { collisionCount } = owner.status ?? {};
+    const data = patchOf(owner.spec?.template ?? {});
+    const text = JSON.stringify(data);
+    const newest = revisions.at(-1);
+    const equal = revisions.findLast((one) => one.text === text);
+    if (equal && equal === newest) return { revisions, update: equal, collisionCount };
+    const number = (newest?.number ?? 0) + 1;
+    if (!equal) {
+      const made = await this.#make(entry, owner, data, number);
+      return { revisions: [...revisions, made.update], ...made };
+    }
+    const update = await this.#raise(equal, number);
+    return { revisions: [...revisions.filter((one) => one !== equal), update], update, collisionCount };
+  }
+
+  /** Forgets the oldest beyond a number. Those in use are kept, and do not count. */
+  async trim({ revisions }: History, limit = 0, isInUse: (revision: Revision) => boolean): Promise<void> {
+    const idle = revisions.filter((revision) => !isInUse(revision));
+    for (const { item } of idle.slice(0, Math.max(0, idle.length - limit)))
+      await tolerant(
+        remove(this.registry, this.#kind, item.namespace, item.name, { preconditions: { uid: item.uid } }),
+      );
+  }
+
+  async #raise({ item, name }: Revision, number: number): Promise<Revision> {
+    const raised = await changeOwnable<ControllerRevision>(this.registry, item, (now) => {
+      now.revision = number;
+      return true;
+    });
+    const entry = this.registry.view.collection(this.#kind.resource).get(item.namespace, name);
+    if (!raised || !entry) throw new Error(`the revision ${name} is gone`);
+    return this.#revision(entry);
+  }
+
+  async #make(
+    entry: Entry,
+    owner: Revised,
+    data: JsonObject,
+    number: number,
+  ): Promise<{ update: Revision; collisionCount: number | undefined }> {
+    const text = JSON.stringify(data);
+    const { name = '', namespace = '', annotations } = owner.metadata;
+    let { collisionCount } = owner.status ?? {};
+    for (let tries = 1; ; tries++) {
+      const hash = hashOf(text, collisionCount);
+      const revision: ControllerRevision = {
+        metadata: {
+          name: `${name.slice(0, nameCharactersMax).replace(/[-.]+$/, '')}-${hash}`,
+          labels: { ...owner.spec?.template?.metadata?.labels, [revisionLabel]: hash },
+          annotations: annotations && { ...annotations },
+          ownerReferences: [controllerReference(entry.kind, owner)],
+        },
+        data,
+        revision: number,
+      };
+      const made = await this.#insert(namespace, revision);
+      if (made.text === text) return { update: made, collisionCount };
+      if (tries === collisionsMax) throw new Error(`no name is free for revision ${number} of ${name}`);
+      collisionCount = (collisionCount ?? 0) + 1;
+    }
+  }
+
+  /** Makes a revision, or answers with the one that has its name. */
+  async #insert(namespace: string, revision: ControllerRevision): Promise<Revision> {
+    try {
+      return this.#revision(
+        await create(this.registry, this.#kind, namespace, structuredClone(revision), internalWrite()),
+      );
+    } catch (error) {
+      if (!(error instanceof StatusError && error.status.reason === 'AlreadyExists')) throw error;
+      return this.#revision(this.registry.find(this.#kind, namespace, revision.metadata.name!));
+    }
+  }
+
+  #revision(entry: Entry): Revision {
+    const known = this.#read.get(entry);
+    if (known) return known;
+    const { metadata, data, revision = 0 } = entry.peek() as ControllerRevision;
+    const made: Revision = {
+      item: ownedItem(entry),
+      name: entry.name,
+      hash: metadata.labels?.[revisionLabel] ?? entry.name,
+      number: revision,
+      text: JSON.stringify(sorted(data)),
+      template: templateOf(data),
+    };
+    this.#read.set(entry, made);
+    return made;
+  }
+}
+
+/** The patch that brings a template back: it replaces whatever is there, and says nothing of the rest. */
+const patchOf = (template: PodTemplateSpec): JsonObject =>
+  sorted({ spec: { template: { $patch: 'replace', ...template } } }) as JsonObject;
+
+function templateOf(data: unknown): PodTemplateSpec {
+  const { $patch, ...template } =
+    (data as { spec?: { template?: JsonObject } } | undefined)?.spec?.template ?? {};
+  return template as PodTemplateSpec;
+}
+
+/** The same value with the keys of all maps in order, as Go writes maps. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  const out: JsonObject = {};
+  for (const key of Object.keys(value).sort()) setKey(out, key, sorted(value[key]));
+  return out;
+}
+
+function byNumber(a: Revision, b: Revision): number {
+  if (a.number !== b.number) return a.number - b.number;
+  const [x, y] = [a, b].map(({ item }) => `${item.entry.peek().metadata.creationTimestamp} ${item.name}`);
+  return x! < y! ? -1 : 1;
+}
+
+/** A short word for a text, FNV-1a in letters that make no words; another one for every collision. */
+export function hashOf(text: string, collisionCount: number | undefined): string {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text + (collisionCount ?? ''), 'utf8'))
+    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return [...String(hash)].map((digit) => suffixLetters[digit.charCodeAt(0) % suffixLetters.length]).join('');
+}

@@ -1,0 +1,344 @@
+/**
+ * Rollouts: one look at a deployment. Its replica sets are read from the view each time they are asked for, so what
+ * was just written is seen; what is to be said on its status is gathered, and written once, at the end.
+ */
+import { decodeObject } from '../../api/decode.ts';
+import { conflict, StatusError } from '../../api/errors.ts';
+import type {
+  Deployment,
+  DeploymentCondition,
+  DeploymentSpec,
+  ReplicaSet,
+} from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import type { LabelSelector } from '../../api/labelselector.ts';
+import { semanticEqual } from '../../api/object.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import { create } from '../../registry/create.ts';
+import { remove } from '../../registry/delete.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { modify } from '../../registry/modify.ts';
+import { internalWrite, type Registry } from '../../registry/registry.ts';
+import { isNamespaceTerminating, type SharedContext, tolerant, writeStatus } from '../shared/controller.ts';
+import { controllerOf, isFinished } from '../shared/indexedpod.ts';
+import type { OwnedIndex } from '../shared/ownedindex.ts';
+import { controllerReference } from '../shared/ownership.ts';
+import {
+  conditionOf,
+  countsOf,
+  deadlineInMs,
+  hasDeadline,
+  isComplete,
+  withAvailability,
+  withCondition,
+  withFailure,
+  withPause,
+  withProgress,
+} from './deploymentprogress.ts';
+import {
+  type Annotations,
+  byAge,
+  byRevision,
+  nextRevision,
+  revisedAnnotations,
+  revisionKey,
+  sizeAnnotations,
+} from './revisions.ts';
+import { isInUse, isScaled, maximumOf, newSetSize, oldSetSizes, scaledSizes, sizeOf } from './rollingplan.ts';
+import { replicaSetName, templateHash, templateHashKey, templateText } from './templatehash.ts';
+
+/** This number, the largest there is, stands for no limit. */
+const noHistoryLimit = 2 ** 31 - 1;
+
+export interface RolloutOptions {
+  readonly context: SharedContext;
+  readonly recorder: EventRecorder;
+  readonly sets: OwnedIndex;
+  readonly entry: Entry;
+  readonly selector: LabelSelector;
+}
+
+interface Sets {
+  /** The one with the template of today. */
+  readonly newSet: ReplicaSet | undefined;
+  readonly oldSets: readonly ReplicaSet[];
+}
+
+/** Texts of templates, so that each is worked out once per state of its replica set. */
+const texts = new WeakMap<Entry, string>();
+
+export class Rollout {
+  readonly #registry: Registry;
+  readonly #setKind: Kind;
+  readonly #deployment: Deployment;
+  readonly #spec: DeploymentSpec;
+  #conditions: DeploymentCondition[];
+  #annotations: Annotations | undefined;
+
+  constructor(private readonly options: RolloutOptions) {
+    this.#registry = options.context.registry;
+    this.#setKind = this.#registry.kinds.resource('apps/v1', 'replicasets')!;
+    this.#deployment = options.entry.object() as Deployment;
+    this.#spec = this.#deployment.spec ?? {};
+    this.#conditions = this.#deployment.status?.conditions ?? [];
+    this.#annotations = this.#deployment.metadata.annotations;
+  }
+
+  /** Brings the replica sets closer to what they should be. Whatever it changes brings the deployment back. */
+  async advance(): Promise<void> {
+    if (hasDeadline(this.#spec))
+      this.#conditions = withPause(this.#spec, this.#conditions, this.#registry.now());
+    await this.#refresh();
+    const rescaled = await this.#rescale();
+    if (this.#spec.paused) await this.#cleanUp();
+    if (this.#spec.paused || rescaled) return this.#report(false);
+    if (this.#spec.strategy?.type === 'Recreate') await this.#recreate();
+    else await this.#roll();
+    return this.#report(true);
+  }
+
+  /** Says how things are, and leaves them as they are. */
+  watch(): Promise<void> {
+    return this.#report(false);
+  }
+
+  /** When it is worth looking again although nothing has changed; infinite when it is not. */
+  get againInMs(): number {
+    const progressing = conditionOf(this.#conditions, 'Progressing');
+    return this.#spec.paused || isComplete(this.#deployment, this.#deployment.status ?? {})
+      ? Number.POSITIVE_INFINITY
+      : deadlineInMs(this.#spec, progressing, this.#registry.chance.nowMs());
+  }
+
+  get #sets(): Sets {
+    const { sets, entry, selector } = this.options;
+    const text = templateText(this.#spec.template ?? {});
+    const own = sets
+      .controlledBy(entry.namespace, this.#deployment.metadata.uid ?? '')
+      .filter(({ labels }) => selector.matches(labels));
+    const all = own.map((item) => item.entry.peek() as ReplicaSet).sort(byAge);
+    const equal = new Set(own.filter((item) => textOf(item.entry) === text).map(({ uid }) => uid));
+    const newSet = all.find(({ metadata }) => equal.has(metadata.uid ?? ''));
+    return { newSet, oldSets: all.filter((set) => set !== newSet) };
+  }
+
+  /** Sees to it that the newest set, if there is one, says which revision it is. */
+  async #refresh(): Promise<void> {
+    const { newSet, oldSets } = this.#sets;
+    if (!newSet) return;
+    const { metadata, spec } = newSet;
+    const annotations = revisedAnnotations(this.#deployment, metadata.annotations, nextRevision(oldSets));
+    const { minReadySeconds } = this.#spec;
+    if (
+      !semanticEqual(annotations, metadata.annotations) ||
+      (spec?.minReadySeconds ?? 0) !== (minReadySeconds ?? 0)
+    )
+      await this.#change(newSet, (now) => {
+        now.metadata.annotations = { ...now.metadata.annotations, ...annotations };
+        now.spec = { ...now.spec, minReadySeconds };
+      });
+    this.#annotations = { ...this.#annotations, [revisionKey]: annotations[revisionKey]! };
+    if (!conditionOf(this.#conditions, 'Progressing'))
+      this.#progressing('True', 'FoundNewReplicaSet', `Found new replica set "${metadata.name}"`);
+  }
+
+  #progressing(status: string, reason: string, message: string): void {
+    if (hasDeadline(this.#spec))
+      this.#conditions = withCondition(
+        this.#conditions,
+        'Progressing',
+        [status, reason, message],
+        this.#registry.now(),
+      );
+  }
+
+  /** Makes the replica set of the newest template. */
+  async #makeSet(): Promise<void> {
+    const { namespace = '' } = this.#deployment.metadata;
+    const { oldSets } = this.#sets;
+    const set = this.#newSet(oldSets);
+    const name = set.metadata.name ?? '';
+    try {
+      await create(this.#registry, this.#setKind, namespace, set, internalWrite());
+    } catch (error) {
+      return this.#notMade(name, error as Error);
+    }
+    if (sizeOf(set) > 0) this.#tellScaled('up', name, 0, sizeOf(set));
+    this.#annotations = { ...this.#annotations, [revisionKey]: set.metadata.annotations![revisionKey]! };
+    this.#progressing('True', 'NewReplicaSetCreated', `Created new replica set "${name}"`);
+  }
+
+  #newSet(oldSets: readonly ReplicaSet[]): ReplicaSet {
+    const { metadata } = this.#deployment;
+    const { replicas = 1, minReadySeconds, selector = {}, template = {} } = this.#spec;
+    const hash = { [templateHashKey]: templateHash(this.#deployment) };
+    const labels = { ...template.metadata?.labels, ...hash };
+    const set: ReplicaSet = {
+      metadata: {
+        name: replicaSetName(metadata.name ?? '', hash[templateHashKey]!),
+        labels,
+        annotations: {
+          ...revisedAnnotations(this.#deployment, {}, nextRevision(oldSets)),
+          ...sizeAnnotations(replicas, maximumOf(this.#spec)),
+        },
+        ownerReferences: [controllerReference(this.options.entry.kind, this.#deployment)],
+      },
+      spec: {
+        replicas: newSetSize(this.#spec, undefined, oldSets),
+        minReadySeconds,
+        selector: { ...selector, matchLabels: { ...selector.matchLabels, ...hash } },
+        template: { ...template, metadata: { ...template.metadata, labels } },
+      },
+    };
+    return decodeObject(this.#setKind.model, structuredClone(set)) as unknown as ReplicaSet;
+  }
+
+  /** A name that is taken is given another hash in the next round; anything else is told, and tried again. */
+  async #notMade(name: string, error: Error): Promise<void> {
+    const { namespace = '', uid } = this.#deployment.metadata;
+    if (error instanceof StatusError && error.status.reason === 'AlreadyExists') {
+      const taken = this.#registry.view.collection(this.#setKind.resource).get(namespace, name);
+      const text = templateText(this.#spec.template ?? {});
+      // Ours already, and seen in the next round.
+      if (!taken || (ownerOf(taken) === uid && textOf(taken) === text)) return;
+      const { status = {} } = this.#deployment;
+      this.#deployment.status = { ...status, collisionCount: (status.collisionCount ?? 0) + 1 };
+      return;
+    }
+    if (isNamespaceTerminating(error)) return;
+    const message = `Failed to create new replica set "${name}": ${error.message}`;
+    this.#progressing('False', 'ReplicaSetCreateError', message);
+    this.options.recorder.warning(this.#deployment, 'ReplicaSetCreateError', message);
+    await this.#report(true);
+    throw error;
+  }
+
+  /** A step of a rolling update: more new pods where there is room, or else fewer old ones where they can be spared. */
+  async #roll(): Promise<void> {
+    const { newSet, oldSets } = this.#sets;
+    if (!newSet) return this.#makeSet();
+    if (await this.#scale(newSet, newSetSize(this.#spec, newSet, oldSets))) return;
+    let scaled = false;
+    for (const [set, size] of oldSetSizes(this.#spec, newSet, oldSets))
+      scaled = (await this.#scale(set, size)) || scaled;
+    if (!scaled) await this.#cleanUpWhenComplete();
+  }
+
+  /** All old pods go, and are gone, before new ones come. */
+  async #recreate(): Promise<void> {
+    const { newSet, oldSets } = this.#sets;
+    let scaled = false;
+    for (const set of oldSets.filter(isInUse)) scaled = (await this.#scale(set, 0)) || scaled;
+    if (scaled || oldSets.some((set) => this.#hasPods(set))) return;
+    if (!newSet) return this.#makeSet();
+    await this.#scale(newSet, this.#spec.replicas ?? 1);
+    await this.#cleanUpWhenComplete();
+  }
+
+  #hasPods({ metadata }: ReplicaSet): boolean {
+    const pods = this.options.context.pods.controlledBy(metadata.namespace ?? '', metadata.uid ?? '');
+    return pods.some((pod) => !isFinished(pod));
+  }
+
+  /** Follows a change of the number of replicas, whatever the state of the rollout. True: there was one. */
+  async #rescale(): Promise<boolean> {
+    const { newSet, oldSets } = this.#sets;
+    if (!this.#spec.paused && !isScaled(this.#spec, newSet ? [...oldSets, newSet] : oldSets)) return false;
+    const { replicas = 0 } = this.#deployment.status ?? {};
+    const sizes = scaledSizes(this.#spec, newSet, oldSets, replicas);
+    for (const [set, size] of sizes) await this.#scale(set, size);
+    return sizes.length > 0;
+  }
+
+  /** True: its size was changed. */
+  async #scale(set: ReplicaSet, size: number): Promise<boolean> {
+    const before = sizeOf(set);
+    const { replicas = 1 } = this.#spec;
+    const annotations = sizeAnnotations(replicas, maximumOf(this.#spec));
+    const said = Object.entries(annotations).every(
+      ([key, value]) => set.metadata.annotations?.[key] === value,
+    );
+    if (before === size && said) return false;
+    const changed = await this.#change(set, (now) => {
+      now.metadata.annotations = { ...now.metadata.annotations, ...annotations };
+      now.spec = { ...now.spec, replicas: size };
+    });
+    if (!changed || before === size) return false;
+    this.#tellScaled(size > before ? 'up' : 'down', set.metadata.name ?? '', before, size);
+    return true;
+  }
+
+  #tellScaled(direction: 'up' | 'down', name: string, from: number, to: number): void {
+    this.options.recorder.normal(
+      this.#deployment,
+      'ScalingReplicaSet',
+      `Scaled ${direction} replica set ${name} from ${from} to ${to}`,
+    );
+  }
+
+  /** Changes a replica set, unless it is gone or was scaled since: then it is looked at again anyway. */
+  #change({ metadata, spec }: ReplicaSet, change: (set: ReplicaSet) => void): Promise<boolean> {
+    const { namespace = '', name = '', uid } = metadata;
+    return tolerant(
+      modify(this.#registry, this.#setKind, namespace, name, 'main', internalWrite(), (current) => {
+        const now = current.object() as ReplicaSet;
+        if (now.metadata.uid !== uid || now.spec?.replicas !== spec?.replicas)
+          throw conflict(this.#setKind, name, 'the object has changed');
+        change(now);
+        return now;
+      }),
+    );
+  }
+
+  async #cleanUpWhenComplete(): Promise<void> {
+    if (isComplete(this.#deployment, this.#deployment.status ?? {})) await this.#cleanUp();
+  }
+
+  /** Forgets the oldest revisions, beyond the number that is to be kept. */
+  async #cleanUp(): Promise<void> {
+    const { revisionHistoryLimit = noHistoryLimit } = this.#spec;
+    if (revisionHistoryLimit === noHistoryLimit) return;
+    const old = this.#sets.oldSets.filter(({ metadata }) => !metadata.deletionTimestamp).sort(byRevision);
+    for (const set of old.slice(0, Math.max(0, old.length - revisionHistoryLimit)))
+      if (isIdle(set)) await this.#forget(set);
+  }
+
+  async #forget({ metadata }: ReplicaSet): Promise<void> {
+    const { namespace = '', name = '', uid, resourceVersion } = metadata;
+    await tolerant(
+      remove(this.#registry, this.#setKind, namespace, name, { preconditions: { uid, resourceVersion } }),
+    );
+  }
+
+  async #report(rolling: boolean): Promise<void> {
+    const { newSet, oldSets } = this.#sets;
+    const counts = countsOf(this.#deployment, newSet, oldSets);
+    const now = this.#registry.now();
+    this.#conditions = withAvailability(this.#spec, counts, this.#conditions, now);
+    if (rolling) {
+      const nowMs = this.#registry.chance.nowMs();
+      this.#conditions = withProgress(this.#deployment, newSet, counts, this.#conditions, nowMs, now);
+      this.#conditions = withFailure(newSet, oldSets, this.#conditions);
+    }
+    const status = { ...counts, conditions: this.#conditions };
+    await writeStatus(this.#registry, this.options.entry, status, this.#annotations);
+  }
+}
+
+/** Whether it has no pods, and knows that it should not have any. */
+const isIdle = ({ metadata, spec, status = {} }: ReplicaSet): boolean =>
+  (spec?.replicas ?? 0) === 0 &&
+  (status.replicas ?? 0) === 0 &&
+  (metadata.generation ?? 0) <= (status.observedGeneration ?? 0);
+
+const ownerOf = (entry: Entry): string | undefined =>
+  controllerOf(entry.peek().metadata.ownerReferences)?.uid;
+
+function textOf(entry: Entry): string {
+  let text = texts.get(entry);
+  if (text === undefined) {
+    text = templateText((entry.peek() as ReplicaSet).spec?.template ?? {});
+    texts.set(entry, text);
+  }
+  return text;
+}

@@ -1,0 +1,152 @@
+/**
+ * Claims of stateful pods: made before the pod that uses them, found again by the next one of its name. Who owns a
+ * claim decides what becomes of it: one that belongs to the set goes with the set, one that belongs to its pod goes
+ * with the pod, one that belongs to nobody stays.
+ */
+import { decodeObject } from '../../api/decode.ts';
+import type {
+  OwnerReference,
+  PersistentVolumeClaim,
+  StatefulSet,
+  StatefulSetPersistentVolumeClaimRetentionPolicy,
+} from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { semanticEqual } from '../../api/object.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import { create } from '../../registry/create.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { internalWrite, type Registry } from '../../registry/registry.ts';
+import { isNamespaceTerminating } from '../shared/controller.ts';
+import type { IndexedPod } from '../shared/indexedpod.ts';
+import { ownedItem } from '../shared/ownedindex.ts';
+import { changeOwnable, controllerReference, refersTo } from '../shared/ownership.ts';
+import { claimNameOf, claimOf, podNameOf } from './statefulidentity.ts';
+
+/** Whom a claim belongs to. */
+export type ClaimOwner = 'set' | 'pod' | 'nobody';
+
+/** Whom the claims of a pod belong to; `condemned` when the set is to be smaller than that. */
+export function claimOwner(
+  { whenDeleted, whenScaled }: StatefulSetPersistentVolumeClaimRetentionPolicy = {},
+  condemned: boolean,
+): ClaimOwner {
+  if (condemned && whenScaled === 'Delete') return 'pod';
+  // What stays when the set is made smaller belongs to the set all the same.
+  return whenDeleted === 'Delete' ? 'set' : 'nobody';
+}
+
+interface Slot {
+  readonly template: PersistentVolumeClaim;
+  readonly name: string;
+  readonly entry: Entry | undefined;
+}
+
+export class StatefulClaims {
+  readonly #kind: Kind;
+  readonly #podKind: Kind;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly setKind: Kind,
+    private readonly recorder: EventRecorder,
+  ) {
+    this.#kind = registry.kinds.resource('v1', 'persistentvolumeclaims')!;
+    this.#podKind = registry.kinds.resource('v1', 'pods')!;
+  }
+
+  /** Whether a claim is about to go with the pod that had the ordinal before: a new pod has to wait for that. */
+  isStale(set: StatefulSet, ordinal: number): boolean {
+    if (set.spec?.persistentVolumeClaimRetentionPolicy?.whenScaled !== 'Delete') return false;
+    return this.#claims(set, ordinal).some(({ entry }) =>
+      entry
+        ?.peek()
+        .metadata.ownerReferences?.some(
+          (one) => refersTo(one, this.#podKind) && one.name === podNameOf(set, ordinal),
+        ),
+    );
+  }
+
+  /** Makes the claims of an ordinal that are not there. */
+  async make(set: StatefulSet, ordinal: number): Promise<void> {
+    for (const { template, name, entry } of this.#claims(set, ordinal)) {
+      const error = entry ? goingAway(entry) : await this.#create(set, claimOf(set, template, ordinal));
+      if (entry && !error) continue;
+      const pod = podNameOf(set, ordinal);
+      if (!error) {
+        const message = `create Claim ${name} Pod ${pod} in StatefulSet ${set.metadata.name} success`;
+        this.recorder.normal(set, 'SuccessfulCreate', message);
+        continue;
+      }
+      if (!isNamespaceTerminating(error)) {
+        const message = `create Claim ${name} for Pod ${pod} in StatefulSet ${set.metadata.name} failed error: ${error.message}`;
+        this.recorder.warning(set, 'FailedCreate', message);
+      }
+      throw error;
+    }
+  }
+
+  /** Gives the claims of a pod to whom the set's policy says. */
+  async settle(set: StatefulSet, ordinal: number, pod: IndexedPod, condemned: boolean): Promise<void> {
+    const owner = claimOwner(set.spec?.persistentVolumeClaimRetentionPolicy, condemned);
+    const wanted =
+      owner === 'nobody'
+        ? undefined
+        : owner === 'set'
+          ? controllerReference(this.setKind, set)
+          : controllerReference(this.#podKind, pod.entry.peek());
+    const own = new Set([set.metadata.uid, pod.uid]);
+    for (const { entry } of this.#claims(set, ordinal)) {
+      const references = entry?.peek().metadata.ownerReferences ?? [];
+      if (!entry || isSettled(references, own, wanted)) continue;
+      if (wanted && references.some((one) => one.controller && !own.has(one.uid))) {
+        const message = `PersistentVolumeClaim ${entry.name} has a conflicting OwnerReference that acts as a managing controller, the retention policy is ignored for this claim`;
+        this.recorder.warning(set, 'ConflictingController', message);
+        continue;
+      }
+      await changeOwnable<PersistentVolumeClaim>(this.registry, ownedItem(entry), ({ metadata }) => {
+        const others = (metadata.ownerReferences ?? []).filter(({ uid }) => !own.has(uid));
+        metadata.ownerReferences = wanted ? [...others, wanted] : others;
+        return true;
+      });
+    }
+  }
+
+  /** The templates of claims, and what there is of them for an ordinal. */
+  #claims(set: StatefulSet, ordinal: number): Slot[] {
+    const collection = this.registry.view.collection(this.#kind.resource);
+    return (set.spec?.volumeClaimTemplates ?? []).map((template) => {
+      const name = claimNameOf(set, template.metadata.name ?? '', ordinal);
+      return { template, name, entry: collection.get(set.metadata.namespace ?? '', name) };
+    });
+  }
+
+  async #create(set: StatefulSet, claim: PersistentVolumeClaim): Promise<Error | undefined> {
+    const decoded = decodeObject(this.#kind.model, claim);
+    try {
+      await create(
+        this.registry,
+        this.#kind,
+        set.metadata.namespace ?? '',
+        decoded as unknown as PersistentVolumeClaim,
+        internalWrite(),
+      );
+      return undefined;
+    } catch (error) {
+      return error as Error;
+    }
+  }
+}
+
+/** Of those that may own a claim, the wanted one does, and no other. */
+const isSettled = (
+  references: readonly OwnerReference[],
+  own: ReadonlySet<string | undefined>,
+  wanted: OwnerReference | undefined,
+): boolean =>
+  semanticEqual(
+    references.filter(({ uid }) => own.has(uid)),
+    wanted ? [wanted] : [],
+  );
+
+const goingAway = (entry: Entry): Error | undefined =>
+  entry.peek().metadata.deletionTimestamp ? new Error(`pvc ${entry.name} is being deleted`) : undefined;

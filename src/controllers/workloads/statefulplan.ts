@@ -1,0 +1,167 @@
+/**
+ * Stateful plan: what is done next about the pods of a stateful set, worked out from those there are.
+ *
+ * First every ordinal has its pod, then those beyond the last go, then pods of old revisions are replaced. In an
+ * ordered set one step waits for the one before it: a pod is made when all before it are available, and deleted when
+ * all others are, from the last to the first. A pod that does not become available holds up everything.
+ */
+import type { StatefulSet, StatefulSetSpec } from '../../api/generated/types.ts';
+import { availableInMs, type IndexedPod, isFinished } from '../shared/indexedpod.ts';
+import { hasIdentity, revisionNameOf } from './statefulidentity.ts';
+
+export type Step =
+  /** Makes the pod of an ordinal, from the template of today or the one that is being replaced. */
+  | { readonly do: 'create'; readonly ordinal: number; readonly from: 'current' | 'update' }
+  /** Deletes a pod that has ended, so that its name is free. */
+  | { readonly do: 'recreate'; readonly ordinal: number; readonly pod: IndexedPod }
+  /** Sees that a pod has its labels and claims. */
+  | { readonly do: 'keep'; readonly ordinal: number; readonly pod: IndexedPod; readonly condemned: boolean }
+  | { readonly do: 'delete'; readonly ordinal: number; readonly pod: IndexedPod };
+
+/** Steps that may be taken together where the order of pods does not matter; a stage begins when the last is done. */
+export type Stage = readonly Step[];
+
+export interface Circumstances {
+  /** The pods by ordinal. */
+  readonly pods: ReadonlyMap<number, IndexedPod>;
+  /** Name of the revision of today. */
+  readonly updateRevision: string;
+  readonly nowMs: number;
+}
+
+export const isOrdered = ({ spec }: StatefulSet): boolean => spec?.podManagementPolicy !== 'Parallel';
+
+export function planOf(set: StatefulSet, circumstances: Circumstances): Stage[] {
+  const plan = new StatefulPlan(set, circumstances);
+  const stages: Stage[] = [];
+  for (const stage of [plan.replicas, plan.farewells, plan.surplus, plan.outdated]) {
+    const { steps, blocked } = stage();
+    stages.push(steps);
+    if (blocked) break;
+  }
+  return stages.filter(({ length }) => length > 0);
+}
+
+interface Found {
+  readonly steps: Step[];
+  /** Nothing of what comes after may be done yet. */
+  readonly blocked: boolean;
+}
+
+class StatefulPlan {
+  readonly #spec: StatefulSetSpec;
+  readonly #status: NonNullable<StatefulSet['status']>;
+  readonly #ordered: boolean;
+  readonly #hasClaims: boolean;
+  readonly #start: number;
+  readonly #end: number;
+  /** Ordinals beyond those asked for, the highest first. */
+  readonly #condemned: readonly number[];
+
+  constructor(
+    set: StatefulSet,
+    private readonly now: Circumstances,
+  ) {
+    const { spec = {}, status = {} } = set;
+    this.#spec = spec;
+    this.#status = status;
+    this.#ordered = isOrdered(set);
+    this.#hasClaims = (spec.volumeClaimTemplates ?? []).length > 0;
+    this.#start = spec.ordinals?.start ?? 0;
+    this.#end = this.#start + (spec.replicas ?? 1);
+    this.#condemned = [...now.pods.keys()]
+      .filter((ordinal) => ordinal < this.#start || ordinal >= this.#end)
+      .sort((a, b) => b - a);
+  }
+
+  /** Every ordinal gets a pod, and every pod its due. */
+  readonly replicas = (): Found => {
+    const steps: Step[] = [];
+    for (let ordinal = this.#start; ordinal < this.#end; ordinal++) {
+      const pod = this.now.pods.get(ordinal);
+      if (!pod) steps.push({ do: 'create', ordinal, from: this.#sourceOf(ordinal) });
+      else if (isFinished(pod)) {
+        if (!pod.marked) steps.push({ do: 'recreate', ordinal, pod });
+      } else if (!pod.marked && (this.#hasClaims || !hasIdentity(pod, ordinal)))
+        steps.push({ do: 'keep', ordinal, pod, condemned: false });
+      if (this.#ordered && !(pod && this.#serves(pod))) return { steps, blocked: true };
+    }
+    return { steps, blocked: false };
+  };
+
+  /** The claims of pods that will go are given to whom they should belong then. */
+  readonly farewells = (): Found => ({
+    steps: this.#hasClaims
+      ? this.#condemned.map((ordinal) => ({
+          do: 'keep',
+          ordinal,
+          pod: this.now.pods.get(ordinal)!,
+          condemned: true,
+        }))
+      : [],
+    blocked: false,
+  });
+
+  /** Pods beyond the last go, from the highest ordinal down. */
+  readonly surplus = (): Found => {
+    const steps: Step[] = [];
+    const firstUnwell = this.#firstUnwell();
+    for (const ordinal of this.#condemned) {
+      const pod = this.now.pods.get(ordinal)!;
+      if (!this.#ordered) {
+        if (!pod.marked) steps.push({ do: 'delete', ordinal, pod });
+        continue;
+      }
+      // One that is not well may go when it is the only one: waiting for it might be waiting for ever.
+      if (!pod.marked && (this.#serves(pod) || pod === firstUnwell))
+        steps.push({ do: 'delete', ordinal, pod });
+      return { steps, blocked: true };
+    }
+    return { steps, blocked: false };
+  };
+
+  /** The last pod of an old revision is replaced, when those after it are well again. */
+  readonly outdated = (): Found => {
+    const { type, rollingUpdate } = this.#spec.updateStrategy ?? {};
+    const steps: Step[] = [];
+    if (type === 'OnDelete') return { steps, blocked: false };
+    for (let ordinal = this.#end - 1; ordinal >= this.#start + (rollingUpdate?.partition ?? 0); ordinal--) {
+      const pod = this.now.pods.get(ordinal);
+      if (!pod || isFinished(pod)) break;
+      if (!pod.marked && revisionNameOf(pod) !== this.now.updateRevision) {
+        steps.push({ do: 'delete', ordinal, pod });
+        break;
+      }
+      if (!this.#serves(pod)) break;
+    }
+    return { steps, blocked: false };
+  };
+
+  /** Pods below the partition keep the revision they have, also when they are made anew. */
+  #sourceOf(ordinal: number): 'current' | 'update' {
+    const { type, rollingUpdate } = this.#spec.updateStrategy ?? {};
+    if (type !== 'RollingUpdate') return 'update';
+    const kept = rollingUpdate ? (rollingUpdate.partition ?? 0) : (this.#status.currentReplicas ?? 0);
+    return ordinal < this.#start + kept ? 'current' : 'update';
+  }
+
+  #serves(pod: IndexedPod): boolean {
+    return isWell(pod) && availableInMs(pod, this.#spec.minReadySeconds, this.now.nowMs) <= 0;
+  }
+
+  /** The first pod that is not well: of those asked for, else of those that are to go. */
+  #firstUnwell(): IndexedPod | undefined {
+    for (let ordinal = this.#start; ordinal < this.#end; ordinal++) {
+      const pod = this.now.pods.get(ordinal);
+      if (!pod || !isWell(pod)) return pod;
+    }
+    return this.#condemned
+      .toReversed()
+      .map((ordinal) => this.now.pods.get(ordinal)!)
+      .find((pod) => !isWell(pod));
+  }
+}
+
+export const isRunningAndReady = ({ phase, ready }: IndexedPod): boolean => phase === 'Running' && ready;
+
+const isWell = (pod: IndexedPod): boolean => isRunningAndReady(pod) && !pod.marked;

@@ -1,0 +1,283 @@
+/**
+ * The stateful set controller: keeps pods with names and claims of their own, in order where the set asks for that,
+ * and replaces those of old revisions from the last to the first.
+ */
+import { decodeObject } from '../../api/decode.ts';
+import { StatusError } from '../../api/errors.ts';
+import type { Pod, StatefulSet } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import type { LabelSelector } from '../../api/labelselector.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import { create } from '../../registry/create.ts';
+import { remove } from '../../registry/delete.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { internalWrite, type Registry } from '../../registry/registry.ts';
+import {
+  type Controller,
+  fromKey,
+  isNamespaceTerminating,
+  keyOf,
+  observe,
+  type RunningController,
+  running,
+  type SharedContext,
+  writeStatus,
+} from '../shared/controller.ts';
+import { recorderFor } from '../shared/eventsink.ts';
+import { type IndexedPod, nextAvailableInMs } from '../shared/indexedpod.ts';
+import { changePod, claimPods, refersTo } from '../shared/ownership.ts';
+import { objectSelector, Selectors } from '../shared/selectors.ts';
+import { slowStart } from '../shared/slowstart.ts';
+import { WorkQueue } from '../shared/workqueue.ts';
+import { type History, type Revision, RevisionHistory } from './revisionhistory.ts';
+import { StatefulClaims } from './statefulclaims.ts';
+import {
+  hasIdentity,
+  identify,
+  ordinalOf,
+  placeIn,
+  podNameOf,
+  revisionNameOf,
+  statefulPod,
+} from './statefulidentity.ts';
+import { isOrdered, planOf, type Stage, type Step } from './statefulplan.ts';
+import { type SetRevisions, statusOf } from './statefulstatus.ts';
+
+export const statefulSetController: Controller = {
+  name: 'statefulset',
+  start: (context) => new StatefulSets(context).start(),
+};
+
+const selectorOf = ({ spec }: StatefulSet): LabelSelector | undefined => objectSelector(spec?.selector);
+
+/** A stateful set as one look sees it. */
+interface Look {
+  readonly entry: Entry;
+  readonly set: StatefulSet;
+  readonly selector: LabelSelector;
+  readonly current: Revision;
+  readonly update: Revision;
+}
+
+class StatefulSets {
+  readonly #registry: Registry;
+  readonly #kind: Kind;
+  readonly #podKind: Kind;
+  readonly #recorder: EventRecorder;
+  readonly #claims: StatefulClaims;
+  readonly #queue: WorkQueue;
+  readonly #history: RevisionHistory;
+  readonly #selectors = new Selectors(selectorOf);
+
+  constructor(private readonly context: SharedContext) {
+    const { registry, onError } = context;
+    this.#registry = registry;
+    this.#kind = registry.kinds.resource('apps/v1', 'statefulsets')!;
+    this.#podKind = registry.kinds.resource('v1', 'pods')!;
+    this.#recorder = recorderFor(context, 'statefulset-controller');
+    this.#claims = new StatefulClaims(registry, this.#kind, this.#recorder);
+    this.#history = new RevisionHistory(registry);
+    this.#queue = new WorkQueue({
+      work: (key) => this.#sync(key),
+      onError: (_, error) => onError(error),
+      // Room in a quota, or a name that was taken, may come without a change to the set.
+      triesMax: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  start(): RunningController {
+    const observations = [
+      observe(this.context, 'statefulsets', (entry, previous) => {
+        this.#selectors.observe(entry, previous);
+        if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
+      }),
+      // A claim that is gone may be what a pod was waiting for.
+      observe(this.context, 'persistentvolumeclaims', (entry, previous) => {
+        if (!entry && previous) this.#selected(previous.namespace, previous.labels);
+      }),
+      this.#history.observe(this.context, this.#kind, (key) => this.#queue.add(key)),
+      this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
+    ];
+    return running(observations, [this.#queue], this.#recorder);
+  }
+
+  #podChanged(pod: IndexedPod | undefined, previous: IndexedPod | undefined): void {
+    for (const { namespace, controller } of [pod, previous].filter((one) => one !== undefined))
+      if (refersTo(controller, this.#kind)) this.#queue.add(keyOf(namespace, controller?.name ?? ''));
+    if (pod && !pod.controller && !pod.marked) this.#selected(pod.namespace, pod.labels);
+    // Somebody else's pod may have had a name that a set wants to give.
+    if (!pod && previous && !refersTo(previous.controller, this.#kind)) {
+      const place = placeIn(previous.name);
+      if (place) this.#queue.add(keyOf(previous.namespace, place.set));
+    }
+  }
+
+  #selected(namespace: string, labels: Readonly<Record<string, string>> | undefined): void {
+    for (const name of this.#selectors.selecting(namespace, labels)) this.#queue.add(keyOf(namespace, name));
+  }
+
+  async #sync(key: string): Promise<void> {
+    await this.#registry.view.caughtUp();
+    const entry = this.#registry.view.collection('statefulsets').get(...fromKey(key));
+    if (!entry) return;
+    const set = entry.peek() as StatefulSet;
+    const { deletionTimestamp, finalizers } = set.metadata;
+    // One that is letting go of its pods is not to be written to any more: it is as good as gone.
+    if (deletionTimestamp && finalizers?.includes('orphan')) return;
+    const selector = selectorOf(set);
+    if (!selector) return;
+    try {
+      if (deletionTimestamp) await this.#report(key, entry, set, selector, knownRevisions(set));
+      else await this.#look(key, entry, set, selector);
+    } catch (error) {
+      if (!isNamespaceTerminating(error)) throw error;
+    }
+  }
+
+  async #look(key: string, entry: Entry, set: StatefulSet, selector: LabelSelector): Promise<void> {
+    const history = await this.#history.take(entry, set, selector);
+    const { update, collisionCount } = history;
+    const current = history.revisions.find(({ name }) => name === set.status?.currentRevision) ?? update;
+    const look: Look = { entry, set, selector, current, update };
+    const pods = await this.#pods(entry, set, selector);
+    const stages = planOf(set, {
+      pods,
+      updateRevision: update.name,
+      nowMs: this.#registry.chance.nowMs(),
+    });
+    const failure = await this.#carryOut(look, stages);
+    await this.#report(key, entry, set, selector, {
+      current: current.name,
+      update: update.name,
+      collisionCount,
+    });
+    if (failure) throw failure;
+    await this.#trim(look, history);
+  }
+
+  /** The set's pods by ordinal. Names that the set does not give are none of its business. */
+  async #pods(entry: Entry, set: StatefulSet, selector: LabelSelector): Promise<Map<number, IndexedPod>> {
+    const claimable = (pod: IndexedPod): boolean => ordinalOf(set, pod) !== undefined;
+    const claimed = await claimPods(this.context, { entry, owner: set, selector, claimable });
+    return new Map(claimed.filter(claimable).map((pod) => [ordinalOf(set, pod)!, pod]));
+  }
+
+  async #carryOut(look: Look, stages: readonly Stage[]): Promise<Error | undefined> {
+    for (const stage of stages) {
+      const take = (i: number): Promise<void> => this.#take(look, stage[i]!);
+      const failure = isOrdered(look.set)
+        ? await inTurn(stage.length, take)
+        : await slowStart(stage.length, take);
+      if (failure) return failure;
+    }
+    return undefined;
+  }
+
+  async #take(look: Look, step: Step): Promise<void> {
+    const { set } = look;
+    switch (step.do) {
+      case 'create':
+        return this.#create(look, step.ordinal, look[step.from]);
+      case 'keep':
+        return this.#keep(set, step.ordinal, step.pod, step.condemned);
+      case 'recreate': {
+        const [reason, word] =
+          step.pod.phase === 'Failed'
+            ? ['RecreatingFailedPod', 'failed']
+            : ['RecreatingTerminatedPod', 'terminated'];
+        const name = keyOf(step.pod.namespace, set.metadata.name ?? '');
+        this.#recorder.warning(
+          set,
+          reason!,
+          `StatefulSet ${name} is recreating ${word} Pod ${step.pod.name}`,
+        );
+        return this.#delete(set, step.pod);
+      }
+      case 'delete':
+        return this.#delete(set, step.pod);
+    }
+  }
+
+  async #create({ set }: Look, ordinal: number, revision: Revision): Promise<void> {
+    if (this.#claims.isStale(set, ordinal)) return;
+    const { namespace = '' } = set.metadata;
+    const name = podNameOf(set, ordinal);
+    try {
+      await this.#claims.make(set, ordinal);
+      const pod = decodeObject(this.#podKind.model, statefulPod(this.#kind, set, ordinal, revision));
+      await create(this.#registry, this.#podKind, namespace, pod as unknown as Pod, internalWrite());
+      this.#tell(set, 'create', name);
+    } catch (error) {
+      const isTaken = error instanceof StatusError && error.status.reason === 'AlreadyExists';
+      if (!isTaken && !isNamespaceTerminating(error)) this.#tell(set, 'create', name, error as Error);
+      throw error;
+    }
+    const made = this.context.pods.get(namespace, name);
+    if (made) await this.#claims.settle(set, ordinal, made, false);
+  }
+
+  async #keep(set: StatefulSet, ordinal: number, pod: IndexedPod, condemned: boolean): Promise<void> {
+    if (!condemned && pod.phase === 'Pending') await this.#claims.make(set, ordinal);
+    if (!condemned && !hasIdentity(pod, ordinal))
+      await changePod(this.#registry, pod, (now) => {
+        identify(now, ordinal);
+        return true;
+      });
+    await this.#claims.settle(set, ordinal, pod, condemned);
+  }
+
+  async #delete(set: StatefulSet, { namespace, name, uid }: IndexedPod): Promise<void> {
+    try {
+      await remove(this.#registry, this.#podKind, namespace, name, { preconditions: { uid } });
+      this.#tell(set, 'delete', name);
+    } catch (error) {
+      if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
+      this.#tell(set, 'delete', name, error as Error);
+      throw error;
+    }
+  }
+
+  #tell(set: StatefulSet, verb: 'create' | 'delete', pod: string, error?: Error): void {
+    const title = verb === 'create' ? 'Create' : 'Delete';
+    const what = `${verb} Pod ${pod} in StatefulSet ${set.metadata.name}`;
+    if (error) this.#recorder.warning(set, `Failed${title}`, `${what} failed error: ${error.message}`);
+    else this.#recorder.normal(set, `Successful${title}`, `${what} successful`);
+  }
+
+  /** Writes the status, and sees that it is looked at again when it changes through the passing of time alone. */
+  async #report(
+    key: string,
+    entry: Entry,
+    set: StatefulSet,
+    selector: LabelSelector,
+    revisions: SetRevisions,
+  ): Promise<void> {
+    const pods = [...(await this.#pods(entry, set, selector)).values()];
+    const nowMs = this.#registry.chance.nowMs();
+    await writeStatus(this.#registry, entry, statusOf(set, revisions, pods, nowMs));
+    this.#queue.addAfter(key, nextAvailableInMs(pods, set.spec?.minReadySeconds, nowMs));
+  }
+
+  async #trim({ entry, set, selector, current, update }: Look, history: History): Promise<void> {
+    const pods = await this.#pods(entry, set, selector);
+    const inUse = new Set([current.name, update.name, ...[...pods.values()].map(revisionNameOf)]);
+    await this.#history.trim(history, set.spec?.revisionHistoryLimit, ({ name }) => inUse.has(name));
+  }
+}
+
+/** The revisions of a set that is being deleted: it makes no more. */
+const knownRevisions = ({ status = {} }: StatefulSet): SetRevisions => ({
+  current: status.currentRevision ?? '',
+  update: status.updateRevision ?? '',
+  collisionCount: status.collisionCount,
+});
+
+/** One after another, up to the first failure. */
+async function inTurn(count: number, take: (index: number) => Promise<void>): Promise<Error | undefined> {
+  try {
+    for (let i = 0; i < count; i++) await take(i);
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}

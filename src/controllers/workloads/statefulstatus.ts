@@ -1,0 +1,51 @@
+/** Stateful status: how many pods of a stateful set there are, how they are, and of which revision. */
+import type { StatefulSet, StatefulSetStatus } from '../../api/generated/types.ts';
+import { availableInMs, type IndexedPod } from '../shared/indexedpod.ts';
+import { revisionNameOf } from './statefulidentity.ts';
+import { isRunningAndReady } from './statefulplan.ts';
+
+/** The revisions of a set, by name. */
+export interface SetRevisions {
+  /** The one that pods had before the update that is under way. */
+  readonly current: string;
+  readonly update: string;
+  readonly collisionCount: number | undefined;
+}
+
+export function statusOf(
+  { metadata, spec = {}, status: before }: StatefulSet,
+  { current, update, collisionCount }: SetRevisions,
+  pods: readonly IndexedPod[],
+  nowMs: number,
+): StatefulSetStatus {
+  const ready = pods.filter(isRunningAndReady);
+  const staying = pods.filter(({ marked }) => !marked);
+  const ofRevision = (name: string): number => staying.filter((pod) => revisionNameOf(pod) === name).length;
+  const status: StatefulSetStatus = {
+    observedGeneration: metadata.generation,
+    replicas: pods.length,
+    readyReplicas: ready.length,
+    currentReplicas: ofRevision(current),
+    updatedReplicas: ofRevision(update),
+    currentRevision: current,
+    updateRevision: update,
+    collisionCount: collisionCount ?? 0,
+    conditions: before?.conditions,
+    availableReplicas: ready.filter((pod) => availableInMs(pod, spec.minReadySeconds, nowMs) <= 0).length,
+  };
+  return isUpdated(spec, status)
+    ? { ...status, currentRevision: update, currentReplicas: status.updatedReplicas }
+    : status;
+}
+
+/** Whether an update is complete: what it led to is what the next one begins with. */
+function isUpdated(
+  { replicas = 1, updateStrategy }: NonNullable<StatefulSet['spec']>,
+  status: StatefulSetStatus,
+): boolean {
+  const { replicas: there, readyReplicas, updatedReplicas } = status;
+  return (
+    updateStrategy?.type === 'RollingUpdate' &&
+    [there, readyReplicas, updatedReplicas].every((count) => count === replicas)
+  );
+}

@@ -1,0 +1,305 @@
+/**
+ * The node agent: makes a node of this machine, or pretends to be one. It registers the node, runs the pods that are
+ * bound to it through a runtime, tells the API how they do, and serves the kubelet API.
+ *
+ * It owns its runtime: `close()` ends the containers. Pods stay as they are in the API; the next agent of the node
+ * goes on from there.
+ */
+import type { Duplex } from 'node:stream';
+import type { Pod, Service } from '../../api/generated/types.ts';
+import type { Client } from '../../client/client.ts';
+import { EventRecorder } from '../../client/events.ts';
+import { eventSink } from '../../client/eventsink.ts';
+import { Informer } from '../../client/informer.ts';
+import { services } from '../../client/resources.ts';
+import { type BackOffTimes, defaultBackOff } from '../pods/backoff.ts';
+import { type NetworkAdvice, NodeSetup } from '../pods/nodesetup.ts';
+import { type Held, refusalOf, resizeRefusalOf } from '../pods/podadmission.ts';
+import { emptySetup, type PodSetup } from '../pods/podsetup.ts';
+import { PodWorker } from '../pods/podworker.ts';
+import { StatusWriter } from '../pods/statuswriter.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { ConfigObjects } from './configobjects.ts';
+import { type KubeletListening, KubeletServer } from './kubeletserver.ts';
+import type { KubeletHost } from './kubeletsessions.ts';
+import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './noderegistration.ts';
+import { type Following, NodePods, type PodFeed } from './podfeed.ts';
+import { NodeStats } from './stats.ts';
+
+const defaultMaxPods = 110;
+/** Where a kubelet is looked for when a node does not say. */
+const defaultKubeletPort = 10_250;
+/** Between looks at the objects that volumes show. */
+const refreshMs = 60_000;
+const flushMaxMs = 2_000;
+
+export interface AgentOptions {
+  readonly nodeName: string;
+  /** Stays open when the agent closes. */
+  readonly client: Client;
+  readonly runtime: Runtime;
+  /** For the machine's disk. */
+  readonly folder: string;
+  /** The address the node is reached at, and pods see as their host's. */
+  readonly address: string;
+  /** What the network of the node means for its pods. */
+  readonly network?: NetworkAdvice;
+  /** Told as an address of the node, too, if it means the same. */
+  readonly hostname?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Instead of what the machine has. */
+  readonly capacity?: Readonly<Record<string, string>>;
+  /** Default 110. */
+  readonly maxPods?: number;
+  /** Default: a watch of its own. Agents of one process share a `SharedPods`. */
+  readonly podFeed?: PodFeed;
+  /** Default: no listener; `connect()` is the only way in. */
+  readonly kubelet?: KubeletListening;
+  readonly heartbeat?: Partial<HeartbeatTimes>;
+  /** For restarts and pulls. */
+  readonly backOff?: Partial<BackOffTimes>;
+  /** A second of probes, hooks, grace periods and deadlines, in milliseconds; for tests. Default 1000. */
+  readonly secondMs?: number;
+  readonly refreshMs?: number;
+  readonly now?: () => number;
+  readonly onError?: (error: Error) => void;
+}
+
+export class Agent {
+  readonly #workers = new Map<string, PodWorker>();
+  /** The newest pod of a name. */
+  readonly #byName = new Map<string, PodWorker>();
+  readonly #recorder: EventRecorder;
+  readonly #writer: StatusWriter;
+  readonly #stats: NodeStats;
+  readonly #kubelet: KubeletServer;
+  readonly #objects: ConfigObjects;
+  readonly #services: Informer<Service>;
+  readonly #now: () => number;
+  readonly #onError: (error: Error) => void;
+  #registration: NodeRegistration | undefined;
+  #following: Following | undefined;
+  #refreshTimer: NodeJS.Timeout | undefined;
+  #refreshing: Promise<void> = Promise.resolve();
+  #starting: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(private readonly options: AgentOptions) {
+    const { nodeName, client, runtime, folder } = options;
+    const report = options.onError ?? (() => undefined);
+    // What fails because everything is being closed is nobody's concern.
+    const onError = (error: Error): void => {
+      if (!this.#closed) report(error);
+    };
+    const now = options.now ?? Date.now;
+    this.#now = now;
+    this.#onError = onError;
+    this.#recorder = new EventRecorder(eventSink(client), {
+      component: 'kubelet',
+      host: nodeName,
+      now,
+      onError,
+    });
+    this.#writer = new StatusWriter({ client, onError });
+    this.#objects = new ConfigObjects(client, { now });
+    this.#services = new Informer(client, services, { changed: () => undefined, onError });
+    this.#stats = new NodeStats({
+      nodeName,
+      folder,
+      runtime,
+      now,
+      pods: () => [...this.#workers.values()].map(({ pod }) => pod),
+    });
+    this.#kubelet = new KubeletServer(this.#host(), onError);
+  }
+
+  /** Resolves when the node is registered and its pods are looked after. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  /** A connection to the kubelet API, without a network. */
+  connect(): Duplex {
+    return this.#kubelet.connect();
+  }
+
+  /**
+   * Ends the containers and lets go of everything. Silently: as if the machine had lost its power, so that nobody is
+   * told. Safe to call twice.
+   */
+  close({ silently = false } = {}): Promise<void> {
+    this.#closing ??= this.#close(silently);
+    return this.#closing;
+  }
+
+  async #start(): Promise<void> {
+    const { nodeName, runtime, client, podFeed, kubelet } = this.options;
+    const port = kubelet ? await this.#kubelet.listen(kubelet) : defaultKubeletPort;
+    const feed = podFeed ?? new NodePods(client, this.#onError);
+    const bound = new Map<string, Pod>();
+    let taking = false;
+    this.#following = feed.follow(nodeName, (pod, previous) => {
+      if (taking) this.#take(pod, previous);
+      else if (pod) bound.set(pod.metadata.uid!, pod);
+      else bound.delete(previous!.metadata.uid!);
+    });
+    await this.#following.synced;
+    if (this.#closed) return;
+    await runtime.recover(new Set(bound.keys()));
+    this.#registration = this.#registering(port);
+    if (!runtime.simulated) {
+      this.#tellNode('Starting', 'Starting kubelet.');
+      await this.#services.start();
+    }
+    await this.#registration.start();
+    if (this.#closed) return;
+    taking = true;
+    for (const pod of bound.values()) this.#take(pod, undefined);
+    if (!runtime.simulated)
+      this.#refreshTimer = setInterval(() => {
+        this.#refreshing = this.#refreshing.then(() => this.#refresh());
+      }, this.options.refreshMs ?? refreshMs);
+  }
+
+  async #close(silently: boolean): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#refreshTimer);
+    this.#following?.close();
+    this.#services.close();
+    const workers = [...this.#workers.values()];
+    await Promise.allSettled(workers.map((worker) => worker.close()));
+    // Sessions end with what they are connected to, and say how.
+    await Promise.all([this.#kubelet.close(), this.options.runtime.close()]);
+    const flushed = Promise.all([this.#writer.close(), this.#recorder.flushed()]);
+    await Promise.all([this.#registration?.close(silently), within(flushed, flushMaxMs), this.#refreshing]);
+    this.#objects.close();
+    // A start that was under way ends now; what it has to say about that is of no interest.
+    await this.#starting?.catch(() => undefined);
+  }
+
+  #take(pod: Pod | undefined, previous: Pod | undefined): void {
+    if (this.#closed) return;
+    if (!pod) return this.#workers.get(previous!.metadata.uid!)?.forsake();
+    const { uid, namespace, name } = pod.metadata;
+    const known = this.#workers.get(uid!);
+    if (known) return known.update(pod);
+    const worker = this.#work(pod);
+    this.#workers.set(uid!, worker);
+    this.#byName.set(`${namespace}/${name}`, worker);
+  }
+
+  #work(pod: Pod): PodWorker {
+    const { client, runtime, address, backOff, secondMs = 1_000 } = this.options;
+    const onError = this.#onError;
+    return new PodWorker(pod, {
+      client,
+      runtime,
+      writer: this.#writer,
+      setup: (pod) => this.#setup(pod),
+      hostIP: address,
+      backOff: { ...defaultBackOff, ...backOff },
+      secondMs,
+      now: this.#now,
+      admit: (pod) => refusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
+      resizable: (pod) => resizeRefusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
+      tell: (pod, type, reason, message, fieldPath) => {
+        if (runtime.simulated) return;
+        const subject = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
+        if (type === 'Normal') this.#recorder.normal(subject, reason, message, fieldPath);
+        else this.#recorder.warning(subject, reason, message, fieldPath);
+      },
+      removed: (worker) => this.#forget(worker),
+      onError,
+    });
+  }
+
+  #setup(pod: Pod): PodSetup {
+    const { client, runtime, address, network } = this.options;
+    if (runtime.simulated) return emptySetup;
+    const subject = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
+    return new NodeSetup(pod, {
+      client,
+      objects: this.#objects,
+      node: () => this.#registration!.node,
+      services: () => [...this.#services.all()],
+      hostIP: address,
+      network,
+      warn: (reason, message) => this.#recorder.warning(subject, reason, message),
+      now: this.#now,
+      onError: this.#onError,
+    });
+  }
+
+  /** What other pods have. */
+  #heldBeside({ metadata }: Pod): Held {
+    const held = [...this.#workers.values()].filter(({ uid, holds }) => holds && uid !== metadata.uid);
+    return { count: held.length, pods: () => held.map((worker) => worker.allocated) };
+  }
+
+  #forget(worker: PodWorker): void {
+    const { namespace, name } = worker.pod.metadata;
+    const key = `${namespace}/${name}`;
+    this.#workers.delete(worker.uid);
+    if (this.#byName.get(key) === worker) this.#byName.delete(key);
+  }
+
+  async #refresh(): Promise<void> {
+    for (const worker of this.#workers.values()) {
+      if (this.#closed) return;
+      await worker.refresh().catch(this.#onError);
+    }
+  }
+
+  #registering(kubeletPort: number): NodeRegistration {
+    const { nodeName, client, folder, address, hostname, labels = {}, capacity = {} } = this.options;
+    const { runtime, heartbeat, maxPods = defaultMaxPods } = this.options;
+    return new NodeRegistration({
+      nodeName,
+      client,
+      folder,
+      address,
+      hostname,
+      labels,
+      capacity,
+      maxPods,
+      kubeletPort,
+      runtime,
+      heartbeat: { ...defaultHeartbeat, ...heartbeat },
+      now: this.#now,
+      tell: (reason) => this.#tellNode(reason, `Node ${nodeName} status is now: ${reason}`),
+      onError: this.#onError,
+    });
+  }
+
+  #tellNode(reason: string, message: string): void {
+    const { nodeName, runtime } = this.options;
+    if (runtime.simulated) return;
+    // Kubelets name the node where its uid belongs: they tell of it before they know that.
+    const subject = { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName, uid: nodeName } };
+    this.#recorder.normal(subject, reason, message);
+  }
+
+  #host(): KubeletHost {
+    return {
+      runtime: this.options.runtime,
+      stats: this.#stats,
+      sessions: { count: 0 },
+      now: this.#now,
+      node: () => this.#registration?.node ?? { metadata: { name: this.options.nodeName } },
+      workers: () => this.#workers.values(),
+      find: (namespace, name) => this.#byName.get(`${namespace}/${name}`),
+    };
+  }
+}
+
+/** Waits, but no longer than this. */
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work.catch(() => undefined), late]);
+  clearTimeout(timer);
+}

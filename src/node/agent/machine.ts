@@ -1,0 +1,115 @@
+/** The machine an agent runs on: what it has, what it is, and whether it runs out of something. */
+import { createHash } from 'node:crypto';
+import { readFile, statfs } from 'node:fs/promises';
+import { arch, availableParallelism, hostname, platform, release, totalmem } from 'node:os';
+import type { NodeSystemInfo } from '../../api/generated/types.ts';
+
+/** Below these a node takes no more pods. Kubernetes wants a tenth of the disk free, which few desks have. */
+const memoryBytesMin = 100 * 1024 * 1024;
+const diskBytesMin = 512 * 1024 * 1024;
+const pidsFreeMin = 100;
+
+const goArchitectures: Partial<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+const goSystems: Partial<Record<string, string>> = { win32: 'windows' };
+
+export const goArch = (): string => goArchitectures[arch()] ?? arch();
+export const goOs = (): string => goSystems[platform()] ?? platform();
+
+export interface Disk {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+}
+
+/** The file system a folder is on; undefined when it cannot be told. */
+export async function diskOf(folder: string): Promise<Disk | undefined> {
+  try {
+    const { bsize, blocks, bavail, files, ffree } = await statfs(folder);
+    return {
+      capacityBytes: bsize * blocks,
+      availableBytes: bsize * bavail,
+      inodes: files,
+      inodesFree: ffree,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What pods may use in all. */
+export async function machineCapacity(folder: string, maxPods: number): Promise<Record<string, string>> {
+  const disk = await diskOf(folder);
+  return {
+    cpu: String(availableParallelism()),
+    memory: `${Math.floor(memoryBytes() / 1024)}Ki`,
+    pods: String(maxPods),
+    ...(disk ? { 'ephemeral-storage': `${Math.floor(disk.capacityBytes / 1024)}Ki` } : {}),
+  };
+}
+
+/** What this process may use may be less than what the machine has. */
+export function memoryBytes(): number {
+  const limit = process.constrainedMemory?.() ?? 0;
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+/** `identity` is for nodes that are only pretended: each of them is a machine of its own. */
+export async function machineInfo(identity?: string): Promise<NodeSystemInfo> {
+  const [machineId, bootId, product, osRelease] = await Promise.all([
+    line('/etc/machine-id'),
+    line('/proc/sys/kernel/random/boot_id'),
+    line('/sys/class/dmi/id/product_uuid'),
+    readFile('/etc/os-release', 'utf8').catch(() => ''),
+  ]);
+  const made = createHash('sha256')
+    .update(identity ?? hostname())
+    .digest('hex')
+    .slice(0, 32);
+  const machineID = (identity === undefined && machineId) || made;
+  const prettyName = /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1];
+  return {
+    machineID,
+    systemUUID: (identity === undefined && product) || asUuid(machineID),
+    bootID: bootId || asUuid(made),
+    kernelVersion: release(),
+    osImage: prettyName || `${platform()} ${release()}`,
+    operatingSystem: goOs(),
+    architecture: goArch(),
+  };
+}
+
+const line = async (path: string): Promise<string> =>
+  (await readFile(path, 'utf8').catch(() => '')).trim().slice(0, 100);
+
+const asUuid = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+
+export interface Pressure {
+  readonly memory: boolean;
+  readonly disk: boolean;
+  readonly pid: boolean;
+}
+
+export const noPressure: Pressure = { memory: false, disk: false, pid: false };
+
+export async function machinePressure(folder: string): Promise<Pressure> {
+  const [disk, available, load, pidMax] = await Promise.all([
+    diskOf(folder),
+    availableMemoryBytes(),
+    line('/proc/loadavg'),
+    line('/proc/sys/kernel/pid_max'),
+  ]);
+  const tasks = Number(/\/(\d+) /.exec(load)?.[1] ?? 0);
+  return {
+    memory: available !== undefined && available < memoryBytesMin,
+    disk: disk !== undefined && disk.availableBytes < diskBytesMin,
+    pid: Number(pidMax) > 0 && tasks > Number(pidMax) - pidsFreeMin,
+  };
+}
+
+/** Undefined where the system does not tell what could be freed. */
+export async function availableMemoryBytes(): Promise<number | undefined> {
+  const text = await readFile('/proc/meminfo', 'utf8').catch(() => '');
+  const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(text)?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}

@@ -1,0 +1,176 @@
+/**
+ * The network of a node, put together: how its pods are connected, where services answer, who knows their names. It
+ * chooses what the machine allows, and says what that is.
+ *
+ *   netns   every pod has an address of its own, services answer at their cluster IPs, names are known
+ *   host    pods share the machine's network; cluster IPs answer where there are the rights for it
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pod } from '../../api/generated/types.ts';
+import type { Client } from '../../client/client.ts';
+import { ServiceDirectory } from '../../client/servicedirectory.ts';
+import { DnsServer } from '../network/dns.ts';
+import { machineResolver } from '../network/dnsforward.ts';
+import { NetnsNetwork } from '../network/netnsnetwork.ts';
+import { NodeBridge, netnsProblem } from '../network/nodebridge.ts';
+import { HostNetwork, type PodNetwork } from '../network/podnetwork.ts';
+import { resolvConf } from '../network/resolvconf.ts';
+import { clusterDoor } from '../network/servicedoor.ts';
+import { ServiceProxy } from '../network/serviceproxy.ts';
+import { parsePodRange, Subnet } from '../network/subnet.ts';
+import { takenPorts } from '../network/takenports.ts';
+import type { NetworkAdvice } from '../pods/nodesetup.ts';
+import { Spawner } from '../runtime/spawner.ts';
+
+const identityName = 'network-id';
+
+export const podNetworkModes = ['auto', 'netns', 'host'] as const;
+export type PodNetworkMode = (typeof podNetworkModes)[number];
+
+export interface NodeNetworkOptions {
+  /** Default `auto`: the best that the machine allows. */
+  readonly mode?: PodNetworkMode;
+  readonly nodeName: string;
+  /** The address of the node. */
+  readonly address: string;
+  /** The agent's own folder. */
+  readonly folder: string;
+  /** Default `10.217.0.0/16`. */
+  readonly podRange?: string;
+  /** The range the API server gives cluster IPs from. */
+  readonly serviceRange: string;
+  readonly onError: (error: Error) => void;
+  /** Where agents of this machine say what is theirs; for tests. */
+  readonly claimFolder?: string;
+}
+
+export class NodeNetwork implements NetworkAdvice {
+  readonly mode: 'netns' | 'host';
+  /** For the runtime, which closes it. */
+  readonly pods: PodNetwork;
+  #directory: ServiceDirectory | undefined;
+  #proxy: ServiceProxy | undefined;
+  #dns: DnsServer | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(
+    private readonly options: NodeNetworkOptions,
+    private readonly spawner: Spawner,
+    private readonly bridge: NodeBridge | undefined,
+    /** Why pods do not have networks of their own. */
+    private readonly why: string | undefined,
+  ) {
+    const { address, onError } = options;
+    const own = bridge && why === undefined;
+    this.mode = own ? 'netns' : 'host';
+    this.pods = own ? new NetnsNetwork({ bridge, address, spawner, onError }) : new HostNetwork(address);
+  }
+
+  /** Throws a sentence when what was asked for cannot be. Removes what an agent that was killed has left. */
+  static async open(options: NodeNetworkOptions): Promise<NodeNetwork> {
+    const { mode = 'auto', podRange, serviceRange, onError } = options;
+    if (podRange !== undefined) parsePodRange(podRange);
+    const services = Subnet.parse(serviceRange);
+    if (!services) throw new Error(`${JSON.stringify(serviceRange)} is no IPv4 range`);
+    const spawner = new Spawner();
+    try {
+      // A network shared by all needs a bridge for nothing but its services.
+      const wanted = mode !== 'host' || !services.isLoopback;
+      const problem = wanted ? await netnsProblem(spawner, options.claimFolder) : 'it was not asked for';
+      const bridge = problem === undefined ? await openBridge(options, spawner) : problem;
+      const made = bridge instanceof NodeBridge ? bridge : undefined;
+      if (mode === 'netns' && !made) throw new Error(`pods cannot have networks of their own: ${bridge}`);
+      if (mode === 'host' && problem === undefined && !made)
+        onError(new Error(`cluster IPs cannot be had: ${bridge}`));
+      const why = mode === 'host' ? 'as asked for' : made ? undefined : String(bridge);
+      return new NodeNetwork(options, spawner, made, why);
+    } catch (error) {
+      spawner.close();
+      throw error;
+    }
+  }
+
+  /** Lines for whoever starts the node. */
+  describe(): string[] {
+    const { serviceRange } = this.options;
+    const pods =
+      this.bridge && this.mode === 'netns'
+        ? `each pod has an address of ${this.bridge.subnet.text}`
+        : `pods share the network of this machine (${this.why})`;
+    const { words } = clusterDoor(Subnet.parse(serviceRange)!, this.bridge);
+    const names = this.mode === 'netns' ? 'by name and by variables' : 'by variables, not by name';
+    return [`pod network ${this.mode}: ${pods}`, `services: ${words}; pods find them ${names}`];
+  }
+
+  /** Lets services answer, and names be known. Resolves when those that exist do. */
+  async start(client: Client): Promise<void> {
+    const { nodeName, address, serviceRange, onError } = this.options;
+    if (this.#closing) throw new Error('the network is closed');
+    const directory = new ServiceDirectory(client, onError);
+    this.#directory = directory;
+    await directory.start();
+    this.#proxy = new ServiceProxy({
+      ...{ directory, nodeName, address, serviceRange, onError },
+      bridge: this.bridge,
+      sharedNetwork: this.mode === 'host',
+    });
+    if (this.bridge && this.mode === 'netns') {
+      this.#dns = new DnsServer({ directory, door: this.bridge.sockets, onError });
+      await this.#dns.listen(this.bridge.serviceAddress);
+    }
+    await this.#proxy.start();
+  }
+
+  async resolvConf(pod: Pod): Promise<string | undefined> {
+    if (!this.bridge || this.mode !== 'netns') return undefined;
+    return resolvConf(pod, this.bridge.serviceAddress, await machineResolver());
+  }
+
+  async portWarnings(pod: Pod): Promise<readonly string[]> {
+    const shared = this.mode === 'host' || pod.spec?.hostNetwork;
+    const why = shared ? ': pods share the network of the machine' : '';
+    const taken = await takenPorts(pod, shared ? 'containerPort' : 'hostPort');
+    return taken.map((port) => `port ${port} is taken by another process on this node${why}`);
+  }
+
+  /** After the agent. Removes every interface and namespace. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#directory?.close();
+    await this.#proxy?.close();
+    await this.#dns?.close();
+    await this.pods.close();
+    await this.bridge?.close();
+    this.spawner.close();
+  }
+}
+
+/** The bridge, or why there is none. */
+async function openBridge(options: NodeNetworkOptions, spawner: Spawner): Promise<NodeBridge | string> {
+  const { folder, podRange, serviceRange, claimFolder } = options;
+  const identity = await identityOf(folder);
+  const bridge = new NodeBridge({ identity, podRange, serviceRange, spawner, claimFolder });
+  try {
+    await bridge.open();
+    return bridge;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Names this node on its machine over restarts. Folders of the same path in two containers are not the same node. */
+async function identityOf(folder: string): Promise<string> {
+  const path = join(folder, identityName);
+  const known = await readFile(path, 'utf8').catch(() => '');
+  if (/^[0-9a-f-]{36}$/.test(known)) return known;
+  const identity = randomUUID();
+  await mkdir(folder, { recursive: true });
+  await writeFile(path, identity, { mode: 0o600 });
+  return identity;
+}

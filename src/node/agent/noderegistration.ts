@@ -1,0 +1,406 @@
+/**
+ * The registration of a node: its Node object, the status in it, and the lease that says it is alive. The status is
+ * written when something has changed and every few minutes; the lease, which is small, every few seconds.
+ *
+ * Taints are not its business: the node lifecycle controller takes away the one that a new node begins with.
+ */
+import { lookup } from 'node:dns/promises';
+import { StatusError } from '../../api/errors.ts';
+import type { Lease, Node, NodeAddress, NodeCondition, NodeStatus } from '../../api/generated/types.ts';
+import { formatMicroTime, formatTime } from '../../api/time.ts';
+import type { Client } from '../../client/client.ts';
+import { leases, nodes } from '../../client/resources.ts';
+import { statusPatch } from '../pods/statuspatch.ts';
+import {
+  goArch,
+  goOs,
+  machineCapacity,
+  machineInfo,
+  machinePressure,
+  noPressure,
+  type Pressure,
+} from './machine.ts';
+
+/** What the agent says it is. It follows the version of the API server. */
+export const agentVersion = 'v1.36.0+wherry';
+const leaseNamespace = 'kube-node-lease';
+const leaseSeconds = 40;
+const retryFirstMs = 100;
+const retryMaxMs = 7_000;
+/** A closing agent says so, if that takes no longer than this. */
+const farewellMaxMs = 2_000;
+/** Whoever has missed this many renewals looks what was said of the node meanwhile, at this renewal and the next. */
+const missedRenewals = 2;
+/** What the API server may count on. */
+const declaredFeatures = ['ExtendWebSocketsToKubelet', 'PodPortsThroughKubelet'];
+
+export interface HeartbeatTimes {
+  /** Between renewals of the lease. */
+  readonly leaseMs: number;
+  /** Between looks at the machine; a change is written at once. */
+  readonly lookMs: number;
+  /** Between writes of a status that has not changed. */
+  readonly statusMs: number;
+}
+
+export const defaultHeartbeat: HeartbeatTimes = { leaseMs: 10_000, lookMs: 10_000, statusMs: 300_000 };
+
+export interface RegistrationOptions {
+  readonly nodeName: string;
+  readonly client: Client;
+  /** For the machine's disk. */
+  readonly folder: string;
+  readonly address: string;
+  /** Told as an address, too, if it means the same. */
+  readonly hostname?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Instead of what the machine has. */
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly maxPods: number;
+  readonly kubeletPort: number;
+  readonly runtime: { readonly name: string; readonly version: string; readonly simulated: boolean };
+  readonly heartbeat: HeartbeatTimes;
+  readonly now: () => number;
+  /** Told of conditions that have changed: `NodeReady`, `NodeHasSufficientMemory`, … */
+  readonly tell: (reason: string) => void;
+  readonly onError: (error: Error) => void;
+}
+
+type Fixed = Omit<NodeStatus, 'conditions'>;
+
+export class NodeRegistration {
+  #node: Node;
+  #fixed: Fixed = {};
+  #writtenAtMs = 0;
+  #renewedAtMs: number | undefined;
+  /** Renewals at which the node is looked at as well. */
+  #doubts = 0;
+  #readiness: Readiness = {
+    status: 'True',
+    reason: 'KubeletReady',
+    message: 'kubelet is posting ready status',
+  };
+  #leaseTimer: NodeJS.Timeout | undefined;
+  #statusTimer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #wake: (() => void) | undefined;
+  #beating: Promise<void> = Promise.resolve();
+  #looking: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(private readonly options: RegistrationOptions) {
+    this.#node = { metadata: { name: options.nodeName } };
+  }
+
+  /** The node as the API knows it. */
+  get node(): Node {
+    return this.#node;
+  }
+
+  /** What pods may use. */
+  get allocatable(): Record<string, string> {
+    return this.#fixed.allocatable ?? {};
+  }
+
+  /** Resolves when the node is registered, however long the API server takes. */
+  async start(): Promise<void> {
+    this.#fixed = await this.#describe();
+    let retryMs = retryFirstMs;
+    while (!this.#closed) {
+      try {
+        await this.#register();
+        break;
+      } catch (error) {
+        this.options.onError(error as Error);
+        await this.#pause(retryMs);
+        retryMs = Math.min(retryMs * 2, retryMaxMs);
+      }
+    }
+    if (this.#closed) return;
+    await this.#renew();
+    const { leaseMs, lookMs } = this.options.heartbeat;
+    const beat = (): void => {
+      this.#beating = this.#renew();
+      this.#leaseTimer = setTimeout(beat, leaseMs);
+    };
+    // Agents that begin together do not go on together.
+    this.#leaseTimer = setTimeout(beat, leaseMs * shareOf(this.options.nodeName));
+    this.#statusTimer = setInterval(() => {
+      this.#looking = this.#look();
+    }, lookMs);
+  }
+
+  /** Ends the heartbeat, and says that the node takes no more part unless it is to fall silent. */
+  async close(silently = false): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#leaseTimer);
+    clearInterval(this.#statusTimer);
+    clearTimeout(this.#retryTimer);
+    this.#wake?.();
+    await Promise.all([this.#beating, this.#looking]);
+    if (!this.#node.metadata.uid || silently) return;
+    this.#readiness = { status: 'False', reason: 'KubeletNotReady', message: 'node is shutting down' };
+    let timer: NodeJS.Timeout | undefined;
+    const tooLong = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, farewellMaxMs);
+    });
+    // Often the API server goes at the same time.
+    const farewell = this.#writeStatus(noPressure).catch(() => undefined);
+    await Promise.race([farewell, tooLong]);
+    clearTimeout(timer);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      this.#retryTimer = setTimeout(resolve, ms);
+    });
+  }
+
+  async #describe(): Promise<Fixed> {
+    const { nodeName, folder, maxPods, capacity: wanted, runtime, kubeletPort } = this.options;
+    const capacity = { ...(await machineCapacity(folder, maxPods)), ...wanted };
+    const info = await machineInfo(runtime.simulated ? nodeName : undefined);
+    return {
+      capacity,
+      allocatable: capacity,
+      addresses: await this.#addresses(),
+      daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
+      nodeInfo: {
+        ...info,
+        containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
+        kubeletVersion: agentVersion,
+        kubeProxyVersion: '',
+      },
+      declaredFeatures,
+    };
+  }
+
+  /**
+   * The API server prefers a host name where there is one, so one that cannot be resolved would be in its way, and so
+   * would one that leads elsewhere: many machines take their own name for a loopback address.
+   */
+  async #addresses(): Promise<NodeAddress[]> {
+    const { address, hostname, runtime } = this.options;
+    const internal = { type: 'InternalIP', address };
+    if (!hostname || runtime.simulated) return [internal];
+    const resolved = await lookup(hostname, { all: true }).catch(() => []);
+    const leadsHere = resolved.length > 0 && resolved.every((one) => one.address === address);
+    return leadsHere ? [internal, { type: 'Hostname', address: hostname }] : [internal];
+  }
+
+  async #register(): Promise<void> {
+    const { client, nodeName } = this.options;
+    const found = await this.#read();
+    if (found) return this.#takeOver(found);
+    const status = this.#status(await this.#pressure(), undefined);
+    this.#node = await client.create(nodes, undefined, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: nodeName, labels: this.#labels(), annotations },
+      status,
+    });
+    this.#writtenAtMs = this.options.now();
+    this.#tellConditions([], status.conditions ?? []);
+  }
+
+  /** The node as it is now; undefined when somebody has deleted it. */
+  async #read(): Promise<Node | undefined> {
+    const { client, nodeName } = this.options;
+    return client.get(nodes, undefined, nodeName).catch((error: unknown) => {
+      if (error instanceof StatusError && error.code === 404) return undefined;
+      throw error;
+    });
+  }
+
+  /** Makes a node that is there this agent's own. */
+  async #takeOver(found: Node): Promise<void> {
+    const { client, nodeName } = this.options;
+    this.#node = found;
+    const { labels, annotations: notes } = found.metadata;
+    const lacks = (wanted: Record<string, string>, has: Record<string, string> | undefined): boolean =>
+      Object.entries(wanted).some(([key, value]) => has?.[key] !== value);
+    if (lacks(this.#labels(), labels) || lacks(annotations, notes))
+      this.#node = await client.patch(nodes, undefined, nodeName, {
+        metadata: { labels: this.#labels(), annotations },
+      });
+    await this.#writeStatus(await this.#pressure());
+  }
+
+  #labels(): Record<string, string> {
+    const { nodeName, labels } = this.options;
+    return {
+      'beta.kubernetes.io/arch': goArch(),
+      'beta.kubernetes.io/os': goOs(),
+      'kubernetes.io/arch': goArch(),
+      'kubernetes.io/hostname': nodeName,
+      'kubernetes.io/os': goOs(),
+      ...labels,
+    };
+  }
+
+  async #pressure(): Promise<Pressure> {
+    return this.options.runtime.simulated ? noPressure : machinePressure(this.options.folder);
+  }
+
+  /** Others speak for the node too: one that has not been heard of for a while is called unreachable. */
+  async #look(): Promise<void> {
+    try {
+      const found = await this.#read();
+      // A node that was deleted stays so until an agent starts.
+      if (!found || this.#closed) return;
+      if (found.metadata.uid !== this.#node.metadata.uid) return await this.#takeOver(found);
+      this.#node = found;
+      const pressure = await this.#pressure();
+      if (this.#closed) return;
+      const due = this.options.now() - this.#writtenAtMs >= this.options.heartbeat.statusMs;
+      const known = found.status?.conditions ?? [];
+      const changed = this.#conditions(pressure, known).some(
+        ({ type, status }) => known.find((one) => one.type === type)?.status !== status,
+      );
+      if (due || changed) await this.#writeStatus(pressure);
+    } catch (error) {
+      this.#report(error as Error);
+    }
+  }
+
+  async #writeStatus(pressure: Pressure): Promise<void> {
+    const { client, nodeName } = this.options;
+    const before = this.#node.status ?? {};
+    const status = this.#status(pressure, before);
+    const patch = statusPatch(before, { ...before, ...status });
+    if (!patch) return;
+    const body = { metadata: { uid: this.#node.metadata.uid }, status: patch };
+    this.#node = await client.patch(nodes, undefined, nodeName, body, 'strategic', 'status');
+    this.#writtenAtMs = this.options.now();
+    this.#tellConditions(before.conditions ?? [], status.conditions ?? []);
+  }
+
+  #status(pressure: Pressure, before: NodeStatus | undefined): NodeStatus {
+    const known = before?.conditions ?? [];
+    const own = this.#conditions(pressure, known);
+    const others = known.filter(({ type }) => !own.some((one) => one.type === type));
+    return { ...this.#fixed, conditions: [...own, ...others] };
+  }
+
+  #conditions(pressure: Pressure, known: readonly NodeCondition[]): NodeCondition[] {
+    const now = formatTime(this.options.now());
+    return conditionsOf(pressure, this.#readiness).map((condition) => {
+      const before = known.find(({ type }) => type === condition.type);
+      const since = before?.status === condition.status ? before?.lastTransitionTime : undefined;
+      return { ...condition, lastHeartbeatTime: now, lastTransitionTime: since ?? now };
+    });
+  }
+
+  #tellConditions(before: readonly NodeCondition[], after: readonly NodeCondition[]): void {
+    for (const { type, status, reason = '' } of after) {
+      if (before.find((one) => one.type === type)?.status === status) continue;
+      const told = eventReasons[reason];
+      if (told) this.options.tell(told);
+    }
+  }
+
+  /** Renews the lease; makes it first when there is none. */
+  async #renew(): Promise<void> {
+    const { client, nodeName, now } = this.options;
+    const spec = {
+      holderIdentity: nodeName,
+      leaseDurationSeconds: leaseSeconds,
+      renewTime: formatMicroTime(now()),
+    };
+    try {
+      try {
+        await client.patch(leases, leaseNamespace, nodeName, { spec });
+      } catch (error) {
+        if (!(error instanceof StatusError && error.code === 404)) throw error;
+        await this.#makeLease(spec);
+      }
+      await this.#renewed();
+    } catch (error) {
+      this.#report(error as Error);
+    }
+  }
+
+  /** The lease goes with its node: one of a node that is gone would be collected, and made again, for ever. */
+  async #makeLease(spec: Lease['spec']): Promise<void> {
+    const { client, nodeName } = this.options;
+    const found = await this.#read();
+    if (!found || this.#closed) return;
+    if (found.metadata.uid !== this.#node.metadata.uid) await this.#takeOver(found);
+    const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: found.metadata.uid! };
+    const lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: nodeName, namespace: leaseNamespace, ownerReferences: [owner] },
+      spec,
+    };
+    await client.create(leases, leaseNamespace, lease).catch((error: unknown) => {
+      // An earlier renewal that took long has made it meanwhile.
+      if (!(error instanceof StatusError && error.code === 409)) throw error;
+    });
+  }
+
+  /** Whoever was silent for too long may have been called unreachable meanwhile, and has to object. */
+  async #renewed(): Promise<void> {
+    const { now, heartbeat } = this.options;
+    const silentMs = now() - (this.#renewedAtMs ?? now());
+    this.#renewedAtMs = now();
+    // What was about to be said may be there at the next renewal only.
+    if (silentMs >= missedRenewals * heartbeat.leaseMs) this.#doubts = 2;
+    if (this.#doubts === 0 || this.#closed) return;
+    this.#doubts--;
+    await this.#look();
+  }
+
+  #report(error: Error): void {
+    if (!this.#closed) this.options.onError(error);
+  }
+}
+
+/** A share between 0 and 1 that goes with a name; names that are almost the same have shares that are not. */
+export function shareOf(name: string): number {
+  let hash = 0x811c9dc5;
+  for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+}
+
+const annotations = { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' };
+
+interface Readiness {
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+function conditionsOf({ memory, disk, pid }: Pressure, readiness: Readiness): NodeCondition[] {
+  return [
+    memory
+      ? bad('MemoryPressure', 'KubeletHasInsufficientMemory', 'kubelet has insufficient memory available')
+      : good('MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
+    disk
+      ? bad('DiskPressure', 'KubeletHasDiskPressure', 'kubelet has disk pressure')
+      : good('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
+    pid
+      ? bad('PIDPressure', 'KubeletHasInsufficientPID', 'kubelet has insufficient PID available')
+      : good('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
+    { type: 'Ready', ...readiness },
+  ];
+}
+
+const good = (type: string, reason: string, message: string) => ({ type, status: 'False', reason, message });
+const bad = (type: string, reason: string, message: string) => ({ type, status: 'True', reason, message });
+
+/** What events call the reasons of conditions. */
+const eventReasons: Partial<Record<string, string>> = {
+  KubeletHasSufficientMemory: 'NodeHasSufficientMemory',
+  KubeletHasInsufficientMemory: 'NodeHasInsufficientMemory',
+  KubeletHasNoDiskPressure: 'NodeHasNoDiskPressure',
+  KubeletHasDiskPressure: 'NodeHasDiskPressure',
+  KubeletHasSufficientPID: 'NodeHasSufficientPID',
+  KubeletHasInsufficientPID: 'NodeHasInsufficientPID',
+  KubeletReady: 'NodeReady',
+  KubeletNotReady: 'NodeNotReady',
+};

@@ -1,0 +1,94 @@
+/**
+ * Pod feeds: the pods that are bound to a node, and what becomes of them. An agent alone asks for its own; many
+ * agents of one process share one watch over all pods.
+ */
+import type { Pod } from '../../api/generated/types.ts';
+import type { Client } from '../../client/client.ts';
+import { Informer } from '../../client/informer.ts';
+import { pods } from '../../client/resources.ts';
+
+/** How a pod is now, undefined when it is gone, and how it was. */
+export type PodListener = (pod: Pod | undefined, previous: Pod | undefined) => void;
+
+export interface Following {
+  /** Resolves when all pods there are have been told, or there is no more following. */
+  readonly synced: Promise<void>;
+  close(): void;
+}
+
+export interface PodFeed {
+  /** Tells of the pods of a node. */
+  follow(nodeName: string, listener: PodListener): Following;
+}
+
+/** For one agent: its own watch. */
+export class NodePods implements PodFeed {
+  constructor(
+    private readonly client: Client,
+    private readonly onError: (error: Error) => void,
+  ) {}
+
+  follow(nodeName: string, listener: PodListener): Following {
+    const informer = new Informer<Pod>(this.client, pods, {
+      fieldSelector: `spec.nodeName=${nodeName}`,
+      changed: listener,
+      onError: this.onError,
+    });
+    return { synced: informer.start(), close: () => informer.close() };
+  }
+}
+
+/** For many agents: one watch, dealt out by node. */
+export class SharedPods implements PodFeed {
+  readonly #listeners = new Map<string, PodListener>();
+  /** Pods by node and uid, so that a new follower is told of its own without a look at all. */
+  readonly #bound = new Map<string, Map<string, Pod>>();
+  readonly #informer: Informer<Pod>;
+  #synced: Promise<void> | undefined;
+
+  constructor(client: Client, onError: (error: Error) => void) {
+    this.#informer = new Informer<Pod>(client, pods, {
+      fieldSelector: 'spec.nodeName!=',
+      changed: (pod, previous) => this.#deal(pod, previous),
+      onError,
+    });
+  }
+
+  follow(nodeName: string, listener: PodListener): Following {
+    if (this.#listeners.has(nodeName))
+      throw new Error(`node ${nodeName} has an agent in this process already`);
+    this.#listeners.set(nodeName, listener);
+    for (const pod of this.#bound.get(nodeName)?.values() ?? []) listener(pod, undefined);
+    let stop = (): void => undefined;
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve;
+    });
+    this.#synced ??= this.#informer.start();
+    return {
+      synced: Promise.race([this.#synced, stopped]),
+      close: () => {
+        if (this.#listeners.get(nodeName) === listener) this.#listeners.delete(nodeName);
+        stop();
+      },
+    };
+  }
+
+  close(): void {
+    this.#informer.close();
+    this.#listeners.clear();
+    this.#bound.clear();
+  }
+
+  /** A pod never changes its node; another pod of its name is told as another. */
+  #deal(pod: Pod | undefined, previous: Pod | undefined): void {
+    const { metadata, spec } = (pod ?? previous)!;
+    const node = spec?.nodeName;
+    if (!node) return;
+    let bound = this.#bound.get(node);
+    if (!bound) this.#bound.set(node, (bound = new Map()));
+    if (pod) bound.set(metadata.uid!, pod);
+    else bound.delete(metadata.uid!);
+    if (!bound.size) this.#bound.delete(node);
+    this.#listeners.get(node)?.(pod, previous);
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * The name server of a node: tells its pods where services are, and asks the machine's own name servers about
+ * everything else. One address, by datagrams and by connections.
+ */
+import type { Socket as DatagramSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
+import type { Server, Socket } from 'node:net';
+import type { ServiceDirectory } from '../../client/servicedirectory.ts';
+import { DnsForward, type NameServer } from './dnsforward.ts';
+import {
+  type DnsRecord,
+  encodeRefusal,
+  encodeReply,
+  parseQuery,
+  type Query,
+  type Reply,
+  recordTypes,
+  replyCodes,
+} from './dnsmessage.ts';
+import { lookUp } from './dnsrecords.ts';
+import type { ServiceDoor } from './servicedoor.ts';
+
+const connectionsMax = 64;
+const idleMs = 10_000;
+const messageBytesMax = 65_535;
+/** Ports tried when any will do. */
+const openTriesMax = 20;
+/** Questions being answered; datagrams beyond that are dropped, as the network might have done. */
+const pendingMax = 512;
+/** A name may stand for one that stands for another. */
+const aliasesMax = 4;
+const aliasMs = 2_000;
+const aliasTtlSeconds = 5;
+
+export interface DnsServerOptions {
+  /** Started by whoever made it. */
+  readonly directory: ServiceDirectory;
+  readonly door: ServiceDoor;
+  readonly onError: (error: Error) => void;
+  /** Who is asked about other names; default: the machine's name servers. */
+  readonly upstreams?: readonly NameServer[];
+}
+
+export class DnsServer {
+  readonly #forward: DnsForward;
+  readonly #resolver = new Resolver({ timeout: aliasMs, tries: 1 });
+  readonly #connections = new Set<Socket>();
+  #datagrams: DatagramSocket | undefined;
+  #server: Server | undefined;
+  #pending = 0;
+
+  constructor(private readonly options: DnsServerOptions) {
+    const { upstreams } = options;
+    this.#forward = new DnsForward(upstreams);
+    if (upstreams?.length)
+      this.#resolver.setServers(upstreams.map(({ address, port }) => `${address}:${port}`));
+  }
+
+  /** Answers the port, which is the same for both ways. */
+  async listen(address: string, port = 53): Promise<number> {
+    const { onError } = this.options;
+    const [datagrams, server] = await this.#open(address, port);
+    this.#datagrams = datagrams;
+    this.#datagrams.on('error', onError);
+    this.#datagrams.on('message', (message, { address, port }) => {
+      if (this.#pending >= pendingMax) return;
+      this.#answer(message, 'udp').then((reply) => {
+        if (reply) this.#datagrams?.send(reply, port, address, () => undefined);
+      }, onError);
+    });
+    this.#server = server;
+    this.#server.on('error', onError);
+    this.#server.on('connection', (socket: Socket) => {
+      this.#converse(socket).catch(() => socket.destroy());
+    });
+    return datagrams.address().port;
+  }
+
+  /** A free port of one way need not be free the other way: then the next is tried. */
+  async #open(address: string, port: number): Promise<[DatagramSocket, Server]> {
+    const { door } = this.options;
+    for (let tries = 1; ; tries++) {
+      const datagrams = await door.bind(address, port);
+      try {
+        return [datagrams, await door.listen(address, datagrams.address().port)];
+      } catch (error) {
+        datagrams.close();
+        if (port !== 0 || tries >= openTriesMax) throw error;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#forward.close();
+    this.#resolver.cancel();
+    for (const connection of this.#connections) connection.destroy();
+    const datagrams = this.#datagrams;
+    this.#datagrams = undefined;
+    datagrams?.close();
+    this.#server?.close();
+  }
+
+  /** One question after the other: a client that asks faster than it is answered has to wait. */
+  async #converse(socket: Socket): Promise<void> {
+    socket.on('error', () => undefined);
+    if (this.#connections.size >= connectionsMax) return void socket.destroy();
+    this.#connections.add(socket);
+    socket.once('close', () => this.#connections.delete(socket));
+    socket.setTimeout(idleMs, () => socket.destroy());
+    let received = Buffer.alloc(0);
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+      received = Buffer.concat([received, chunk as Buffer]);
+      for (;;) {
+        const length = received.length < 2 ? undefined : received.readUInt16BE(0);
+        if (length === undefined || received.length < 2 + length) break;
+        const reply = await this.#answer(received.subarray(2, 2 + length), 'tcp');
+        received = received.subarray(2 + length);
+        // What makes no sense as a question is no conversation.
+        if (!reply || socket.destroyed) return void socket.destroy();
+        const head = Buffer.alloc(2);
+        head.writeUInt16BE(reply.length);
+        socket.write(Buffer.concat([head, reply]));
+      }
+    }
+    socket.end();
+  }
+
+  async #answer(message: Buffer, way: 'udp' | 'tcp'): Promise<Buffer | undefined> {
+    const query = parseQuery(message);
+    if (!query) return undefined;
+    if ('code' in query) return encodeRefusal(query);
+    const bytesMax = way === 'udp' ? query.datagramBytes : messageBytesMax;
+    this.#pending++;
+    try {
+      const found = await this.#find(query);
+      if (found) return encoded(query, found, bytesMax);
+      const answer = await this.#forward.ask(query, message, way);
+      if (answer) return answer;
+      const code = (await this.#forward.available()) ? replyCodes.failed : replyCodes.noName;
+      return encoded(query, { code, own: false }, bytesMax);
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  /** Undefined for names that are not the cluster's. Names that stand for others are followed to their end. */
+  async #find(query: Query): Promise<Reply | undefined> {
+    const aliases: DnsRecord[] = [];
+    let { question } = query;
+    for (let count = 0; count <= aliasesMax; count++) {
+      const found = lookUp(question, this.options.directory);
+      if (!found) {
+        if (!aliases.length) return undefined;
+        const name = question.labels;
+        const addresses = question.type === recordTypes.A ? await this.#addresses(name) : [];
+        return { code: replyCodes.ok, own: true, answers: [...aliases, ...addresses] };
+      }
+      if (!('alias' in found))
+        return aliases.length ? { ...found, answers: [...aliases, ...(found.answers ?? [])] } : found;
+      aliases.push(found.alias);
+      question = { labels: found.target.split('.'), type: question.type };
+    }
+    return { code: replyCodes.failed, own: true };
+  }
+
+  async #addresses(name: readonly string[]): Promise<DnsRecord[]> {
+    const found = await this.#resolver.resolve4(name.join('.')).catch(() => []);
+    return found.map((address) => ({ type: 'A', name, ttl: aliasTtlSeconds, address }));
+  }
+}
+
+/** The API takes names that DNS has no room for. */
+function encoded(query: Query, reply: Reply, bytesMax: number): Buffer {
+  try {
+    return encodeReply(query, reply, bytesMax);
+  } catch {
+    return encodeReply(query, { code: replyCodes.failed, own: reply.own }, bytesMax);
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * The names of a cluster, as its services give them:
+ *
+ *   <service>.<namespace>.svc.cluster.local              the cluster IP; headless: the addresses of all who are ready
+ *   <host>.<service>.<namespace>.svc.cluster.local       one of them, by host name or by address (10-1-2-3)
+ *   _<port>._<protocol>.<service>.<namespace>.svc.…      SRV: where a named port is
+ *   10-1-2-3.<namespace>.pod.cluster.local               10.1.2.3
+ */
+import { isIPv4 } from 'node:net';
+import type { EndpointAddress, Endpoints, Service } from '../../api/generated/types.ts';
+import type { ServiceDirectory } from '../../client/servicedirectory.ts';
+import { type DnsRecord, type Question, type Reply, recordTypes, replyCodes } from './dnsmessage.ts';
+
+export const clusterDomain = 'cluster.local';
+const zone = clusterDomain.split('.');
+/** Services change at any time; clients are to ask again soon. */
+const ttl = 5;
+/** Of one answer. */
+const recordsMax = 200;
+
+/** A name that stands for one of another place. */
+export interface Elsewhere {
+  readonly alias: DnsRecord;
+  readonly target: string;
+}
+
+export type Lookup = Reply | Elsewhere | undefined;
+
+/** Undefined for names that are not the cluster's. */
+export function lookUp({ labels, type }: Question, directory: ServiceDirectory): Lookup {
+  const inner = labels.length - zone.length;
+  if (inner < 0 || zone.some((label, index) => labels[inner + index] !== label)) return undefined;
+  const path = labels.slice(0, inner);
+  const kind = path.pop();
+  const namespace = path.pop();
+  if (kind === undefined) return nothing(replyCodes.ok);
+  if (kind !== 'svc' && kind !== 'pod') return nothing(replyCodes.noName);
+  // Names that others are below exist, though there is nothing there.
+  if (namespace === undefined || path.length === 0) return nothing(replyCodes.ok);
+  if (kind === 'pod') return podReply(labels, path, type);
+  const name = path.pop()!;
+  const service = directory.service(namespace, name);
+  if (!service) return nothing(replyCodes.noName);
+  const endpoints = directory.endpoints(namespace, name);
+  return serviceReply(
+    new NamedService(service, endpoints, [name, namespace, 'svc', ...zone]),
+    labels,
+    path,
+    type,
+  );
+}
+
+function podReply(labels: readonly string[], path: readonly string[], type: number): Reply {
+  const address = path[0]!.replaceAll('-', '.');
+  if (path.length !== 1 || !isIPv4(address)) return nothing(replyCodes.noName);
+  return answer(type, [{ type: 'A', name: labels, ttl, address }]);
+}
+
+function serviceReply(
+  service: NamedService,
+  labels: readonly string[],
+  path: readonly string[],
+  type: number,
+): Reply | Elsewhere {
+  const { externalName } = service;
+  if (externalName !== undefined) {
+    if (path.length) return nothing(replyCodes.noName);
+    const target = externalName.replace(/\.$/, '').toLowerCase();
+    return { alias: { type: 'CNAME', name: labels, ttl, target: target.split('.') }, target };
+  }
+  if (path.length === 0) {
+    if (type === recordTypes.SRV) return service.located(labels);
+    return answer(type, service.addresses(labels));
+  }
+  if (path.length === 1) return answer(type, service.host(labels, path[0]!));
+  const [port = '', protocol = ''] = path;
+  if (path.length !== 2 || !port.startsWith('_') || !/^_(tcp|udp|sctp)$/.test(protocol))
+    return nothing(replyCodes.noName);
+  const found = service.located(labels, port.slice(1), protocol.slice(1).toUpperCase());
+  return type === recordTypes.SRV || found.code !== replyCodes.ok ? found : nothing(replyCodes.ok);
+}
+
+/** A service with the name it has in DNS. */
+class NamedService {
+  constructor(
+    private readonly service: Service,
+    private readonly endpoints: Endpoints | undefined,
+    private readonly name: readonly string[],
+  ) {}
+
+  get externalName(): string | undefined {
+    return this.service.spec?.type === 'ExternalName' ? this.service.spec.externalName : undefined;
+  }
+
+  addresses(name: readonly string[]): DnsRecord[] {
+    const { clusterIP = '' } = this.service.spec ?? {};
+    const found = isIPv4(clusterIP) ? [clusterIP] : this.#hosts().map(({ ip = '' }) => ip);
+    return [...new Set(found)].filter(isIPv4).map((address) => ({ type: 'A', name, ttl, address }));
+  }
+
+  /** Those who answer for the service under this name: one host, or several that share it. */
+  host(name: readonly string[], host: string): DnsRecord[] {
+    const found = this.#hosts().filter((address) => hostOf(address) === host);
+    return found.flatMap(({ ip = '' }) => (isIPv4(ip) ? [{ type: 'A', name, ttl, address: ip }] : []));
+  }
+
+  /** Where ports are: all of them, or those of a name and protocol. */
+  located(name: readonly string[], port?: string, protocol?: string): Reply {
+    const wanted = (one: { name?: string; protocol?: string }): boolean =>
+      port === undefined || ((one.name ?? '').toLowerCase() === port && (one.protocol ?? 'TCP') === protocol);
+    const answers: DnsRecord[] = [];
+    const additionals = new Map<string, DnsRecord>();
+    const add = (target: readonly string[], number: number, addresses: readonly DnsRecord[]): void => {
+      if (answers.length >= recordsMax) return;
+      answers.push({ type: 'SRV', name, ttl, port: number, target });
+      for (const record of addresses) additionals.set(JSON.stringify(record), record);
+    };
+    if (isIPv4(this.service.spec?.clusterIP ?? '')) {
+      for (const one of this.service.spec!.ports ?? [])
+        if (wanted(one)) add(this.name, one.port ?? 0, this.addresses(this.name));
+    } else
+      for (const { addresses = [], ports = [] } of this.endpoints?.subsets ?? [])
+        for (const one of ports.filter(wanted))
+          for (const address of addresses) {
+            const target = [hostOf(address), ...this.name];
+            add(target, one.port ?? 0, this.host(target, hostOf(address)));
+          }
+    if (!answers.length) return nothing(replyCodes.noName);
+    return {
+      code: replyCodes.ok,
+      own: true,
+      answers,
+      additionals: [...additionals.values()].slice(0, recordsMax),
+    };
+  }
+
+  #hosts(): EndpointAddress[] {
+    return (this.endpoints?.subsets ?? []).flatMap(({ addresses = [] }) => addresses);
+  }
+}
+
+const hostOf = ({ hostname, ip = '' }: EndpointAddress): string => hostname || ip.replaceAll(/[.:]/g, '-');
+
+/** Whatever is asked for, a name without any address does not exist. */
+function answer(type: number, addresses: readonly DnsRecord[]): Reply {
+  if (!addresses.length) return nothing(replyCodes.noName);
+  if (type !== recordTypes.A && type !== recordTypes.ANY) return nothing(replyCodes.ok);
+  return { code: replyCodes.ok, own: true, answers: addresses.slice(0, recordsMax) };
+}
+
+/** Word that there is nothing of the kind, and for how long that may be believed. */
+const nothing = (code: Reply['code']): Reply => ({
+  code,
+  own: true,
+  authorities: [{ type: 'SOA', name: zone, ttl, server: ['ns', 'dns', ...zone] }],
+});

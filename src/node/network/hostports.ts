@@ -1,0 +1,73 @@
+/** Host ports: ports of the machine that lead to a pod with a network of its own, for as long as the pod is there. */
+import type { Socket } from 'node:net';
+import type { Pod } from '../../api/generated/types.ts';
+import { dialTcp } from '../../streams/dialing.ts';
+import { hostDoor } from './servicedoor.ts';
+import { type ListenerContext, ServiceListener } from './servicelistener.ts';
+import type { ServiceEntry } from './serviceports.ts';
+import { join, reset } from './tcpforward.ts';
+
+/** Connections to one pod at one time. Beyond that they are reset. */
+const connectionsMax = 1_024;
+
+export class HostPorts {
+  readonly #listeners: readonly ServiceListener[];
+  readonly #connections = new Set<Socket>();
+  #closed = false;
+
+  /** `address` is the node's, `ip` the pod's. */
+  constructor(pod: Pod, ip: string, address: string, onError: (error: Error) => void) {
+    const context: ListenerContext = {
+      addresses: (entry) => (entry.ip ? [entry.ip] : [...new Set([address, '127.0.0.1'])]),
+      door: () => hostDoor,
+      serve: (client, entry) => void this.#serve(client, entry),
+      choose: (_client, { targets }) => targets[0],
+      onError,
+    };
+    this.#listeners = hostEntries(pod, ip).map((entry) => new ServiceListener(entry, context));
+  }
+
+  /** Resolves when those listen that can. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#listeners.map((listener) => listener.settled()));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#listeners.map((listener) => listener.close()));
+    for (const connection of this.#connections) reset(connection);
+  }
+
+  async #serve(client: Socket, { targets: [target] }: ServiceEntry): Promise<void> {
+    client.on('error', () => undefined);
+    client.allowHalfOpen = true;
+    if (this.#closed || this.#connections.size >= connectionsMax) return reset(client);
+    this.#connections.add(client);
+    client.once('close', () => this.#connections.delete(client));
+    const socket = await dialTcp([target!.ip], target!.port).catch(() => undefined);
+    if (socket && !client.destroyed && !this.#closed) return join(client, socket);
+    socket?.destroy();
+    reset(client);
+  }
+}
+
+function hostEntries(pod: Pod, ip: string): ServiceEntry[] {
+  const { namespace, name, uid } = pod.metadata;
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  return [...initContainers, ...containers].flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort = 0, hostIP, containerPort = 0, protocol = 'TCP' }) => {
+      if (!hostPort || (protocol !== 'TCP' && protocol !== 'UDP')) return [];
+      const own = hostIP && hostIP !== '0.0.0.0' && hostIP !== '::' ? hostIP : undefined;
+      const key = `${namespace}/${name} ${uid} ${own ?? '*'}:${hostPort}/${protocol}`;
+      const targets = [{ ip, port: containerPort, shared: false }];
+      return [
+        {
+          ...{ key, entrance: 'node' as const, protocol, ip: own, port: hostPort, targets },
+          subject: `pod ${namespace}/${name}`,
+          affinityKey: key,
+          affinityMs: undefined,
+        },
+      ];
+    }),
+  );
+}

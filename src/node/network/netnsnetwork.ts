@@ -1,0 +1,153 @@
+/**
+ * A network where every pod has an address, a loopback interface and all ports of its own: a network namespace on
+ * the node's bridge. Pods reach each other, the services and the machine, and are reached from there. There is no
+ * way to other machines: that would take the machine's packet filter, which is its owner's.
+ */
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Pod } from '../../api/generated/types.ts';
+import { dialTcp } from '../../streams/dialing.ts';
+import { dialError } from '../../streams/neterror.ts';
+import type { Spawner } from '../runtime/spawner.ts';
+import { HostPorts } from './hostports.ts';
+import { namespacePath } from './iproute.ts';
+import { NamespaceSockets } from './namespacesockets.ts';
+import { type NodeBridge, podNumberMin } from './nodebridge.ts';
+import type { PodAttachment, PodNetwork } from './podnetwork.ts';
+import { parseListeners } from './takenports.ts';
+
+export interface NetnsNetworkOptions {
+  readonly bridge: NodeBridge;
+  /** The address of the node, for pods that want its network. */
+  readonly address: string;
+  readonly spawner: Spawner;
+  readonly onError: (error: Error) => void;
+}
+
+interface Attached {
+  readonly number: number;
+  readonly namespace: string;
+  readonly link: string;
+  readonly attachment: PodAttachment;
+  readonly sockets: NamespaceSockets;
+  readonly hostPorts: HostPorts;
+}
+
+export class NetnsNetwork implements PodNetwork {
+  readonly #pods = new Map<string, Promise<Attached>>();
+  readonly #numbers = new Set<number>();
+  #lastNumber = podNumberMin - 1;
+  #closed = false;
+
+  constructor(private readonly options: NetnsNetworkOptions) {}
+
+  async attach(pod: Pod): Promise<PodAttachment> {
+    if (this.#closed) throw new Error('the pod network is closed');
+    if (pod.spec?.hostNetwork) return { ip: this.options.address, wrap: (command) => [...command] };
+    const uid = pod.metadata.uid!;
+    let attached = this.#pods.get(uid);
+    if (!attached) {
+      attached = this.#attach(pod);
+      this.#pods.set(uid, attached);
+      // One that failed may be tried again.
+      attached.catch(() => this.#pods.delete(uid));
+    }
+    return (await attached).attachment;
+  }
+
+  async detach(uid: string): Promise<void> {
+    const attaching = this.#pods.get(uid);
+    if (!attaching) return;
+    this.#pods.delete(uid);
+    const attached = await attaching.catch(() => undefined);
+    if (!attached) return;
+    await Promise.all([attached.sockets.close(), attached.hostPorts.close()]);
+    await this.#remove(attached);
+  }
+
+  /** A server that waits at the pod's loopback address alone is found there. */
+  async dial(uid: string, port: number): Promise<Duplex> {
+    const attached = await this.#pods.get(uid);
+    if (!attached) return dialTcp(['127.0.0.1', this.options.address], port);
+    try {
+      return await dialTcp([attached.attachment.ip], port);
+    } catch (error) {
+      const socket = await this.#dialLoopback(attached, port);
+      if (!socket) throw dialError('127.0.0.1', port, (error as Error).cause ?? error);
+      return socket;
+    }
+  }
+
+  /** What was left is removed when the bridge is made. */
+  async recover(): Promise<void> {
+    await this.options.bridge.open();
+  }
+
+  /** The bridge stays. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#pods.keys()].map((uid) => this.detach(uid)));
+  }
+
+  async #attach(pod: Pod): Promise<Attached> {
+    const { bridge, address, onError } = this.options;
+    await bridge.open();
+    const number = this.#takeNumber();
+    const namespace = bridge.namespace(`p${number}`);
+    const link = `${bridge.link}p${number}`;
+    const { ip, serviceRange, serviceAddress, nsenter } = bridge;
+    const servicesRoute = `route add ${serviceRange.text} via ${serviceAddress}`;
+    const place = { number, namespace, link };
+    try {
+      await ip.batch(bridge.joining(namespace, link, number));
+      await ip.batch(
+        [...bridge.settingUp(number), ...(serviceRange.isLoopback ? [] : [servicesRoute])],
+        namespace,
+      );
+    } catch (error) {
+      await this.#remove(place);
+      throw new Error(`cannot give the pod a network: ${(error as Error).message}`, { cause: error });
+    }
+    const network = `--net=${namespacePath(namespace)}`;
+    const attachment = {
+      ip: bridge.subnet.address(number),
+      // Who enters another namespace as well enters both at once: nsenter opens all before it enters any.
+      wrap: (command: readonly string[]) =>
+        command[0] === nsenter
+          ? [nsenter, network, ...command.slice(1)]
+          : [nsenter, network, '--', ...command],
+    };
+    const hostPorts = new HostPorts(pod, attachment.ip, address, onError);
+    await hostPorts.settled();
+    return { ...place, attachment, hostPorts, sockets: new NamespaceSockets(namespace, nsenter) };
+  }
+
+  async #remove({ number, namespace, link }: Pick<Attached, 'number' | 'namespace' | 'link'>): Promise<void> {
+    await this.options.bridge.ip.attempt([`link del ${link}`, `netns del ${namespace}`]);
+    this.#numbers.delete(number);
+  }
+
+  /** The one after the last: an address that was given up lately is known to others as somebody else's. */
+  #takeNumber(): number {
+    const numberMax = this.options.bridge.subnet.size - 2;
+    const count = numberMax - podNumberMin + 1;
+    for (let step = 1; step <= count; step++) {
+      const number = podNumberMin + ((this.#lastNumber - podNumberMin + step) % count);
+      if (this.#numbers.has(number)) continue;
+      this.#numbers.add(number);
+      this.#lastNumber = number;
+      return number;
+    }
+    throw new Error(`all ${count} addresses of ${this.options.bridge.subnet.text} are taken by pods`);
+  }
+
+  /** Looks first: going there takes a process, and probes ask every second. */
+  async #dialLoopback({ attachment, sockets }: Attached, port: number): Promise<Socket | undefined> {
+    const { spawner } = this.options;
+    const tables = attachment.wrap(['cat', '/proc/net/tcp', '/proc/net/tcp6']);
+    const { stdout } = await spawner.run(tables);
+    const listeners = parseListeners(stdout).filter((one) => one.loopback && one.port === port);
+    if (!listeners.length) return undefined;
+    return sockets.connect('127.0.0.1', port).catch(() => sockets.connect('::1', port));
+  }
+}

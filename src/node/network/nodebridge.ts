@@ -1,0 +1,268 @@
+/**
+ * The bridge of a node: what joins its pods, its services and the machine. Everything is named after the agent
+ * (`wh` or `wherry-`, and a hash of who it is), so that nothing of others is ever touched:
+ *
+ *   machine ── wh1a2b3c4d (bridge, 10.217.5.1/24)
+ *                ├─ wh1a2b3c4dp3 ══ eth0 in wherry-1a2b3c4d-p3         a pod, 10.217.5.3
+ *                ├─ wh1a2b3c4dp4 ══ eth0 in wherry-1a2b3c4d-p4         a pod, 10.217.5.4
+ *                └─ wh1a2b3c4ds  ══ eth0 in wherry-1a2b3c4d-services   10.217.5.2, and all cluster IPs
+ *
+ * Services have a namespace of their own because they listen on ports like 80 and 8080: on the machine they would be
+ * in the way of whoever listens there on all addresses. The machine and the pods have a route to it.
+ */
+import { createHash } from 'node:crypto';
+import type { Spawner } from '../runtime/spawner.ts';
+import { IpError, IpRoute, type Route } from './iproute.ts';
+import { NamespaceSockets } from './namespacesockets.ts';
+import { NetworkClaims } from './networkclaim.ts';
+import { defaultPodRange, parsePodRange, Subnet } from './subnet.ts';
+
+/** Others may take the same part of the range at the same time. */
+const claimsTriedMax = 16;
+
+export const gatewayNumber = 1;
+const serviceNumber = 2;
+export const podNumberMin = 3;
+
+export interface NodeBridgeOptions {
+  /** Tells the agents of a machine apart, and stays the same over restarts: its folder and the node's name. */
+  readonly identity: string;
+  /** Default `10.217.0.0/16`; a /24 of it that is still free is taken. */
+  readonly podRange?: string;
+  readonly serviceRange: string;
+  readonly spawner: Spawner;
+  /** Where agents of this machine say what is theirs. Default `/run/wherry`. */
+  readonly claimFolder?: string;
+}
+
+export class NodeBridge {
+  readonly id: string;
+  readonly link: string;
+  readonly ip: IpRoute;
+  readonly nsenter: string;
+  readonly serviceRange: Subnet;
+  /** Sockets at the addresses of services. */
+  readonly sockets: NamespaceSockets;
+  readonly #podRange: Subnet;
+  readonly #claims: NetworkClaims;
+  #subnet: Subnet | undefined;
+  #hostRouteProblem: string | undefined;
+  #opening: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: NodeBridgeOptions) {
+    const { identity, podRange = defaultPodRange, serviceRange, spawner, claimFolder } = options;
+    const ip = IpRoute.find(spawner);
+    const nsenter = spawner.tool('nsenter');
+    const services = Subnet.parse(serviceRange);
+    if (!ip || !nsenter) throw new Error('a pod network needs the programs ip and nsenter');
+    if (!services) throw new Error(`${JSON.stringify(serviceRange)} is no IPv4 range`);
+    this.id = createHash('sha256').update(identity).digest('hex').slice(0, 8);
+    this.link = linkPrefix(this.id);
+    this.ip = ip;
+    this.nsenter = nsenter;
+    this.serviceRange = services;
+    this.sockets = new NamespaceSockets(this.namespace('services'), nsenter);
+    this.#podRange = parsePodRange(podRange);
+    this.#claims = new NetworkClaims(spawner, claimFolder);
+  }
+
+  /** The addresses of this node's pods. Known once the bridge is open, like all below. */
+  get subnet(): Subnet {
+    return this.#subnet!;
+  }
+
+  /** The machine, as pods see it. */
+  get gateway(): string {
+    return this.subnet.address(gatewayNumber);
+  }
+
+  /** An address of the agent's own, where any port is free. */
+  get serviceAddress(): string {
+    return this.subnet.address(serviceNumber);
+  }
+
+  /** Why the machine itself has no route to the services, which pods always have. */
+  get hostRouteProblem(): string | undefined {
+    return this.#hostRouteProblem;
+  }
+
+  namespace(part: string): string {
+    return `${namespacePrefix(this.id)}${part}`;
+  }
+
+  /** Removes what an agent that was killed has left, and makes the bridge. Asked again, it is the same. */
+  open(): Promise<void> {
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  /** Removes everything. Safe to call twice, and before anything was made. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** Commands that join a namespace with the bridge by a pair of links. */
+  joining(namespace: string, link: string, number: number): string[] {
+    return [
+      `netns add ${namespace}`,
+      // An address that comes with another hardware address than before would be unknown for a while.
+      `link add ${link} type veth peer name eth0 address ${this.#hardwareAddress(number)} netns ${namespace}`,
+      `link set ${link} addrgenmode none master ${this.link} up`,
+    ];
+  }
+
+  /** Commands inside that namespace. */
+  settingUp(number: number): string[] {
+    const { subnet, gateway } = this;
+    return [
+      'link set lo up',
+      'link set eth0 addrgenmode none',
+      `addr add ${subnet.address(number)}/${subnet.prefixLength} dev eth0`,
+      'link set eth0 up',
+      `route add default via ${gateway}`,
+    ];
+  }
+
+  async #open(): Promise<void> {
+    if (this.#closing) throw new Error('the network is closed');
+    if (await this.#claims.isHeld(this.id))
+      throw new Error('another agent uses the pod network of this node');
+    for (const id of new Set([this.id, ...(await this.#claims.abandoned())])) {
+      await removeNetwork(this.ip, id);
+      await this.#claims.drop(id);
+    }
+    await this.#claims.claim(this.id, { links: `${this.link}*`, namespaces: `${namespacePrefix(this.id)}*` });
+    try {
+      await this.#makeBridge();
+      await this.#makeServices();
+      await this.#claims.claim(this.id, {
+        links: `${this.link}*`,
+        namespaces: `${namespacePrefix(this.id)}*`,
+        pods: this.subnet.text,
+        services: this.serviceRange.text,
+      });
+    } catch (error) {
+      await removeNetwork(this.ip, this.id);
+      await this.#claims.drop(this.id);
+      throw error;
+    }
+  }
+
+  async #close(): Promise<void> {
+    const opened = await this.#opening?.then(
+      () => true,
+      () => false,
+    );
+    await this.sockets.close();
+    if (!opened) return;
+    await removeNetwork(this.ip, this.id);
+    await this.#claims.drop(this.id);
+  }
+
+  async #makeBridge(): Promise<void> {
+    const { ip, link } = this;
+    await ip.batch([`link add ${link} type bridge`, `link set ${link} addrgenmode none up`]);
+    const routes = await ip.routes();
+    let tried = 0;
+    for (const subnet of this.#podRange.parts(Number.parseInt(this.id, 16))) {
+      if (subnet.overlaps(this.serviceRange) || routes.some(({ to }) => to.overlaps(subnet))) continue;
+      if (++tried > claimsTriedMax) break;
+      this.#subnet = subnet;
+      if (await this.#takeSubnet(subnet)) return;
+    }
+    const [route] = routes.filter(({ to }) => to.overlaps(this.#podRange));
+    const why = route ? `this machine has a route to ${route.to.text} (${route.device})` : 'services have it';
+    throw new Error(`nothing of the pod range ${this.#podRange.text} is free: ${why}`);
+  }
+
+  /** The route is what can be had only once: whoever is later gets another part. */
+  async #takeSubnet(subnet: Subnet): Promise<boolean> {
+    const { ip, link, gateway } = this;
+    try {
+      await ip.batch([
+        // Left alone, it would be that of one pod or another.
+        `link set ${link} address ${this.#hardwareAddress(gatewayNumber)}`,
+        `addr add ${gateway}/${subnet.prefixLength} dev ${link} noprefixroute`,
+        `route add ${subnet.text} dev ${link} src ${gateway}`,
+      ]);
+      return true;
+    } catch (error) {
+      if (!(error instanceof IpError && error.isTaken)) throw error;
+      await ip.batch([`addr flush dev ${link}`]);
+      return false;
+    }
+  }
+
+  async #makeServices(): Promise<void> {
+    const { ip, link, serviceRange } = this;
+    const namespace = this.namespace('services');
+    await ip.batch(this.joining(namespace, `${link}s`, serviceNumber));
+    await ip.batch(this.settingUp(serviceNumber), namespace);
+    if (serviceRange.isLoopback) return;
+    await ip.batch([`route add local ${serviceRange.text} dev lo`], namespace);
+    const conflict = (await ip.routes()).find(({ to }) => to.overlaps(serviceRange));
+    this.#hostRouteProblem = conflict ? problemOf(conflict) : undefined;
+    if (conflict) return;
+    try {
+      await ip.batch([`route add ${serviceRange.text} via ${this.serviceAddress} dev ${link}`]);
+    } catch (error) {
+      if (!(error instanceof IpError && error.isTaken)) throw error;
+      this.#hostRouteProblem = `this machine has got another route to ${serviceRange.text}`;
+    }
+  }
+
+  #hardwareAddress(number: number): string {
+    const bytes = this.subnet.address(number).split('.').map(Number);
+    return ['0a', '58', ...bytes.map((byte) => byte.toString(16).padStart(2, '0'))].join(':');
+  }
+}
+
+const problemOf = ({ to, device }: Route): string => `this machine has a route to ${to.text} (${device})`;
+
+const linkPrefix = (id: string): string => `wh${id}`;
+
+const namespacePrefix = (id: string): string => `wherry-${id}-`;
+
+/** Removes all links and namespaces of an agent; addresses and routes go with them. */
+export async function removeNetwork(ip: IpRoute, id: string): Promise<void> {
+  const [links, namespaces] = await Promise.all([ip.links(), ip.namespaces()]);
+  await ip.attempt([
+    ...links.filter((name) => name.startsWith(linkPrefix(id))).map((name) => `link del ${name}`),
+    ...namespaces.filter((name) => name.startsWith(namespacePrefix(id))).map((name) => `netns del ${name}`),
+  ]);
+}
+
+/** Why there can be no pod network of its own here; undefined when there can: one is made and removed. */
+export async function netnsProblem(spawner: Spawner, claimFolder?: string): Promise<string | undefined> {
+  if (process.platform !== 'linux') return 'only Linux has network namespaces';
+  if (process.getuid?.() !== 0) return 'it takes the rights of root';
+  const ip = IpRoute.find(spawner);
+  if (!ip) return 'there is no program called ip';
+  if (!spawner.tool('nsenter')) return 'there is no program called nsenter';
+  const probe = createHash('sha256')
+    .update(`probe ${process.pid} ${performance.now()}`)
+    .digest('hex')
+    .slice(0, 8);
+  const [link, namespace] = [linkPrefix(probe), `${namespacePrefix(probe)}probe`];
+  // Should this process be killed meanwhile, the next agent knows what to remove.
+  const claims = new NetworkClaims(spawner, claimFolder);
+  try {
+    await claims.claim(probe, { links: `${link}*`, namespaces: namespace });
+    await ip.batch([
+      `netns add ${namespace}`,
+      `link add ${link} type bridge`,
+      `link add ${link}p type veth peer name eth0 netns ${namespace}`,
+      `link set ${link}p master ${link} up`,
+    ]);
+    await ip.batch(['link set lo up', 'link set eth0 up'], namespace);
+    return undefined;
+  } catch (error) {
+    return `this system does not let it be: ${(error as Error).message}`;
+  } finally {
+    await removeNetwork(ip, probe)
+      .then(() => claims.drop(probe))
+      .catch(() => undefined);
+  }
+}

@@ -1,0 +1,193 @@
+/** A cluster with services for tests of what makes them answer. */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import type { EndpointAddress, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
+import { Client } from '../../client/client.ts';
+import { endpoints, services } from '../../client/resources.ts';
+import { ServiceDirectory } from '../../client/servicedirectory.ts';
+import { type Cluster, type StartOptions, start } from '../../cluster/index.ts';
+import { ServiceProxy, type ServiceProxyOptions } from './serviceproxy.ts';
+
+/** An address of this machine that endpoints may have; undefined on a machine without a network. */
+export const ownAddress = Object.values(networkInterfaces())
+  .flatMap((list) => list ?? [])
+  .find(
+    ({ family, internal, address }) => family === 'IPv4' && !internal && !address.startsWith('169.254.'),
+  )?.address;
+
+const waitMaxMs = 10_000;
+
+export class TestServices {
+  client!: Client;
+  url = '';
+  readonly errors: Error[] = [];
+  readonly directories: ServiceDirectory[] = [];
+  readonly proxies: ServiceProxy[] = [];
+  readonly #servers: Server[] = [];
+  #cluster: Cluster | undefined;
+
+  constructor(
+    private readonly range: string,
+    private readonly options: StartOptions = {},
+  ) {}
+
+  async open(): Promise<void> {
+    this.#cluster = await start({
+      ...{ store: 'memory', controllers: false, serviceClusterIPRange: this.range, ...this.options },
+      onError: (error) => this.errors.push(error),
+    });
+    this.url = this.#cluster.url;
+    this.client = new Client(this.url);
+  }
+
+  async clear(): Promise<void> {
+    await Promise.all(this.proxies.splice(0).map((proxy) => proxy.close()));
+    for (const directory of this.directories.splice(0)) directory.close();
+    for (const server of this.#servers.splice(0)) server.close();
+    for (const { metadata } of (await this.client.list(services, { namespace: 'default' })).items)
+      if (metadata.name !== 'kubernetes') await this.client.delete(services, 'default', metadata.name!);
+    expect(this.errors.splice(0)).toEqual([]);
+  }
+
+  async close(): Promise<void> {
+    this.client.close();
+    await this.#cluster?.close();
+  }
+
+  async directory(): Promise<ServiceDirectory> {
+    const directory = new ServiceDirectory(this.client, (error) => this.errors.push(error));
+    this.directories.push(directory);
+    await directory.start();
+    return directory;
+  }
+
+  async proxy(options: Partial<ServiceProxyOptions> = {}): Promise<ServiceProxy> {
+    const proxy = new ServiceProxy({
+      directory: await this.directory(),
+      nodeName: 'n1',
+      address: ownAddress ?? '127.0.0.1',
+      serviceRange: this.range,
+      sharedNetwork: true,
+      onError: (error) => {
+        if (!isForbiddenPort(error)) this.errors.push(error);
+      },
+      ...options,
+    });
+    this.proxies.push(proxy);
+    await proxy.start();
+    return proxy;
+  }
+
+  /** A service without a selector; answers its cluster IP. */
+  async service(name: string, ports: ServicePort[], spec: Partial<ServiceSpec> = {}): Promise<string> {
+    const made = await this.client.create(services, 'default', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace: 'default' },
+      spec: { ports, ...spec },
+    });
+    return made.spec!.clusterIP!;
+  }
+
+  /** Says who answers for a service, and waits until the proxy knows. */
+  async answers(
+    name: string,
+    targets: readonly [ip: string, port: number][],
+    extra: Partial<EndpointAddress> = {},
+    port: Partial<ServicePort> = {},
+  ): Promise<void> {
+    const object = {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name, namespace: 'default' },
+      subsets: targets.map(([ip, number]) => ({
+        addresses: [{ ip, ...extra }],
+        ports: [{ port: number, ...port }],
+      })),
+    };
+    const known = (await this.client.list(endpoints, { namespace: 'default' })).items;
+    const { metadata } = known.some((one) => one.metadata.name === name)
+      ? await this.client.replace(endpoints, 'default', object)
+      : await this.client.create(endpoints, 'default', object);
+    await until(() =>
+      this.directories.every(
+        (one) =>
+          Number(one.endpoints('default', name)?.metadata.resourceVersion) >=
+          Number(metadata.resourceVersion),
+      ),
+    );
+    await Promise.all(this.proxies.map((proxy) => proxy.settled()));
+  }
+
+  /** A server of this process; answers its port. */
+  async serve(handler: (socket: Socket) => void, host = ownAddress!): Promise<number> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => undefined);
+      handler(socket);
+    });
+    this.#servers.push(server);
+    await once(server.listen(0, host), 'listening');
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** Servers that say who they are. */
+  named(...names: string[]): Promise<[string, number][]> {
+    return Promise.all(
+      names.map(
+        async (name): Promise<[string, number]> => [
+          ownAddress!,
+          await this.serve((socket) => socket.end(name)),
+        ],
+      ),
+    );
+  }
+}
+
+/** The port of the API server's own service is not for everybody. */
+const isForbiddenPort = ({ message }: Error): boolean =>
+  /^service default\/kubernetes:.* takes the rights of root$/.test(message);
+
+/** What is said at an address, or the code of why nobody says anything. */
+export function ask(host: string, port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    let text = '';
+    socket
+      .on('data', (data: Buffer) => {
+        text += data;
+      })
+      .on('end', () => resolve(text))
+      .on('error', ({ code }: NodeJS.ErrnoException) => resolve(code!));
+  });
+}
+
+/** Sends a datagram; resolves with the answer. */
+export async function askUdp(host: string, port: number, text: string): Promise<string> {
+  const socket = createSocket('udp4');
+  try {
+    socket.send(text, port, host);
+    const [answer] = (await once(socket, 'message')) as [Buffer];
+    return answer.toString();
+  } finally {
+    socket.close();
+  }
+}
+
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + waitMaxMs;
+  while (!(await holds())) {
+    if (performance.now() > endMs) throw new Error('it did not come to that in time');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export function useServices(range: string, options: StartOptions = {}): TestServices {
+  const test = new TestServices(range, options);
+  beforeAll(() => test.open());
+  afterEach(() => test.clear());
+  afterAll(() => test.close());
+  return test;
+}

@@ -1,0 +1,45 @@
+/** Captured runs: commands in a container whose output the agent itself wants, for probes, hooks and `/run`. */
+import { Writable } from 'node:stream';
+import type { Session, SessionResult } from '../../streams/session.ts';
+import type { RunningContainer } from '../runtime/runtime.ts';
+
+export interface CaptureOptions {
+  /** Output beyond this is dropped. */
+  readonly bytesMax: number;
+  /** The command is given up when this is aborted. */
+  readonly gone: AbortSignal;
+}
+
+export interface Captured {
+  readonly result: SessionResult;
+  /** Both outputs, in the order they came. */
+  readonly output: string;
+}
+
+export async function capture(
+  container: RunningContainer,
+  command: readonly string[],
+  { bytesMax, gone }: CaptureOptions,
+): Promise<Captured> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const sink = (): Writable =>
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        const kept = chunk.subarray(0, Math.max(0, bytesMax - length));
+        length += kept.length;
+        if (kept.length) chunks.push(kept);
+        done();
+      },
+    });
+  const session: Session = {
+    tty: false,
+    stdin: undefined,
+    stdout: sink(),
+    stderr: sink(),
+    onResize: () => undefined,
+    gone,
+  };
+  const result = await container.exec(command, session, { killWhenGone: true });
+  return { result, output: Buffer.concat(chunks).toString('utf8') };
+}

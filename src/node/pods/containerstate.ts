@@ -1,0 +1,53 @@
+/** Container states as the API shows them: of one that is new, one that has ended, one that an earlier agent ran. */
+import type { Container, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
+import { formatTime } from '../../api/time.ts';
+import type { ContainerExit, RunningContainer } from '../runtime/runtime.ts';
+
+export const timeOf = (date: Date): string => formatTime(date.getTime());
+
+export const newStatus = ({ name, image }: Container, reason: string): ContainerStatus => ({
+  name,
+  state: { waiting: { reason } },
+  lastState: {},
+  ready: false,
+  restartCount: 0,
+  image,
+  imageID: '',
+  started: false,
+});
+
+export const endedState = (
+  { startedAt }: RunningContainer,
+  exit: ContainerExit,
+  containerID: string,
+): ContainerStateTerminated => ({
+  exitCode: exit.exitCode,
+  ...(exit.signal ? { signal: exit.signal } : {}),
+  reason: exit.reason,
+  ...(exit.message ? { message: exit.message } : {}),
+  startedAt: timeOf(startedAt),
+  finishedAt: timeOf(exit.finishedAt),
+  containerID,
+});
+
+/** What an earlier agent has written is the memory: what ran then has ended, and nobody saw how. */
+export function restoredStatus(before: ContainerStatus, nowMs: number): ContainerStatus {
+  const status = { ...before, restartCount: before.restartCount ?? 0 };
+  const { running } = before.state ?? {};
+  if (!running) return status;
+  return {
+    ...status,
+    ready: false,
+    started: false,
+    state: {
+      terminated: {
+        exitCode: 137,
+        reason: 'ContainerStatusUnknown',
+        message: 'The container could not be located when the pod was terminated',
+        startedAt: running.startedAt,
+        finishedAt: formatTime(nowMs),
+        containerID: before.containerID,
+      },
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/** Setup of pods whose containers are processes: volumes in the pod's folder, variables from the cluster. */
+import type { Container, Node, Pod, Service } from '../../api/generated/types.ts';
+import type { Client } from '../../client/client.ts';
+import type { ConfigObjects } from '../agent/configobjects.ts';
+import type { ImageCommand, PodPlace } from '../runtime/runtime.ts';
+import { MountError, PodVolumes } from '../volumes/podvolumes.ts';
+import { containerEnvironment } from './podenvironment.ts';
+import type { LaunchParts, PodSetup } from './podsetup.ts';
+
+/** What the network of the node means for its pods. */
+export interface NetworkAdvice {
+  /** The resolv.conf a pod is to see; undefined for the machine's own. */
+  resolvConf(pod: Pod): Promise<string | undefined>;
+  /** Sentences about ports the pod wants and others have. */
+  portWarnings(pod: Pod): Promise<readonly string[]>;
+}
+
+export interface NodeSetupOptions {
+  readonly client: Client;
+  readonly objects: ConfigObjects;
+  readonly node: () => Node;
+  readonly services: () => readonly Service[];
+  readonly hostIP: string;
+  /** Default: there is nothing special about it. */
+  readonly network?: NetworkAdvice;
+  /** Tells the user of the pod what is not as it should be. */
+  readonly warn: (reason: string, message: string) => void;
+  readonly now: () => number;
+  readonly onError: (error: Error) => void;
+}
+
+export class NodeSetup implements PodSetup {
+  #volumes: PodVolumes | undefined;
+  #place: PodPlace | undefined;
+
+  constructor(
+    private readonly pod: Pod,
+    private readonly options: NodeSetupOptions,
+  ) {}
+
+  async prepare(place: PodPlace): Promise<void> {
+    const { client, objects, node, services, hostIP, network, now, onError } = this.options;
+    if (!this.#place) await this.#checkPorts();
+    this.#place = place;
+    this.#volumes ??= new PodVolumes({
+      pod: this.pod,
+      folder: place.folder,
+      client,
+      objects,
+      node: node(),
+      podIP: () => place.ip,
+      hostIP,
+      now,
+      onError,
+      services,
+      resolvConf: async () => network?.resolvConf(this.pod),
+    });
+    try {
+      await this.#volumes.setUp();
+    } catch (error) {
+      if (!(error instanceof MountError)) throw error;
+      throw new Error(`MountVolume.SetUp failed for volume "${error.volume}" : ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async parts(container: Container, image: ImageCommand | undefined): Promise<LaunchParts> {
+    const { objects, node, services, hostIP } = this.options;
+    const environment = await containerEnvironment({
+      pod: this.pod,
+      container,
+      image,
+      podIP: this.#place!.ip,
+      hostIP,
+      node: node(),
+      services: services(),
+      objects,
+    });
+    return { ...environment, mounts: await this.#volumes!.mounts(container) };
+  }
+
+  /** A port that is taken is the pod's own trouble, and it may not even want it yet. */
+  async #checkPorts(): Promise<void> {
+    const { network, warn, onError } = this.options;
+    try {
+      for (const warning of (await network?.portWarnings(this.pod)) ?? []) warn('FailedPortBinding', warning);
+    } catch (error) {
+      onError(error as Error);
+    }
+  }
+
+  async refresh(): Promise<void> {
+    await this.#volumes?.refresh();
+  }
+
+  async close(): Promise<void> {
+    await this.#volumes?.close();
+  }
+}

@@ -1,0 +1,92 @@
+/** Pod admission: whether a node has room for a pod that was bound to it. The scheduler should know; not all ask it. */
+import type { Pod } from '../../api/generated/types.ts';
+import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
+import { addTo, type ResourceList } from '../../api/resourcelist.ts';
+import { podRequests } from '../../api/rules/podresources.ts';
+import type { Refusal } from './podworker.ts';
+
+/** The pods that a node has taken before and that have not ended. */
+export interface Held {
+  readonly count: number;
+  /** Asked for only where one of them might be in the way. */
+  pods(): readonly Pod[];
+}
+
+export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
+  return tooMany(held, allocatable) ?? tooMuch(pod, held, allocatable) ?? portTaken(pod, held);
+}
+
+/** Why a node cannot give a pod that runs what it asks for now: never, or not yet. */
+export function resizeRefusalOf(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
+  const nobody: Held = { count: 0, pods: () => [] };
+  const alone = tooMuch(pod, nobody, allocatable);
+  if (alone)
+    return {
+      reason: 'Infeasible',
+      message: alone.message.replace('enough resource', 'enough capacity').replace(', used: 0', ''),
+    };
+  const now = tooMuch(pod, held, allocatable);
+  return now && { reason: 'Deferred', message: now.message };
+}
+
+function tooMany({ count }: Held, { pods }: ResourceList): Refusal | undefined {
+  const room = Number(pods ?? Number.POSITIVE_INFINITY);
+  return count < room ? undefined : outOf('pods', '1', String(count), String(room));
+}
+
+function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
+  const wanted = Object.entries(podRequests(pod.spec ?? {})).filter(
+    ([name, amount]) => name !== 'pods' && sign(parseQuantity(amount)) > 0,
+  );
+  if (!wanted.length) return undefined;
+  const used: ResourceList = {};
+  for (const { spec } of held.pods()) addTo(used, podRequests(spec ?? {}));
+  for (const [name, amount] of wanted) {
+    const total: ResourceList = { [name]: used[name] ?? '0' };
+    addTo(total, { [name]: amount });
+    const capacity = allocatable[name] ?? '0';
+    if (compareQuantities(parseQuantity(total[name]!), parseQuantity(capacity)) > 0)
+      return outOf(name, amount, used[name] ?? '0', capacity);
+  }
+  return undefined;
+}
+
+/** Kubernetes names plain numbers here: thousandths of processors, bytes, pods. */
+function outOf(name: string, requested: string, used: string, capacity: string): Refusal {
+  const number = name === 'cpu' ? milliValue : toNumber;
+  const [wants, uses, has] = [requested, used, capacity].map((text) => number(parseQuantity(text)));
+  return {
+    reason: `OutOf${name}`,
+    message: `Node didn't have enough resource: ${name}, requested: ${wants}, used: ${uses}, capacity: ${has}`,
+  };
+}
+
+function portTaken(pod: Pod, held: Held): Refusal | undefined {
+  const wanted = hostPorts(pod);
+  if (!wanted.length) return undefined;
+  const taken = held.pods().flatMap(hostPorts);
+  const clash = wanted.some((one) =>
+    taken.some(
+      (other) =>
+        one.port === other.port &&
+        one.protocol === other.protocol &&
+        (one.ip === other.ip || one.ip === anyAddress || other.ip === anyAddress),
+    ),
+  );
+  return clash ? { reason: 'NodePorts', message: 'Predicate NodePorts failed' } : undefined;
+}
+
+const anyAddress = '0.0.0.0';
+
+const hostPorts = ({ spec }: Pod): { port: number; protocol: string; ip: string }[] =>
+  [
+    ...(spec?.containers ?? []),
+    ...(spec?.initContainers ?? []).filter((one) => one.restartPolicy === 'Always'),
+  ]
+    .flatMap(({ ports = [] }) => ports)
+    .filter(({ hostPort }) => hostPort)
+    .map(({ hostPort, protocol = 'TCP', hostIP }) => ({
+      port: hostPort!,
+      protocol,
+      ip: hostIP || anyAddress,
+    }));

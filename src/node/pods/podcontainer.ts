@@ -1,0 +1,444 @@
+/**
+ * The life of one container of a pod, from run to run. Its pod says when it is to run and when to stop; it sees to
+ * images, hooks, probes and back-off, and says in `status` how it is.
+ *
+ *   waiting ──run()──▶ starting ──▶ running ──stop() or its own end──▶ ended
+ *      ▲                  │                                              │
+ *      └── back-off ◀─────┴── no image, no config, no start              └──run()──▶ starting, or waiting (back-off)
+ */
+import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../../api/generated/types.ts';
+import { formatTime } from '../../api/time.ts';
+import {
+  type ContainerExit,
+  type ImageCommand,
+  type PodPlace,
+  type RunningContainer,
+  type Runtime,
+  StartFailure,
+} from '../runtime/runtime.ts';
+import { BackOff, type BackOffTimes, goDuration } from './backoff.ts';
+import { ContainerResize } from './containerresize.ts';
+import { endedState, newStatus, restoredStatus, timeOf } from './containerstate.ts';
+import { ContainerStop, type StopReason } from './containerstop.ts';
+import { runHook } from './hook.ts';
+import type { LaunchParts, PodSetup } from './podsetup.ts';
+import { isSidecar } from './podstatus.ts';
+import type { ProbeTarget } from './probe.ts';
+import { Prober } from './prober.ts';
+
+/** A postStart hook has no time-out of its own; this is for those that never end. */
+const postStartMaxMs = 10 * 60_000;
+
+export type ContainerRole = 'init' | 'main' | 'ephemeral';
+
+export interface ContainerContext {
+  readonly runtime: Runtime;
+  readonly setup: PodSetup;
+  readonly pod: () => Pod;
+  readonly place: () => PodPlace;
+  readonly backOff: BackOffTimes;
+  /** A second of the spec in milliseconds. */
+  readonly secondMs: number;
+  readonly now: () => number;
+  /** Something is different: the pod is to look again. */
+  readonly changed: () => void;
+  /** The pod is to look again after this time. */
+  readonly wakeIn: (ms: number) => void;
+  readonly tell: (type: 'Normal' | 'Warning', reason: string, message: string, fieldPath: string) => void;
+  readonly onError: (error: Error) => void;
+}
+
+export class PodContainer {
+  #status: ContainerStatus;
+  #running: RunningContainer | undefined;
+  #starting = false;
+  #stopping: ContainerStop | undefined;
+  #prober: Prober | undefined;
+  #image = '';
+  readonly #resize: ContainerResize;
+  #notBeforeMs = 0;
+  /** Until then a failed pull is shown as such, and as back-off afterwards. */
+  #pullShownUntilMs = 0;
+  #closed = false;
+  readonly #restarts: BackOff;
+  readonly #pulls: BackOff;
+  readonly #repairs: BackOff;
+
+  constructor(
+    private readonly context: ContainerContext,
+    readonly role: ContainerRole,
+    private container: Container,
+    waitingReason: string,
+    before: ContainerStatus | undefined,
+  ) {
+    const { backOff } = context;
+    this.#resize = new ContainerResize(context.runtime, context.now);
+    this.#restarts = new BackOff(backOff);
+    this.#pulls = new BackOff(backOff);
+    this.#repairs = new BackOff({ ...backOff, firstMs: backOff.firstMs / 10, maxMs: backOff.firstMs });
+    this.#status = before ? restoredStatus(before, context.now()) : newStatus(container, waitingReason);
+  }
+
+  get name(): string {
+    return this.container.name!;
+  }
+
+  get spec(): Container {
+    return this.container;
+  }
+
+  get status(): ContainerStatus {
+    return this.#status;
+  }
+
+  /** Whether something of it runs, or is about to. */
+  get active(): boolean {
+    return this.#starting || this.#running !== undefined;
+  }
+
+  /** What runs now, for those who want to talk to it. */
+  get running(): RunningContainer | undefined {
+    return this.#status.state?.running ? this.#running : undefined;
+  }
+
+  /** How its last run ended, when none is under way. */
+  get ended(): ContainerStateTerminated | undefined {
+    return this.#status.state?.terminated ?? this.#status.lastState?.terminated;
+  }
+
+  /** Whether it has ended and waits for nothing. */
+  get resting(): boolean {
+    return !this.active && this.#status.state?.terminated !== undefined;
+  }
+
+  /** Takes a changed spec. Another image is another container: it is restarted for it. */
+  update(container: Container): void {
+    const before = this.container;
+    this.container = container;
+    if (before.image === container.image) return this.resize();
+    this.#pulls.reset();
+    if (!this.active && !this.resting) this.#notBeforeMs = 0;
+    if (this.active && this.#image !== container.image)
+      this.stop(this.graceMs(), {
+        message: `Container ${this.name} definition changed, will be restarted`,
+        restart: true,
+      });
+  }
+
+  /** Whether its process has other resources than it is to have, and why it has not got them if that failed. */
+  get resizing(): { problem: string | undefined } | undefined {
+    return this.#running && this.#resize.open(this.container);
+  }
+
+  /** Gives its process the resources that its spec says, in place or by another run. */
+  resize(): void {
+    const { container, context } = this;
+    if (!this.resizing || this.#stopping || this.#closed) return;
+    if (this.#resize.takesRestart(container))
+      return this.stop(this.graceMs(), {
+        message: `Container ${this.name} resize requires restart`,
+        restart: true,
+        atOnce: true,
+      });
+    const waitMs = this.#resize.attempt(context.pod().metadata.uid!, container, () => {
+      if (this.#status.state?.running) this.#set(this.#resize.shown(this.container));
+      this.#changed();
+    });
+    if (waitMs > 0) context.wakeIn(waitMs);
+  }
+
+  /** Brings it to run: now, or when its back-off is over. */
+  run(): void {
+    if (this.active || this.#closed) return;
+    const waitMs = this.#notBeforeMs - this.context.now();
+    if (waitMs > 0) return this.#showWait(waitMs);
+    this.#starting = true;
+    this.#begin()
+      .catch((error: Error) => this.#notStarted(error))
+      .finally(() => {
+        this.#starting = false;
+        // Stopped before there was anything to stop.
+        if (!this.#running) {
+          this.#stopping?.close();
+          this.#stopping = undefined;
+        }
+        this.#changed();
+      });
+  }
+
+  /** Ends the run within a time. Asked again with less time, it hurries. */
+  stop(graceMs: number, reason: StopReason = {}): void {
+    if (!this.active) return;
+    if (this.#stopping) return this.#stopping.hurry(graceMs);
+    const { secondMs, now } = this.context;
+    this.#stopping = new ContainerStop({
+      reason,
+      graceMs,
+      secondMs,
+      now,
+      hookFailed: () => this.#tell('Warning', 'FailedPreStopHook', 'PreStopHook failed'),
+    });
+    if (this.#running) this.#end(this.#running, this.#stopping).catch(this.context.onError);
+  }
+
+  /** Lets go of timers; whatever runs is the runtime's to end. */
+  close(): void {
+    this.#closed = true;
+    this.#prober?.close();
+    this.#stopping?.close();
+  }
+
+  /** Time to end, as the pod wants it. */
+  graceMs(): number {
+    return (this.context.pod().spec?.terminationGracePeriodSeconds ?? 30) * this.context.secondMs;
+  }
+
+  async #begin(): Promise<void> {
+    const { runtime, setup } = this.context;
+    const { container } = this;
+    let image: ImageCommand | undefined;
+    try {
+      image = await runtime.resolveImage(container.image ?? '');
+    } catch (error) {
+      // A container with a command of its own needs none of its image's.
+      if (!container.command?.length) return this.#noImage(error as Error);
+    }
+    if (this.#stopping || this.#closed) return;
+    let parts: LaunchParts;
+    try {
+      parts = await setup.parts(container, image);
+    } catch (error) {
+      return this.#noConfig('CreateContainerConfigError', error as Error);
+    }
+    if (this.#stopping || this.#closed) return;
+    this.#pulls.reset();
+    this.#tell(
+      'Normal',
+      'Pulled',
+      `Container image "${container.image}" already present on machine and can be accessed by the pod`,
+    );
+    const ended = this.ended;
+    const attempt = this.#status.restartCount! + (ended ? 1 : 0);
+    const launch = { pod: this.context.pod(), container, place: this.context.place(), attempt, ...parts };
+    const running = await runtime.start(launch);
+    this.#repairs.reset();
+    this.#running = running;
+    this.#image = container.image ?? '';
+    this.#resize.began(container.resources);
+    if (ended) this.#restarts.grow();
+    const containerID = this.#id(running);
+    this.#set({
+      // Until its hook is done it is not said to run.
+      state: { waiting: { reason: 'ContainerCreating' } },
+      restartCount: attempt,
+      image: container.image,
+      imageID: container.image,
+      containerID,
+      ...(ended ? { lastState: { terminated: ended } } : {}),
+    });
+    void running.exited.then(
+      (exit) => this.#exited(running, exit),
+      (error: Error) => this.context.onError(error),
+    );
+    this.#tell('Normal', 'Created', 'Container created');
+    this.#tell('Normal', 'Started', 'Container started');
+    if (this.#stopping) return this.#end(running, this.#stopping);
+    if (!(await this.#postStart(running))) return;
+    // It may have ended meanwhile.
+    if (this.#running === running) this.#showRunning(running);
+  }
+
+  /** Whether all went well. */
+  async #postStart(running: RunningContainer): Promise<boolean> {
+    const hook = this.container.lifecycle?.postStart;
+    if (!hook || this.context.runtime.simulated) return true;
+    // Nobody waits for an answer of the dead.
+    const gone = new AbortController();
+    const abort = (): void => gone.abort();
+    running.exited.then(abort, abort);
+    const problem = await runHook(hook, this.#target(running), {
+      timeoutMs: postStartMaxMs,
+      secondMs: this.context.secondMs,
+      gone: gone.signal,
+    });
+    if (problem === undefined || this.#closed) return !this.#closed;
+    if (this.#running !== running) return false;
+    this.#tell('Warning', 'FailedPostStartHook', 'PostStartHook failed');
+    this.stop(this.graceMs(), { message: 'FailedPostStartHook' });
+    return false;
+  }
+
+  #showRunning(running: RunningContainer): void {
+    const { container, role } = this;
+    const { simulated } = this.context.runtime;
+    const lasts = role === 'main' || (role === 'init' && isSidecar(container));
+    const probed = lasts && !simulated;
+    const started = !(probed && container.startupProbe);
+    this.#set({
+      state: { running: { startedAt: timeOf(running.startedAt) } },
+      started,
+      ready: lasts && started && !(probed && container.readinessProbe),
+      ...this.#resize.shown(container),
+    });
+    const { startupProbe, livenessProbe, readinessProbe } = container;
+    if (!probed || this.#stopping || !(startupProbe || livenessProbe || readinessProbe)) return;
+    this.#prober = new Prober({
+      target: this.#target(running),
+      secondMs: this.context.secondMs,
+      started: () => this.#judged({ started: true, ready: !readinessProbe }),
+      ready: (ready) => this.#judged({ ready }),
+      sick: (kind, probe) => {
+        const policy = container.restartPolicy ?? this.context.pod().spec?.restartPolicy;
+        const seconds = probe.terminationGracePeriodSeconds;
+        this.stop(seconds === undefined ? this.graceMs() : seconds * this.context.secondMs, {
+          message: `Container ${this.name} failed ${kind.toLowerCase()} probe, will be restarted`,
+          restart: policy !== 'Never',
+        });
+      },
+      unhealthy: (message) => this.#tell('Warning', 'Unhealthy', message),
+    });
+  }
+
+  #judged(change: Partial<ContainerStatus>): void {
+    this.#set(change);
+    this.#changed();
+  }
+
+  async #end(running: RunningContainer, stopping: ContainerStop): Promise<void> {
+    this.#prober?.close();
+    this.#tell('Normal', 'Killing', stopping.reason.message ?? `Stopping container ${this.name}`);
+    const hooked = this.#status.state?.running && !this.context.runtime.simulated;
+    await stopping.end(this.#target(running), hooked ? this.container.lifecycle?.preStop : undefined);
+  }
+
+  #exited(running: RunningContainer, exit: ContainerExit): void {
+    if (this.#closed || this.#running !== running) return;
+    this.#prober?.close();
+    this.#prober = undefined;
+    this.#stopping?.close();
+    const { restart, atOnce } = this.#stopping?.reason ?? {};
+    this.#stopping = undefined;
+    this.#running = undefined;
+    const terminated = endedState(running, exit, this.#id(running));
+    this.#restarts.lasted(exit.finishedAt.getTime() - running.startedAt.getTime());
+    this.#notBeforeMs = exit.finishedAt.getTime() + this.#restarts.waitMs;
+    if (restart) {
+      // Straight to waiting: a container that may not restart by itself must never be seen ended.
+      if (atOnce || this.#image !== this.container.image) this.#notBeforeMs = 0;
+      this.#wait('ContainerCreating', undefined, terminated);
+    } else this.#showEnded(terminated);
+    this.#changed();
+  }
+
+  #showEnded(terminated: ContainerStateTerminated): void {
+    const completed = this.role === 'init' && !isSidecar(this.container) && terminated.exitCode === 0;
+    this.#set({ state: { terminated }, ready: completed, started: false });
+  }
+
+  #noImage(error: Error): void {
+    const { image } = this.container;
+    this.#tell('Warning', 'Failed', `Failed to pull image "${image}": ${error.message}`);
+    this.#tell('Warning', 'Failed', 'Error: ErrImagePull');
+    this.#wait('ErrImagePull', error.message, this.ended);
+    this.#pulls.grow();
+    this.#pullShownUntilMs = this.context.now() + this.context.backOff.firstMs / 10;
+    this.#notBeforeMs = this.context.now() + this.#pulls.waitMs;
+  }
+
+  #noConfig(reason: string, error: Error): void {
+    this.#tell('Warning', 'Failed', `Error: ${error.message}`);
+    this.#wait(reason, error.message, this.ended);
+    this.#repairs.grow();
+    this.#notBeforeMs = this.context.now() + this.#repairs.waitMs;
+  }
+
+  #notStarted(error: Error): void {
+    if (this.#closed) return;
+    if (!(error instanceof StartFailure)) {
+      this.context.onError(error);
+      return this.#noConfig('CreateContainerError', error);
+    }
+    if (error.reason === 'CreateContainerError') return this.#noConfig(error.reason, error);
+    this.#tell('Warning', 'Failed', `Error: ${error.message}`);
+    // It counts as a run that ended at once.
+    const ended = this.ended;
+    const nowMs = this.context.now();
+    if (ended) {
+      this.#restarts.grow();
+      this.#set({ restartCount: this.#status.restartCount! + 1, lastState: { terminated: ended } });
+    }
+    const at = formatTime(nowMs);
+    this.#notBeforeMs = nowMs + this.#restarts.waitMs;
+    this.#showEnded({
+      exitCode: error.exitCode,
+      reason: error.reason,
+      message: error.message,
+      startedAt: at,
+      finishedAt: at,
+    });
+  }
+
+  /** It is to run but has to wait: says why. */
+  #showWait(waitMs: number): void {
+    const { waiting } = this.#status.state ?? {};
+    const { image } = this.container;
+    if (waiting?.reason === 'ErrImagePull') {
+      const shownMs = this.#pullShownUntilMs - this.context.now();
+      if (shownMs > 0) return this.context.wakeIn(shownMs);
+      this.#tell('Normal', 'BackOff', `Back-off pulling image "${image}"`);
+      this.#tell('Warning', 'Failed', 'Error: ImagePullBackOff');
+      this.#wait(
+        'ImagePullBackOff',
+        `Back-off pulling image "${image}": ErrImagePull: ${waiting.message}`,
+        this.ended,
+      );
+    } else if (!waiting || waiting.reason === 'ContainerCreating') {
+      const { name, namespace, uid } = this.context.pod().metadata;
+      const where = `${name}_${namespace}(${uid})`;
+      this.#tell('Warning', 'BackOff', `Back-off restarting failed container ${this.name} in pod ${where}`);
+      const duration = goDuration(this.#restarts.waitMs);
+      this.#wait(
+        'CrashLoopBackOff',
+        `back-off ${duration} restarting failed container=${this.name} pod=${where}`,
+        this.ended,
+      );
+    }
+    this.context.wakeIn(waitMs);
+  }
+
+  #wait(reason: string, message: string | undefined, ended: ContainerStateTerminated | undefined): void {
+    this.#set({
+      state: { waiting: { reason, ...(message ? { message } : {}) } },
+      ...(ended ? { lastState: { terminated: ended } } : {}),
+      ready: false,
+      started: false,
+    });
+  }
+
+  #set(change: Partial<ContainerStatus>): void {
+    this.#status = { ...this.#status, ...change };
+  }
+
+  #target(running: RunningContainer): ProbeTarget {
+    const { runtime, pod, place } = this.context;
+    return {
+      container: this.container,
+      running,
+      podIP: place().ip,
+      dial: (port) => runtime.dial(pod().metadata.uid!, port),
+    };
+  }
+
+  #id({ id }: RunningContainer): string {
+    return `${this.context.runtime.name}://${id}`;
+  }
+
+  #tell(type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const list = { init: 'initContainers', main: 'containers', ephemeral: 'ephemeralContainers' }[this.role];
+    this.context.tell(type, reason, message, `spec.${list}{${this.name}}`);
+  }
+
+  #changed(): void {
+    if (!this.#closed) this.context.changed();
+  }
+}

@@ -1,0 +1,18 @@
+/** What tests of pod workers share: a node whose containers do what a test says, and what to wait for in a pod. */
+import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
+import { useNode } from '../agent/agent.case.ts';
+import type { AgentOptions } from '../agent/agent.ts';
+import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';
+
+export const node = useNode();
+
+export async function withAgent(options: Partial<AgentOptions> = {}): Promise<ScriptedRuntime> {
+  const runtime = new ScriptedRuntime();
+  runtime.folder = node.folder;
+  await node.agent(runtime, { secondMs: 10, ...options });
+  return runtime;
+}
+
+export const first = (pod: Pod): ContainerStatus => pod.status?.containerStatuses?.[0] ?? {};
+export const phase = (wanted: string) => (pod: Pod) => pod.status?.phase === wanted;
+export const waiting = (reason: string) => (pod: Pod) => first(pod).state?.waiting?.reason === reason;

@@ -1,0 +1,488 @@
+/**
+ * A pod worker: brings one pod in line with what the API says of it. It never waits; whatever happens (the pod has
+ * changed, a container has ended, a time has come) makes it look again at everything and decide what is next:
+ *
+ *   admit ▶ prepare (folder, network, volumes) ▶ init containers, one by one ▶ containers, together
+ *     └──────────┴─────────────┴── deleted, out of time, or all ended ──▶ stop what runs ▶ over ▶ delete ▶ remove
+ *
+ * What the API shows of a pod is the only memory: a worker that begins with a pod that has run before goes on there.
+ */
+
+import { setMaxListeners } from 'node:events';
+import { StatusError } from '../../api/errors.ts';
+import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/rules/podfacts.ts';
+import { formatTime, timeToMs } from '../../api/time.ts';
+import type { Client } from '../../client/client.ts';
+import { pods } from '../../client/resources.ts';
+import type { PodPlace, Runtime } from '../runtime/runtime.ts';
+import { BackOff, type BackOffTimes } from './backoff.ts';
+import { PodAllocation } from './podallocation.ts';
+import { type ContainerContext, type ContainerRole, PodContainer } from './podcontainer.ts';
+import type { PodSetup } from './podsetup.ts';
+import { hasBegun, isSidecar, podStatus, restartsAfter } from './podstatus.ts';
+import type { StatusWriter } from './statuswriter.ts';
+
+/** What a pod gets that was removed from the API without waiting for its node. */
+const goneGraceMs = 1_000;
+/** A sidecar has at least this long to end, even when the containers have used up the grace period. */
+const sidecarWindowMs = 2_000;
+const timerMaxMs = 2 ** 31 - 1;
+/** Resources that others have are asked for again after this time. */
+const deferredMs = 5_000;
+
+export interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface WorkerOptions {
+  readonly client: Client;
+  readonly runtime: Runtime;
+  readonly writer: StatusWriter;
+  readonly setup: (pod: Pod) => PodSetup;
+  readonly hostIP: string;
+  readonly backOff: BackOffTimes;
+  readonly secondMs: number;
+  readonly now: () => number;
+  /** Says why the node does not take a new pod. */
+  readonly admit: (pod: Pod) => Refusal | undefined;
+  /** Says why the node cannot give a pod that it has taken what it asks for now: `Infeasible` or `Deferred`. */
+  readonly resizable: (pod: Pod) => Refusal | undefined;
+  readonly tell: (
+    pod: Pod,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+    fieldPath?: string,
+  ) => void;
+  /** Everything of the pod is gone. */
+  readonly removed: (worker: PodWorker) => void;
+  readonly onError: (error: Error) => void;
+}
+
+interface Ending {
+  readonly sinceMs: number;
+  graceMs: number;
+}
+
+export class PodWorker {
+  readonly uid: string;
+  readonly #end = new AbortController();
+  readonly #init: readonly PodContainer[];
+  readonly #main: readonly PodContainer[];
+  readonly #ephemeral: PodContainer[] = [];
+  readonly #setup: PodSetup;
+  readonly #allocation: PodAllocation;
+  readonly #context: ContainerContext;
+  readonly #prepares: BackOff;
+  readonly #startedAtMs: number;
+  #pod: Pod;
+  #status: PodStatus;
+  #place: PodPlace | undefined;
+  #placed = false;
+  #preparing = false;
+  #prepareAtMs = 0;
+  #admitted: boolean;
+  #refused = false;
+  #verdict: Refusal | undefined;
+  #ending: Ending | undefined;
+  #over = false;
+  #gone = false;
+  #leaving: 'no' | 'deleting' | 'deleted' | 'removing' = 'no';
+  #setupClosed = false;
+  #looking = false;
+  #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(
+    pod: Pod,
+    private readonly options: WorkerOptions,
+  ) {
+    const { backOff } = options;
+    this.uid = pod.metadata.uid!;
+    // Every session of the pod listens.
+    setMaxListeners(0, this.#end.signal);
+    this.#pod = pod;
+    this.#status = pod.status ?? {};
+    this.#startedAtMs = pod.status?.startTime ? timeToMs(pod.status.startTime) : options.now();
+    // Whoever was taken once is not asked again.
+    this.#admitted = pod.status?.startTime !== undefined;
+    this.#over = isFinished(pod.status?.phase);
+    this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
+    this.#setup = options.setup(pod);
+    this.#context = this.#containerContext();
+    this.#allocation = new PodAllocation(options.resizable, (name) => this.containerOf(name));
+    const { initContainers = [], containers = [] } = pod.spec ?? {};
+    const waiting = initContainers.length ? 'PodInitializing' : 'ContainerCreating';
+    const { initContainerStatuses, containerStatuses } = pod.status ?? {};
+    this.#init = initContainers.map((one) => this.#container('init', one, waiting, initContainerStatuses));
+    this.#main = containers.map((one) => this.#container('main', one, waiting, containerStatuses));
+    this.#takeEphemeral();
+    this.changed();
+  }
+
+  /** The pod as the API shows it, with the newest status. */
+  get pod(): Pod {
+    return { ...this.#pod, status: this.#status };
+  }
+
+  /** The same with the resources that the node has set aside, which may not be those it asks for now. */
+  get allocated(): Pod {
+    return this.#allocation.of(this.pod);
+  }
+
+  /** Aborted when nothing of the pod runs any more and nothing will. */
+  get ended(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  get placed(): boolean {
+    return this.#placed && !this.#over;
+  }
+
+  /** Whether it holds on to what it asked for: ports, resources. */
+  get holds(): boolean {
+    return !this.#over;
+  }
+
+  containerOf(name: string): PodContainer | undefined {
+    return this.#all().find((container) => container.name === name);
+  }
+
+  statusOf(name: string): ContainerStatus | undefined {
+    return this.#refused ? undefined : this.containerOf(name)?.status;
+  }
+
+  /** Takes a newer state of the pod. */
+  update(pod: Pod): void {
+    if (!this.#closed && this.#adopt(pod)) this.changed();
+  }
+
+  /** The pod is no longer in the API. */
+  forsake(): void {
+    this.#gone = true;
+    this.changed();
+  }
+
+  /** Brings volumes in line with the objects they show. */
+  async refresh(): Promise<void> {
+    if (this.placed && !this.#closed) await this.#setup.refresh();
+  }
+
+  /** Lets go without touching pod or containers: they are the runtime's. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    for (const container of this.#all()) container.close();
+    this.#end.abort();
+    await this.#closeSetup();
+  }
+
+  /** Looks again, soon. */
+  changed(): void {
+    if (this.#looking || this.#closed) return;
+    this.#looking = true;
+    queueMicrotask(() => {
+      this.#looking = false;
+      if (this.#closed) return;
+      try {
+        this.#look();
+        this.#publish();
+        if (!this.#over) return;
+        this.#end.abort();
+        this.#leave();
+      } catch (error) {
+        this.options.onError(error as Error);
+      }
+    });
+  }
+
+  /** Whether this is news. */
+  #adopt(pod: Pod): boolean {
+    const known = Number(this.#pod.metadata.resourceVersion);
+    if (Number(pod.metadata.resourceVersion) <= known) return false;
+    this.#pod = pod;
+    this.#allocation.take(pod);
+    this.#takeEphemeral();
+    return true;
+  }
+
+  #takeEphemeral(): void {
+    const { spec, status } = this.#pod;
+    for (const container of spec?.ephemeralContainers ?? [])
+      if (!this.#ephemeral.some(({ name }) => name === container.name))
+        this.#ephemeral.push(
+          this.#container('ephemeral', container, 'ContainerCreating', status?.ephemeralContainerStatuses),
+        );
+  }
+
+  #container(
+    role: ContainerRole,
+    spec: Container,
+    waiting: string,
+    statuses: readonly ContainerStatus[] | undefined,
+  ): PodContainer {
+    const before = statuses?.find(({ name }) => name === spec.name);
+    // What it is to have may be more than the agent before could give.
+    const pending = this.#pod.status?.conditions?.some(({ type }) => type === 'PodResizePending');
+    const { resources } = (pending && before) || spec;
+    return new PodContainer(this.#context, role, { ...spec, resources }, waiting, before);
+  }
+
+  #all(): PodContainer[] {
+    return [...this.#init, ...this.#main, ...this.#ephemeral];
+  }
+
+  #look(): void {
+    if (this.#over) return;
+    if (!this.#admitted && !this.#isEnding()) this.#admit();
+    this.#watchDeadline();
+    if (this.#isEnding()) return this.#endAll();
+    if (this.#allocation.give(this.#pod)) this.#wakeIn(deferredMs);
+    if (!this.#placed) return this.#prepare();
+    for (const container of this.#ephemeral) if (!container.resting) container.run();
+    const state = this.#initialize();
+    if (state === 'failed') return this.#finish();
+    if (state === 'done') this.#keepContainers();
+  }
+
+  /** A last phase that this agent has not written was written by someone who has given the pod up. */
+  #isEnding(): boolean {
+    const { metadata, status } = this.#pod;
+    return (
+      this.#gone ||
+      this.#verdict !== undefined ||
+      metadata.deletionTimestamp !== undefined ||
+      isFinished(status?.phase)
+    );
+  }
+
+  #admit(): void {
+    this.#admitted = true;
+    const refusal = this.options.admit(this.#pod);
+    if (!refusal) return;
+    this.#refused = true;
+    this.#verdict = { ...refusal, message: `Pod was rejected: ${refusal.message}` };
+    this.#tell('Warning', refusal.reason, refusal.message);
+  }
+
+  #watchDeadline(): void {
+    const seconds = this.#pod.spec?.activeDeadlineSeconds;
+    if (seconds === undefined || this.#verdict) return;
+    const leftMs = this.#startedAtMs + seconds * this.options.secondMs - this.options.now();
+    if (leftMs > 0) return this.#wakeIn(leftMs);
+    const message = 'Pod was active on the node longer than the specified deadline';
+    this.#verdict = { reason: 'DeadlineExceeded', message };
+    this.#tell('Normal', 'DeadlineExceeded', message);
+  }
+
+  #prepare(): void {
+    if (this.#preparing) return;
+    const waitMs = this.#prepareAtMs - this.options.now();
+    if (waitMs > 0) return this.#wakeIn(waitMs);
+    this.#preparing = true;
+    this.#makePlace()
+      .catch((error: Error) => {
+        this.#prepares.grow();
+        this.#prepareAtMs = this.options.now() + this.#prepares.waitMs;
+        this.#tell('Warning', this.#place ? 'FailedMount' : 'FailedCreatePodSandBox', error.message);
+      })
+      .finally(() => {
+        this.#preparing = false;
+        this.changed();
+      });
+  }
+
+  async #makePlace(): Promise<void> {
+    this.#place = await this.options.runtime.preparePod(this.#pod);
+    if (this.#isEnding() || this.#closed) return;
+    await this.#setup.prepare(this.#place);
+    this.#placed = true;
+  }
+
+  /** Brings the init containers to their ends one after the other; sidecars only have to start, and are kept up. */
+  #initialize(): 'done' | 'busy' | 'failed' {
+    const begun = hasBegun(this.#main.map(({ status }) => status));
+    const finished = begun && this.#main.every((container) => this.#isDone(container));
+    for (const container of this.#init) {
+      const { state } = container.status;
+      if (isSidecar(container.spec)) {
+        if (!finished) container.run();
+        if (!container.status.started && !begun) return 'busy';
+      } else if (!begun && !(state?.terminated && !state.terminated.exitCode)) {
+        const failed = state?.terminated && this.#pod.spec?.restartPolicy === 'Never';
+        if (failed) return 'failed';
+        container.run();
+        return 'busy';
+      }
+    }
+    return 'done';
+  }
+
+  #keepContainers(): void {
+    for (const container of this.#main) if (!this.#isDone(container)) container.run();
+    if (this.#main.every((container) => this.#isDone(container))) this.#finish();
+  }
+
+  /** Whether a container has ended for good. */
+  #isDone(container: PodContainer): boolean {
+    if (!container.resting) return false;
+    return !restartsAfter(this.#pod.spec ?? {}, container.spec, container.ended!.exitCode ?? 0);
+  }
+
+  /** Nothing will run again: what still does was only there to help. */
+  #finish(): void {
+    const graceMs = (this.#pod.spec?.terminationGracePeriodSeconds ?? 30) * this.options.secondMs;
+    this.#ending ??= { sinceMs: this.options.now(), graceMs };
+    this.#stopInOrder(this.#ending);
+  }
+
+  #endAll(): void {
+    const { spec, metadata } = this.#pod;
+    const ownMs = (spec?.terminationGracePeriodSeconds ?? 30) * this.options.secondMs;
+    const deletion =
+      metadata.deletionTimestamp === undefined ? undefined : metadata.deletionGracePeriodSeconds;
+    const askedMs = deletion === undefined ? ownMs : deletion * this.options.secondMs;
+    const nowMs = this.options.now();
+    // Nobody is killed without having been asked.
+    const leastMs = Math.max(askedMs, Math.min(goneGraceMs, this.options.secondMs));
+    this.#ending ??= { sinceMs: nowMs, graceMs: leastMs };
+    // From the moment the pod is gone there is only a moment left.
+    const graceMs = this.#gone ? nowMs - this.#ending.sinceMs + goneGraceMs : leastMs;
+    this.#ending.graceMs = Math.min(this.#ending.graceMs, graceMs);
+    if (!this.#preparing) this.#stopInOrder(this.#ending);
+  }
+
+  /** Containers first, together; then the sidecars, in the reverse of their order. */
+  #stopInOrder(ending: Ending): void {
+    const leftMs = Math.max(0, ending.sinceMs + ending.graceMs - this.options.now());
+    const sidecars = this.#init.filter(({ spec }) => isSidecar(spec));
+    const first = this.#all().filter((container) => !sidecars.includes(container) && container.active);
+    for (const container of first) container.stop(leftMs);
+    if (first.length) return;
+    const next = sidecars.findLast(({ active }) => active);
+    if (next) next.stop(Math.max(leftMs, Math.min(sidecarWindowMs, ending.graceMs)));
+    else this.#over = true;
+  }
+
+  #publish(): void {
+    const { runtime, writer, hostIP, now } = this.options;
+    if (this.#gone || this.#leaving === 'deleted') return;
+    const statuses = (list: readonly PodContainer[]): ContainerStatus[] =>
+      this.#refused ? [] : list.map(({ status }) => status);
+    this.#status = podStatus({
+      pod: this.#pod,
+      now: formatTime(now()),
+      hostIP,
+      podIP: this.#place
+        ? this.#pod.spec?.hostNetwork && !runtime.simulated
+          ? hostIP
+          : this.#place.ip
+        : undefined,
+      startTime: formatTime(this.#startedAtMs),
+      placed: this.#placed,
+      init: statuses(this.#init),
+      containers: statuses(this.#main),
+      ephemeral: statuses(this.#ephemeral),
+      over: this.#over,
+      verdict: this.#verdict,
+      resize: this.#allocation.state(this.#pod),
+    });
+    // The answer may hold what others have written meanwhile.
+    writer.set(this.#pod, this.#status, (written) => this.update(written));
+  }
+
+  /** The pod is over: lets go of its volumes, and of the pod itself when it is to be deleted. */
+  #leave(): void {
+    if (this.#gone) {
+      if (this.#leaving !== 'removing') {
+        this.#leaving = 'removing';
+        void this.#remove();
+      }
+      return;
+    }
+    if (!this.#setupClosed) this.#closeSetup().catch(this.options.onError);
+    if (this.#pod.metadata.deletionTimestamp === undefined || this.#leaving !== 'no') return;
+    this.#leaving = 'deleting';
+    this.#delete().then(
+      () => {
+        if (this.#leaving === 'deleting') this.#leaving = 'deleted';
+      },
+      (error: Error) => {
+        this.options.onError(error);
+        if (this.#leaving === 'deleting') this.#leaving = 'no';
+        this.#wakeIn(this.options.backOff.firstMs / 10);
+      },
+    );
+  }
+
+  async #delete(): Promise<void> {
+    const { name, namespace } = this.#pod.metadata;
+    await this.#closeSetup();
+    // The last status is told first; a pod that is gone has none.
+    await this.options.writer.settled(this.uid);
+    if (this.#closed || this.#gone) return;
+    try {
+      await this.options.client.delete(pods, namespace, name!, {
+        gracePeriodSeconds: 0,
+        preconditions: { uid: this.uid },
+      });
+    } catch (error) {
+      if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
+    }
+  }
+
+  async #remove(): Promise<void> {
+    try {
+      await this.#closeSetup();
+      await this.options.runtime.removePod(this.uid);
+    } catch (error) {
+      this.options.onError(error as Error);
+    }
+    this.options.writer.forget(this.uid);
+    if (!this.#closed) this.options.removed(this);
+  }
+
+  async #closeSetup(): Promise<void> {
+    if (this.#setupClosed) return;
+    this.#setupClosed = true;
+    await this.#setup.close();
+  }
+
+  #wakeIn(ms: number): void {
+    const atMs = this.options.now() + ms;
+    if (this.#closed || atMs >= this.#timerAtMs) return;
+    clearTimeout(this.#timer);
+    this.#timerAtMs = atMs;
+    this.#timer = setTimeout(
+      () => {
+        this.#timerAtMs = Number.POSITIVE_INFINITY;
+        this.changed();
+      },
+      Math.min(Math.ceil(ms), timerMaxMs),
+    );
+  }
+
+  #tell(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void {
+    this.options.tell(this.#pod, type, reason, message, fieldPath);
+  }
+
+  #containerContext(): ContainerContext {
+    const { runtime, backOff, secondMs, now, onError } = this.options;
+    return {
+      runtime,
+      setup: this.#setup,
+      pod: () => this.#pod,
+      place: () => this.#place!,
+      backOff,
+      secondMs,
+      now,
+      changed: () => this.changed(),
+      wakeIn: (ms) => this.#wakeIn(ms),
+      tell: (type, reason, message, fieldPath) => this.#tell(type, reason, message, fieldPath),
+      onError,
+    };
+  }
+}

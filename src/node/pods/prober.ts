@@ -1,0 +1,102 @@
+/** A prober: asks a running container again and again whether it has started, lives, and is ready. */
+import type { Probe } from '../../api/generated/types.ts';
+import { ask, type ProbeResult, type ProbeTarget } from './probe.ts';
+
+export type ProbeKind = 'Startup' | 'Liveness' | 'Readiness';
+
+export interface ProberOptions {
+  readonly target: ProbeTarget;
+  /** The container has passed its startup probe. */
+  readonly started: () => void;
+  readonly ready: (ready: boolean) => void;
+  /** It is to be restarted. */
+  readonly sick: (kind: ProbeKind, probe: Probe) => void;
+  /** Told of every answer that is not a success, with its text. */
+  readonly unhealthy: (message: string) => void;
+  /** A second of the spec in milliseconds; tests have shorter ones. */
+  readonly secondMs: number;
+}
+
+interface Asking {
+  readonly kind: ProbeKind;
+  readonly probe: Probe;
+  successes: number;
+  failures: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class Prober {
+  readonly #askings = new Set<Asking>();
+  #closed = false;
+
+  constructor(private readonly options: ProberOptions) {
+    const { startupProbe } = options.target.container;
+    if (startupProbe) this.#begin('Startup', startupProbe);
+    else this.#beginLasting();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { timer } of this.#askings) clearTimeout(timer);
+    this.#askings.clear();
+  }
+
+  /** Those that wait until the container has started. */
+  #beginLasting(): void {
+    const { livenessProbe, readinessProbe } = this.options.target.container;
+    if (livenessProbe) this.#begin('Liveness', livenessProbe);
+    if (readinessProbe) this.#begin('Readiness', readinessProbe);
+  }
+
+  #begin(kind: ProbeKind, probe: Probe): void {
+    const asking: Asking = { kind, probe, successes: 0, failures: 0, timer: undefined };
+    this.#askings.add(asking);
+    // Delays count from the start of the container.
+    const sinceStartMs = Date.now() - this.options.target.running.startedAt.getTime();
+    const delayMs = (probe.initialDelaySeconds ?? 0) * this.options.secondMs - sinceStartMs;
+    this.#later(asking, Math.max(0, delayMs));
+  }
+
+  #later(asking: Asking, delayMs: number): void {
+    asking.timer = setTimeout(() => void this.#ask(asking), delayMs);
+  }
+
+  async #ask(asking: Asking): Promise<void> {
+    const { probe } = asking;
+    const { target, secondMs } = this.options;
+    const result = await ask(probe, target, (probe.timeoutSeconds ?? 1) * secondMs);
+    if (this.#closed) return;
+    this.#judge(asking, result);
+    if (!this.#closed && this.#askings.has(asking))
+      this.#later(asking, (probe.periodSeconds ?? 10) * secondMs);
+  }
+
+  #judge(asking: Asking, { outcome, output }: ProbeResult): void {
+    const { kind, probe } = asking;
+    if (outcome === 'success') {
+      asking.failures = 0;
+      if (++asking.successes >= (probe.successThreshold ?? 1)) this.#passed(asking);
+      return;
+    }
+    const verb = outcome === 'failure' ? 'failed' : 'errored';
+    this.options.unhealthy(`${kind} probe ${verb}: ${output}`);
+    // A question that could not be asked says nothing about the container.
+    if (outcome === 'error') return;
+    asking.successes = 0;
+    if (++asking.failures >= (probe.failureThreshold ?? 3)) this.#failed(asking);
+  }
+
+  #passed(asking: Asking): void {
+    if (asking.kind === 'Readiness') this.options.ready(true);
+    if (asking.kind !== 'Startup') return;
+    this.#askings.delete(asking);
+    this.options.started();
+    this.#beginLasting();
+  }
+
+  #failed({ kind, probe }: Asking): void {
+    if (kind === 'Readiness') return this.options.ready(false);
+    this.close();
+    this.options.sick(kind, probe);
+  }
+}

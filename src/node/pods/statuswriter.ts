@@ -1,0 +1,180 @@
+/**
+ * The status writer: brings the statuses of pods to the API. Only differences are written, only the newest status of
+ * a pod counts, and one write of a pod is under way at a time: a pod that changes five times in a moment is written
+ * once. What fails is tried again until it is written or the pod is gone.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { StatusError } from '../../api/errors.ts';
+import type { Pod, PodStatus } from '../../api/generated/types.ts';
+import type { Client } from '../../client/client.ts';
+import { pods } from '../../client/resources.ts';
+import { statusPatch } from './statuspatch.ts';
+
+/** Writes under way at once. */
+const writesMax = 8;
+const retryFirstMs = 100;
+const retryMaxMs = 10_000;
+
+export interface StatusWriterOptions {
+  readonly client: Client;
+  readonly onError: (error: Error) => void;
+}
+
+interface Entry {
+  pod: Pod;
+  status: PodStatus;
+  written: (pod: Pod) => void;
+  /** Waits for its turn. */
+  dirty: boolean;
+  writing: boolean;
+  retryMs: number;
+  timer: NodeJS.Timeout | undefined;
+  /** What was written last, and the version of the pod that came of it. */
+  last: { readonly status: PodStatus; readonly version: string | undefined } | undefined;
+  waiters: (() => void)[];
+}
+
+export class StatusWriter {
+  readonly #entries = new Map<string, Entry>();
+  readonly #queue = new Set<Entry>();
+  #writes = 0;
+  #scheduled: NodeJS.Immediate | undefined;
+  #closed = false;
+
+  constructor(private readonly options: StatusWriterOptions) {}
+
+  /** The status a pod is to have, and the pod as it is known; `written` is told how it is afterwards. */
+  set(pod: Pod, status: PodStatus, written: (pod: Pod) => void): void {
+    if (this.#closed) return;
+    const uid = pod.metadata.uid!;
+    let entry = this.#entries.get(uid);
+    if (entry) Object.assign(entry, { pod, status, written });
+    else {
+      entry = {
+        pod,
+        status,
+        written,
+        dirty: false,
+        writing: false,
+        retryMs: retryFirstMs,
+        timer: undefined,
+        last: undefined,
+        waiters: [],
+      };
+      this.#entries.set(uid, entry);
+    }
+    if (entry.dirty) return;
+    entry.dirty = true;
+    if (!entry.writing && !entry.timer) this.#enqueue(entry);
+  }
+
+  /** Resolves when nothing of a pod waits to be written. */
+  settled(uid: string): Promise<void> {
+    const entry = this.#entries.get(uid);
+    if (!entry || !(entry.dirty || entry.writing)) return Promise.resolve();
+    return new Promise((resolve) => entry.waiters.push(resolve));
+  }
+
+  forget(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    this.#entries.delete(uid);
+    this.#drop(entry);
+  }
+
+  /** Writes what waits, once, and takes no more. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    const waiting = [...this.#entries.keys()].map((uid) => this.settled(uid));
+    this.#closed = true;
+    for (const entry of this.#entries.values())
+      if (entry.timer) {
+        // It has failed before, and there is no time to try again.
+        clearTimeout(entry.timer);
+        this.#drop(entry);
+      }
+    await Promise.all(waiting);
+    clearImmediate(this.#scheduled);
+  }
+
+  #drop(entry: Entry): void {
+    clearTimeout(entry.timer);
+    entry.timer = undefined;
+    entry.dirty = false;
+    this.#queue.delete(entry);
+    this.#settle(entry);
+  }
+
+  /** After this turn of the event loop: what changes several times within one is written once. */
+  #enqueue(entry: Entry): void {
+    this.#queue.add(entry);
+    this.#scheduled ??= setImmediate(() => {
+      this.#scheduled = undefined;
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    for (const entry of this.#queue) {
+      if (this.#writes >= writesMax) return;
+      this.#queue.delete(entry);
+      entry.dirty = false;
+      const patch = this.#patchOf(entry);
+      if (!patch) this.#settle(entry);
+      else void this.#write(entry, patch);
+    }
+  }
+
+  #patchOf({ pod, status, last }: Entry): Record<string, unknown> | undefined {
+    // A server that keeps something else than it was told is not told again.
+    if (last?.version === pod.metadata.resourceVersion && isDeepStrictEqual(last?.status, status))
+      return undefined;
+    return statusPatch(pod.status ?? {}, status);
+  }
+
+  async #write(entry: Entry, patch: Record<string, unknown>): Promise<void> {
+    this.#writes++;
+    entry.writing = true;
+    const { status } = entry;
+    const { namespace, name, uid } = entry.pod.metadata;
+    try {
+      const body = { metadata: { uid }, status: patch };
+      const written = await this.options.client.patch(pods, namespace, name!, body, 'strategic', 'status');
+      entry.last = { status, version: written.metadata.resourceVersion };
+      entry.retryMs = retryFirstMs;
+      entry.pod = newer(entry.pod, written);
+      entry.written(written);
+    } catch (error) {
+      this.#failed(entry, error as Error);
+    }
+    entry.writing = false;
+    this.#writes--;
+    if (entry.dirty && !entry.timer) this.#enqueue(entry);
+    else if (!entry.dirty) this.#settle(entry);
+    this.#next();
+  }
+
+  #failed(entry: Entry, error: Error): void {
+    const code = error instanceof StatusError ? error.code : 0;
+    // Gone, or another pod of its name by now.
+    if (code === 404 || code === 409) return;
+    if (this.#entries.get(entry.pod.metadata.uid!) !== entry) return;
+    this.options.onError(error);
+    // What the server does not take today it will not take tomorrow; the next status is another matter.
+    if (code === 422 || code === 400 || this.#closed) return;
+    entry.dirty = true;
+    entry.timer = setTimeout(() => {
+      entry.timer = undefined;
+      this.#enqueue(entry);
+    }, entry.retryMs);
+    entry.retryMs = Math.min(entry.retryMs * 2, retryMaxMs);
+  }
+
+  #settle(entry: Entry): void {
+    if (entry.dirty || entry.writing) return;
+    for (const resolve of entry.waiters.splice(0)) resolve();
+  }
+}
+
+const newer = (a: Pod, b: Pod): Pod =>
+  Number(b.metadata.resourceVersion) > Number(a.metadata.resourceVersion) ? b : a;

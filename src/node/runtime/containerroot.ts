@@ -1,0 +1,158 @@
+/**
+ * The root of a container: where its mounts are to be found. There are two kinds. With the rights for it, a container
+ * has a view of the file system of its own, in which every mount is at its very path (`namespaceroot.ts`). Without
+ * them it has a folder with a link per mount, and the variable `WHERRY_ROOT` says where that is.
+ */
+import { existsSync } from 'node:fs';
+import { chmod, lstat, mkdir, readlink, rmdir, stat, symlink, unlink } from 'node:fs/promises';
+import { dirname, join, posix } from 'node:path';
+import { resolveSubPath } from '../volumes/subpath.ts';
+import type { ContainerUser } from './containeruser.ts';
+import { type Mount, StartFailure } from './runtime.ts';
+
+export interface RootRequest {
+  /** A folder for the root alone, which does not exist yet. */
+  readonly folder: string;
+  readonly mounts: readonly Mount[];
+  readonly workingDir: string | undefined;
+}
+
+export interface Entry {
+  readonly command: readonly string[];
+  readonly user: ContainerUser;
+  /** `NAME=VALUE`s to be set just before the command. */
+  readonly lateVariables: readonly string[];
+}
+
+export interface EntryLine {
+  readonly command: string[];
+  /** The folder to start it in. */
+  readonly cwd: string;
+}
+
+export interface ContainerRoot {
+  /** The value of `WHERRY_ROOT`. */
+  readonly path: string;
+  readonly workingDir: string;
+  /** Where on this machine a path of the container leads. */
+  hostPath(path: string): string;
+  /** The command line that runs a command in this root. */
+  enter(entry: Entry): EntryLine;
+  release(): Promise<void>;
+}
+
+/** Mounts by absolute path, those further up first. Throws `StartFailure` for what nobody can mount. */
+export function sortedMounts(mounts: readonly Mount[]): Mount[] {
+  const byPath = new Map<string, Mount>();
+  for (const mount of mounts) {
+    const path = posix.normalize(mount.path).replace(/(?<=.)\/$/, '');
+    if (!path.startsWith('/') || path === '/' || path.includes('\0'))
+      throw new StartFailure('CreateContainerError', `cannot mount at ${JSON.stringify(mount.path)}`);
+    if (!byPath.has(path)) byPath.set(path, { ...mount, path });
+  }
+  return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The mount a path lies in (or is), and the way from its top. */
+export function mountOf(
+  path: string,
+  mounts: readonly Mount[],
+): { readonly mount: Mount; readonly rest: string } | undefined {
+  const found = mounts.findLast((mount) => isWithin(path, mount.path));
+  return found && { mount: found, rest: path.slice(found.path.length + 1) };
+}
+
+export const isWithin = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
+
+/** A root that is a folder with a link for every mount. */
+export class FolderRoot implements ContainerRoot {
+  private constructor(
+    readonly path: string,
+    readonly workingDir: string,
+    private readonly envTool: string | undefined,
+  ) {}
+
+  static async make({ folder, mounts, workingDir }: RootRequest, envTool?: string): Promise<FolderRoot> {
+    await mkdir(folder, { recursive: true });
+    // Whoever runs in it is to get in, whatever the agent's own habits.
+    await chmod(folder, 0o755);
+    const sorted = sortedMounts(mounts);
+    for (const mount of sorted) await linkMount(folder, mount, sorted);
+    return new FolderRoot(folder, await startFolder(folder, workingDir, sorted), envTool);
+  }
+
+  hostPath(path: string): string {
+    const inside = join(this.path, path);
+    return existsSync(inside) ? inside : path;
+  }
+
+  enter({ command, user, lateVariables }: Entry): EntryLine {
+    const late = lateVariables.length ? [this.envTool ?? 'env', ...lateVariables] : [];
+    const [program = '', ...args] = command;
+    // A program in a mount is only there. Arguments are left alone: what they mean is the program's business.
+    const file = program.startsWith('/') ? this.hostPath(program) : program;
+    return { command: [...user.prefix, ...late, file, ...args], cwd: this.workingDir };
+  }
+
+  async release(): Promise<void> {
+    // The folder is all there is.
+  }
+}
+
+async function linkMount(root: string, mount: Mount, mounts: readonly Mount[]): Promise<void> {
+  const target = await placeFor(root, mount, mounts);
+  try {
+    await symlink(mount.source, target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    await replaceWithLink(mount, target);
+  }
+}
+
+/** Within another mount, the link is in what is mounted there. */
+async function placeFor(root: string, mount: Mount, mounts: readonly Mount[]): Promise<string> {
+  const outer = mountOf(
+    dirname(mount.path),
+    mounts.filter((other) => other !== mount),
+  );
+  const parent = outer
+    ? await resolveSubPath(outer.mount.source, outer.rest, true)
+    : join(root, dirname(mount.path));
+  await mkdir(parent, { recursive: true });
+  return join(parent, posix.basename(mount.path));
+}
+
+/** An older link, or an empty folder that was made as a place for the mount. Anything else is somebody's. */
+async function replaceWithLink(mount: Mount, target: string): Promise<void> {
+  const there = await lstat(target);
+  if (there.isSymbolicLink() && (await readlink(target)) === mount.source) return;
+  try {
+    await (there.isDirectory() ? rmdir(target) : unlink(target));
+  } catch {
+    throw new StartFailure('CreateContainerError', `cannot mount at ${mount.path}: something else is there`);
+  }
+  await symlink(mount.source, target);
+}
+
+/** A working directory is looked for in the root, then on the machine; a missing one is made. */
+async function startFolder(
+  root: string,
+  wanted: string | undefined,
+  mounts: readonly Mount[],
+): Promise<string> {
+  if (!wanted) return root;
+  const inside = join(root, posix.resolve('/', wanted));
+  if (await isFolder(inside)) return inside;
+  const volume = mountOf(posix.resolve('/', wanted), mounts);
+  if (volume) return resolveSubPath(volume.mount.source, volume.rest, true);
+  if (await isFolder(posix.resolve('/', wanted))) return posix.resolve('/', wanted);
+  await mkdir(inside, { recursive: true });
+  return inside;
+}
+
+export const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );

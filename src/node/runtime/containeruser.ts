@@ -1,0 +1,118 @@
+/** The user a container runs as: its security context, turned into a prefix for its command line. */
+import { readFileSync } from 'node:fs';
+import type { Container, Pod } from '../../api/generated/types.ts';
+import { StartFailure } from './runtime.ts';
+import type { Spawner } from './spawner.ts';
+
+export interface ContainerUser {
+  /** Goes before the command; empty when nothing is to change. */
+  readonly prefix: readonly string[];
+  /** Whether the command has fewer rights than what runs before it. */
+  readonly dropsRights: boolean;
+}
+
+const unchanged: ContainerUser = { prefix: [], dropsRights: false };
+
+/**
+ * Only root can change users. An agent without its rights runs everything as itself, which is never more than was
+ * asked for. Throws `StartFailure`.
+ */
+export function containerUser(
+  pod: Pod,
+  container: Container,
+  spawner: Spawner,
+  own = process.getuid?.(),
+): ContainerUser {
+  const of = container.securityContext ?? {};
+  const all = pod.spec?.securityContext ?? {};
+  const user = of.runAsUser ?? all.runAsUser;
+  if ((of.runAsNonRoot ?? all.runAsNonRoot) && (own === 0 ? (user ?? 0) : own) === 0)
+    throw new StartFailure(
+      'CreateContainerError',
+      user === 0
+        ? "container's runAsUser breaks non-root policy"
+        : 'container has runAsNonRoot and would run as root: set runAsUser',
+    );
+  if (own !== 0) return unchanged;
+  const args = [
+    ...identity(user, of.runAsGroup ?? all.runAsGroup, [
+      ...(all.supplementalGroups ?? []),
+      ...(all.fsGroup === undefined ? [] : [all.fsGroup]),
+    ]),
+    ...(of.privileged ? [] : capabilities(of.capabilities?.drop ?? [], of.capabilities?.add ?? [])),
+    ...(of.allowPrivilegeEscalation === false && !of.privileged ? ['--no-new-privs'] : []),
+  ];
+  if (!args.length) return unchanged;
+  const setpriv = spawner.tool('setpriv');
+  if (!setpriv)
+    throw new StartFailure(
+      'CreateContainerError',
+      'a securityContext needs the program setpriv (util-linux)',
+    );
+  return { prefix: [setpriv, ...args, '--'], dropsRights: true };
+}
+
+function identity(user: number | undefined, group: number | undefined, extra: readonly number[]): string[] {
+  if (user === undefined && group === undefined && !extra.length) return [];
+  const own = user ?? 0;
+  // Kubernetes takes group 0 for users it does not know. On a shared machine that is too much to give away.
+  const main = group ?? primaryGroup(own) ?? own;
+  const groups = [...new Set(extra)];
+  return [
+    `--reuid=${own}`,
+    `--regid=${main}`,
+    groups.length ? `--groups=${groups.join(',')}` : '--clear-groups',
+  ];
+}
+
+function primaryGroup(user: number): number | undefined {
+  if (user === 0) return 0;
+  try {
+    const line = readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((text) => text.split(':'))
+      .find((fields) => fields[2] === String(user));
+    return line ? Number(line[3]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is not in the bounding set cannot be had by any later program, whoever runs it. */
+function capabilities(drop: readonly string[], add: readonly string[]): string[] {
+  if (!drop.length) return [];
+  const name = (text: string): string => text.toLowerCase().replace(/^cap_/, '');
+  const known = (text: string): boolean => /^[a-z_]{1,40}$/.test(text);
+  const dropped = drop.map(name).filter(known);
+  const kept = add.map(name).filter(known);
+  const all = dropped.includes('all');
+  const list = all
+    ? ['-all', ...kept.map((one) => `+${one}`)]
+    : dropped.filter((one) => !kept.includes(one)).map((one) => `-${one}`);
+  return list.length ? [`--bounding-set=${list.join(',')}`, `--inh-caps=-all`] : [];
+}
+
+/**
+ * Variables that make the loader or the C library run or read something of the container's choice. While the agent's
+ * rights are still there they must not be seen: they are set after the change of user.
+ */
+const unsafeVariable =
+  /^(LD_|LC_|LANG|MALLOC_|GLIBC_|GCONV_|GETCONF_|LOCPATH|NLSPATH|NIS_PATH|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|RESOLV_|TZDIR|TMPDIR)/;
+
+export interface SplitEnvironment {
+  readonly early: Record<string, string>;
+  /** As `NAME=VALUE`, for `env`. */
+  readonly late: string[];
+}
+
+export function splitEnvironment(
+  env: Readonly<Record<string, string>>,
+  { dropsRights }: ContainerUser,
+): SplitEnvironment {
+  const early: Record<string, string> = {};
+  const late: string[] = [];
+  for (const [name, value] of Object.entries(env))
+    if (dropsRights && unsafeVariable.test(name)) late.push(`${name}=${value}`);
+    else early[name] = value;
+  return { early, late };
+}

@@ -1,0 +1,63 @@
+/** A command that runs beside a container's main process, and the session of the client who wants it. */
+import { copy, pipePace, socketPace } from '../../streams/bytecopy.ts';
+import type { Session, SessionResult, TerminalSize } from '../../streams/session.ts';
+import { exitCode, type Program } from './containerprogram.ts';
+import type { ProgramProblem } from './programlookup.ts';
+import { aborted, ended, ignoreErrors } from './streamends.ts';
+
+/** Joins a program and a session until the program has ended and all its output was handed over, or the client goes. */
+export async function serveSession(program: Program, session: Session): Promise<SessionResult | 'gone'> {
+  ignoreErrors(session.stdin, session.stdout, session.stderr);
+  const stops = [copy(program.stdout, session.stdout, socketPace)];
+  if (program.stderr) stops.push(copy(program.stderr, session.stderr, socketPace));
+  if (session.stdin) {
+    stops.push(copy(session.stdin, program.stdin, pipePace));
+    // The end of input means nothing to a terminal.
+    if (!session.tty) session.stdin.once('end', () => program.stdin?.end());
+  }
+  const gone = aborted(session.gone);
+  const done = Promise.all([program.exited, ended(program.stdout), ended(program.stderr)]);
+  try {
+    const first = await Promise.race([done, gone.promise]);
+    if (!first) return 'gone';
+    const code = exitCode(first[0]);
+    return code ? { kind: 'exit', code } : { kind: 'success' };
+  } finally {
+    gone.forget();
+    for (const stop of stops) stop();
+  }
+}
+
+/** The size of the client's terminal, from the first that is known: a program is to be started with it. */
+export class SessionSize {
+  #size: TerminalSize | undefined;
+  #program: Program | undefined;
+
+  constructor(session: Session) {
+    if (session.tty)
+      session.onResize((size) => {
+        if (!size.width || !size.height) return;
+        this.#size = size;
+        this.#program?.resize(size);
+      });
+  }
+
+  get current(): TerminalSize | undefined {
+    return this.#size;
+  }
+
+  /** From now on the program learns of changes. */
+  tell(program: Program | undefined): void {
+    this.#program = program;
+    if (this.#size) program?.resize(this.#size);
+  }
+}
+
+/** A program that cannot be run is told as a shell would. */
+export function tellProblem({ message, exitCode: code }: ProgramProblem, session: Session): SessionResult {
+  ignoreErrors(session.stdin, session.stdout, session.stderr);
+  const target = session.tty ? session.stdout : session.stderr;
+  if (target && !target.destroyed) target.write(Buffer.from(`${message}${session.tty ? '\r\n' : '\n'}`));
+  session.stdin?.resume();
+  return { kind: 'exit', code };
+}

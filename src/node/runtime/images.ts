@@ -1,0 +1,168 @@
+/**
+ * Images: names for commands of this machine. Nothing is pulled. A table (`--images FILE`) says what a name stands
+ * for; without an entry, the last part of the name is looked for among the programs of this machine.
+ *
+ *   nginx: nginx -g "daemon off;"
+ *   registry.example.com/team/api:2: [node, /srv/api/main.js]
+ *   worker: { command: [node, worker.js], args: [--verbose], env: { MODE: dev }, workingDir: /srv/worker }
+ */
+import { constants } from 'node:fs';
+import { access, readFile, stat } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { isJsonObject } from '../../api/object.ts';
+import { readYaml } from '../../api/yaml.ts';
+import { type ImageCommand, ImageError } from './runtime.ts';
+
+const fileBytesMax = 1024 * 1024;
+/** The image of containers that bring their own command: this machine. */
+const hostImage = 'host';
+
+/** A table that cannot be used; the message says where and why. */
+export class ImageTableError extends Error {
+  override readonly name = 'ImageTableError';
+}
+
+export class ImageTable {
+  #entries: ReadonlyMap<string, ImageCommand> = new Map();
+  #read = '';
+
+  private constructor(
+    private readonly file: string | undefined,
+    private readonly path: () => string,
+  ) {}
+
+  /** Reads the table; throws `ImageTableError`. `path` is where programs are looked for. */
+  static async open(file?: string, path = () => process.env['PATH'] ?? ''): Promise<ImageTable> {
+    const table = new ImageTable(file, path);
+    await table.#refresh();
+    return table;
+  }
+
+  /** Throws `ImageError`. A changed file is read again, so that a waiting pod gets its command. */
+  async resolve(image: string): Promise<ImageCommand> {
+    await this.#refresh().catch((error: Error) => {
+      throw new ImageError(error.message);
+    });
+    const found = this.#entry(image);
+    if (found) return found;
+    const program = await this.#program(image);
+    if (program) return { entrypoint: [program], args: [] };
+    throw new ImageError(this.#advice(image));
+  }
+
+  /** The entry with the longest name that is the image's, or the image's without tag or digest. */
+  #entry(image: string): ImageCommand | undefined {
+    const name = plainName(image);
+    let best: [string, ImageCommand] | undefined;
+    for (const [key, command] of this.#entries) {
+      const fits = name === key || name.startsWith(`${key}:`) || name.startsWith(`${key}@`);
+      if (fits && key.length > (best?.[0].length ?? -1)) best = [key, command];
+    }
+    return best?.[1];
+  }
+
+  async #program(image: string): Promise<string | undefined> {
+    const name = baseName(image);
+    if (!/^[\w.+-]+$/.test(name) || /^\.+$/.test(name) || name === hostImage) return undefined;
+    for (const folder of this.path().split(delimiter).filter(Boolean)) {
+      const path = join(folder, name);
+      if (await isProgram(path)) return path;
+    }
+    return undefined;
+  }
+
+  #advice(image: string): string {
+    const where = this.file
+      ? `an entry for it to ${this.file}`
+      : 'start with --images FILE and give it an entry there';
+    const table = this.file ? `add ${where}` : where;
+    if (image === hostImage)
+      return `image "${hostImage}" is this machine and has no command of its own: set the container's command`;
+    return (
+      `image "${image}" cannot be pulled: containers are processes of this machine. ` +
+      `Set the container's command, or ${table}, or install a program named "${baseName(image)}"`
+    );
+  }
+
+  async #refresh(): Promise<void> {
+    if (!this.file) return;
+    let text: string;
+    try {
+      const { mtimeMs, size, ino } = await stat(this.file);
+      const version = `${mtimeMs}/${size}/${ino}`;
+      if (version === this.#read) return;
+      if (size > fileBytesMax) throw new Error(`it has more than ${fileBytesMax} bytes`);
+      text = await readFile(this.file, 'utf8');
+      this.#entries = readTable(text);
+      this.#read = version;
+    } catch (error) {
+      this.#read = '';
+      throw new ImageTableError(`image table ${this.file}: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** Docker's own registry and its official images have names that may be left out. */
+const plainName = (image: string): string =>
+  image.replace(/^(?:docker\.io|index\.docker\.io)\//, '').replace(/^library\//, '');
+
+/** The last part, without tag and digest. */
+const baseName = (image: string): string => (image.split('@')[0]!.split('/').at(-1) ?? '').split(':')[0]!;
+
+async function isProgram(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function readTable(text: string): Map<string, ImageCommand> {
+  const { value } = readYaml(text);
+  if (value === null || value === undefined) return new Map();
+  if (!isJsonObject(value)) throw new Error('it must be a map from image names to commands');
+  return new Map(Object.entries(value).map(([name, entry]) => [plainName(name), readEntry(name, entry)]));
+}
+
+function readEntry(name: string, entry: unknown): ImageCommand {
+  if (typeof entry === 'string') return commandOf(name, splitCommand(name, entry));
+  if (isTexts(entry)) return commandOf(name, entry);
+  if (!isJsonObject(entry))
+    throw new Error(`"${name}": give a command line, a list, or {command, args, env, workingDir}`);
+  const { command = [], args = [], env = {}, workingDir, ...rest } = entry;
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined) throw new Error(`"${name}": unknown field "${unknown}"`);
+  const entrypoint = typeof command === 'string' ? splitCommand(name, command) : command;
+  if (!isTexts(entrypoint) || !isTexts(args))
+    throw new Error(`"${name}": command and args are lists of texts`);
+  if (!isJsonObject(env) || !isTexts(Object.values(env))) throw new Error(`"${name}": env is a map of texts`);
+  if (workingDir !== undefined && typeof workingDir !== 'string')
+    throw new Error(`"${name}": workingDir is a text`);
+  return { ...commandOf(name, entrypoint), args, env: env as Record<string, string>, workingDir };
+}
+
+function commandOf(name: string, entrypoint: readonly string[]): ImageCommand {
+  if (!entrypoint[0]) throw new Error(`"${name}": the command is empty`);
+  return { entrypoint, args: [] };
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+/** Words as a shell would take them: blanks part them, quotes and backslashes keep them together. Nothing else. */
+function splitCommand(name: string, line: string): string[] {
+  const words: string[] = [];
+  const piece = /\s+|'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|([^\s'"\\]+)|([\s\S])/g;
+  let word: string | undefined;
+  for (const [whole, single, double, escaped, plain, odd] of line.matchAll(piece)) {
+    if (odd !== undefined) throw new Error(`"${name}": a quote is not closed`);
+    const text = single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped ?? plain;
+    if (text !== undefined) word = (word ?? '') + text;
+    else if (whole.trim() === '' && word !== undefined) {
+      words.push(word);
+      word = undefined;
+    }
+  }
+  return word === undefined ? words : [...words, word];
+}

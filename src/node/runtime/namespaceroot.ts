@@ -1,0 +1,333 @@
+/**
+ * A root in a mount namespace: the container sees the machine's file system with its mounts at their very paths, and
+ * nobody else sees them. Mount points that do not exist are not made on the machine: every folder on the way to one
+ * is rebuilt, as an empty folder into which what the real one holds is bound, entry by entry, and has room for more.
+ *
+ *   /data       →  / is rebuilt
+ *   /etc/config →  / and /etc are rebuilt
+ *
+ * What a container makes in a rebuilt folder itself is its own and goes with it; what it finds there is the real thing.
+ *
+ * A short-lived shell puts it together and makes it its root; the agent then holds the namespace by a descriptor, and
+ * commands enter it through that. When the agent and the container are gone, so is all of it: there is nothing that
+ * could be forgotten.
+ */
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { lstat, mkdir, mkdtemp, open, realpath, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, posix } from 'node:path';
+import { resolveSubPath } from '../volumes/subpath.ts';
+import {
+  type ContainerRoot,
+  type Entry,
+  type EntryLine,
+  isWithin,
+  mountOf,
+  type RootRequest,
+  sortedMounts,
+} from './containerroot.ts';
+import { type Mount, StartFailure } from './runtime.ts';
+import { helperEnv, type Spawner } from './spawner.ts';
+
+/** Putting a root together takes some 30 ms. */
+const setupMs = 20_000;
+/** Entries of rebuilt folders. Each is a mount. */
+const entriesMax = 10_000;
+const messageBytesMax = 2_000;
+
+/**
+ * $1 is the new root, $2 a table of what is bound from the machine, $3 the mounts. An entry of the machine may vanish
+ * meanwhile; a mount may not fail. The new root is kept out of what is bound into it.
+ */
+const script = `
+set -e
+mount --bind "$1" "$1"
+mount --make-unbindable "$1"
+mount -a -T "$2" >/dev/null 2>&1 || true
+mount -a -T "$3"
+cd "$1"
+pivot_root . .
+umount -l .
+mount --make-private /
+echo ready
+read -r line || true
+`;
+
+export interface NamespaceTools {
+  readonly unshare: string;
+  readonly nsenter: string;
+  readonly env: string;
+}
+
+/** The programs it takes, when they are there and do it. */
+export async function probeNamespaces(spawner: Spawner): Promise<NamespaceTools | undefined> {
+  const [unshare, nsenter, env] = ['unshare', 'nsenter', 'env'].map((name) => spawner.tool(name));
+  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !unshare || !nsenter || !env)
+    return undefined;
+  const tools = { unshare, nsenter, env };
+  const folder = await mkdtemp(join(tmpdir(), 'wherry-probe-'));
+  let root: NamespaceRoot | undefined;
+  try {
+    const mounts = [{ path: '/wherry-probe/folder', source: folder, readOnly: true }];
+    root = await NamespaceRoot.make(
+      { folder: join(folder, 'root'), mounts, workingDir: '/' },
+      tools,
+      spawner,
+    );
+    const line = root.enter({
+      command: ['test', '-d', '/wherry-probe/folder/root'],
+      user: { prefix: [], dropsRights: false },
+      lateVariables: [],
+    });
+    return (await spawner.run(line.command)).code === 0 ? tools : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    await root?.release();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A mount at its real path: links on the way are followed, as far as there is a way. */
+interface Target {
+  readonly mount: Mount;
+  readonly exists: boolean;
+  /** The nearest folder on the machine that exists. */
+  readonly ancestor: string;
+  readonly isFolder: boolean;
+}
+
+export class NamespaceRoot implements ContainerRoot {
+  readonly path = '/';
+  #descriptor: number | undefined;
+
+  private constructor(
+    descriptor: number,
+    readonly workingDir: string,
+    private readonly mounts: readonly Mount[],
+    private readonly tools: NamespaceTools,
+  ) {
+    this.#descriptor = descriptor;
+  }
+
+  static async make(request: RootRequest, tools: NamespaceTools, spawner: Spawner): Promise<NamespaceRoot> {
+    const { folder } = request;
+    await mkdir(folder, { recursive: true });
+    const workingDir = posix.resolve('/', request.workingDir ?? '/');
+    const mounts = await withWorkingDir(request, workingDir);
+    const targets = await Promise.all(sortedMounts(mounts).map(targetOf));
+    // Links may have changed who is inside whom.
+    targets.sort((a, b) => (a.mount.path < b.mount.path ? -1 : 1));
+    const root = join(folder, 'root');
+    const outer = targets.filter((target) => !enclosing(target, targets));
+    const bound = buildFolders(root, outer);
+    for (const target of targets) await makePoint(root, target, targets);
+    const own = targets.map(({ mount }) =>
+      tableLine(mount.source, join(root, mount.path), mount.readOnly ? 'rbind,ro' : 'rbind'),
+    );
+    writeFileSync(join(folder, 'machine'), bound.join(''));
+    writeFileSync(join(folder, 'mounts'), own.join(''));
+    const descriptor = await assemble(folder, tools, spawner);
+    // By the names they were asked for and by their real ones.
+    const seen = [...sortedMounts(mounts), ...targets.map(({ mount }) => mount)];
+    return new NamespaceRoot(descriptor, workingDir, sortedMounts(seen), tools);
+  }
+
+  hostPath(path: string): string {
+    const found = mountOf(posix.resolve('/', path), this.mounts);
+    return found ? join(found.mount.source, found.rest) : path;
+  }
+
+  enter({ command, user, lateVariables }: Entry): EntryLine {
+    const { nsenter, env } = this.tools;
+    if (this.#descriptor === undefined) throw new Error('the container has ended');
+    if (command[0]!.includes('='))
+      throw new StartFailure(
+        'ContainerCannotRun',
+        `exec: ${JSON.stringify(command[0])}: a name with = cannot be run`,
+      );
+    const door = `/proc/${process.pid}/fd/${this.#descriptor}`;
+    return {
+      command: [
+        nsenter,
+        `--mount=${door}`,
+        '--',
+        ...user.prefix,
+        // Entering has changed the folder, and only now is the container's own there.
+        ...[env, '-C', this.workingDir, ...lateVariables],
+        ...command,
+      ],
+      cwd: '/',
+    };
+  }
+
+  async release(): Promise<void> {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+}
+
+/** A working directory that is nowhere becomes an empty folder of the container's own. */
+async function withWorkingDir(
+  { folder, mounts }: RootRequest,
+  workingDir: string,
+): Promise<readonly Mount[]> {
+  const volume = mountOf(workingDir, sortedMounts(mounts));
+  if (volume) {
+    if (volume.rest) await resolveSubPath(volume.mount.source, volume.rest, true);
+    return mounts;
+  }
+  if (
+    await stat(workingDir).then(
+      () => true,
+      () => false,
+    )
+  )
+    return mounts;
+  const source = join(folder, 'work');
+  await mkdir(source);
+  chmodSync(source, 0o777);
+  return [...mounts, { path: workingDir, source, readOnly: false }];
+}
+
+async function targetOf(mount: Mount): Promise<Target> {
+  const isFolder = await stat(mount.source).then(
+    (found) => found.isDirectory(),
+    () => {
+      throw new StartFailure('CreateContainerError', `cannot mount ${mount.path}: its source does not exist`);
+    },
+  );
+  const missing: string[] = [];
+  for (let known = mount.path; ; known = dirname(known)) {
+    const real = await realpath(known).catch(() => undefined);
+    if (real === undefined) {
+      if (await lstat(known).catch(() => undefined))
+        throw new StartFailure(
+          'CreateContainerError',
+          `cannot mount at ${mount.path}: ${known} leads nowhere`,
+        );
+      missing.unshift(basename(known));
+      continue;
+    }
+    const path = join(real, ...missing);
+    if (missing.length && (isWithin(real, '/proc') || isWithin(real, '/sys')))
+      throw new StartFailure(
+        'CreateContainerError',
+        `cannot mount at ${mount.path}: ${real} belongs to the kernel`,
+      );
+    return { mount: { ...mount, path }, exists: !missing.length, ancestor: real, isFolder };
+  }
+}
+
+const enclosing = (target: Target, targets: readonly Target[]): Target | undefined =>
+  targets.findLast((other) => other !== target && isWithin(target.mount.path, other.mount.path));
+
+/** Rebuilds every folder on the way to a missing mount point; answers the table of what is bound into them. */
+function buildFolders(root: string, targets: readonly Target[]): string[] {
+  const rebuilt = new Set(['/']);
+  for (const { exists, ancestor } of targets)
+    for (let folder = ancestor; !exists && folder !== '/'; folder = dirname(folder)) rebuilt.add(folder);
+  const covered = new Set(targets.map(({ mount }) => mount.path));
+  const lines: string[] = [];
+  for (const folder of [...rebuilt].sort()) {
+    const { mode, uid, gid } = statSync(folder);
+    mkdirSync(join(root, folder), { recursive: true });
+    chownSync(join(root, folder), uid, gid);
+    chmodSync(join(root, folder), mode & 0o7777);
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (rebuilt.has(path)) continue;
+      if (lines.length >= entriesMax)
+        throw new StartFailure('CreateContainerError', `cannot mount below ${folder}: it holds too much`);
+      if (entry.isSymbolicLink()) symlinkSync(readlinkSync(path), join(root, path));
+      else if (entry.isDirectory()) mkdirSync(join(root, path));
+      else writeFileSync(join(root, path), '');
+      if (!entry.isSymbolicLink() && !covered.has(path))
+        lines.push(tableLine(path, join(root, path), 'rbind'));
+    }
+  }
+  return lines;
+}
+
+/** The place a mount covers. Within another mount it is made in what is mounted there, as container runtimes do. */
+async function makePoint(root: string, target: Target, targets: readonly Target[]): Promise<void> {
+  const { mount, isFolder, exists } = target;
+  const outer = enclosing(target, targets);
+  if (!outer) {
+    if (exists) return;
+    const point = join(root, mount.path);
+    mkdirSync(isFolder ? point : dirname(point), { recursive: true });
+    if (!isFolder) writeFileSync(point, '', { flag: 'a' });
+    return;
+  }
+  const rest = mount.path.slice(outer.mount.path.length + 1);
+  if (isFolder) {
+    await resolveSubPath(outer.mount.source, rest, true);
+    return;
+  }
+  const parent = await resolveSubPath(outer.mount.source, dirname(rest), true);
+  const { O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  await (await open(join(parent, basename(rest)), O_CREAT | O_WRONLY | O_NOFOLLOW, 0o666)).close();
+}
+
+/** A line as in /etc/fstab. */
+const tableLine = (source: string, target: string, options: string): string =>
+  `${escaped(source)} ${escaped(target)} none ${options} 0 0\n`;
+
+const escaped = (path: string): string =>
+  path.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
+
+/** Runs the script; answers a descriptor of the namespace it has made. */
+function assemble(folder: string, tools: NamespaceTools, spawner: Spawner): Promise<number> {
+  const root = join(folder, 'root');
+  const child = spawner.spawn(
+    [tools.unshare, '--mount', '--propagation', 'slave', '/bin/sh', '-c', script, 'sh'].concat(
+      root,
+      join(folder, 'machine'),
+      join(folder, 'mounts'),
+    ),
+    { env: helperEnv, stdio: ['pipe', 'pipe', 'pipe'], cwd: '/' },
+  );
+  let said = '';
+  let complaint = '';
+  return new Promise<number>((resolve, reject) => {
+    let descriptor: number | undefined;
+    const timer = setTimeout(() => child.kill('SIGKILL'), setupMs);
+    for (const stream of [child.stdin!, child.stdout!, child.stderr!]) stream.on('error', () => undefined);
+    child.stdout!.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString('latin1')).slice(0, messageBytesMax);
+      if (descriptor !== undefined || !said.includes('ready\n')) return;
+      try {
+        descriptor = openSync(`/proc/${child.pid}/ns/mnt`, 'r');
+      } catch (error) {
+        complaint += (error as Error).message;
+      }
+      child.stdin!.end();
+    });
+    child.stderr!.on('data', (chunk: Buffer) => {
+      complaint = (complaint + chunk.toString('utf8')).slice(0, messageBytesMax);
+    });
+    child.once('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.once('close', () => {
+      clearTimeout(timer);
+      if (descriptor !== undefined) return resolve(descriptor);
+      const why = complaint.replaceAll(root, '').trim().replaceAll('\n', '; ') || 'no answer';
+      reject(new StartFailure('CreateContainerError', `cannot mount: ${why}`));
+    });
+  });
+}

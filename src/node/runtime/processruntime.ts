@@ -1,0 +1,427 @@
+/**
+ * The process runtime: containers are processes of this machine.
+ *
+ * In the agent's folder, besides what the keeper writes:
+ *
+ *   pods/<uid>/containers/<name>/<attempt>.log          output (see logfile.ts), of the last two attempts
+ *   pods/<uid>/containers/<name>/<attempt>.root         the root of a running container (see containerroot.ts)
+ *   pods/<uid>/containers/<name>/<attempt>.termination  its termination message
+ *   pipes/                                              pipes that wait to be used
+ *
+ * The rest of `pods/<uid>` is the agent's, for volumes and the like.
+ */
+import { chmodSync } from 'node:fs';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import type { Container, Pod } from '../../api/generated/types.ts';
+import { parseQuantity, toNumber } from '../../api/quantity.ts';
+import type { PodAttachment, PodNetwork } from '../network/podnetwork.ts';
+import { finishedLog, forgetLogs, LogWriter } from '../pods/logfile.ts';
+import { FileLog } from '../pods/logreader.ts';
+import { messagePathDefault } from '../pods/terminationmessage.ts';
+import { removeFolder } from '../volumes/foldercare.ts';
+import { type Cgroup, Cgroups, type Limits } from './cgroup.ts';
+import { type ContainerParts, ContainerProcess } from './containerprocess.ts';
+import { type Program, type ProgramOptions, startProgram } from './containerprogram.ts';
+import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
+import { containerUser, splitEnvironment } from './containeruser.ts';
+import type { ImageTable } from './images.ts';
+import { Keeper } from './keeper.ts';
+import { MemoryWatch } from './memorywatch.ts';
+import { NamespaceRoot, type NamespaceTools, probeNamespaces } from './namespaceroot.ts';
+import { PipeStock } from './pipestock.ts';
+import { bySession, listProcesses, type ProcessEntry } from './processtable.ts';
+import { programProblem } from './programlookup.ts';
+import {
+  type ContainerLaunch,
+  type ContainerLog,
+  type ContainerUsage,
+  type ImageCommand,
+  type PodPlace,
+  type RunningContainer,
+  type Runtime,
+  StartFailure,
+} from './runtime.ts';
+import { Spawner } from './spawner.ts';
+
+export interface ProcessRuntimeOptions {
+  /** The agent's own folder. */
+  readonly folder: string;
+  readonly network: PodNetwork;
+  readonly images: ImageTable;
+  readonly now: () => number;
+  readonly onError: (error: Error) => void;
+  /** `folder`: mounts are links in a folder even where more would be possible. */
+  readonly roots?: 'auto' | 'folder';
+  /** The control group to make those of containers in, when the agent's own is not its to divide. */
+  readonly cgroupParent?: string;
+  /** Whether limits are set by control groups where that is possible. */
+  readonly cgroups?: boolean;
+  readonly log?: { readonly segmentBytes?: number; readonly segments?: number };
+}
+
+interface PreparedPod {
+  readonly place: PodPlace;
+  readonly attachment: PodAttachment;
+  readonly containers: Set<ContainerProcess>;
+  /** Starts under way, waited for before the pod is removed. */
+  readonly starting: Set<Promise<unknown>>;
+  removing: boolean;
+}
+
+/** What the machine offers; found out once. */
+interface Means {
+  readonly keeper: Keeper;
+  readonly namespaces: NamespaceTools | undefined;
+  readonly cgroups: Cgroups | undefined;
+}
+
+const safeName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
+
+export class ProcessRuntime implements Runtime {
+  readonly name = 'process';
+  readonly version = '1.0.0';
+  readonly simulated = false;
+  readonly #spawner = new Spawner();
+  readonly #pipes: PipeStock;
+  readonly #memory: MemoryWatch;
+  readonly #pods = new Map<string, PreparedPod>();
+  /** The highest CPU time seen: that of a process nobody waited for is lost, and a sum must not fall. */
+  readonly #cpu = new WeakMap<ContainerProcess, number>();
+  #means: Promise<Means> | undefined;
+  #closed = false;
+
+  constructor(private readonly options: ProcessRuntimeOptions) {
+    this.#pipes = new PipeStock(join(options.folder, 'pipes'), this.#spawner);
+    this.#memory = new MemoryWatch(this.#spawner, options.onError);
+  }
+
+  resolveImage(image: string): Promise<ImageCommand> {
+    return this.options.images.resolve(image);
+  }
+
+  async preparePod(pod: Pod): Promise<PodPlace> {
+    const uid = checked(pod.metadata.uid);
+    const known = this.#pods.get(uid);
+    if (known) return known.place;
+    const means = await this.#ready();
+    const folder = join(this.options.folder, 'pods', uid);
+    for (const path of [this.options.folder, join(this.options.folder, 'pods'), folder])
+      await this.#makeFolder(path, means);
+    const attachment = await this.options.network.attach(pod);
+    // Asked twice at the same time, the first answer counts.
+    const other = this.#pods.get(uid);
+    if (other) return other.place;
+    const place = { folder, ip: attachment.ip };
+    this.#pods.set(uid, { place, attachment, containers: new Set(), starting: new Set(), removing: false });
+    return place;
+  }
+
+  start(launch: ContainerLaunch): Promise<RunningContainer> {
+    const pod = this.#pods.get(launch.pod.metadata.uid ?? '');
+    if (!pod || pod.removing || this.#closed)
+      return Promise.reject(new StartFailure('CreateContainerError', 'the pod has no place on this node'));
+    const started = this.#start(launch, pod).catch((error: Error) => {
+      throw error instanceof StartFailure ? error : new StartFailure('RunContainerError', error.message);
+    });
+    const settled = started.then(
+      () => undefined,
+      () => undefined,
+    );
+    pod.starting.add(settled);
+    void settled.then(() => pod.starting.delete(settled));
+    return started;
+  }
+
+  dial(uid: string, port: number): Promise<Duplex> {
+    if (!this.#pods.has(uid)) return Promise.reject(new Error('the pod is not on this node'));
+    return this.options.network.dial(uid, port);
+  }
+
+  async resize(uid: string, container: Container): Promise<void> {
+    for (const running of this.#pods.get(uid)?.containers ?? [])
+      if (running.parts.container.name === container.name) await this.#limit(running, container);
+  }
+
+  log(uid: string, container: string, attempt: number): ContainerLog | undefined {
+    for (const running of this.#pods.get(uid)?.containers ?? [])
+      if (running.parts.container.name === container && running.parts.attempt === attempt) return running.log;
+    if (!safeName.test(uid) || !safeName.test(container)) return undefined;
+    const source = finishedLog(this.#containerFolder(uid, container), attempt);
+    return source && new FileLog(source);
+  }
+
+  async usage(): Promise<readonly ContainerUsage[]> {
+    const containers = [...this.#pods.values()].flatMap((pod) => [...pod.containers]);
+    if (!containers.length) return [];
+    const sessions = bySession(await listProcesses(this.#spawner));
+    return containers.map((container) => {
+      const members = [...container.sessions].flatMap((session) => sessions.get(session) ?? []);
+      const { uid, container: spec, log } = container.parts;
+      const cpu = Math.max(this.#cpu.get(container) ?? 0, total(members, 'cpuNanoseconds'));
+      this.#cpu.set(container, cpu);
+      return {
+        uid,
+        container: spec.name!,
+        startedAt: container.startedAt,
+        cpuNanoseconds: cpu,
+        rssBytes: total(members, 'rssBytes'),
+        pageFaults: total(members, 'pageFaults'),
+        majorPageFaults: total(members, 'majorPageFaults'),
+        logBytes: log.bytes,
+      };
+    });
+  }
+
+  async removePod(uid: string): Promise<void> {
+    if (!safeName.test(uid)) return;
+    const pod = this.#pods.get(uid);
+    if (pod) {
+      pod.removing = true;
+      await Promise.all(pod.starting);
+      await end(pod);
+    }
+    await this.options.network.detach(uid);
+    const { cgroups } = await this.#ready();
+    await cgroups?.removePod(uid);
+    await removeFolder(join(this.options.folder, 'pods', uid));
+    this.#pods.delete(uid);
+  }
+
+  async recover(bound: ReadonlySet<string>): Promise<void> {
+    const { keeper, cgroups } = await this.#ready();
+    const { folder, network, onError } = this.options;
+    await keeper.endLeftovers();
+    await cgroups?.sweep(() => false);
+    await network.recover(bound);
+    const pods = join(folder, 'pods');
+    for (const uid of await namesIn(pods)) {
+      if (!bound.has(uid)) await removeFolder(join(pods, uid)).catch(onError);
+      else await this.#removeRoots(join(pods, uid, 'containers'));
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const pods = [...this.#pods.values()];
+    await Promise.all(pods.flatMap((pod) => [...pod.starting]));
+    await Promise.all(pods.map(end));
+    this.#memory.close();
+    const means = await this.#means?.catch(() => undefined);
+    await means?.cgroups?.close();
+    await means?.keeper.close();
+    await this.options.network.close();
+    await this.#pipes.close();
+    this.#spawner.close();
+  }
+
+  #ready(): Promise<Means> {
+    this.#means ??= this.#findMeans().catch((error) => {
+      this.#means = undefined;
+      throw error;
+    });
+    return this.#means;
+  }
+
+  async #findMeans(): Promise<Means> {
+    const { folder, onError, roots, cgroups, cgroupParent } = this.options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const keeper = await Keeper.start(this.#spawner, folder, onError);
+    return {
+      keeper,
+      namespaces: roots === 'folder' ? undefined : await probeNamespaces(this.#spawner),
+      cgroups: cgroups === false ? undefined : await Cgroups.open(keeper.identity, cgroupParent),
+    };
+  }
+
+  /** Where roots are folders, a container of another user has to get as far as its own. */
+  async #makeFolder(path: string, { namespaces }: Means): Promise<void> {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    const shared = !namespaces && process.getuid?.() === 0;
+    await chmod(path, shared ? 0o711 : 0o700);
+  }
+
+  #containerFolder(uid: string, container: string): string {
+    return join(this.options.folder, 'pods', uid, 'containers', container);
+  }
+
+  async #start(launch: ContainerLaunch, pod: PreparedPod): Promise<RunningContainer> {
+    const { container, attempt } = launch;
+    const { now, onError } = this.options;
+    const means = await this.#ready();
+    const uid = checked(launch.pod.metadata.uid);
+    const folder = this.#containerFolder(uid, checked(container.name));
+    const path = (kind: string): string => join(folder, `${attempt}.${kind}`);
+    const user = containerUser(launch.pod, container, this.#spawner);
+    await mkdir(folder, { recursive: true, mode: 0o711 });
+    await removeFolder(path('root'));
+    await makeTerminationFile(path('termination'));
+    const undo: (() => Promise<unknown>)[] = [
+      () => removeFolder(path('root')),
+      () => removeFolder(path('termination')),
+    ];
+    try {
+      const root = await this.#makeRoot(launch, path('root'), path('termination'), means);
+      undo.unshift(() => root.release());
+      const mark = means.keeper.mark(uid, container.name!);
+      const env = variables(launch, root, mark.text);
+      const problem = await programProblem(launch.command[0] ?? '', root, env);
+      if (problem) throw new StartFailure('ContainerCannotRun', problem.message, problem.exitCode);
+      const cgroup = await this.#makeCgroup(uid, container, means);
+      undo.unshift(async () => cgroup?.remove());
+      await forgetLogs(folder, attempt - 1);
+      const log = new LogWriter(folder, attempt, { now, onError, ...this.options.log });
+      await log.open();
+      undo.unshift(() => log.end());
+      const splitEnv = splitEnvironment(env, user);
+      const line = root.enter({ command: launch.command, user, lateVariables: splitEnv.late });
+      const { wrap } = pod.attachment;
+      if (pod.removing || this.#closed)
+        throw new StartFailure('RunContainerError', 'the pod is being removed');
+      this.#spawner.look();
+      const program = await this.#run({
+        command: wrap(line.command),
+        cwd: line.cwd,
+        env: splitEnv.early,
+        tty: container.tty === true,
+        stdin: container.stdin === true,
+        spawned: (pid) => {
+          means.keeper.add(pid);
+          void cgroup?.join(pid);
+        },
+      });
+      return this.#running(pod, {
+        ...{
+          uid,
+          container,
+          attempt,
+          program,
+          root,
+          user,
+          env,
+          splitEnv,
+          log,
+          cgroup,
+          mark,
+          wrap,
+          now,
+          onError,
+        },
+        rootFolder: path('root'),
+        terminationFile: path('termination'),
+        keeper: means.keeper,
+        run: (options) => this.#run(options),
+      });
+    } catch (error) {
+      for (const step of undo) await step().catch(onError);
+      throw error;
+    }
+  }
+
+  #running(pod: PreparedPod, parts: ContainerParts): RunningContainer {
+    const running = new ContainerProcess(parts);
+    pod.containers.add(running);
+    void running.exited.then(() => pod.containers.delete(running));
+    const { memoryBytes } = limitsOf(parts.container);
+    if (memoryBytes && !parts.cgroup?.limitsMemory) this.#memory.add(running, memoryBytes);
+    return running;
+  }
+
+  /** The kernel, or the watch, ends who uses more than a new limit allows; so that is not set. */
+  async #limit(running: ContainerProcess, container: Container): Promise<void> {
+    const { cgroup } = running.parts;
+    const limits = limitsOf(container);
+    const { memoryBytes } = limits;
+    if (memoryBytes) {
+      const used = cgroup?.memoryBytes ?? (await this.#memory.used(running));
+      if (used > memoryBytes)
+        throw new Error(`attempting to set pod memory limit (${memoryBytes}) below current usage (${used})`);
+    }
+    await cgroup?.limit(limits);
+    if (memoryBytes && !cgroup?.limitsMemory) this.#memory.add(running, memoryBytes);
+  }
+
+  #run(options: ProgramOptions): Promise<Program> {
+    return startProgram(this.#spawner, this.#pipes, options);
+  }
+
+  async #makeRoot(
+    { mounts, workingDir, container }: ContainerLaunch,
+    folder: string,
+    terminationFile: string,
+    { namespaces }: Means,
+  ): Promise<ContainerRoot> {
+    const messagePath = container.terminationMessagePath || messagePathDefault;
+    const message = { path: messagePath, source: terminationFile, readOnly: false };
+    const request: RootRequest = { folder, workingDir, mounts: [...mounts, message] };
+    if (namespaces) return NamespaceRoot.make(request, namespaces, this.#spawner);
+    return FolderRoot.make(request, this.#spawner.tool('env'));
+  }
+
+  /** A limit that cannot be set is told, and does not keep the container from running. */
+  async #makeCgroup(uid: string, container: Container, { cgroups }: Means): Promise<Cgroup | undefined> {
+    try {
+      return await cgroups?.create(uid, container.name!, limitsOf(container));
+    } catch (error) {
+      this.options.onError(new Error(`limits of container ${container.name}: ${(error as Error).message}`));
+      return undefined;
+    }
+  }
+
+  async #removeRoots(containers: string): Promise<void> {
+    for (const name of await namesIn(containers))
+      for (const entry of await namesIn(join(containers, name)))
+        if (/\.(root|termination)$/.test(entry))
+          await removeFolder(join(containers, name, entry)).catch(this.options.onError);
+  }
+}
+
+async function end(pod: PreparedPod): Promise<void> {
+  for (const container of pod.containers) container.kill('SIGKILL');
+  await Promise.all([...pod.containers].map(({ exited }) => exited));
+}
+
+/** Names become folders. They come from the API, which checks them; this is the last door. */
+function checked(name: string | undefined): string {
+  if (name === undefined || !safeName.test(name))
+    throw new StartFailure('CreateContainerError', `${JSON.stringify(name)} cannot be the name of a folder`);
+  return name;
+}
+
+/** Whatever user the container runs as is to write it. */
+async function makeTerminationFile(path: string): Promise<void> {
+  await writeFile(path, '');
+  chmodSync(path, 0o666);
+}
+
+function variables(
+  { env, container }: ContainerLaunch,
+  root: ContainerRoot,
+  mark: string,
+): Record<string, string> {
+  const [name = '', value = ''] = mark.split('=');
+  return {
+    ...(process.env['PATH'] ? { PATH: process.env['PATH'] } : {}),
+    ...(container.tty ? { TERM: 'xterm' } : {}),
+    ...env,
+    WHERRY_ROOT: root.path,
+    [name]: value,
+  };
+}
+
+function limitsOf({ resources }: Container): Limits {
+  const { memory, cpu } = resources?.limits ?? {};
+  return {
+    ...(memory ? { memoryBytes: toNumber(parseQuantity(memory)) } : {}),
+    ...(cpu ? { milliCpu: toNumber(parseQuantity(cpu)) * 1000 } : {}),
+  };
+}
+
+const total = (
+  entries: readonly ProcessEntry[],
+  field: 'cpuNanoseconds' | 'rssBytes' | 'pageFaults' | 'majorPageFaults',
+): number => entries.reduce((sum, entry) => sum + entry[field], 0);
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);

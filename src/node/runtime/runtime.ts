@@ -1,0 +1,144 @@
+/**
+ * A runtime: what runs the containers of a node's pods. The agent decides what is to run, and when; a runtime does
+ * it and says what became of it. There are two: processes of this machine, and simulated ones.
+ */
+import type { Duplex } from 'node:stream';
+import type { Container, Pod } from '../../api/generated/types.ts';
+import type { Session, SessionResult } from '../../streams/session.ts';
+
+export interface Runtime {
+  /** `process` or `simulated`: the scheme of container ids. */
+  readonly name: string;
+  readonly version: string;
+  /** Whether pods are only pretended: then no events are written about their containers. */
+  readonly simulated: boolean;
+  /** The command an image stands for, entry point and arguments; throws `ImageError` when there is none. */
+  resolveImage(image: string): Promise<ImageCommand>;
+  /** Makes the place of a pod: its folder and its network. A place that exists already is answered again. */
+  preparePod(pod: Pod): Promise<PodPlace>;
+  /** Starts a container; throws `StartFailure` when that is not possible. */
+  start(launch: ContainerLaunch): Promise<RunningContainer>;
+  /** Gives a container that runs the limits its spec has now; throws when that is not possible. */
+  resize(uid: string, container: Container): Promise<void>;
+  /** A connection to a port of the pod, at the pod's own loopback address. */
+  dial(uid: string, port: number): Promise<Duplex>;
+  /** The log of one run of a container (`attempt` counts from 0), undefined when it is no longer kept. */
+  log(uid: string, container: string, attempt: number): ContainerLog | undefined;
+  /** What every running container uses, by pod uid and container name. */
+  usage(): Promise<readonly ContainerUsage[]>;
+  /** Ends whatever is left of a pod, and removes its folder, logs and network. */
+  removePod(uid: string): Promise<void>;
+  /**
+   * Called once, before anything else, with the uids of the pods bound to this node: ends what an earlier agent has
+   * left running and removes the places of pods that are gone.
+   */
+  recover(bound: ReadonlySet<string>): Promise<void>;
+  /** Ends all containers at once and lets go of everything. */
+  close(): Promise<void>;
+}
+
+/** An image that cannot be run here; the message says what to do. */
+export class ImageError extends Error {}
+
+/** A container that could not be started: `reason` is what its status shows. */
+export class StartFailure extends Error {
+  constructor(
+    readonly reason: 'ContainerCannotRun' | 'CreateContainerError' | 'RunContainerError',
+    message: string,
+    readonly exitCode = 128,
+  ) {
+    super(message);
+  }
+}
+
+export interface ImageCommand {
+  readonly entrypoint: readonly string[];
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly workingDir?: string;
+}
+
+export interface PodPlace {
+  /** The private folder of the pod. */
+  readonly folder: string;
+  readonly ip: string;
+}
+
+export interface Mount {
+  /** The absolute path the container is to see it at. */
+  readonly path: string;
+  /** The file or folder behind it. */
+  readonly source: string;
+  readonly readOnly: boolean;
+}
+
+export interface ContainerLaunch {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly place: PodPlace;
+  /** How often the container has been started before. */
+  readonly attempt: number;
+  /** The whole command line, variables expanded. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly workingDir: string | undefined;
+  readonly mounts: readonly Mount[];
+}
+
+export interface ContainerExit {
+  readonly exitCode: number;
+  readonly signal?: number;
+  /** `Completed`, `Error`, `OOMKilled`. */
+  readonly reason: string;
+  /** What the container left in its termination message file, or the end of its log where the policy says so. */
+  readonly message?: string;
+  readonly finishedAt: Date;
+}
+
+export interface RunningContainer {
+  /** Without the scheme. */
+  readonly id: string;
+  readonly startedAt: Date;
+  /** Resolves when the process has ended and its output is in the log. */
+  readonly exited: Promise<ContainerExit>;
+  /** Signals every process of the container. */
+  kill(signal: 'SIGTERM' | 'SIGKILL' | NodeJS.Signals): void;
+  /**
+   * Runs a command beside the main process, as the same user, with its environment, folder and limits. When the client
+   * goes, the command loses its pipes or its terminal but is not ended, unless `killWhenGone` says so.
+   */
+  exec(command: readonly string[], session: Session, options?: ExecOptions): Promise<SessionResult>;
+  /** Joins the main process until it ends or the client goes. */
+  attach(session: Session): Promise<SessionResult>;
+}
+
+export interface ExecOptions {
+  /** For commands of the agent itself, such as probes: nobody will look at them again. */
+  readonly killWhenGone?: boolean;
+}
+
+export interface LogQuery {
+  readonly follow: boolean;
+  readonly timestamps: boolean;
+  readonly tailLines?: number;
+  readonly sinceMs?: number;
+  readonly limitBytes?: number;
+}
+
+/** The log of one run of a container. */
+export interface ContainerLog {
+  /** Pieces of text as the client is to get them. With `follow` it ends when the container has, or on abort. */
+  read(query: LogQuery, gone: AbortSignal): AsyncIterable<Buffer>;
+}
+
+export interface ContainerUsage {
+  readonly uid: string;
+  readonly container: string;
+  readonly startedAt: Date;
+  /** CPU time used since its start. */
+  readonly cpuNanoseconds: number;
+  readonly rssBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+  readonly logBytes: number;
+}

@@ -1,0 +1,214 @@
+/**
+ * The simulated runtime: containers that are only pretended. They run at once; those of pods that are meant to end
+ * end at once with success, the others run until they are stopped. Annotations of the pod change that:
+ *
+ *   wherry.dev/simulated-seconds: "5"      its containers end by themselves after this time
+ *   wherry.dev/simulated-exit-code: "1"    how they end
+ *   wherry.dev/simulated-milli-cpu: "250"  what each of them seems to use
+ */
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { Pod } from '../../api/generated/types.ts';
+import type { Session, SessionResult } from '../../streams/session.ts';
+import type {
+  ContainerExit,
+  ContainerLaunch,
+  ContainerLog,
+  ContainerUsage,
+  ImageCommand,
+  PodPlace,
+  RunningContainer,
+  Runtime,
+} from './runtime.ts';
+
+const annotation = (pod: Pod, name: string): number | undefined => {
+  const text = pod.metadata.annotations?.[`wherry.dev/simulated-${name}`];
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+};
+
+const signalNumbers: Partial<Record<NodeJS.Signals, number>> = {
+  SIGTERM: 15,
+  SIGKILL: 9,
+  SIGINT: 2,
+  SIGHUP: 1,
+};
+/** What a simulated container seems to use. */
+const rssBytes = 16 * 1024 * 1024;
+
+/** Addresses for simulated pods, shared by all simulated nodes of a cluster: 10.128.0.1 to 10.255.255.254. */
+export class SimulatedAddresses {
+  readonly #taken = new Set<number>();
+  #next = 0;
+
+  take(): { ip: string; number: number } {
+    const room = 2 ** 23 - 2;
+    if (this.#taken.size >= room) throw new Error('no address is left for simulated pods');
+    do this.#next = (this.#next % room) + 1;
+    while (this.#taken.has(this.#next));
+    const number = this.#next;
+    this.#taken.add(number);
+    return { ip: `10.${128 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`, number };
+  }
+
+  giveBack(number: number): void {
+    this.#taken.delete(number);
+  }
+}
+
+interface SimulatedPod {
+  readonly place: PodPlace;
+  readonly number: number;
+  readonly containers: Set<SimulatedContainer>;
+}
+
+export class SimulatedRuntime implements Runtime {
+  readonly name = 'simulated';
+  readonly version = '1.0.0';
+  readonly simulated = true;
+  readonly #pods = new Map<string, SimulatedPod>();
+
+  constructor(
+    private readonly addresses: SimulatedAddresses,
+    private readonly now: () => number,
+  ) {}
+
+  async resolveImage(): Promise<ImageCommand> {
+    return { entrypoint: ['simulated'], args: [] };
+  }
+
+  async preparePod(pod: Pod): Promise<PodPlace> {
+    const known = this.#pods.get(pod.metadata.uid!);
+    if (known) return known.place;
+    const { ip, number } = this.addresses.take();
+    const place = { folder: '', ip };
+    this.#pods.set(pod.metadata.uid!, { place, number, containers: new Set() });
+    return place;
+  }
+
+  async start(launch: ContainerLaunch): Promise<RunningContainer> {
+    const pod = this.#pods.get(launch.pod.metadata.uid!);
+    const container = new SimulatedContainer(launch, this.now, () => pod?.containers.delete(container));
+    pod?.containers.add(container);
+    return container;
+  }
+
+  async resize(): Promise<void> {
+    // What is only pretended needs no limits.
+  }
+
+  async dial(): Promise<Duplex> {
+    throw new Error('connect: connection refused: a simulated pod has no ports');
+  }
+
+  log(): ContainerLog {
+    return simulatedLog;
+  }
+
+  async usage(): Promise<readonly ContainerUsage[]> {
+    const nowMs = this.now();
+    return [...this.#pods.values()].flatMap(({ containers }) =>
+      [...containers].map((container) => container.usage(nowMs)),
+    );
+  }
+
+  async removePod(uid: string): Promise<void> {
+    const pod = this.#pods.get(uid);
+    if (!pod) return;
+    this.#pods.delete(uid);
+    for (const container of pod.containers) container.kill('SIGKILL');
+    this.addresses.giveBack(pod.number);
+  }
+
+  async recover(): Promise<void> {
+    // Nothing of a simulated pod outlives its agent.
+  }
+
+  async close(): Promise<void> {
+    for (const uid of [...this.#pods.keys()]) await this.removePod(uid);
+  }
+}
+
+class SimulatedContainer implements RunningContainer {
+  readonly id = randomUUID();
+  readonly startedAt: Date;
+  readonly exited: Promise<ContainerExit>;
+  #end: (exit: ContainerExit) => void = () => undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly launch: ContainerLaunch,
+    private readonly now: () => number,
+    gone: () => void,
+  ) {
+    this.startedAt = new Date(now());
+    this.exited = new Promise((resolve) => {
+      this.#end = (exit) => {
+        clearTimeout(this.#timer);
+        gone();
+        resolve(exit);
+      };
+    });
+    const runMs = this.#runMs();
+    if (runMs !== undefined)
+      this.#timer = setTimeout(() => this.#exit(annotation(launch.pod, 'exit-code') ?? 0), runMs);
+    this.#timer?.unref();
+  }
+
+  /** How long it runs; undefined: until it is stopped. */
+  #runMs(): number | undefined {
+    const { pod, container } = this.launch;
+    const seconds = annotation(pod, 'seconds');
+    if (seconds !== undefined) return seconds * 1000;
+    const initial = pod.spec?.initContainers?.some(({ name }) => name === container.name);
+    const ends = initial ? container.restartPolicy !== 'Always' : pod.spec?.restartPolicy !== 'Always';
+    return ends || annotation(pod, 'exit-code') !== undefined ? 0 : undefined;
+  }
+
+  #exit(exitCode: number, signal?: number): void {
+    this.#end({
+      exitCode,
+      ...(signal === undefined ? {} : { signal }),
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+      finishedAt: new Date(this.now()),
+    });
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    // A well-behaved container: it ends when asked to.
+    if (signal === 'SIGTERM') this.#exit(0);
+    else this.#exit(128 + (signalNumbers[signal] ?? 9), signalNumbers[signal] ?? 9);
+  }
+
+  async exec(): Promise<SessionResult> {
+    return { kind: 'failure', message: 'this pod is simulated: no command can be run in it' };
+  }
+
+  async attach(session: Session): Promise<SessionResult> {
+    await new Promise<void>((resolve) => {
+      session.gone.addEventListener('abort', () => resolve(), { once: true });
+      void this.exited.then(() => resolve());
+    });
+    return { kind: 'success' };
+  }
+
+  usage(nowMs: number): ContainerUsage {
+    const milliCpu = annotation(this.launch.pod, 'milli-cpu') ?? 0;
+    return {
+      uid: this.launch.pod.metadata.uid!,
+      container: this.launch.container.name!,
+      startedAt: this.startedAt,
+      cpuNanoseconds: (nowMs - this.startedAt.getTime()) * milliCpu * 1000,
+      rssBytes,
+      pageFaults: 0,
+      majorPageFaults: 0,
+      logBytes: 0,
+    };
+  }
+}
+
+/** Simulated containers say nothing. */
+const simulatedLog: ContainerLog = {
+  async *read() {
+    // No lines.
+  },
+};

@@ -1,0 +1,205 @@
+/**
+ * An atomic folder: files that change all at once. As in Kubernetes the files are in a folder with a time in its
+ * name, the link `..data` points at that folder, and what a container sees are links through `..data`:
+ *
+ *     token → ..data/token
+ *     ..data → ..2026_01_31_12_00_00.k3V9aQ
+ *     ..2026_01_31_12_00_00.k3V9aQ/token
+ *
+ * Moving `..data` changes every file in one step, and who watches that link is told.
+ *
+ * A container may have tampered with the folder. So nothing is written through a link, nothing is read back, and
+ * whatever does not belong here is removed, links themselves and not what they point at.
+ */
+import { createHash } from 'node:crypto';
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  symlink,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isRelativePath } from '../../api/names.ts';
+
+const dataLink = '..data';
+const nextDataLink = '..data_tmp';
+const pathCharsMax = 4096;
+const nameBytesMax = 255;
+/** A projected volume may gather many objects of a megabyte. */
+const folderBytesMax = 32 * 1024 * 1024;
+const filesMax = 10_000;
+
+export interface ProjectedFile {
+  readonly data: Buffer;
+  readonly mode: number;
+  /** Its owner, where that is not the agent. */
+  readonly uid?: number;
+}
+
+/** By path. */
+export type ProjectedFiles = ReadonlyMap<string, ProjectedFile>;
+
+export interface AtomicFolderOptions {
+  readonly path: string;
+  readonly now: () => number;
+  /** The group that is to be able to read; only for an agent that may give files away. */
+  readonly group: number | undefined;
+}
+
+export class AtomicFolder {
+  readonly path: string;
+  /** A digest of what is there. */
+  #written: string | undefined;
+
+  constructor(private readonly options: AtomicFolderOptions) {
+    this.path = options.path;
+  }
+
+  /** Makes these the files of the folder; says whether they are others than before. */
+  async write(given: ProjectedFiles): Promise<boolean> {
+    const files = cleaned(given);
+    const digest = digestOf(files);
+    if (digest === this.#written) return false;
+    await this.#ensureFolder();
+    const data = await this.#writeData(files);
+    const names = new Set([...files.keys()].map((path) => path.split('/', 1)[0]!));
+    try {
+      for (const name of names) await this.#link(name);
+      await this.#swap(basename(data));
+    } catch (error) {
+      await rm(data, { recursive: true, force: true });
+      throw error;
+    }
+    this.#written = digest;
+    await this.#sweep(new Set([dataLink, basename(data), ...names]));
+    return true;
+  }
+
+  async #ensureFolder(): Promise<void> {
+    await mkdir(this.path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    if (!(await lstat(this.path)).isDirectory())
+      throw new Error('the place of the volume is not a directory');
+    await this.#openTo(this.path);
+  }
+
+  /** The files in a folder of their own, which nobody looks at yet. */
+  async #writeData(files: ProjectedFiles): Promise<string> {
+    const time = new Date(this.options.now()).toISOString().slice(0, 19).replace(/[-T:]/g, '_');
+    const data = await mkdtemp(join(this.path, `..${time}.`));
+    try {
+      await this.#openTo(data);
+      const folders = new Set<string>();
+      for (const [path, file] of files) {
+        await this.#makeFolders(data, dirname(path), folders);
+        await this.#writeFile(join(data, path), file);
+      }
+    } catch (error) {
+      await rm(data, { recursive: true, force: true });
+      throw error;
+    }
+    return data;
+  }
+
+  async #makeFolders(data: string, folder: string, made: Set<string>): Promise<void> {
+    if (folder === '.' || made.has(folder)) return;
+    await this.#makeFolders(data, dirname(folder), made);
+    await mkdir(join(data, folder));
+    await this.#openTo(join(data, folder));
+    made.add(folder);
+  }
+
+  async #writeFile(path: string, { data, mode, uid }: ProjectedFile): Promise<void> {
+    // Never through something that is there already. The mode is set apart, because umask does not count here.
+    const file = await open(path, 'wx', 0o600);
+    try {
+      await file.writeFile(data);
+      const { group } = this.options;
+      if (group !== undefined || uid !== undefined)
+        await file.chown(uid ?? process.getuid!(), group ?? process.getgid!());
+      await file.chmod(group === undefined ? mode : mode | 0o440);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Lets everyone look into a folder. With a group it is the group's, and so is what is made in it. */
+  async #openTo(folder: string): Promise<void> {
+    const { group } = this.options;
+    if (group !== undefined) await lchown(folder, process.getuid!(), group);
+    await chmod(folder, group === undefined ? 0o755 : 0o2755);
+  }
+
+  async #link(name: string): Promise<void> {
+    const path = join(this.path, name);
+    const target = `${dataLink}/${name}`;
+    if ((await readlink(path).catch(() => undefined)) === target) return;
+    await rm(path, { recursive: true, force: true });
+    await symlink(target, path);
+  }
+
+  async #swap(data: string): Promise<void> {
+    const next = join(this.path, nextDataLink);
+    const current = join(this.path, dataLink);
+    await rm(next, { recursive: true, force: true });
+    await symlink(data, next);
+    await rename(next, current).catch(async () => {
+      // Something that is not a link is in its place.
+      await rm(current, { recursive: true, force: true });
+      await rename(next, current);
+    });
+  }
+
+  async #sweep(wanted: ReadonlySet<string>): Promise<void> {
+    for (const name of await readdir(this.path))
+      if (!wanted.has(name)) await rm(join(this.path, name), { recursive: true, force: true });
+  }
+}
+
+/** The files with their paths made plain; throws when one would not be inside the folder. */
+function cleaned(given: ProjectedFiles): Map<string, ProjectedFile> {
+  if (given.size > filesMax) throw new Error(`a volume may not have more than ${filesMax} files`);
+  const files = new Map<string, ProjectedFile>();
+  let bytes = 0;
+  for (const [path, file] of given) {
+    files.set(plainPath(path), file);
+    bytes += file.data.length;
+    if (bytes > folderBytesMax) throw new Error(`a volume may not have more than ${folderBytesMax} bytes`);
+  }
+  for (const path of files.keys())
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder))
+      if (files.has(folder)) throw new Error(`invalid path: ${folder} is both a file and a directory`);
+  return files;
+}
+
+function plainPath(path: string): string {
+  const [problem] = isRelativePath(path, true);
+  if (problem) throw new Error(`invalid path: ${problem}: ${path}`);
+  if (path.length > pathCharsMax)
+    throw new Error(`invalid path: must be less than or equal to ${pathCharsMax} characters`);
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  if (names.length === 0 || path.includes('\0') || path.endsWith('/'))
+    throw new Error(`invalid path: must name a file: ${JSON.stringify(path)}`);
+  // `./..data` is plain text for `..data`.
+  if (names[0]!.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
+  if (names.some((name) => Buffer.byteLength(name) > nameBytesMax))
+    throw new Error(`invalid path: filenames must be less than or equal to ${nameBytesMax} characters`);
+  return names.join('/');
+}
+
+function digestOf(files: ProjectedFiles): string {
+  const digest = createHash('sha256');
+  for (const path of [...files.keys()].sort()) {
+    const { data, mode, uid = -1 } = files.get(path)!;
+    digest.update(`${JSON.stringify(path)} ${mode} ${uid} ${data.length}\n`).update(data);
+  }
+  return digest.digest('hex');
+}

@@ -1,0 +1,30 @@
+/** NamespaceLifecycle: nothing is created in a namespace that does not exist or is going away. */
+import { forbidden, namespaceNotFound, namespaceTerminating } from '../../api/errors.ts';
+import type { Entry } from '../entry.ts';
+import type { AdmissionPlugin } from './admission.ts';
+
+/** Namespaces the cluster cannot do without. */
+const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);
+
+const deletionMark = Buffer.from('"deletionTimestamp"');
+
+/** Those that are here to stay, as nearly all are: their texts say so, and need not be looked through each time. */
+const lasting = new WeakSet<Entry>();
+
+export const namespaceLifecycle: AdmissionPlugin = {
+  name: 'NamespaceLifecycle',
+
+  mutate(registry, { operation, kind, namespace, name }) {
+    if (operation !== 'create' || !kind.namespaced) return;
+    const entry = registry.view.collection('namespaces').get('', namespace);
+    if (!entry) throw namespaceNotFound(namespace);
+    if (lasting.has(entry)) return;
+    if (!entry.document.includes(deletionMark)) lasting.add(entry);
+    else if (entry.object().metadata.deletionTimestamp) throw namespaceTerminating(kind, name, namespace);
+  },
+
+  validate(_registry, { operation, kind, name }) {
+    if (operation === 'delete' && kind.kind === 'Namespace' && protectedNamespaces.has(name))
+      throw forbidden(kind, name, 'this namespace may not be deleted');
+  },
+};

@@ -1,0 +1,92 @@
+/**
+ * Priority: a pod's class decides its priority; clients name the class and never the number. And what all classes
+ * together must keep to: one of them at most is the default, and those every cluster has stay.
+ */
+import { forbidden } from '../../api/errors.ts';
+import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts';
+import { systemClasses } from '../../api/kinds/priorityclass.ts';
+import type { Entry } from '../entry.ts';
+import { Filter } from '../filter.ts';
+import type { Page } from '../page.ts';
+import type { Registry } from '../registry.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+
+const everything = new Filter(undefined, undefined, undefined, undefined);
+/** How a default class says so in its text. Every pod that is made asks, and classes seldom are the default. */
+const defaultMark = Buffer.from('"globalDefault":true');
+
+export const priority: AdmissionPlugin = {
+  name: 'Priority',
+
+  mutate(registry, request) {
+    const { operation, kind, object } = request;
+    if (operation !== 'create' || kind.kind !== 'Pod') return;
+    setPriority(registry, request, ((object as Pod).spec ??= {}));
+  },
+
+  validate(registry, { operation, kind, name, object }) {
+    if (kind.kind !== 'PriorityClass') return;
+    if (operation === 'delete') {
+      if (systemClasses.some(({ metadata }) => metadata.name === name))
+        throw forbidden(kind, name, 'this is a system priority class and cannot be deleted');
+      return;
+    }
+    const other = (object as PriorityClass).globalDefault ? defaultClass(registry) : undefined;
+    if (other && (operation === 'create' || other.metadata.name !== name))
+      throw forbidden(
+        kind,
+        name,
+        `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`,
+      );
+  },
+};
+
+function setPriority(registry: Registry, { kind, name }: AdmissionRequest, spec: PodSpec): void {
+  const found = classOf(registry, spec.priorityClassName);
+  if (spec.priorityClassName && !found)
+    throw forbidden(kind, name, `no PriorityClass with name ${spec.priorityClassName} was found`);
+  const computed = found?.value ?? 0;
+  if (spec.priority !== undefined && spec.priority !== computed)
+    throw forbidden(
+      kind,
+      name,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`,
+    );
+  const policy = found?.preemptionPolicy ?? 'PreemptLowerPriority';
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy)
+    throw forbidden(
+      kind,
+      name,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
+    );
+  if (found) spec.priorityClassName = found.metadata.name;
+  spec.priority = computed;
+  spec.preemptionPolicy = policy;
+}
+
+/** The class of a name, or the default one when no name is given. */
+const classOf = (registry: Registry, name: string | undefined): PriorityClass | undefined =>
+  name
+    ? (registry.view.collection('priorityclasses').get('', name)?.peek() as PriorityClass | undefined)
+    : defaultClass(registry);
+
+/** The default among the classes there are, found once for as long as they do not change; null when there is none. */
+const defaults = new WeakMap<Page, Entry | null>();
+
+function defaultClass(registry: Registry): PriorityClass | undefined {
+  const page = registry.view.collection('priorityclasses').select(everything);
+  let found = defaults.get(page);
+  if (found === undefined) {
+    found = defaultOf(page) ?? null;
+    defaults.set(page, found);
+  }
+  return found?.peek() as PriorityClass | undefined;
+}
+
+/** Two that were marked at the same time may both be there: the lower one counts. */
+function defaultOf({ entries }: Page): Entry | undefined {
+  const priorityOf = (entry: Entry): number => (entry.peek() as PriorityClass).value ?? 0;
+  return entries
+    .filter(({ document }) => document.includes(defaultMark))
+    .sort((a, b) => priorityOf(a) - priorityOf(b))[0];
+}

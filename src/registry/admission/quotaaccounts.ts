@@ -1,0 +1,304 @@
+/**
+ * Quota accounts: what each namespace has used of its quotas.
+ *
+ * `status.used` of a quota is the account that counts, and it is raised, durably, before an object is created: so
+ * it never says less than there is, and a quota holds however many writes come at once. Writes of one namespace
+ * that arrive together are decided one after the other and share one write of the account. An object that was
+ * admitted and is not stored yet is *reserved*: a recount adds it to what it finds, so that it cannot be forgotten.
+ */
+import { forbidden, internal, type StatusError } from '../../api/errors.ts';
+import type { Pod, ResourceQuota } from '../../api/generated/types.ts';
+import { semanticEqual } from '../../api/object.ts';
+import {
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  sign,
+  subtractQuantities,
+} from '../../api/quantity.ts';
+import { quotaCovers, unspecified, usageOf } from '../../api/quotausage.ts';
+import { addLists, type ResourceList } from '../../api/resourcelist.ts';
+import type { Entry } from '../entry.ts';
+import { Filter } from '../filter.ts';
+import type { Registry } from '../registry.ts';
+import type { AdmissionRequest } from './admission.ts';
+
+/** Rounds lost to other writers of a quota before giving up. */
+const roundsMax = 100;
+
+/** What one quota is asked for, by quota name. */
+type Demands = Map<string, ResourceList>;
+
+interface Claim {
+  readonly request: AdmissionRequest;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Account {
+  readonly claims: Claim[];
+  readonly recounts: (() => void)[];
+  readonly reserved: Set<Demands>;
+  /** A recount saw reservations, and may have counted their objects twice. */
+  doubtful: boolean;
+  running: boolean;
+}
+
+interface OpenQuota {
+  readonly entry: Entry;
+  readonly object: ResourceQuota;
+  used: ResourceList;
+}
+
+export class QuotaAccounts {
+  readonly #accounts = new Map<string, Account>();
+  /** Asked for when a recount is due; set by whoever recounts. */
+  onDoubt: (namespace: string) => void = () => undefined;
+
+  constructor(private readonly registry: Registry) {}
+
+  /** Resolves when the write is within the namespace's quotas and counted, rejects when it is not. */
+  admit(request: AdmissionRequest): void | Promise<void> {
+    if (this.#quotas(request.namespace).length === 0) return;
+    return new Promise((resolve, reject) => {
+      this.#account(request.namespace).claims.push({ request, resolve, reject });
+      this.#run(request.namespace);
+    });
+  }
+
+  /** Brings the accounts of a namespace in line with what is there. */
+  recount(namespace: string): Promise<void> {
+    if (this.#quotas(namespace).length === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#account(namespace).recounts.push(resolve);
+      this.#run(namespace);
+    });
+  }
+
+  #account(namespace: string): Account {
+    let account = this.#accounts.get(namespace);
+    if (!account) {
+      account = { claims: [], recounts: [], reserved: new Set(), doubtful: false, running: false };
+      this.#accounts.set(namespace, account);
+    }
+    return account;
+  }
+
+  #quotas(namespace: string): readonly Entry[] {
+    const quotas = this.registry.view.collection('resourcequotas');
+    if (quotas.size === 0) return [];
+    return quotas.select(new Filter(namespace, undefined, undefined, undefined)).entries;
+  }
+
+  #run(namespace: string): void {
+    const account = this.#account(namespace);
+    if (account.running) return;
+    account.running = true;
+    queueMicrotask(async () => {
+      while (account.claims.length || account.recounts.length) {
+        const recounts = account.recounts.splice(0);
+        if (recounts.length) await this.#recount(namespace, account);
+        for (const resolve of recounts) resolve();
+        await this.#decide(namespace, account, account.claims.splice(0));
+      }
+      account.running = false;
+      if (account.reserved.size === 0 && !account.doubtful) this.#accounts.delete(namespace);
+    });
+  }
+
+  // Claims
+
+  async #decide(namespace: string, account: Account, claims: readonly Claim[]): Promise<void> {
+    if (claims.length === 0) return;
+    try {
+      for (let round = 1; round <= roundsMax; round++) {
+        const quotas = this.#open(namespace);
+        const verdicts = claims.map((claim) => this.#verdict(quotas, claim.request));
+        if (!(await this.#save(quotas))) continue;
+        for (const [i, claim] of claims.entries()) this.#settle(namespace, account, claim, verdicts[i]!);
+        return;
+      }
+      throw internal('resource quota evaluation timed out');
+    } catch (error) {
+      for (const claim of claims) claim.reject(error as Error);
+    }
+  }
+
+  #open(namespace: string): OpenQuota[] {
+    return this.#quotas(namespace).map((entry) => {
+      const object = entry.object() as ResourceQuota;
+      return { entry, object, used: object.status?.used ?? {} };
+    });
+  }
+
+  /** Decides one write against accounts that already hold the ones before it. */
+  #verdict(quotas: readonly OpenQuota[], request: AdmissionRequest): Demands | StatusError {
+    const demands: Demands = new Map();
+    for (const quota of quotas) {
+      const demand = this.#demand(quota, request);
+      if (demand instanceof Error) return demand;
+      if (demand) demands.set(quota.entry.name, demand);
+    }
+    if (!request.dryRun)
+      for (const quota of quotas) {
+        const demand = demands.get(quota.entry.name);
+        if (demand) quota.used = addLists(quota.used, demand);
+      }
+    return demands;
+  }
+
+  /** What a write asks of one quota; undefined when the quota does not care; an error when it is too much. */
+  #demand(
+    quota: OpenQuota,
+    { kind, name, object, old, operation }: AdmissionRequest,
+  ): ResourceList | StatusError | undefined {
+    const hard = quota.object.status?.hard ?? {};
+    const nowMs = this.registry.chance.nowMs();
+    if (!quotaCovers(quota.object, kind, object!)) return undefined;
+    const usage = usageOf(kind.storage, object!, nowMs);
+    const limited = Object.keys(hard)
+      .filter(
+        (resource) => Object.hasOwn(usage, resource) || (kind.kind === 'Pod' && isPodResource(resource)),
+      )
+      .sort();
+    if (limited.length === 0) return undefined;
+    if (kind.kind === 'Pod' && operation === 'create') {
+      const missing = unspecified(object as Pod, limited);
+      if (missing.length)
+        return forbidden(kind, name, `failed quota: ${quota.entry.name}: must specify ${missing.join('; ')}`);
+    }
+    const counted = old && quotaCovers(quota.object, kind, old) ? usageOf(kind.storage, old, nowMs) : {};
+    const demand = increase(limited, usage, counted);
+    const names = Object.keys(demand);
+    if (names.length === 0) return undefined;
+    const unknown = names.filter((resource) => quota.used[resource] === undefined);
+    if (unknown.length)
+      return forbidden(
+        kind,
+        name,
+        `status unknown for quota: ${quota.entry.name}, resources: ${unknown.join(',')}`,
+      );
+    const exceeded = names.filter((resource) =>
+      exceeds(quota.used[resource]!, demand[resource]!, hard[resource]!),
+    );
+    if (exceeded.length === 0) return demand;
+    const shown = (list: ResourceList): string =>
+      exceeded.map((resource) => `${resource}=${list[resource]}`).join(',');
+    return forbidden(
+      kind,
+      name,
+      `exceeded quota: ${quota.entry.name}, requested: ${shown(demand)}, used: ${shown(quota.used)}, limited: ${shown(hard)}`,
+    );
+  }
+
+  /** Stores the accounts that have changed; false when another writer was faster. */
+  async #save(quotas: readonly OpenQuota[]): Promise<boolean> {
+    for (const { entry, object, used } of quotas) {
+      if (used === object.status?.used || semanticEqual(used, object.status?.used)) continue;
+      const value = this.registry.encode(entry.kind, {
+        ...object,
+        status: { ...object.status, used },
+      } as ResourceQuota);
+      if (entry.holds(value)) continue;
+      if (
+        (await this.registry.commit(entry.kind, entry.namespace, entry.name, value, entry.revision)) ===
+        undefined
+      )
+        return false;
+    }
+    return true;
+  }
+
+  #settle(
+    namespace: string,
+    account: Account,
+    { request, resolve, reject }: Claim,
+    verdict: Demands | StatusError,
+  ): void {
+    if (verdict instanceof Error) return reject(verdict);
+    if (verdict.size && !request.dryRun) {
+      account.reserved.add(verdict);
+      request.afterwards.push((stored) => {
+        account.reserved.delete(verdict);
+        if (!stored) account.doubtful = true;
+        if (account.doubtful && account.reserved.size === 0) {
+          account.doubtful = false;
+          this.onDoubt(namespace);
+        }
+      });
+    }
+    resolve();
+  }
+
+  // Recounts
+
+  async #recount(namespace: string, account: Account): Promise<void> {
+    for (let round = 1; round <= roundsMax; round++) {
+      if (account.reserved.size) account.doubtful = true;
+      const quotas = this.#quotas(namespace).map((entry) => ({
+        entry,
+        object: entry.object() as ResourceQuota,
+      }));
+      const counted = this.#count(
+        namespace,
+        quotas.map(({ object }) => object),
+      );
+      let lost = false;
+      for (const [i, { entry, object }] of quotas.entries()) {
+        const hard = object.spec?.hard ?? {};
+        let used = counted[i]!;
+        for (const demands of account.reserved) used = addLists(used, demands.get(entry.name) ?? {});
+        const status = { hard, used: only(Object.keys(hard), used) };
+        if (semanticEqual(status, { hard: object.status?.hard, used: object.status?.used })) continue;
+        const value = this.registry.encode(entry.kind, { ...object, status } as ResourceQuota);
+        lost ||=
+          (await this.registry.commit(entry.kind, entry.namespace, entry.name, value, entry.revision)) ===
+          undefined;
+      }
+      if (!lost) return;
+    }
+  }
+
+  /** What each quota's namespace uses, by what is there. */
+  #count(namespace: string, quotas: readonly ResourceQuota[]): ResourceList[] {
+    const nowMs = this.registry.chance.nowMs();
+    const totals = quotas.map((): ResourceList => ({}));
+    const filter = new Filter(namespace, undefined, undefined, undefined);
+    for (const kind of this.registry.kinds.stored()) {
+      if (!kind.namespaced) continue;
+      for (const entry of this.registry.view.collection(kind.resource).select(filter).entries) {
+        const object = entry.object();
+        const usage = usageOf(kind, object, nowMs);
+        quotas.forEach((quota, i) => {
+          if (quotaCovers(quota, kind, object))
+            totals[i] = addLists(totals[i]!, only(Object.keys(quota.spec?.hard ?? {}), usage, false));
+        });
+      }
+    }
+    return totals;
+  }
+}
+
+const isPodResource = (resource: string): boolean =>
+  /^((requests\.|limits\.)?(cpu|memory|ephemeral-storage)|pods)$/.test(resource);
+
+/** The named resources of a list; those missing are 0, or left out. */
+function only(names: readonly string[], list: ResourceList, fill = true): ResourceList {
+  const out: ResourceList = {};
+  for (const name of names) if (list[name] !== undefined || fill) out[name] = list[name] ?? '0';
+  return out;
+}
+
+/** By how much a write raises each of some resources; those it does not raise are left out. */
+function increase(names: readonly string[], usage: ResourceList, before: ResourceList): ResourceList {
+  const out: ResourceList = {};
+  for (const name of names) {
+    if (usage[name] === undefined) continue;
+    const delta = subtractQuantities(parseQuantity(usage[name]), parseQuantity(before[name] ?? '0'));
+    if (sign(delta) > 0) out[name] = before[name] === undefined ? usage[name] : formatQuantity(delta);
+  }
+  return out;
+}
+
+const exceeds = (used: string, demand: string, hard: string): boolean =>
+  compareQuantities(parseQuantity(addLists({ sum: used }, { sum: demand }).sum!), parseQuantity(hard)) > 0;

@@ -1,0 +1,77 @@
+/** ServiceAccount: every pod runs as an account of its namespace, and finds the account's token in its files. */
+import { forbidden } from '../../api/errors.ts';
+import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts';
+import { nameSuffix } from '../../api/meta.ts';
+import type { Registry } from '../registry.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+import { ensureDefaultAccount } from './defaultaccount.ts';
+
+const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** A little over an hour, so that a token is renewed before an hour is over. */
+const tokenSeconds = 3607;
+
+export const serviceAccountAdmission: AdmissionPlugin = {
+  name: 'ServiceAccount',
+
+  mutate(registry, request) {
+    const { operation, kind, namespace, object } = request;
+    if (operation !== 'create' || kind.kind !== 'Pod') return;
+    const spec = ((object as Pod).spec ??= {});
+    spec.serviceAccountName ||= 'default';
+    spec.serviceAccount = spec.serviceAccountName;
+    const accounts = registry.view.collection('serviceaccounts');
+    // Nobody should have to wait for the account of a namespace just made.
+    if (spec.serviceAccountName === 'default' && !accounts.get(namespace, 'default'))
+      return ensureDefaultAccount(registry, namespace).then(() => runAs(registry, request, spec));
+    runAs(registry, request, spec);
+  },
+};
+
+function runAs(registry: Registry, { kind, namespace, name }: AdmissionRequest, spec: PodSpec): void {
+  const account = registry.view
+    .collection('serviceaccounts')
+    .get(namespace, spec.serviceAccountName!)
+    ?.peek() as ServiceAccount | undefined;
+  if (!account)
+    throw forbidden(
+      kind,
+      name,
+      `error looking up service account ${namespace}/${spec.serviceAccountName}: serviceaccount ${JSON.stringify(spec.serviceAccountName)} not found`,
+    );
+  if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length)
+    spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret }));
+  if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
+    mountToken(registry, spec);
+}
+
+/** Adds the token volume, and mounts it wherever nothing else is mounted in its place. */
+function mountToken(registry: Registry, spec: PodSpec): void {
+  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+  const without = containers.filter(
+    (container) => !container.volumeMounts?.some((mount) => mount.mountPath === mountPath),
+  );
+  if (without.length === 0) return;
+  const name = `kube-api-access-${nameSuffix((bound) => registry.chance.randomBelow(bound))}`;
+  spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
+  for (const container of without) mount(container, name);
+}
+
+function mount(container: Container, name: string): void {
+  container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }];
+}
+
+const tokenVolume = (name: string): Volume => ({
+  name,
+  projected: {
+    defaultMode: 0o644,
+    sources: [
+      { serviceAccountToken: { expirationSeconds: tokenSeconds, path: 'token' } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      {
+        downwardAPI: {
+          items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+        },
+      },
+    ],
+  },
+});

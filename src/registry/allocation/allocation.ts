@@ -1,0 +1,33 @@
+/**
+ * Allocation: values that objects of a kind take from a pool they share, such as the addresses of services.
+ *
+ * It comes between preparation and validation: what was taken is validated with the rest, and an allocation that
+ * fails hides what validation would say, as in Kubernetes. What a write takes is *reserved* until the write is
+ * over; from then on the stored object itself says that it is taken.
+ */
+import type { AdmissionRequest } from '../admission/admission.ts';
+import type { Registry } from '../registry.ts';
+
+export interface Allocator {
+  /** The resource whose objects it serves. */
+  readonly resource: string;
+  /**
+   * Fills in what the object takes, or throws. Never waits: between finding something free and reserving it
+   * nobody else may get a turn. Answers with how to give up what was reserved, if anything was.
+   */
+  allocate(registry: Registry, request: AdmissionRequest): (() => void) | undefined;
+  /** Called after an object is gone, before the write that removed it is answered. */
+  removed?(registry: Registry, namespace: string, name: string): Promise<void> | undefined;
+}
+
+/** Allocates for a write and checks it. What was reserved is given up when the check throws or the write is over. */
+export function allocated(registry: Registry, request: AdmissionRequest, check: () => void): void {
+  const release = registry.allocators.get(request.kind.resource)?.allocate(registry, request);
+  try {
+    check();
+  } catch (error) {
+    release?.();
+    throw error;
+  }
+  if (release) request.afterwards.push(release);
+}

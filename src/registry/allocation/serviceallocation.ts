@@ -1,0 +1,239 @@
+/**
+ * Service allocation: cluster addresses and node ports.
+ *
+ * The truth is in the stored services: an address is taken when one of them holds it. What is kept here is only
+ * derived from the view, plus what writes under way in this process have reserved. So there is nothing to repair
+ * after a crash: whatever was reserved and not stored is free, because no service holds it.
+ *
+ * Known limit: reservations are known to this process alone. With several servers on one store two of them could
+ * give the same address to two services at the same moment. This is to be closed when such a store comes (etcd).
+ */
+import type { AddressRange } from '../../api/addresses.ts';
+import { internal, invalid as invalidObject } from '../../api/errors.ts';
+import { index, invalid } from '../../api/fielderror.ts';
+import type { Service, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
+import { type Family, settleFamilies, validateAddresses } from '../../api/rules/serviceaddresses.ts';
+import { nodePortsOf } from '../../api/rules/serviceports.ts';
+import {
+  hasClusterIP,
+  hasHealthCheckPort,
+  hasNodePorts,
+  isHeadless,
+  wantsNodePorts,
+} from '../../api/rules/servicetype.ts';
+import type { AdmissionRequest } from '../admission/admission.ts';
+import { remove } from '../delete.ts';
+import type { Entry } from '../entry.ts';
+import { Follower } from '../follower.ts';
+import type { Registry } from '../registry.ts';
+import { check } from '../validation.ts';
+import type { View } from '../view.ts';
+import type { Allocator } from './allocation.ts';
+import { formatIPv4, IPAllocator } from './ipallocator.ts';
+import type { NumberPool } from './numberpool.ts';
+import { PortAllocator, type PortRange } from './portallocator.ts';
+
+export interface ServiceRanges {
+  readonly addresses: AddressRange;
+  readonly nodePorts: PortRange;
+}
+
+/** The service that stands for the API server; the first address of the range is its alone. */
+export const kubernetesService = { namespace: 'default', name: 'kubernetes' } as const;
+
+const configured: readonly Family[] = ['IPv4'];
+
+/** What a stored service holds. */
+interface Holding {
+  readonly addresses: readonly number[];
+  readonly ports: ReadonlySet<number>;
+}
+
+export class ServiceAllocator implements Allocator {
+  readonly resource = 'services';
+  readonly #ips: IPAllocator;
+  readonly #ports: PortAllocator;
+  readonly #stored: Follower<Holding>;
+
+  constructor(view: View, ranges: ServiceRanges) {
+    this.#ips = new IPAllocator(ranges.addresses);
+    this.#ports = new PortAllocator(ranges.nodePorts);
+    this.#stored = new Follower<Holding>(view.collection('services'), {
+      read: (entry) => this.#holdingOf(entry.object() as Service),
+      gained: ({ addresses, ports }) => {
+        for (const address of addresses) this.#ips.pool.hold(address);
+        for (const port of ports) this.#ports.pool.hold(port);
+      },
+      lost: ({ addresses, ports }) => {
+        for (const address of addresses) this.#ips.pool.release(address);
+        for (const port of ports) this.#ports.pool.release(port);
+      },
+    });
+  }
+
+  /** Address of the service that stands for the API server. */
+  get firstIP(): string {
+    return this.#ips.first;
+  }
+
+  /** How many addresses and ports are taken or reserved. */
+  get held(): { addresses: number; ports: number } {
+    this.#stored.catchUp();
+    return { addresses: this.#ips.pool.heldCount, ports: this.#ports.pool.heldCount };
+  }
+
+  #holdingOf({ spec = {} }: Service): Holding {
+    const ips = hasClusterIP(spec) ? (spec.clusterIPs ?? []) : [];
+    return {
+      addresses: ips.map((ip) => this.#ips.numberOf(ip)).filter((number) => number !== undefined),
+      ports: nodePortsOf(spec),
+    };
+  }
+
+  allocate(registry: Registry, request: AdmissionRequest): (() => void) | undefined {
+    const service = request.object as Service;
+    if (request.subresource || !service.spec || !hasClusterIP(service.spec)) return undefined;
+    this.#stored.catchUp();
+    const draft = new Draft((bound) => registry.chance.randomBelow(bound));
+    try {
+      const old = request.old as Service | undefined;
+      const { kind, name } = request;
+      check(kind, name, () => validateAddresses(service.spec!));
+      check(kind, name, () => settleFamilies(service, old, configured));
+      this.#allocateAddress(service.spec, old?.spec, request, draft);
+      this.#allocateNodePorts(service.spec, old?.spec, request, draft);
+      this.#allocateHealthCheckPort(service.spec, old?.spec, draft);
+    } catch (error) {
+      draft.release();
+      throw error;
+    }
+    // Nothing will be stored, so nobody else needs to be kept away from what was chosen.
+    if (request.dryRun) draft.release();
+    return () => draft.release();
+  }
+
+  /** An address is given out once; whether it may change later is for validation to say. */
+  #allocateAddress(
+    spec: ServiceSpec,
+    before: ServiceSpec | undefined,
+    request: AdmissionRequest,
+    draft: Draft,
+  ): void {
+    if (isHeadless(spec) || (before && hasClusterIP(before) && before.clusterIP)) return;
+    const { namespace, name } = request;
+    const owner = namespace === kubernetesService.namespace && name === kubernetesService.name;
+    const { pool } = this.#ips;
+    // The owner of the first address need not ask for it.
+    if (!spec.clusterIP && owner && !this.#ips.problemWith(this.firstIP, owner)) {
+      spec.clusterIP = this.firstIP;
+      spec.clusterIPs = [this.firstIP];
+    }
+    const wanted = spec.clusterIP;
+    if (wanted) {
+      const problem = this.#ips.problemWith(wanted, owner);
+      if (problem)
+        throw invalidObject(request.kind, name, [
+          invalid('spec.clusterIPs', spec.clusterIPs, `failed to allocate IP ${wanted}: ${problem}`),
+        ]);
+      draft.take(pool, this.#ips.numberOf(wanted)!);
+      return;
+    }
+    const number = draft.takeAny(pool);
+    if (number === undefined)
+      throw internal(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`);
+    spec.clusterIP = formatIPv4(number);
+    spec.clusterIPs = [spec.clusterIP];
+  }
+
+  /** Ports of one service with the same number, such as DNS over TCP and UDP, share a node port. */
+  #allocateNodePorts(
+    spec: ServiceSpec,
+    before: ServiceSpec | undefined,
+    request: AdmissionRequest,
+    draft: Draft,
+  ): void {
+    if (!hasNodePorts(spec)) return;
+    const ports = spec.ports ?? [];
+    const own = new Set(before && hasNodePorts(before) ? before.ports?.map((port) => port.nodePort) : []);
+    const shared = new Map<number, number>();
+    ports.forEach(({ port = 0, nodePort }, i) => {
+      if (!nodePort) return;
+      if (!shared.has(port)) shared.set(port, nodePort);
+      if (own.has(nodePort)) return;
+      const problem = this.#ports.problemWith(nodePort);
+      if (problem)
+        throw invalidObject(request.kind, request.name, [
+          invalid(`${index('spec.ports', i)}.nodePort`, nodePort, problem),
+        ]);
+      draft.take(this.#ports.pool, nodePort);
+      // The same number for another protocol is no second taking; for the same one validation refuses it.
+      own.add(nodePort);
+    });
+    if (wantsNodePorts(spec)) for (const port of ports) this.#fillNodePort(port, shared, draft);
+  }
+
+  #fillNodePort(port: ServicePort, shared: Map<number, number>, draft: Draft): void {
+    if (port.nodePort) return;
+    const number = port.port ?? 0;
+    port.nodePort = shared.get(number) ?? draft.takeAny(this.#ports.pool);
+    if (port.nodePort === undefined) throw internal('failed to allocate a nodePort: range is full');
+    shared.set(number, port.nodePort);
+  }
+
+  #allocateHealthCheckPort(spec: ServiceSpec, before: ServiceSpec | undefined, draft: Draft): void {
+    if (!hasHealthCheckPort(spec) || (before && hasHealthCheckPort(before))) return;
+    const wanted = spec.healthCheckNodePort;
+    if (wanted) {
+      const problem = this.#ports.problemWith(wanted);
+      if (problem) throw internal(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
+      draft.take(this.#ports.pool, wanted);
+      return;
+    }
+    spec.healthCheckNodePort = draft.takeAny(this.#ports.pool);
+    if (spec.healthCheckNodePort === undefined)
+      throw internal('failed to allocate a HealthCheck NodePort: range is full');
+  }
+
+  /**
+   * The Endpoints of a service go with it, in the same request as in Kubernetes: a service made anew under the
+   * name must not find the old ones.
+   */
+  removed(registry: Registry, namespace: string, name: string): Promise<void> | undefined {
+    const entry = registry.view.collection('endpoints').get(namespace, name);
+    return entry && removeEndpoints(registry, entry);
+  }
+}
+
+/** What one write has taken and not stored yet. */
+class Draft {
+  #taken: { pool: NumberPool; number: number }[] = [];
+
+  constructor(private readonly randomBelow: (bound: number) => number) {}
+
+  take(pool: NumberPool, number: number): void {
+    pool.hold(number);
+    this.#taken.push({ pool, number });
+  }
+
+  /** Takes any free number; undefined when there is none. */
+  takeAny(pool: NumberPool): number | undefined {
+    const number = pool.pick(this.randomBelow);
+    if (number !== undefined) this.take(pool, number);
+    return number;
+  }
+
+  /** Safe to call twice. */
+  release(): void {
+    for (const { pool, number } of this.#taken.splice(0)) pool.release(number);
+  }
+}
+
+async function removeEndpoints(registry: Registry, entry: Entry): Promise<void> {
+  const { kind, namespace, name } = entry;
+  const { uid } = entry.object().metadata;
+  try {
+    await remove(registry, kind, namespace, name, { preconditions: { uid } });
+  } catch {
+    // The service is gone and its deletion is answered, whatever becomes of these; most likely they were gone too.
+  }
+}

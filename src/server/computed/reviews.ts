@@ -1,0 +1,224 @@
+/**
+ * Reviews: questions about who somebody is and what they may do, asked by POST and answered with the question and
+ * its answer in one object. Nothing is stored.
+ */
+import { normalized } from '../../api/encode.ts';
+import {
+  badRequest,
+  invalid as invalidObject,
+  methodNotAllowed,
+  resourceNotFound,
+} from '../../api/errors.ts';
+import { type FieldError, invalid } from '../../api/fielderror.ts';
+import type {
+  LocalSubjectAccessReview,
+  NonResourceAttributes,
+  ResourceAttributes,
+  SelfSubjectReviewStatus,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+  SubjectAccessReviewStatus,
+  SubjectRulesReviewStatus,
+  TokenReview,
+  TokenReviewStatus,
+} from '../../api/generated/types.ts';
+import { modelOf } from '../../api/model.ts';
+import type { ApiObject, JsonObject } from '../../api/object.ts';
+import { settleNamespace } from '../../registry/create.ts';
+import { type Expected, readObject } from '../../registry/input.ts';
+import { TokenError, verifyToken } from '../../registry/tokenverification.ts';
+import type { ComputedVersions, Resource } from '../discovery/discovery.ts';
+import { answerValue } from '../http/answer.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import { objectBody, type Serving, writeOptions } from '../objects/objects.ts';
+
+interface Asked {
+  readonly serving: Serving;
+  readonly context: RequestContext;
+  /** '' for reviews that are in none. */
+  readonly namespace: string;
+}
+
+/** One kind of review: how it is answered. It may refuse the question. */
+interface Form extends Expected {
+  readonly resource: string;
+  readonly group: string;
+  readonly namespaced: boolean;
+  review(object: ApiObject, asked: Asked): object | Promise<object>;
+}
+
+const authentication = 'authentication.k8s.io';
+const authorization = 'authorization.k8s.io';
+
+function form(group: string, kind: string, review: Form['review'], namespaced = false): Form {
+  return {
+    kind,
+    resource: `${kind.toLowerCase()}s`,
+    group,
+    apiVersion: `${group}/v1`,
+    namespaced,
+    model: modelOf(kind, `${group.split('.')[0]}-v1`),
+    review,
+  };
+}
+
+const forms: readonly Form[] = [
+  form(authentication, 'SelfSubjectReview', selfReview),
+  form(authentication, 'TokenReview', tokenReview),
+  form(authorization, 'LocalSubjectAccessReview', localAccessReview, true),
+  form(authorization, 'SelfSubjectAccessReview', selfAccessReview),
+  form(authorization, 'SelfSubjectRulesReview', rulesReview),
+  form(authorization, 'SubjectAccessReview', accessReview),
+];
+
+const resourceOf = ({ resource, kind, namespaced }: Form): Resource => ({
+  name: resource,
+  singularName: kind.toLowerCase(),
+  namespaced,
+  kind,
+  verbs: ['create'],
+});
+
+/** What discovery tells of reviews. */
+export const reviewVersions: ComputedVersions = new Map(
+  [authentication, authorization].map((group) => [
+    `${group}/v1`,
+    forms.filter((one) => one.group === group).map(resourceOf),
+  ]),
+);
+
+export async function answerReview(
+  serving: Serving,
+  context: RequestContext,
+  info: ResourceInfo,
+): Promise<void> {
+  const asked = forms.find(
+    ({ apiVersion, resource }) => apiVersion === info.apiVersion && resource === info.resource,
+  );
+  if (!asked || info.name !== undefined || info.watchPrefix) throw resourceNotFound();
+  if (!asked.namespaced && info.namespace !== undefined) throw resourceNotFound();
+  if (context.info.method !== 'POST') throw methodNotAllowed();
+  const { registry, createStatus } = serving;
+  const options = writeOptions(context, 'CreateOptions');
+  const negotiated = { ...context.negotiate(), transform: undefined };
+  const input = await objectBody(serving, context, asked.kind);
+  const object = readObject(registry.kinds, asked, input, options);
+  const namespace = asked.namespaced ? (info.namespace ?? object.metadata.namespace ?? '') : '';
+  settleNamespace(asked, object, namespace);
+  const status = await asked.review(object, { serving, context, namespace });
+  const answer = normalized(asked.model, { ...object, status } as unknown as JsonObject);
+  await answerValue(context, createStatus, answer, negotiated);
+}
+
+// Who somebody is
+
+function selfReview(object: ApiObject, { serving, context }: Asked): SelfSubjectReviewStatus {
+  object.metadata = { creationTimestamp: serving.registry.now() };
+  const { name, groups } = context.user;
+  return { userInfo: { username: name, groups: [...groups] } };
+}
+
+async function tokenReview(object: ApiObject, { serving: { registry } }: Asked): Promise<TokenReviewStatus> {
+  const { token, audiences } = (object as TokenReview).spec ?? {};
+  if (!token) throw badRequest('token is required for TokenReview in authentication');
+  try {
+    const wanted = audiences?.length ? audiences : registry.tokens.defaultAudiences;
+    const { user, audiences: meant } = await verifyToken(registry, token, wanted);
+    return { authenticated: true, user: user as TokenReviewStatus['user'], audiences: [...meant] };
+  } catch (error) {
+    if (!(error instanceof TokenError)) throw error;
+    const bad = 'invalid bearer token';
+    return { error: error.message ? `[${bad}, ${error.message}]` : bad };
+  }
+}
+
+// What somebody may do
+
+/**
+ * Whoever comes through the local door may do everything, and so may everybody else as long as there is no other
+ * door.
+ */
+const allowed: SubjectAccessReviewStatus = { allowed: true };
+
+function accessReview(object: ApiObject): SubjectAccessReviewStatus {
+  const { spec = {} } = object as SubjectAccessReview;
+  refuse('SubjectAccessReview', [...attributeErrors(spec), ...subjectErrors(spec), ...metaErrors(object)]);
+  return allowed;
+}
+
+function selfAccessReview(object: ApiObject): SubjectAccessReviewStatus {
+  const { spec = {} } = object as SubjectAccessReview;
+  refuse('SelfSubjectAccessReview', [...attributeErrors(spec), ...metaErrors(object)]);
+  return allowed;
+}
+
+function localAccessReview(object: ApiObject, { namespace }: Asked): SubjectAccessReviewStatus {
+  if (!namespace) throw badRequest('namespace is required on this type: ');
+  const { spec = {} } = object as LocalSubjectAccessReview;
+  const errors = [...attributeErrors(spec), ...subjectErrors(spec), ...metaErrors(object)];
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  if (resourceAttributes && resourceAttributes.namespace !== namespace)
+    errors.push(
+      invalid(
+        'spec.resourceAttributes.namespace',
+        resourceAttributes.namespace ?? '',
+        'must match metadata.namespace',
+      ),
+    );
+  if (nonResourceAttributes)
+    errors.push(
+      invalid('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request'),
+    );
+  refuse('LocalSubjectAccessReview', errors);
+  return allowed;
+}
+
+function rulesReview(object: ApiObject): SubjectRulesReviewStatus {
+  if (!(object as SelfSubjectRulesReview).spec?.namespace) throw badRequest('no namespace on request');
+  return {
+    resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
+    nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+  };
+}
+
+interface Attributes {
+  resourceAttributes?: ResourceAttributes;
+  nonResourceAttributes?: NonResourceAttributes;
+}
+
+function attributeErrors({ resourceAttributes, nonResourceAttributes }: Attributes): FieldError[] {
+  if (resourceAttributes && nonResourceAttributes)
+    return [
+      invalid(
+        'spec.nonResourceAttributes',
+        nonResourceAttributes,
+        'cannot be specified in combination with resourceAttributes',
+      ),
+    ];
+  if (!resourceAttributes && !nonResourceAttributes)
+    return [
+      invalid(
+        'spec.resourceAttributes',
+        undefined,
+        'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+      ),
+    ];
+  return [];
+}
+
+function subjectErrors({ user, groups }: { user?: string; groups?: string[] }): FieldError[] {
+  if (user || groups?.length) return [];
+  return [invalid('spec.user', '', 'at least one of user or group must be specified')];
+}
+
+/** Nothing is kept, so nothing may be said of what would be kept. */
+function metaErrors({ metadata }: ApiObject): FieldError[] {
+  const { namespace, managedFields, ...rest } = metadata;
+  if (Object.keys(rest).length === 0) return [];
+  return [invalid('metadata', rest, `must be empty${namespace ? ' except for namespace' : ''}`)];
+}
+
+function refuse(kind: string, errors: readonly FieldError[]): void {
+  if (errors.length) throw invalidObject({ kind, group: authorization }, '', errors);
+}

@@ -1,0 +1,152 @@
+/** Usage reports: what nodes and pods use, asked of every node's agent when somebody wants to know. */
+import { request } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Node } from '../../api/generated/types.ts';
+import { Filter } from '../../registry/filter.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { NodeLocation, NodeWay } from '../../streams/nodeway.ts';
+import { locateNode } from '../pods/nodelocation.ts';
+
+/** Answers this new are given again. */
+const freshMs = 5_000;
+/** Nodes that are asked at once. */
+const askedMax = 32;
+const answerMs = 5_000;
+const answerBytesMax = 32 * 1024 * 1024;
+const everything = new Filter(undefined, undefined, undefined, undefined);
+
+export interface Usage {
+  /** When it was measured. */
+  readonly time: string;
+  readonly nanoCores: number;
+  readonly memoryBytes: number;
+}
+
+export interface PodReport {
+  readonly namespace: string;
+  readonly name: string;
+  readonly containers: readonly (Usage & { readonly name: string })[];
+}
+
+export interface NodeReport extends Usage {
+  readonly name: string;
+  readonly pods: readonly PodReport[];
+}
+
+/** The parts of a kubelet's summary that are read. */
+interface Summary {
+  readonly node: Measured;
+  readonly pods?: readonly {
+    readonly podRef: { readonly name: string; readonly namespace: string };
+    readonly containers?: readonly (Measured & { readonly name: string })[];
+  }[];
+}
+
+interface Measured {
+  readonly cpu?: { readonly time: string; readonly usageNanoCores?: number };
+  readonly memory?: { readonly workingSetBytes?: number };
+}
+
+export class UsageReports {
+  #newest: { readonly atMs: number; readonly reports: Promise<readonly NodeReport[]> } | undefined;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly nodes: NodeWay,
+  ) {}
+
+  /** Of all nodes that answer. */
+  all(): Promise<readonly NodeReport[]> {
+    const nowMs = this.registry.chance.nowMs();
+    if (!this.#newest || nowMs - this.#newest.atMs >= freshMs)
+      this.#newest = { atMs: nowMs, reports: this.#ask() };
+    return this.#newest.reports;
+  }
+
+  /** What the pods of a namespace use, by name. */
+  async podUsage(namespace: string): Promise<Map<string, { milliCpu: number; memoryBytes: number }>> {
+    const usage = new Map<string, { milliCpu: number; memoryBytes: number }>();
+    for (const { pods } of await this.all())
+      for (const pod of pods) {
+        if (pod.namespace !== namespace) continue;
+        const nanoCores = pod.containers.reduce((sum, one) => sum + one.nanoCores, 0);
+        const memoryBytes = pod.containers.reduce((sum, one) => sum + one.memoryBytes, 0);
+        usage.set(pod.name, { milliCpu: nanoCores / 1e6, memoryBytes });
+      }
+    return usage;
+  }
+
+  async #ask(): Promise<NodeReport[]> {
+    const waiting = [...this.registry.view.collection('nodes').select(everything).entries];
+    const reports: NodeReport[] = [];
+    const work = async (): Promise<void> => {
+      for (let entry = waiting.shift(); entry; entry = waiting.shift()) {
+        const report = await this.#report(entry.object() as Node).catch(() => undefined);
+        if (report) reports.push(report);
+      }
+    };
+    await Promise.all(Array.from({ length: askedMax }, work));
+    return reports;
+  }
+
+  async #report(node: Node): Promise<NodeReport> {
+    const location = locateNode(node);
+    const summary = await fetchSummary(await this.nodes.connect(location), location);
+    return {
+      name: location.name,
+      ...usageOf(summary.node),
+      pods: (summary.pods ?? []).map(({ podRef, containers = [] }) => ({
+        namespace: podRef.namespace,
+        name: podRef.name,
+        containers: containers.map((one) => ({ name: one.name, ...usageOf(one) })),
+      })),
+    };
+  }
+}
+
+const usageOf = ({ cpu, memory }: Measured): Usage => ({
+  time: String(cpu?.time ?? ''),
+  nanoCores: Number(cpu?.usageNanoCores ?? 0),
+  memoryBytes: Number(memory?.workingSetBytes ?? 0),
+});
+
+function fetchSummary(connection: Duplex, { host, port }: NodeLocation): Promise<Summary> {
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      createConnection: () => connection,
+      host,
+      port,
+      path: '/stats/summary?only_cpu_and_memory=true',
+      headers: { Connection: 'close' },
+    });
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      sent.destroy();
+      connection.destroy();
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(new Error('no answer')), answerMs);
+    sent.on('error', fail).on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response
+        .on('data', (chunk: Buffer) => {
+          length += chunk.length;
+          if (length > answerBytesMax) fail(new Error('the answer is too long'));
+          else chunks.push(chunk);
+        })
+        .on('error', fail)
+        .on('end', () => {
+          clearTimeout(timer);
+          connection.destroy();
+          try {
+            if (response.statusCode !== 200) throw new Error(`HTTP ${response.statusCode}`);
+            resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')) as Summary);
+          } catch (error) {
+            reject(error as Error);
+          }
+        });
+    });
+    sent.end();
+  });
+}

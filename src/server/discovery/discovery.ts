@@ -1,0 +1,175 @@
+/** Discovery: which groups, versions and resources there are, made from the table of kinds. */
+import type { Kind, Verb } from '../../api/kind.ts';
+import { componentStatus } from '../../api/kinds/componentstatus.ts';
+import type { KindTable } from '../../api/kinds.ts';
+
+/** A resource, or a part of one, as discovery describes it. */
+export interface Resource {
+  name: string;
+  singularName: string;
+  namespaced: boolean;
+  group?: string;
+  version?: string;
+  kind: string;
+  verbs: readonly string[];
+  shortNames?: readonly string[];
+  categories?: readonly string[];
+}
+
+/** Resources that no stored kind stands for. */
+const coreExtras: readonly Resource[] = [
+  { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
+];
+
+const lastGroup = 'extensions';
+const connectVerbs = ['create', 'get'];
+const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
+
+/** Connections: parts of objects that are reached through the server rather than stored by it. */
+const connections: readonly Resource[] = (
+  [
+    ['nodes/proxy', 'NodeProxyOptions', proxyVerbs],
+    ['pods/attach', 'PodAttachOptions', connectVerbs],
+    ['pods/exec', 'PodExecOptions', connectVerbs],
+    ['pods/log', 'Pod', ['get']],
+    ['pods/portforward', 'PodPortForwardOptions', connectVerbs],
+    ['pods/proxy', 'PodProxyOptions', proxyVerbs],
+    ['services/proxy', 'ServiceProxyOptions', proxyVerbs],
+  ] as const
+).map(([name, kind, verbs]) => ({
+  name,
+  singularName: '',
+  namespaced: !name.startsWith('nodes/'),
+  kind,
+  verbs,
+}));
+
+/** The scale of a controller was served by the extensions group first, and still is. */
+const extensionsExtras: readonly Resource[] = [
+  {
+    name: 'replicationcontrollers/scale',
+    singularName: '',
+    namespaced: true,
+    kind: 'Scale',
+    verbs: ['get', 'patch', 'update'],
+  },
+];
+
+const sorted = (verbs: readonly Verb[]): readonly string[] => [...verbs].sort();
+
+function resourcesOf(kind: Kind): Resource[] {
+  return [
+    {
+      name: kind.resource,
+      singularName: kind.singular,
+      namespaced: kind.namespaced,
+      kind: kind.kind,
+      verbs: sorted(kind.verbs),
+      ...(kind.shortNames.length ? { shortNames: kind.shortNames } : {}),
+      ...(kind.categories.length ? { categories: kind.categories } : {}),
+    },
+    ...kind.subresources.map((sub) => ({
+      name: `${kind.resource}/${sub.name}`,
+      singularName: '',
+      namespaced: kind.namespaced,
+      ...(sub.group === undefined ? {} : { group: sub.group, version: sub.version }),
+      kind: sub.kind ?? kind.kind,
+      verbs: sorted(sub.verbs),
+    })),
+  ];
+}
+
+/** Versions whose resources are worked out when asked for, and never stored. */
+export type ComputedVersions = ReadonlyMap<string, readonly Resource[]>;
+
+export class Discovery {
+  constructor(
+    private readonly kinds: KindTable,
+    private readonly computed: ComputedVersions = new Map(),
+  ) {}
+
+  apiVersions(serverAddress: string) {
+    return {
+      kind: 'APIVersions',
+      versions: ['v1'],
+      serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+    };
+  }
+
+  /** `extensions` → `['v1beta1']`, for every group but the core. */
+  #groups(): Map<string, string[]> {
+    const groups = new Map<string, string[]>();
+    for (const kind of this.kinds) {
+      if (!kind.group) continue;
+      const versions = groups.get(kind.group) ?? [];
+      if (!versions.includes(kind.version)) versions.push(kind.version);
+      groups.set(kind.group, versions);
+    }
+    for (const apiVersion of this.computed.keys()) {
+      const [group, version] = apiVersion.split('/') as [string, string];
+      groups.set(group, [...(groups.get(group) ?? []), version]);
+    }
+    // Clients take a kind from the first group that has it, and this one has nothing that is not elsewhere.
+    const old = groups.get(lastGroup);
+    if (groups.delete(lastGroup)) groups.set(lastGroup, old!);
+    return groups;
+  }
+
+  #group(name: string, versions: readonly string[]) {
+    const described = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }));
+    return { name, versions: described, preferredVersion: described[0] };
+  }
+
+  groupList() {
+    const groups = [...this.#groups()].map(([name, versions]) => this.#group(name, versions));
+    return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+  }
+
+  /** Every version that is served, the core's first: `v1`, `extensions/v1beta1`. */
+  served(): string[] {
+    const groups = [...this.#groups()];
+    return ['v1', ...groups.flatMap(([name, versions]) => versions.map((version) => `${name}/${version}`))];
+  }
+
+  group(name: string) {
+    const versions = this.#groups().get(name);
+    return versions && { kind: 'APIGroup', apiVersion: 'v1', ...this.#group(name, versions) };
+  }
+
+  /** undefined when no such version is served. */
+  resourceList(apiVersion: string) {
+    const resources = [...this.kinds].filter((kind) => kind.apiVersion === apiVersion).flatMap(resourcesOf);
+    resources.push(...(this.computed.get(apiVersion) ?? []));
+    if (resources.length === 0 && !this.computed.has(apiVersion)) return undefined;
+    if (apiVersion === 'v1') resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus));
+    if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);
+    resources.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return {
+      kind: 'APIResourceList',
+      ...(apiVersion === 'v1' ? {} : { apiVersion: 'v1' }),
+      groupVersion: apiVersion,
+      resources,
+    };
+  }
+
+  paths(): string[] {
+    const groups = [...this.#groups()].flatMap(([name, versions]) => [
+      `/apis/${name}`,
+      ...versions.map((version) => `/apis/${name}/${version}`),
+    ]);
+    return [
+      '/api',
+      '/api/v1',
+      '/apis',
+      ...groups,
+      '/healthz',
+      '/livez',
+      '/metrics',
+      '/openapi/v2',
+      '/openapi/v3',
+      '/readyz',
+      '/swaggerapi',
+      '/version',
+    ];
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The documents that describe the API to programs: OpenAPI 2 at `/openapi/v2`, as JSON and as the protobuf that
+ * kubectl 1.8 to 1.26 reads; OpenAPI 3 below `/openapi/v3`, for kubectl since 1.27; Swagger 1.2 below `/swaggerapi`,
+ * for kubectl before 1.8. What makes them is loaded when the first is asked for.
+ */
+import type { TLSSocket } from 'node:tls';
+import { methodNotAllowed, notAcceptable } from '../../api/errors.ts';
+import type { KindTable } from '../../api/kinds.ts';
+import type { ApiRequest, RequestContext } from '../http/context.ts';
+import type { ApiDocument } from '../http/document.ts';
+import { parseAccept } from '../http/negotiation.ts';
+import type { Discovery } from './discovery.ts';
+import type { Documents } from './openapi/documents.ts';
+
+const yearMs = 365 * 24 * 3600 * 1000;
+
+/** What a client may call the protobuf form, and any form that JSON is an answer to. */
+const protobufTypes = new Set([
+  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+  'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+  'application/com.github.googleapis.gnostic.openapiv2@v1.0+protobuf',
+]);
+const jsonTypes = new Set(['*/*', 'application/*', 'application/json']);
+
+export class OpenApi {
+  #documents: Documents | undefined;
+
+  constructor(
+    private readonly discovery: Discovery,
+    private readonly kinds: KindTable,
+    private readonly nowMs: () => number,
+  ) {}
+
+  /** Answers if the path is one of these documents; false otherwise. */
+  async answer(context: RequestContext): Promise<boolean> {
+    const { path, method } = context.info;
+    if (!/^\/(openapi|swaggerapi|swagger\.json|swagger-2\.0\.0\.pb-v1)(\/|$)/.test(path)) return false;
+    const answered = await this.#find(context, path);
+    if (!answered) return false;
+    if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed();
+    await answered();
+    return true;
+  }
+
+  /** How a path is answered; undefined when there is nothing. */
+  async #find(context: RequestContext, path: string): Promise<(() => Promise<void>) | undefined> {
+    const documents = await this.#load();
+    if (path === '/openapi/v2')
+      return async () => {
+        const binary = wantsProtobuf(context.request.headers.accept);
+        await (await (binary ? documents.v2Protobuf() : documents.v2())).answer(context);
+      };
+    // The names it had before.
+    if (path === '/swagger-2.0.0.pb-v1') return async () => (await documents.v2Protobuf()).answer(context);
+    if (path === '/swagger.json') return async () => (await documents.v2()).answer(context);
+    if (path === '/openapi/v3') return async () => (await documents.v3Index()).answer(context);
+    if (path.startsWith('/openapi/v3/')) {
+      const document = await documents.v3(path.slice('/openapi/v3/'.length));
+      return document && (() => this.#answerV3(context, document));
+    }
+    if (path !== '/swaggerapi' && !path.startsWith('/swaggerapi/')) return undefined;
+    const document = await documents.swagger12(path.slice('/swaggerapi'.length), baseUrl(context.request));
+    return document && (() => document.answer(context));
+  }
+
+  /** A document asked for by its hash may be kept for good; one with another hash is somewhere else. */
+  async #answerV3(context: RequestContext, document: ApiDocument): Promise<void> {
+    const hash = context.info.queryText ? context.query.get('hash') : undefined;
+    if (!hash) return document.answer(context);
+    if (hash !== document.hash) {
+      context.response.writeHead(301, {
+        Location: `${context.info.path}?hash=${document.hash}`,
+        'Content-Length': '0',
+      });
+      context.response.end();
+      return;
+    }
+    return document.answer(context, {
+      'Cache-Control': 'public, immutable',
+      Expires: new Date(this.nowMs() + yearMs).toUTCString(),
+    });
+  }
+
+  async #load(): Promise<Documents> {
+    if (!this.#documents) {
+      const { Documents } = await import('./openapi/documents.ts');
+      this.#documents ??= new Documents(this.discovery, this.kinds);
+    }
+    return this.#documents;
+  }
+}
+
+function wantsProtobuf(accept: string | undefined): boolean {
+  if (!accept) return false;
+  for (const { type } of parseAccept(accept)) {
+    if (protobufTypes.has(type)) return true;
+    if (jsonTypes.has(type)) return false;
+  }
+  throw notAcceptable(['application/json', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf']);
+}
+
+/** The address the client reached, as the connection says: a Host header could name anything. */
+function baseUrl({ socket }: ApiRequest): string {
+  const { localAddress = '', localPort } = socket;
+  const scheme = (socket as TLSSocket).encrypted ? 'https' : 'http';
+  return `${scheme}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
+}

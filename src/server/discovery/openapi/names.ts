@@ -1,0 +1,101 @@
+/** Names: what the types of the API are called in documents. Generated clients are built on them. */
+import type { Model } from '../../../api/model.ts';
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly kind: string;
+  readonly version: string;
+}
+
+const metaPackage = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+
+/** Models of the core table that belong to all groups. */
+const metaModels = new Set([
+  'APIGroup',
+  'APIGroupList',
+  'APIResource',
+  'APIResourceList',
+  'APIVersions',
+  'Condition',
+  'CreateOptions',
+  'DeleteOptions',
+  'FieldSelectorRequirement',
+  'GetOptions',
+  'GroupVersionForDiscovery',
+  'LabelSelector',
+  'LabelSelectorRequirement',
+  'ListMeta',
+  'ListOptions',
+  'ManagedFieldsEntry',
+  'ObjectMeta',
+  'OwnerReference',
+  'PartialObjectMetadata',
+  'PartialObjectMetadataList',
+  'PatchOptions',
+  'Preconditions',
+  'ServerAddressByClientCIDR',
+  'ShardInfo',
+  'Status',
+  'StatusCause',
+  'StatusDetails',
+  'Table',
+  'TableColumnDefinition',
+  'TableOptions',
+  'TableRow',
+  'TableRowCondition',
+  'UpdateOptions',
+  'WatchEvent',
+]);
+const authenticationModels = new Set([
+  'BoundObjectReference',
+  'TokenRequest',
+  'TokenRequestSpec',
+  'TokenRequestStatus',
+]);
+
+/** Values that are no models, and where Kubernetes keeps them. */
+export const valueNames = {
+  FieldsV1: `${metaPackage}.FieldsV1`,
+  IntOrString: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+  MicroTime: `${metaPackage}.MicroTime`,
+  Patch: `${metaPackage}.Patch`,
+  Quantity: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
+  RawExtension: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
+  Time: `${metaPackage}.Time`,
+} as const;
+
+export type ValueName = keyof typeof valueNames;
+
+/** `io.k8s.api.core.v1.Pod`. */
+export function definitionName({ file, name }: Model): string {
+  if (file === 'core-v1') {
+    if (metaModels.has(name)) return `${metaPackage}.${name}`;
+    if (authenticationModels.has(name)) return `io.k8s.api.authentication.v1.${name}`;
+    if (name === 'Eviction') return `io.k8s.api.policy.v1.${name}`;
+  }
+  const [group, version] = file.split('-');
+  return `io.k8s.api.${group}.${version}.${name}`;
+}
+
+/** The kind a model stands for; undefined for models that are only parts of others. */
+export function groupVersionKind(model: Model): GroupVersionKind | undefined {
+  const { gvk } = model.definition;
+  if (gvk === undefined) {
+    // Not every table says it; a model that begins with its kind is one all the same.
+    if (model.order[0]?.name !== 'kind' || !model.fields.has('metadata')) return undefined;
+    const [group, version] = model.file.split('-') as [string, string];
+    return { group: group === 'core' ? '' : group, kind: model.name, version };
+  }
+  const parts = gvk.split('/');
+  return { group: parts.length > 2 ? parts[0]! : '', kind: parts.at(-1)!, version: parts.at(-2)! };
+}
+
+/** `extensions/v1beta1` in two. */
+export function splitApiVersion(apiVersion: string): { group: string; version: string } {
+  const slash = apiVersion.indexOf('/');
+  return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
+}
+
+/** Where a version is served: `/api/v1`, `/apis/extensions/v1beta1`. */
+export const prefixOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;

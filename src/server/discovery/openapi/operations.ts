@@ -1,0 +1,309 @@
+/**
+ * Operations: everything that can be asked of the resources of one version, worked out from what discovery says
+ * about them, so that documents promise what is served and nothing else.
+ */
+import type { KindTable } from '../../../api/kinds.ts';
+import { findModel, type Model, modelOf } from '../../../api/model.ts';
+import type { Discovery, Resource } from '../discovery.ts';
+import { type GroupVersionKind, prefixOf, splitApiVersion } from './names.ts';
+import {
+  deleteCollectionParameters,
+  deleteParameters,
+  listParameters,
+  type Parameter,
+  parameter,
+  patchParameters,
+  readParameters,
+  writeParameters,
+} from './parameters.ts';
+
+export type Method = 'delete' | 'get' | 'patch' | 'post' | 'put';
+
+export interface Operation {
+  readonly path: string;
+  readonly method: Method;
+  readonly id: string;
+  readonly description: string;
+  /** What Kubernetes calls it in `x-kubernetes-action`; undefined for discovery. */
+  readonly action?: string;
+  readonly gvk?: GroupVersionKind;
+  /** Those in the path are not among them. */
+  readonly parameters: readonly Parameter[];
+  readonly body?: { readonly model: Model | 'Patch'; readonly required: boolean };
+  /** What a success is answered with; undefined for text of any kind. */
+  readonly answer?: Model;
+  /** A success may also be answered as 201. */
+  readonly creates?: true;
+}
+
+/** One resource, or a part of one, with all that its operations share. */
+interface Subject {
+  readonly apiVersion: string;
+  readonly prefix: string;
+  readonly resource: string;
+  readonly part: string | undefined;
+  readonly namespaced: boolean;
+  readonly gvk: GroupVersionKind;
+  /** Begins the names of operations: `CoreV1`. */
+  readonly family: string;
+  /** Kind of the object that has the part; the same as the gvk's for a whole one. */
+  readonly owner: string;
+  readonly model: Model;
+  readonly verbs: readonly string[];
+  readonly deleteAnswer: Model;
+}
+
+/** All operations on the resources of a version. Resources of kinds no table knows are left out. */
+export function operationsOf(discovery: Discovery, kinds: KindTable, apiVersion: string): Operation[] {
+  const operations: Operation[] = [groupVersionOperation(apiVersion)];
+  for (const resource of discovery.resourceList(apiVersion)?.resources ?? []) {
+    const subject = subjectOf(kinds, apiVersion, resource);
+    if (!subject) continue;
+    if (isConnection(subject)) operations.push(...connections(subject));
+    else if (subject.part !== undefined) operations.push(...itemOperations(subject));
+    else operations.push(...collectionOperations(subject), ...itemOperations(subject), ...watches(subject));
+  }
+  return operations;
+}
+
+function groupVersionOperation(apiVersion: string): Operation {
+  return {
+    path: `${prefixOf(apiVersion)}/`,
+    method: 'get',
+    id: `get${familyOf(apiVersion)}APIResources`,
+    description: `Lists the resources of ${apiVersion}.`,
+    parameters: [],
+    answer: modelOf('APIResourceList'),
+  };
+}
+
+function subjectOf(kinds: KindTable, apiVersion: string, described: Resource): Subject | undefined {
+  const [resource, part] = described.name.split('/') as [string, string | undefined];
+  const home = splitApiVersion(apiVersion);
+  const gvk = {
+    group: described.group ?? home.group,
+    kind: described.kind,
+    version: described.version ?? home.version,
+  };
+  const model = modelFor(kinds, gvk);
+  if (!model) return undefined;
+  const kind = kinds.resource(apiVersion, resource);
+  const owner = part === undefined ? gvk.kind : (kind ?? kinds.resource('v1', resource))?.kind;
+  return {
+    apiVersion,
+    prefix: prefixOf(apiVersion),
+    resource,
+    part,
+    namespaced: described.namespaced,
+    gvk,
+    family: familyOf(apiVersion),
+    owner: owner ?? gvk.kind,
+    model,
+    verbs: described.verbs,
+    deleteAnswer: kind?.deleteReturnsObject ? model : modelOf('Status'),
+  };
+}
+
+function modelFor(kinds: KindTable, { group, kind, version }: GroupVersionKind): Model | undefined {
+  const known = kinds.kind(group ? `${group}/${version}` : version, kind);
+  // Tables are named after groups; what belongs to all groups, or to one without a table, is in the core's.
+  return known?.model ?? findModel(kind, `${group.split('.')[0] || 'core'}-${version}`) ?? findModel(kind);
+}
+
+/** `extensions/v1beta1` → `ExtensionsV1beta1`. */
+function familyOf(apiVersion: string): string {
+  const { group, version } = splitApiVersion(apiVersion);
+  return capital(group.split('.')[0] || 'core') + capital(version);
+}
+
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+const parametersOf = (names: readonly string[]): Parameter[] => names.map(parameter);
+
+/** The path of the collection, in one namespace or in all. */
+const collectionPath = ({ prefix, namespaced, resource }: Subject, allNamespaces: boolean): string =>
+  namespaced && !allNamespaces ? `${prefix}/namespaces/{namespace}/${resource}` : `${prefix}/${resource}`;
+
+function collectionOperations(subject: Subject): Operation[] {
+  const { family, gvk, model, namespaced, verbs } = subject;
+  const list = findModel(`${model.name}List`, model.file);
+  const operations: Operation[] = [];
+  for (const all of namespaced ? [true, false] : [false]) {
+    const path = collectionPath(subject, all);
+    const name = namespaced && !all ? `Namespaced${gvk.kind}` : gvk.kind;
+    const where = all ? ' in all namespaces' : '';
+    if (verbs.includes('list') && list)
+      operations.push({
+        path,
+        method: 'get',
+        id: `list${family}${name}${all ? 'ForAllNamespaces' : ''}`,
+        description: `Lists or watches objects of the kind ${gvk.kind}${where}.`,
+        action: 'list',
+        gvk,
+        parameters: parametersOf(listParameters),
+        answer: list,
+      });
+    if (verbs.includes('create'))
+      operations.push({
+        path,
+        method: 'post',
+        id: `create${family}${name}${all ? 'WhereItSays' : ''}`,
+        description: `Creates a ${gvk.kind}${all ? ' in the namespace that it names, or in "default"' : ''}.`,
+        action: 'post',
+        gvk,
+        parameters: parametersOf(writeParameters),
+        body: { model, required: true },
+        answer: answerOf(subject),
+        creates: true,
+      });
+    if (verbs.includes('deletecollection') && list && !all)
+      operations.push({
+        path,
+        method: 'delete',
+        id: `delete${family}Collection${name}`,
+        description: `Deletes all objects of the kind ${gvk.kind} that the selectors match.`,
+        action: 'deletecollection',
+        gvk,
+        parameters: parametersOf(deleteCollectionParameters),
+        body: { model: modelOf('DeleteOptions'), required: false },
+        answer: list,
+      });
+  }
+  return operations;
+}
+
+/** A binding or eviction is not kept: only whether it worked is told. */
+const answerOf = ({ gvk, model }: Subject): Model =>
+  gvk.kind === 'Binding' || gvk.kind === 'Eviction' ? modelOf('Status') : model;
+
+function itemOperations(subject: Subject): Operation[] {
+  const { family, gvk, model, namespaced, owner, part, verbs } = subject;
+  const name = `${namespaced ? 'Namespaced' : ''}${owner}${part ? capital(part) : ''}`;
+  const what = part === undefined ? `a ${owner}` : `the ${part} of a ${owner}`;
+  const shared = { path: itemPath(subject), gvk };
+  const operations: Operation[] = [];
+  if (verbs.includes('get'))
+    operations.push({
+      ...shared,
+      method: 'get',
+      id: `read${family}${name}`,
+      description: `Reads ${what}.`,
+      action: 'get',
+      parameters: parametersOf(readParameters),
+      answer: model,
+    });
+  if (verbs.includes('update'))
+    operations.push({
+      ...shared,
+      method: 'put',
+      id: `replace${family}${name}`,
+      description: `Replaces ${what}.`,
+      action: 'put',
+      parameters: parametersOf(writeParameters),
+      body: { model, required: true },
+      answer: model,
+      creates: true,
+    });
+  if (part !== undefined && verbs.includes('create'))
+    operations.push({
+      ...shared,
+      method: 'post',
+      id: `create${family}${name}`,
+      description: `Creates ${what}.`,
+      action: 'post',
+      parameters: parametersOf(writeParameters),
+      body: { model, required: true },
+      answer: answerOf(subject),
+      creates: true,
+    });
+  if (verbs.includes('patch'))
+    operations.push({
+      ...shared,
+      method: 'patch',
+      id: `patch${family}${name}`,
+      description: `Changes parts of ${what}.`,
+      action: 'patch',
+      parameters: parametersOf(patchParameters),
+      body: { model: 'Patch', required: true },
+      answer: model,
+    });
+  if (part === undefined && verbs.includes('delete'))
+    operations.push({
+      ...shared,
+      method: 'delete',
+      id: `delete${family}${name}`,
+      description: `Deletes ${what}.`,
+      action: 'delete',
+      parameters: parametersOf(deleteParameters),
+      body: { model: modelOf('DeleteOptions'), required: false },
+      answer: subject.deleteAnswer,
+    });
+  return operations;
+}
+
+const itemPath = (subject: Subject): string =>
+  `${collectionPath(subject, false)}/{name}${subject.part === undefined ? '' : `/${subject.part}`}`;
+
+/** The old way to watch: by a path of its own. */
+function watches(subject: Subject): Operation[] {
+  const { family, gvk, namespaced, prefix, verbs } = subject;
+  if (!verbs.includes('watch')) return [];
+  const watch = (path: string, name: string, action: string, what: string): Operation => ({
+    path: `${prefix}/watch${path.slice(prefix.length)}`,
+    method: 'get',
+    id: `watch${family}${name}`,
+    description: `Watches ${what}. The same path without "watch" does it too, with watch=true.`,
+    action,
+    gvk,
+    parameters: parametersOf(listParameters),
+    answer: modelOf('WatchEvent'),
+  });
+  const name = namespaced ? `Namespaced${gvk.kind}` : gvk.kind;
+  const objects = `objects of the kind ${gvk.kind}`;
+  return [
+    ...(namespaced
+      ? [watch(collectionPath(subject, true), `${gvk.kind}ListForAllNamespaces`, 'watchlist', objects)]
+      : []),
+    watch(collectionPath(subject, false), `${name}List`, 'watchlist', objects),
+    watch(itemPath(subject), name, 'watch', `one ${gvk.kind}`),
+  ];
+}
+
+// Connections: log, exec, attach, portforward and proxy
+
+const isConnection = ({ gvk, part }: Subject): boolean =>
+  part !== undefined && (part === 'log' || gvk.kind.endsWith('Options'));
+
+const connectVerbs: Readonly<Record<string, Method>> = {
+  create: 'post',
+  delete: 'delete',
+  get: 'get',
+  patch: 'patch',
+  update: 'put',
+};
+
+/** Their options are query parameters, and what comes back is up to the container. */
+function connections(subject: Subject): Operation[] {
+  const { family, gvk, namespaced, owner, part, verbs } = subject;
+  const options = part === 'log' ? findModel('PodLogOptions') : subject.model;
+  const parameters = (options?.order ?? [])
+    .filter(({ name }) => name !== 'kind' && name !== 'apiVersion')
+    .map(({ name, type }): Parameter => {
+      const plain = type === 'boolean' || type === 'integer' ? type : 'string';
+      return { name, in: 'query', type: plain, description: `The ${name} option of ${options!.name}.` };
+    });
+  return verbs
+    .filter((verb) => Object.hasOwn(connectVerbs, verb))
+    .map((verb) => {
+      const method = connectVerbs[verb]!;
+      return {
+        path: itemPath(subject),
+        method,
+        id: `connect${family}${capital(method)}${namespaced ? 'Namespaced' : ''}${owner}${capital(part!)}`,
+        description: `Connects ${method.toUpperCase()} requests to the ${part} of a ${owner}.`,
+        action: part === 'log' ? 'get' : 'connect',
+        gvk,
+        parameters,
+      };
+    });
+}

@@ -1,0 +1,171 @@
+/**
+ * Schemas: models written as OpenAPI describes types. Version 2 and 3 differ in where definitions stand, in how a
+ * reference gets a description of its own, and in whether a value may be of several types.
+ */
+import type { Descriptions } from '../../../api/descriptions.ts';
+import type { Field, FieldDefinition, Model } from '../../../api/model.ts';
+import { definitionName, groupVersionKind, type ValueName, valueNames } from './names.ts';
+
+export interface Schema {
+  $ref?: string;
+  description?: string;
+  type?: string;
+  format?: string;
+  default?: unknown;
+  enum?: readonly string[];
+  required?: readonly string[];
+  items?: Schema;
+  additionalProperties?: Schema;
+  properties?: Record<string, Schema>;
+  allOf?: readonly Schema[];
+  oneOf?: readonly Schema[];
+  [extension: `x-${string}`]: unknown;
+}
+
+export type Dialect = 'v2' | 'v3';
+
+const places: Record<Dialect, string> = { v2: '#/definitions/', v3: '#/components/schemas/' };
+
+/** A quantity or an int-or-string is written as text or number; version 2 has no way to say so. */
+const values: Record<Dialect, Record<ValueName, Schema>> = {
+  v2: {
+    FieldsV1: { type: 'object' },
+    IntOrString: { type: 'string', format: 'int-or-string' },
+    MicroTime: { type: 'string', format: 'date-time' },
+    Patch: {},
+    Quantity: { type: 'string' },
+    RawExtension: { type: 'object' },
+    Time: { type: 'string', format: 'date-time' },
+  },
+  v3: {
+    FieldsV1: { type: 'object' },
+    IntOrString: { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] },
+    MicroTime: { type: 'string', format: 'date-time' },
+    Patch: {},
+    Quantity: { oneOf: [{ type: 'string' }, { type: 'number' }] },
+    RawExtension: { type: 'object' },
+    Time: { type: 'string', format: 'date-time' },
+  },
+};
+
+/** Values that a description names; more would bury what it says. */
+const namedMax = 12;
+
+/** The definitions of one document. What is referred to is defined, with everything it is made of. */
+export class Definitions {
+  readonly #schemas = new Map<string, Schema>();
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly descriptions: Descriptions,
+  ) {}
+
+  /** All definitions by name, sorted. */
+  get schemas(): Record<string, Schema> {
+    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  model(model: Model): Schema {
+    const name = definitionName(model);
+    if (!this.#schemas.has(name)) {
+      // The name is taken before the fields are looked at: a model may hold itself.
+      const schema: Schema = {};
+      this.#schemas.set(name, schema);
+      Object.assign(schema, this.#modelSchema(model));
+    }
+    return { $ref: places[this.dialect] + name };
+  }
+
+  value(value: ValueName): Schema {
+    const name = valueNames[value];
+    if (!this.#schemas.has(name))
+      this.#schemas.set(name, {
+        ...describedBy(this.descriptions.type(value)),
+        ...values[this.dialect][value],
+      });
+    return { $ref: places[this.dialect] + name };
+  }
+
+  #modelSchema(model: Model): Schema {
+    const { required, mapType } = model.definition;
+    const gvk = groupVersionKind(model);
+    const properties: Record<string, Schema> = {};
+    for (const field of model.order) properties[field.name] = this.#fieldSchema(model, field);
+    return {
+      ...describedBy(this.descriptions.model(model)),
+      type: 'object',
+      ...(required?.length ? { required } : {}),
+      ...(model.order.length ? { properties } : {}),
+      ...(gvk ? { 'x-kubernetes-group-version-kind': [gvk] } : {}),
+      ...(mapType ? { 'x-kubernetes-map-type': mapType } : {}),
+    };
+  }
+
+  #fieldSchema(model: Model, field: Field): Schema {
+    const type = withEnum(this.#typeSchema(field), field.definition);
+    const more = {
+      ...describedBy(withValues(this.descriptions.field(model, field), field.definition)),
+      ...(field.definition.default === undefined ? {} : { default: field.definition.default }),
+      ...extensionsOf(field.definition),
+    };
+    if (type.$ref === undefined || this.dialect === 'v2') return { ...more, ...type };
+    // Beside a reference nothing else counts in version 3.
+    return Object.keys(more).length ? { ...more, allOf: [type] } : type;
+  }
+
+  #typeSchema(field: Field): Schema {
+    switch (field.type) {
+      case 'model':
+        return this.model(field.model);
+      case 'array':
+        return { type: 'array', items: this.#typeSchema(field.items!) };
+      case 'map':
+        return { type: 'object', additionalProperties: this.#typeSchema(field.values!) };
+      case 'quantity':
+        return this.value('Quantity');
+      case 'int-or-string':
+        return this.value('IntOrString');
+      case 'time':
+        return this.value('Time');
+      case 'microtime':
+        return this.value('MicroTime');
+      case 'raw':
+        return this.value(field.definition.pb?.at(-1) === 'FieldsV1' ? 'FieldsV1' : 'RawExtension');
+      case 'bytes':
+        return { type: 'string', format: 'byte' };
+      default:
+        return { type: field.type, ...(field.definition.format ? { format: field.definition.format } : {}) };
+    }
+  }
+}
+
+const describedBy = (description: string | undefined): Schema => (description ? { description } : {});
+
+/** The values of a list are those of its items; tables write them at the list. */
+function withEnum(type: Schema, { enum: closed }: FieldDefinition): Schema {
+  if (!closed) return type;
+  if (type.items) return { ...type, items: { ...type.items, enum: closed } };
+  if (type.additionalProperties)
+    return { ...type, additionalProperties: { ...type.additionalProperties, enum: closed } };
+  return { ...type, enum: closed };
+}
+
+/** Says which values there are: tools show the description, and few show anything else. */
+function withValues(description: string | undefined, definition: FieldDefinition): string | undefined {
+  const { enum: closed, known } = definition;
+  const named = (closed ?? known)?.filter((value) => value !== '');
+  if (!named?.length || named.length > namedMax) return description;
+  const values = `${closed ? 'One of' : 'Known values'}: ${named.join(', ')}.`;
+  return description ? `${description} ${values}` : values;
+}
+
+function extensionsOf(definition: FieldDefinition): Schema {
+  const { listKeys, listType, mapType, patchMergeKey, patchStrategy } = definition;
+  return {
+    ...(listKeys ? { 'x-kubernetes-list-map-keys': listKeys } : {}),
+    ...(listType ? { 'x-kubernetes-list-type': listType } : {}),
+    ...(mapType ? { 'x-kubernetes-map-type': mapType } : {}),
+    ...(patchMergeKey ? { 'x-kubernetes-patch-merge-key': patchMergeKey } : {}),
+    ...(patchStrategy ? { 'x-kubernetes-patch-strategy': patchStrategy } : {}),
+  };
+}

@@ -1,0 +1,223 @@
+/**
+ * Swagger 1.2, which kubectl 1.0 to 1.8 validates manifests with before it sends them.
+ *
+ * It reads only the models, and knows few types: what is neither a model, a list, text, number nor boolean has to be
+ * `any`, or it refuses the manifest. A quantity, a time or an int-or-string is text to it, and text may be a number.
+ */
+import type { Descriptions } from '../../../api/descriptions.ts';
+import type { Field, Model } from '../../../api/model.ts';
+import { prefixOf } from './names.ts';
+import type { Operation } from './operations.ts';
+import { type Parameter, parameter } from './parameters.ts';
+import { answerTypes, patchTypes, pathParameters } from './v2.ts';
+
+interface Property {
+  description?: string;
+  type?: string;
+  format?: string;
+  $ref?: string;
+  items?: { type?: string; $ref?: string };
+}
+
+interface Declared {
+  id: string;
+  description?: string;
+  required?: readonly string[];
+  properties: Record<string, Property>;
+}
+
+const swaggerVersion = '1.2';
+
+/** The names the types of all groups had then. */
+const oldNames: Readonly<Record<string, string>> = {
+  Status: 'unversioned.Status',
+  WatchEvent: 'json.WatchEvent',
+};
+const patchName = 'unversioned.Patch';
+
+/** `v1.Pod`, `v1beta1.Job`. kubectl finds the model of a manifest by its version and kind. */
+function modelName({ file, name }: Model): string {
+  if (file === 'core-v1' && Object.hasOwn(oldNames, name)) return oldNames[name]!;
+  return `${file.split('-')[1]}.${name}`;
+}
+
+/** What there is to read about, at `/swaggerapi`. */
+export const resourceListing = (paths: readonly string[]) => ({
+  swaggerVersion,
+  apis: paths.map((path) => ({ path, description: `API at ${path}` })),
+  apiVersion: '',
+  info: { title: '', description: '' },
+});
+
+/** The paths of discovery and of the version have declarations too, with one operation each. */
+export const smallDeclaration = (path: string, basePath: string) => ({
+  swaggerVersion,
+  apiVersion: '',
+  basePath,
+  resourcePath: path,
+  apis: [
+    {
+      path,
+      description: `API at ${path}`,
+      operations: [
+        {
+          type: 'void',
+          method: 'GET',
+          summary: `Answers with what there is at ${path}.`,
+          nickname: `get${path.replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+          parameters: [],
+          produces: ['application/json'],
+          consumes: ['application/json'],
+        },
+      ],
+    },
+  ],
+  models: {},
+});
+
+/** A version of a group: its operations and all their models. */
+export function declaration(
+  apiVersion: string,
+  operations: readonly Operation[],
+  descriptions: Descriptions,
+  basePath: string,
+) {
+  const models = new Models(descriptions);
+  const apis = new Map<string, object[]>();
+  for (const operation of operations) {
+    const list = apis.get(operation.path) ?? [];
+    apis.set(operation.path, list);
+    list.push(operationOf(operation, models));
+  }
+  const resourcePath = prefixOf(apiVersion);
+  return {
+    swaggerVersion,
+    apiVersion,
+    basePath,
+    resourcePath,
+    apis: [...apis].map(([path, list]) => ({
+      path,
+      description: `API at ${resourcePath}`,
+      operations: list,
+    })),
+    models: models.declared,
+  };
+}
+
+interface DeclaredParameter {
+  type: string;
+  paramType: string;
+  name: string;
+  description: string;
+  required: boolean;
+  allowMultiple: boolean;
+}
+
+const parameterOf = ({ name, in: paramType, type, description }: Parameter): DeclaredParameter => ({
+  type,
+  paramType,
+  name,
+  description,
+  required: paramType === 'path',
+  allowMultiple: false,
+});
+
+function operationOf(operation: Operation, models: Models): object {
+  const { answer, body, description, id, method } = operation;
+  const type = answer ? models.name(answer) : 'string';
+  const parameters = [
+    ...pathParameters(operation.path).map((name) => parameterOf(parameter(name))),
+    ...operation.parameters.map(parameterOf),
+  ];
+  if (body)
+    parameters.push({
+      type: body.model === 'Patch' ? models.patch() : models.name(body.model),
+      paramType: 'body',
+      name: 'body',
+      description: 'What to send.',
+      required: body.required,
+      allowMultiple: false,
+    });
+  return {
+    type,
+    method: method.toUpperCase(),
+    summary: description,
+    nickname: id,
+    parameters,
+    responseMessages: [{ code: 200, message: 'OK', responseModel: type }],
+    produces: answer ? answerTypes : ['*/*'],
+    consumes: body?.model === 'Patch' ? patchTypes : ['*/*'],
+  };
+}
+
+/** The models of one declaration. What is named is declared, with everything it is made of. */
+class Models {
+  readonly #names = new Map<Model, string>();
+  readonly #declared = new Map<string, Declared>();
+
+  constructor(private readonly descriptions: Descriptions) {}
+
+  get declared(): Record<string, Declared> {
+    return Object.fromEntries([...this.#declared].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  name(model: Model): string {
+    const known = this.#names.get(model);
+    if (known !== undefined) return known;
+    // Two groups may have models of the same name; the second is told apart by its table.
+    const wished = modelName(model);
+    const id = this.#declared.has(wished) ? `${wished}.${model.file}` : wished;
+    this.#names.set(model, id);
+    const { required } = model.definition;
+    const description = this.descriptions.model(model);
+    const declared: Declared = {
+      id,
+      ...(description ? { description } : {}),
+      ...(required?.length ? { required } : {}),
+      properties: {},
+    };
+    this.#declared.set(id, declared);
+    for (const field of model.order) declared.properties[field.name] = this.#property(model, field);
+    return id;
+  }
+
+  patch(): string {
+    if (!this.#declared.has(patchName)) {
+      const description = this.descriptions.type('Patch');
+      this.#declared.set(patchName, {
+        id: patchName,
+        ...(description ? { description } : {}),
+        properties: {},
+      });
+    }
+    return patchName;
+  }
+
+  #property(model: Model, field: Field): Property {
+    const description = this.descriptions.field(model, field);
+    return { ...this.#type(field), ...(description ? { description } : {}) };
+  }
+
+  #type(field: Field): Property {
+    switch (field.type) {
+      case 'model':
+        return { $ref: this.name(field.model) };
+      case 'array': {
+        // Lists of lists and of maps are not known to it; nothing has them.
+        const { $ref, type } = this.#type(field.items!);
+        return { type: 'array', items: $ref === undefined ? { type } : { $ref } };
+      }
+      case 'boolean':
+        return { type: 'boolean' };
+      case 'integer':
+        return { type: 'integer', format: field.int32 ? 'int32' : 'int64' };
+      case 'number':
+        return { type: 'float64' };
+      case 'map':
+      case 'raw':
+        return { type: 'any' };
+      default:
+        return { type: 'string' };
+    }
+  }
+}

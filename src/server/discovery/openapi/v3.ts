@@ -1,0 +1,121 @@
+/** OpenAPI 3: one document for each version of each group, complete in itself. */
+import type { Descriptions } from '../../../api/descriptions.ts';
+import { modelOf } from '../../../api/model.ts';
+import { versionInfo } from '../version.ts';
+import type { Operation } from './operations.ts';
+import { inlineParameters, type Parameter, parameter } from './parameters.ts';
+import { Definitions, type Schema } from './schema.ts';
+import { answerTypes, patchTypes, pathParameters, tagOf, title } from './v2.ts';
+
+interface ParameterV3 {
+  $ref?: string;
+  name?: string;
+  in?: string;
+  description?: string;
+  required?: boolean;
+  schema?: Schema;
+}
+
+type Content = Record<string, { schema: Schema }>;
+
+interface OperationV3 {
+  description: string;
+  operationId: string;
+  tags: string[];
+  parameters?: ParameterV3[];
+  requestBody?: { content: Content; required?: boolean };
+  responses: Record<string, { description: string; content: Content }>;
+  [extension: `x-${string}`]: unknown;
+}
+
+type PathV3 = { parameters?: ParameterV3[] } & { [method in Operation['method']]?: OperationV3 };
+
+export interface DocumentV3 {
+  openapi: '3.0.0';
+  info: { title: string; version: string };
+  paths: Record<string, PathV3>;
+  components: { schemas: Record<string, Schema>; parameters: Record<string, ParameterV3> };
+}
+
+export function documentV3(
+  apiVersion: string,
+  operations: readonly Operation[],
+  descriptions: Descriptions,
+): DocumentV3 {
+  const definitions = new Definitions('v3', descriptions);
+  const shared = new Set<string>();
+  const refer = (one: Parameter): ParameterV3 => {
+    if (inlineParameters.has(one.name) || one !== parameter(one.name)) return parameterV3(one);
+    shared.add(one.name);
+    return { $ref: `#/components/parameters/${one.name}` };
+  };
+  const paths: Record<string, PathV3> = {};
+  for (const operation of operations) {
+    const path = (paths[operation.path] ??= {
+      parameters: pathParameters(operation.path).map((name) => refer(parameter(name))),
+    });
+    path[operation.method] = operationV3(operation, tagOf(apiVersion), definitions, refer);
+  }
+  return {
+    openapi: '3.0.0',
+    info: { title, version: versionInfo.gitVersion },
+    paths,
+    components: {
+      schemas: definitions.schemas,
+      parameters: Object.fromEntries([...shared].sort().map((name) => [name, parameterV3(parameter(name))])),
+    },
+  };
+}
+
+const parameterV3 = ({ name, in: place, type, description }: Parameter): ParameterV3 => ({
+  name,
+  in: place,
+  description,
+  ...(place === 'path' ? { required: true } : {}),
+  schema: { type },
+});
+
+const content = (types: readonly string[], schema: Schema): Content =>
+  Object.fromEntries(types.map((type) => [type, { schema }]));
+
+function operationV3(
+  operation: Operation,
+  tag: string,
+  definitions: Definitions,
+  refer: (parameter: Parameter) => ParameterV3,
+): OperationV3 {
+  const { action, answer, body, creates, description, gvk, id, parameters } = operation;
+  const success = answer
+    ? content(answerTypes, definitions.model(answer))
+    : content(['*/*'], { type: 'string' });
+  return {
+    description,
+    operationId: id,
+    tags: [tag],
+    ...(parameters.length ? { parameters: parameters.map(refer) } : {}),
+    ...(body ? { requestBody: requestBody(body, definitions) } : {}),
+    responses: {
+      200: { description: 'OK', content: success },
+      ...(creates ? { 201: { description: 'Created', content: success } } : {}),
+      default: {
+        description: 'Error',
+        content: content(['application/json'], definitions.model(modelOf('Status'))),
+      },
+    },
+    ...(action ? { 'x-kubernetes-action': action } : {}),
+    ...(gvk ? { 'x-kubernetes-group-version-kind': gvk } : {}),
+  };
+}
+
+function requestBody(
+  { model, required }: NonNullable<Operation['body']>,
+  definitions: Definitions,
+): NonNullable<OperationV3['requestBody']> {
+  return {
+    content:
+      model === 'Patch'
+        ? content(patchTypes, definitions.value('Patch'))
+        : content(['*/*'], definitions.model(model)),
+    ...(required ? { required } : {}),
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * The local door: plain HTTP without authentication, for this machine only. A browser can be talked into sending
+ * requests to localhost on behalf of any page (DNS rebinding, cross-site requests), so every request must name a
+ * local host, and an origin, if it has one, must be local too.
+ */
+import { isIP } from 'node:net';
+import { StatusError } from '../../api/errors.ts';
+import type { ApiRequest } from '../http/context.ts';
+
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1' || name === '0:0:0:0:0:0:0:1')
+    return true;
+  return isIP(name) === 4 && name.startsWith('127.');
+}
+
+/** Host without the port; `[::1]:8080` → `[::1]`. */
+const withoutPort = (host: string): string => host.replace(/:\d*$/, '');
+
+/** The host last let in. Nearly all requests name the same one. */
+let known: string | undefined;
+
+/**
+ * `clusterIP` is where pods of this machine find the API. It is let in as an address only: a name could be made to
+ * stand for this machine by somebody else's name server.
+ */
+export function checkLocal(request: ApiRequest, clusterIP?: string): void {
+  const host = request.headers.host;
+  if (host !== undefined && host !== known && isLoopback(withoutPort(host))) known = host;
+  if (host === undefined || (host !== known && withoutPort(host) !== clusterIP))
+    throw new StatusError(
+      403,
+      'Forbidden',
+      `forbidden: this address serves local clients only, not host ${JSON.stringify(host ?? '')}`,
+      {},
+    );
+  const origin = request.headers.origin;
+  if (origin !== undefined && !isLocalOrigin(origin))
+    throw new StatusError(
+      403,
+      'Forbidden',
+      `forbidden: this address serves local pages only, not origin ${JSON.stringify(origin)}`,
+      {},
+    );
+}
+
+function isLocalOrigin(origin: string): boolean {
+  try {
+    return isLoopback(new URL(origin).hostname);
+  } catch {
+    return false;
+  }
+}

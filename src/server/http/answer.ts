@@ -1,0 +1,214 @@
+/** Answers: headers, Status errors, and bytes on their way out. */
+import { constants, gzip } from 'node:zlib';
+import { internal, StatusError } from '../../api/errors.ts';
+import type { ApiResponse, Headers, RequestContext } from './context.ts';
+import type { Negotiated } from './negotiation.ts';
+import { retryAfterSeconds } from './traffic.ts';
+
+/** Bodies from here on are compressed for clients that take it. */
+export const gzipBytesMin = 128 * 1024;
+/** A client whose request was answered before it was all sent gets this long to finish, and so to read why. */
+const lingerMs = 500;
+/** Warnings together may be this long; beyond it each is cut. */
+const warningsTextMax = 4096;
+const warningCutAt = 256;
+
+/** Headers every API answer carries. */
+export function apiHeaders(context: RequestContext, contentType = 'application/json'): Headers {
+  const headers: Headers = {
+    'Audit-Id': context.auditId,
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': contentType,
+  };
+  if (context.warnings.length) headers.Warning = warningHeaders(context.warnings);
+  return headers;
+}
+
+/** The same as a list, for the answers that there are most of: Node writes it several times faster. */
+function jsonHeaderList(context: RequestContext, length: number): string[] {
+  const list = [
+    'Audit-Id',
+    context.auditId,
+    'Cache-Control',
+    'no-cache, private',
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(length),
+  ];
+  if (context.warnings.length)
+    for (const text of warningHeaders(context.warnings)) list.push('Warning', text);
+  return list;
+}
+
+function warningHeaders(warnings: readonly string[]): string[] {
+  let texts = [...new Set(warnings)];
+  if (texts.reduce((sum, text) => sum + text.length, 0) > warningsTextMax)
+    texts = texts
+      .map((text) => [...text].slice(0, warningCutAt).join(''))
+      .slice(0, warningsTextMax / warningCutAt);
+  return texts.map((text) => {
+    const quoted = text.replace(/[\u0000-\u001f\u007f]/g, ' ').replace(/[\\"]/g, '\\$&');
+    // Header bytes are UTF-8, as Go writes them; Node takes them as Latin-1 characters.
+    return `299 - "${Buffer.from(quoted, 'utf8').toString('latin1')}"`;
+  });
+}
+
+/** Answers with JSON text that is ready, a line feed included. */
+export function answerDocument(
+  context: RequestContext,
+  code: number,
+  document: Buffer,
+): void | Promise<void> {
+  if (document.length >= gzipBytesMin) return answerBytes(context, code, [document]);
+  context.response.writeHead(code, jsonHeaderList(context, document.length));
+  context.response.end(document);
+}
+
+/** Answers with a value in the form the client asked for. */
+export async function answerValue(
+  context: RequestContext,
+  code: number,
+  value: unknown,
+  negotiated: Negotiated,
+): Promise<void> {
+  if (negotiated.format === 'yaml') {
+    const { writeYaml } = await import('../../api/yaml.ts');
+    const text = Buffer.from(writeYaml(value));
+    context.response.writeHead(code, {
+      ...apiHeaders(context, 'application/yaml'),
+      'Content-Length': String(text.length),
+    });
+    context.response.end(text);
+    return;
+  }
+  const text = context.pretty(negotiated) ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`;
+  await answerBytes(context, code, [Buffer.from(text)]);
+}
+
+/** Answers with text in parts, compressed when it is long and the client agrees, at the pace the client reads. */
+export async function answerBytes(
+  context: RequestContext,
+  code: number,
+  parts: readonly Buffer[],
+): Promise<void> {
+  const { response } = context;
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  if (size >= gzipBytesMin && context.info.method === 'GET' && acceptsGzip(context)) {
+    const headers = apiHeaders(context);
+    const compressed = await new Promise<Buffer>((resolve, reject) =>
+      gzip(
+        parts.length === 1 ? parts[0]! : Buffer.concat(parts, size),
+        { level: constants.Z_BEST_SPEED },
+        (error, bytes) => (error ? reject(error) : resolve(bytes)),
+      ),
+    );
+    headers['Content-Encoding'] = 'gzip';
+    headers.Vary = 'Accept-Encoding';
+    response.writeHead(code, { ...headers, 'Content-Length': String(compressed.length) });
+    response.end(compressed);
+    return;
+  }
+  response.writeHead(code, jsonHeaderList(context, size));
+  // The head of the answer and all parts leave in one write.
+  response.cork();
+  for (const part of parts.slice(0, -1)) response.write(part);
+  response.end(parts.at(-1));
+}
+
+export const acceptsGzip = (context: RequestContext): boolean =>
+  /(^|[\s,])gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/.test(
+    String(context.request.headers['accept-encoding'] ?? ''),
+  );
+
+export function drained(response: ApiResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
+}
+
+/** Answers with the Status of an error. Errors are never turned into tables, and always are JSON. */
+export function answerError(context: RequestContext, error: unknown, report: (error: Error) => void): void {
+  const { response } = context;
+  if (response.headersSent) {
+    // The answer had begun; all that is left is to break it off. That a client is slow is no failure of the server.
+    if (!(error instanceof StatusError)) report(error as Error);
+    response.destroy();
+    return;
+  }
+  let status: StatusError;
+  if (error instanceof StatusError) status = error;
+  else {
+    report(error as Error);
+    status = internal('the server met a condition it was not made for');
+  }
+  const pretty = context.pretty({
+    format: 'json',
+    transform: undefined,
+    transformVersion: '',
+    pretty: false,
+  });
+  const text = pretty ? JSON.stringify(status.status, null, 2) : `${JSON.stringify(status.status)}\n`;
+  const headers = apiHeaders(context);
+  const retryAfter = status.status.details?.retryAfterSeconds;
+  if (retryAfter) headers['Retry-After'] = String(retryAfter);
+  context.failure = status.status;
+  answerEarly(context, status.code, headers, text);
+}
+
+/** Answers a request of which nothing may have been read but its header. */
+function answerEarly(context: RequestContext, code: number, headers: Headers, text: string): void {
+  const { response } = context;
+  const unread = !context.request.complete && hasBody(context);
+  // A body that was not read to its end would be taken for the next request.
+  if (unread) headers.Connection = 'close';
+  response.writeHead(code, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) });
+  if (context.info.method === 'HEAD') response.end();
+  else if (unread) endLater(context, text);
+  else response.end(text);
+}
+
+/** There are too many requests under way. Kubernetes says so in plain text, and clients try again by themselves. */
+export function answerOverload(context: RequestContext): void {
+  const headers: Headers = {
+    ...apiHeaders(context, 'text/plain; charset=utf-8'),
+    'X-Content-Type-Options': 'nosniff',
+    'Retry-After': String(retryAfterSeconds),
+  };
+  answerEarly(context, 429, headers, 'Too many requests, please try again later.\n');
+}
+
+const hasBody = ({ request: { headers } }: RequestContext): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Closing while the client is still sending would reset the connection, and the answer would be lost with it. */
+function endLater({ http: { request, response } }: RequestContext, text: string): void {
+  response.write(text);
+  const end = (): void => {
+    clearTimeout(timer);
+    if (!response.writableEnded) response.end();
+  };
+  const timer = setTimeout(end, lingerMs);
+  request.on('end', end).on('close', end).resume();
+}
+
+export function answerText(
+  context: RequestContext,
+  code: number,
+  text: string,
+  contentType = 'text/plain; charset=utf-8',
+): void {
+  context.response.writeHead(code, {
+    'Cache-Control': 'no-cache, private',
+    'Content-Type': contentType,
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Length': String(Buffer.byteLength(text)),
+  });
+  context.response.end(context.info.method === 'HEAD' ? undefined : text);
+}

@@ -1,0 +1,127 @@
+/** Request bodies: read under a bound on size and time, then parsed by their type. */
+import { badRequest, requestTimeout, tooLarge } from '../../api/errors.ts';
+import { countKeys, findDuplicates, JsonError, readJson } from '../../api/json.ts';
+import type { Model } from '../../api/model.ts';
+import type { Input } from '../../registry/input.ts';
+import type { ApiRequest } from './context.ts';
+import type { LimitKeeper } from './limits.ts';
+import { PlainRequest } from './plainrequest.ts';
+
+const noBody = Buffer.alloc(0);
+
+export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Promise<Buffer> {
+  const { limits } = keeper;
+  const refuse = () => {
+    keeper.reached('bodyBytesMax');
+    return tooLarge(`limit is ${limits.bodyBytesMax}`);
+  };
+  const late = () => {
+    keeper.reached('bodyTimeoutMs');
+    return requestTimeout();
+  };
+  const announced = Number(request.headers['content-length'] ?? Number.NaN);
+  if (announced > limits.bodyBytesMax) return Promise.reject(refuse());
+  if (request instanceof PlainRequest) return request.body;
+  if (announced === 0) return noBody;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const finish = (error: Error | undefined): void => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+      if (error) reject(error);
+      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+    };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > limits.bodyBytesMax) finish(refuse());
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => finish(undefined);
+    const onError = (): void => finish(badRequest('the request ended before its body did'));
+    const onClose = onError;
+    const timer = setTimeout(() => finish(late()), limits.bodyTimeoutMs);
+    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
+  });
+}
+
+export type BodyFormat = 'json' | 'yaml' | 'protobuf';
+
+const protobufType = 'application/vnd.kubernetes.protobuf';
+const yamlTypes = new Set(['application/yaml', 'text/yaml', 'application/x-yaml']);
+
+/** The type of a Content-Type header, without its parameters. */
+export const mediaType = (header = ''): string => header.replace(/;.*$/s, '').trim().toLowerCase();
+
+/** The contract takes any media type: what is neither YAML nor protobuf is read as JSON. */
+export function bodyFormat(contentType: string | undefined): BodyFormat {
+  const type = mediaType(contentType);
+  if (type === protobufType) return 'protobuf';
+  return yamlTypes.has(type) ? 'yaml' : 'json';
+}
+
+/** Finds the model of a protobuf message. */
+export type ModelFor = (apiVersion: string, kind: string) => Model | undefined;
+
+/** The value in a body. `kind` names what was expected, for error messages. */
+export function parseBody(
+  bytes: Buffer,
+  format: BodyFormat,
+  kind: string,
+  modelFor: ModelFor,
+): Input | Promise<Input> {
+  if (format === 'protobuf' || (format === 'yaml' && bytes.length > 0))
+    return parseForeign(bytes, format, kind, modelFor);
+  try {
+    return readJsonInput(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes);
+  }
+}
+
+async function parseForeign(
+  bytes: Buffer,
+  format: 'yaml' | 'protobuf',
+  kind: string,
+  modelFor: ModelFor,
+): Promise<Input> {
+  if (format === 'protobuf') {
+    const { decodeProtobuf, ProtobufError } = await import('../../api/protobuf.ts');
+    try {
+      const { apiVersion, kind: sent, value } = decodeProtobuf(bytes, modelFor);
+      return { value: { ...value, kind: sent, apiVersion }, duplicates: [] };
+    } catch (error) {
+      if (!(error instanceof ProtobufError)) throw error;
+      throw badRequest(`the object provided is unrecognized (must be of type ${kind}): ${error.message}`);
+    }
+  }
+  const { readYaml, YamlError } = await import('../../api/yaml.ts');
+  try {
+    const { value, duplicates } = await readYaml(bytes.toString('utf8'));
+    return { value, duplicates };
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    throw unrecognized(kind, `yaml parse error: ${error.message}`, bytes);
+  }
+}
+
+export function readJsonInput(bytes: Buffer): Input {
+  const document = readJson(bytes);
+  const duplicates = countKeys(document.value) === document.keyCount ? [] : findDuplicates(document.text);
+  return { value: document.value, duplicates };
+}
+
+const summaryBytes = 30;
+
+function unrecognized(kind: string, why: string, bytes: Buffer): Error {
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(bytes)})`,
+  );
+}
+
+function summary(bytes: Buffer): string {
+  if (bytes.length === 0) return '<empty>';
+  const start = bytes.subarray(0, summaryBytes);
+  return bytes[0] === 0x7b ? `${start.toString('utf8')} ...` : start.toString('hex');
+}

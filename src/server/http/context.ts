@@ -1,0 +1,107 @@
+/** One request on its way through the server: what it asks for, and how its answer is to look. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Status } from '../../api/errors.ts';
+import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
+import type { PlainRequest } from './plainrequest.ts';
+import { Query } from './query.ts';
+import type { RequestInfo } from './requestinfo.ts';
+import type { Lane } from './traffic.ts';
+
+/** A request as Node's server reads it, or as the express lane does. */
+export type ApiRequest = IncomingMessage | PlainRequest;
+
+export type Headers = Record<string, string | string[]>;
+
+/** By name, or as a list of names and values, which is written several times faster. */
+export type HeaderFields = string[] | Headers;
+
+/** What handlers need of a response, whoever sends it. */
+export interface ApiResponse {
+  readonly statusCode: number;
+  readonly headersSent: boolean;
+  readonly destroyed: boolean;
+  readonly writableEnded: boolean;
+  readonly writableFinished: boolean;
+  readonly writableLength: number;
+  setHeader(name: string, value: string): unknown;
+  writeHead(code: number, headers: HeaderFields): unknown;
+  cork(): void;
+  write(bytes: Buffer | string): boolean;
+  end(bytes?: Buffer | string): unknown;
+  destroy(): unknown;
+  on(event: 'close' | 'drain', listener: () => void): unknown;
+  off(event: 'close' | 'drain', listener: () => void): unknown;
+}
+
+export interface User {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+const idStart = randomUUID().slice(0, -12);
+let ids = 0;
+
+/** No two may be the same, but anybody may guess them: chance tells servers apart, and counting requests. */
+function nextId(): string {
+  ids++;
+  return idStart + ids.toString(16).padStart(12, '0');
+}
+
+export class RequestContext {
+  /** Texts for Warning headers. */
+  readonly warnings: string[] = [];
+  /** As what it is counted among the requests under way; undefined when it is not. */
+  lane: Lane | undefined;
+  /** Whose it is, where that is counted. */
+  client: string | undefined;
+  /** Whether it was let in; what happens then is no question of who it is from. */
+  letIn = false;
+  watching = false;
+  /** The address it came from, when that is to be written down: a socket that is closed does not know it any more. */
+  address: string | undefined;
+  /** Of an object whose name is not in the path. */
+  objectName: string | undefined;
+  /** What went wrong, when the answer says so. */
+  failure: Status | undefined;
+  #query: Query | undefined;
+  #auditId: string | undefined;
+
+  constructor(
+    readonly request: ApiRequest,
+    readonly response: ApiResponse,
+    readonly info: RequestInfo,
+    readonly user: User,
+    /** When it arrived, on the monotonic clock. */
+    readonly begunMs = performance.now(),
+  ) {}
+
+  /** Node's own request and response, for what lasts: that never comes by the express lane. */
+  get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
+    return this as unknown as { request: IncomingMessage; response: ServerResponse };
+  }
+
+  /** What the request is known by in answers and logs: the client's own choice, if it made one. */
+  get auditId(): string {
+    if (this.#auditId === undefined) {
+      const sent = this.request.headers['audit-id'];
+      this.#auditId = typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent) ? sent : nextId();
+    }
+    return this.#auditId;
+  }
+
+  get query(): Query {
+    this.#query ??= new Query(this.info.queryText);
+    return this.#query;
+  }
+
+  negotiate(watching = false): Negotiated {
+    return negotiate(this.request.headers.accept, watching);
+  }
+
+  /** Whether the answer is for people's eyes. */
+  pretty(negotiated: Negotiated): boolean {
+    const pretty = this.info.queryText.includes('pretty') ? this.query.get('pretty') : undefined;
+    return wantsPretty(negotiated, pretty, this.request.headers['user-agent']);
+  }
+}

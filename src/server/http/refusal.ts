@@ -1,0 +1,43 @@
+/** Refusals: what a client is told whose connection cannot go on. */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { badRequest, StatusError } from '../../api/errors.ts';
+
+/** A client that was refused gets this long to read why; it may still be sending. */
+const lingerMs = 1_000;
+
+export const cutOff = (): StatusError => badRequest('the request ended before its body did');
+
+/** What is not even HTTP, or is too much of it, gets a Status all the same. */
+export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, headerBytesMax: number): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (error.code === 'HPE_HEADER_OVERFLOW')
+    return refuse(
+      socket,
+      new StatusError(431, undefined, `request header is larger than ${headerBytesMax} bytes`),
+    );
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return refuse(socket, new StatusError(408, 'Timeout', 'the request took too long to arrive'));
+  if (error.code === 'HPE_INVALID_EOF_STATE') return refuse(socket, cutOff());
+  refuse(socket, badRequest('the request is not valid HTTP'));
+}
+
+/** Answers with a Status and closes, whatever the client is doing. */
+export function refuse(socket: Socket, { status }: StatusError): void {
+  const body = `${JSON.stringify(status)}\n`;
+  const retryAfter = status.details?.retryAfterSeconds;
+  const headers = [
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    ...(retryAfter ? [`Retry-After: ${retryAfter}`] : []),
+  ];
+  socket.end(
+    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`,
+  );
+  socket.resume();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}

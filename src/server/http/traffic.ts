@@ -1,0 +1,92 @@
+/**
+ * Traffic: who is let in, and who is under way. Requests that read and requests that write are counted apart, as in
+ * Kubernetes. Watches and connections last as long as their clients like, so they do not count among the others; they
+ * have bounds of their own, in all and for each client.
+ */
+import { StatusError } from '../../api/errors.ts';
+import type { RequestContext } from './context.ts';
+import type { LimitKeeper, LimitName } from './limits.ts';
+
+/** When a client that was refused may try again. */
+export const retryAfterSeconds = 1;
+
+export type Lane = 'readOnly' | 'mutating' | 'watch' | 'connection';
+export type LongLane = 'watch' | 'connection';
+
+const bounds: Readonly<Record<LongLane, { all: LimitName; each: LimitName; what: string }>> = {
+  watch: { all: 'watchersMax', each: 'watchersPerClientMax', what: 'watches' },
+  connection: {
+    all: 'connectionsMax',
+    each: 'connectionsPerClientMax',
+    what: 'connections to pods and nodes',
+  },
+};
+
+export const isLong = (lane: Lane | undefined): lane is LongLane => lane === 'watch' || lane === 'connection';
+
+export class Traffic {
+  #reads = 0;
+  #writes = 0;
+  readonly #open: Record<LongLane, number> = { watch: 0, connection: 0 };
+  /** By lane, user and address. */
+  readonly #clients = new Map<string, number>();
+
+  constructor(private readonly keeper: LimitKeeper) {}
+
+  underWay(lane: Lane): number {
+    if (lane === 'readOnly') return this.#reads;
+    return lane === 'mutating' ? this.#writes : this.#open[lane];
+  }
+
+  /** Counts a request in; false when there are too many already. Nothing is made here: every request comes by. */
+  enter(context: RequestContext, lane: 'readOnly' | 'mutating'): boolean {
+    const { limits } = this.keeper;
+    if (lane === 'readOnly') {
+      if (this.#reads >= limits.readsInFlightMax) return this.#full('readsInFlightMax');
+      this.#reads++;
+    } else {
+      if (this.#writes >= limits.writesInFlightMax) return this.#full('writesInFlightMax');
+      this.#writes++;
+    }
+    context.lane = lane;
+    return true;
+  }
+
+  #full(name: LimitName): false {
+    this.keeper.reached(name);
+    return false;
+  }
+
+  /** Counts a watch or a connection in, or throws what its client is to be told. */
+  enterLong(context: RequestContext, lane: LongLane): void {
+    const { all, each, what } = bounds[lane];
+    const { limits } = this.keeper;
+    if (this.#open[lane] >= limits[all]) throw this.#refusal(all, `too many ${what} are open`);
+    const client = `${lane} ${context.request.socket.remoteAddress} ${context.user.name}`;
+    const own = this.#clients.get(client) ?? 0;
+    if (own >= limits[each]) throw this.#refusal(each, `this client has too many ${what} open`);
+    this.#open[lane]++;
+    this.#clients.set(client, own + 1);
+    context.lane = lane;
+    context.client = client;
+  }
+
+  #refusal(name: LimitName, why: string): StatusError {
+    this.keeper.reached(name);
+    return new StatusError(429, 'TooManyRequests', `${why}, please try again later`, { retryAfterSeconds });
+  }
+
+  /** Counts a request out; safe to call twice, and for one that was never let in. */
+  leave(context: RequestContext): void {
+    const { lane, client } = context;
+    context.lane = undefined;
+    if (lane === 'readOnly') this.#reads--;
+    else if (lane === 'mutating') this.#writes--;
+    else if (lane) {
+      this.#open[lane]--;
+      const own = this.#clients.get(client!)! - 1;
+      if (own > 0) this.#clients.set(client!, own);
+      else this.#clients.delete(client!);
+    }
+  }
+}

@@ -1,0 +1,383 @@
+/** Objects: the verbs of stored kinds, from HTTP to the registry and back. */
+import {
+  badRequest,
+  invalidOptions,
+  methodNotAllowed,
+  success,
+  unsupportedMediaType,
+} from '../../api/errors.ts';
+import { type FieldError, invalid, notSupported, tooLong } from '../../api/fielderror.ts';
+import { JsonError } from '../../api/json.ts';
+import type { Kind } from '../../api/kind.ts';
+import { modelOf } from '../../api/model.ts';
+import { isPathSegment } from '../../api/names.ts';
+import { isJsonObject } from '../../api/object.ts';
+import { create } from '../../registry/create.ts';
+import { type DeleteOptions, remove, removeCollection } from '../../registry/delete.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { type FieldValidation, type Input, readObject } from '../../registry/input.ts';
+import { list, read } from '../../registry/list.ts';
+import type { Part } from '../../registry/modify.ts';
+import { Page } from '../../registry/page.ts';
+import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
+import type { Registry, WriteOptions } from '../../registry/registry.ts';
+import { filterOf } from '../../registry/selection.ts';
+import { update } from '../../registry/update.ts';
+import { answerValue } from '../http/answer.ts';
+import { bodyFormat, mediaType, parseBody, readBody, readJsonInput } from '../http/body.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { LimitKeeper } from '../http/limits.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import { answerEntry, answerList } from './presentation.ts';
+
+export interface Serving {
+  readonly registry: Registry;
+  readonly keeper: LimitKeeper;
+  /** HTTP code of a create: the contract's 200, or Kubernetes' 201. */
+  readonly createStatus: 200 | 201;
+}
+
+const fieldManagerBytesMax = 128;
+
+/** Names in a path are checked for what no name may hold; other odd names are just not found. */
+export function checkPathName(name: string): void {
+  const problems = isPathSegment(name);
+  if (problems.length)
+    throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${problems.join(', ')}`);
+}
+
+// Options of writes
+
+export function writeOptions(
+  context: RequestContext,
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+): WriteOptions {
+  if (!context.info.queryText) return { dryRun: false, fieldValidation: 'Warn', warnings: context.warnings };
+  const { query } = context;
+  const errors: FieldError[] = [];
+  const dryRun = query.all('dryRun');
+  if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
+  const validation = query.get('fieldValidation') || 'Warn';
+  if (!['Ignore', 'Strict', 'Warn'].includes(validation))
+    errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
+  errors.push(...fieldManagerErrors(query.get('fieldManager') ?? ''));
+  if (kind === 'PatchOptions' && query.has('force'))
+    errors.push({
+      field: 'force',
+      reason: 'FieldValueForbidden',
+      message: 'Forbidden: may not be specified for non-apply patch',
+    });
+  if (errors.length) throw invalidOptions(kind, errors);
+  return {
+    dryRun: dryRun.length > 0,
+    fieldValidation: validation as FieldValidation,
+    warnings: context.warnings,
+  };
+}
+
+function fieldManagerErrors(manager: string): FieldError[] {
+  if (Buffer.byteLength(manager) > fieldManagerBytesMax)
+    return [tooLong('fieldManager', fieldManagerBytesMax)];
+  const position = [...manager].findIndex((character) => /\p{C}/u.test(character));
+  if (position < 0) return [];
+  const code = [...manager][position]!.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  return [invalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`)];
+}
+
+// Bodies
+
+const modelFor = (serving: Serving) => (apiVersion: string, kind: string) =>
+  serving.registry.kinds.kind(apiVersion, kind)?.model ??
+  (kind === 'DeleteOptions' ? modelOf('DeleteOptions') : otherModel(apiVersion, kind));
+
+/** Models of bodies that are no stored kinds, by version and kind: [model, table]. */
+const otherModels: Readonly<Record<string, readonly [string, string?]>> = {
+  'v1 Binding': ['Binding'],
+  'authentication.k8s.io/v1 SelfSubjectReview': ['SelfSubjectReview', 'authentication-v1'],
+  'authentication.k8s.io/v1 TokenRequest': ['TokenRequest'],
+  'authentication.k8s.io/v1 TokenReview': ['TokenReview', 'authentication-v1'],
+  'authorization.k8s.io/v1 LocalSubjectAccessReview': ['LocalSubjectAccessReview', 'authorization-v1'],
+  'authorization.k8s.io/v1 SelfSubjectAccessReview': ['SelfSubjectAccessReview', 'authorization-v1'],
+  'authorization.k8s.io/v1 SelfSubjectRulesReview': ['SelfSubjectRulesReview', 'authorization-v1'],
+  'authorization.k8s.io/v1 SubjectAccessReview': ['SubjectAccessReview', 'authorization-v1'],
+  'autoscaling/v1 Scale': ['Scale', 'autoscaling-v1'],
+  'extensions/v1beta1 Scale': ['Scale', 'extensions-v1beta1'],
+  'policy/v1 Eviction': ['Eviction'],
+  'policy/v1beta1 Eviction': ['Eviction'],
+};
+
+function otherModel(apiVersion: string, kind: string) {
+  const id = `${apiVersion} ${kind}`;
+  return Object.hasOwn(otherModels, id) ? modelOf(...otherModels[id]!) : undefined;
+}
+
+export async function objectBody(serving: Serving, context: RequestContext, kind: string): Promise<Input> {
+  const bytes = await readBody(context.request, serving.keeper);
+  return parseBody(bytes, bodyFormat(context.request.headers['content-type']), kind, modelFor(serving));
+}
+
+const patchTypes: Record<string, PatchType> = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+};
+
+/** The language a patch is in. Asked first: clients learn from the refusal which ones there are. */
+export function patchType(context: RequestContext): PatchType {
+  const sent = mediaType(context.request.headers['content-type']);
+  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType();
+  return patchTypes[sent]!;
+}
+
+export async function patchBody(serving: Serving, context: RequestContext): Promise<Patch> {
+  const type = patchType(context);
+  const bytes = await readBody(context.request, serving.keeper);
+  try {
+    const { value, duplicates } = readJsonInput(bytes);
+    return readPatch(type, value, duplicates);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw badRequest(type === 'strategic' ? error.message : `error decoding patch: ${error.message}`);
+  }
+}
+
+// Verbs
+
+/** The request there is most of: answered in the same turn when nothing has to be waited for. */
+export function getObject(
+  serving: Serving,
+  context: RequestContext,
+  kind: Kind,
+  namespace: string,
+  name: string,
+): void | Promise<void> {
+  checkPathName(name);
+  const version = context.info.queryText ? context.query.get('resourceVersion') : undefined;
+  const found = read(serving.registry, kind, namespace, name, version);
+  const answer = (entry: Entry) => answerEntry(context, 200, kind, entry, serving.registry.chance.nowMs());
+  return found instanceof Promise ? found.then(answer) : answer(found);
+}
+
+export async function listObjects(
+  serving: Serving,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+): Promise<void> {
+  const { query } = context;
+  if (query.has('sendInitialEvents'))
+    throw invalidOptions('ListOptions', [
+      {
+        field: 'sendInitialEvents',
+        reason: 'FieldValueForbidden',
+        message: 'Forbidden: sendInitialEvents is forbidden for list',
+      },
+    ]);
+  const result = await list(serving.registry, kind, {
+    namespace: info.namespace,
+    labelSelector: query.get('labelSelector'),
+    fieldSelector: query.get('fieldSelector'),
+    limit: query.integer('limit'),
+    continue: query.get('continue'),
+    resourceVersion: query.get('resourceVersion'),
+    resourceVersionMatch: query.get('resourceVersionMatch'),
+  });
+  await answerList(context, kind, result, serving.registry.chance.nowMs());
+}
+
+/** A create without a namespace in the path goes where the body says, or to `default`. */
+export async function createObject(
+  serving: Serving,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+): Promise<void> {
+  const { registry } = serving;
+  const options = writeOptions(context, 'CreateOptions');
+  context.negotiate();
+  const input = await objectBody(serving, context, kind.kind);
+  const object = readObject(registry.kinds, kind, input, options);
+  const namespace = kind.namespaced ? (info.namespace ?? (object.metadata.namespace || 'default')) : '';
+  const entry = await create(registry, kind, namespace, object, options);
+  context.objectName = entry.name;
+  await answerEntry(context, serving.createStatus, kind, entry, registry.chance.nowMs());
+}
+
+export async function replaceObject(
+  serving: Serving,
+  context: RequestContext,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  part: Part,
+): Promise<void> {
+  checkPathName(name);
+  const { registry } = serving;
+  const options = writeOptions(context, 'UpdateOptions');
+  context.negotiate();
+  const input = await objectBody(serving, context, kind.kind);
+  const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
+  if (added) {
+    const entry = await patch(registry, kind, namespace, name, part, added, options);
+    return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
+  }
+  const silent = { ...options, warnings: [] };
+  let first = true;
+  const { entry, created } = await update(
+    registry,
+    kind,
+    namespace,
+    name,
+    part,
+    () => {
+      const object = readObject(registry.kinds, kind, input, first ? options : silent);
+      first = false;
+      return object;
+    },
+    options,
+  );
+  await answerEntry(context, created ? serving.createStatus : 200, kind, entry, registry.chance.nowMs());
+}
+
+/**
+ * kubectl before 1.22 sends ephemeral containers as a kind of their own. It holds those to add: what a pod has
+ * already it looked for in that kind, and did not find.
+ */
+function oldEphemeralContainers({ value, duplicates }: Input): Patch | undefined {
+  if (!isJsonObject(value) || value.kind !== 'EphemeralContainers' || value.apiVersion !== 'v1')
+    return undefined;
+  const { metadata = {}, ephemeralContainers = [] } = value;
+  return readPatch('strategic', { metadata, spec: { ephemeralContainers } }, duplicates);
+}
+
+export async function patchObject(
+  serving: Serving,
+  context: RequestContext,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  part: Part,
+): Promise<void> {
+  checkPathName(name);
+  const { registry } = serving;
+  patchType(context);
+  const options = writeOptions(context, 'PatchOptions');
+  context.negotiate();
+  const change = await patchBody(serving, context);
+  const entry = await patch(registry, kind, namespace, name, part, change, options);
+  await answerEntry(context, 200, kind, entry, registry.chance.nowMs());
+}
+
+// Deletes
+
+async function deleteOptions(serving: Serving, context: RequestContext, kind: Kind): Promise<DeleteOptions> {
+  const options = await sentDeleteOptions(serving, context);
+  if (
+    kind.deletionWarning &&
+    options.propagationPolicy === undefined &&
+    options.orphanDependents === undefined
+  )
+    context.warnings.push(kind.deletionWarning);
+  return options;
+}
+
+/** Options come from the body or, when there is none, from the query. */
+async function sentDeleteOptions(serving: Serving, context: RequestContext): Promise<DeleteOptions> {
+  const bytes = await readBody(context.request, serving.keeper);
+  if (bytes.length === 0) return queryDeleteOptions(context);
+  const input = await parseDeleteBody(serving, context, bytes);
+  const value = input.value as { kind?: unknown; apiVersion?: unknown } | null;
+  if (value !== null && typeof value === 'object' && value.kind && value.kind !== 'DeleteOptions')
+    throw badRequest(
+      `no kind ${JSON.stringify(value.kind)} is registered for version ${JSON.stringify(value.apiVersion ?? 'v1')} in scheme "wherry"`,
+    );
+  const expected = {
+    kind: 'DeleteOptions',
+    apiVersion: (value as { apiVersion?: string })?.apiVersion || 'v1',
+    model: modelOf('DeleteOptions'),
+  };
+  const object = readObject(serving.registry.kinds, expected, input, {
+    fieldValidation: 'Ignore',
+    warnings: [],
+  });
+  return object as unknown as DeleteOptions;
+}
+
+async function parseDeleteBody(serving: Serving, context: RequestContext, bytes: Buffer): Promise<Input> {
+  const format = bodyFormat(context.request.headers['content-type']);
+  if (format !== 'json') return parseBody(bytes, format, 'DeleteOptions', modelFor(serving));
+  try {
+    return readJsonInput(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`);
+  }
+}
+
+function queryDeleteOptions(context: RequestContext): DeleteOptions {
+  if (!context.info.queryText) return {};
+  const { query } = context;
+  const dryRun = query.all('dryRun');
+  return {
+    gracePeriodSeconds: query.integer('gracePeriodSeconds'),
+    propagationPolicy: query.get('propagationPolicy'),
+    orphanDependents: query.optionalFlag('orphanDependents'),
+    ...(dryRun.length ? { dryRun } : {}),
+  };
+}
+
+export async function deleteObject(
+  serving: Serving,
+  context: RequestContext,
+  kind: Kind,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  checkPathName(name);
+  const { registry } = serving;
+  const negotiated = context.negotiate();
+  const options = await deleteOptions(serving, context, kind);
+  const { entry, removed } = await remove(registry, kind, namespace, name, options);
+  if (!removed || kind.deleteReturnsObject)
+    return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
+  const { code, ...status } = success(200, {
+    name,
+    ...(kind.group ? { group: kind.group } : {}),
+    kind: kind.resource,
+    uid: entry.object().metadata.uid,
+  });
+  await answerValue(context, code, status, { ...negotiated, transform: undefined });
+}
+
+export async function deleteCollection(
+  serving: Serving,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+): Promise<void> {
+  const { registry } = serving;
+  if (!kind.verbs.includes('deletecollection') || (kind.namespaced && info.namespace === undefined))
+    throw methodNotAllowed();
+  const { query } = context;
+  const filter = filterOf(kind, {
+    namespace: info.namespace,
+    labelSelector: query.get('labelSelector'),
+    fieldSelector: query.get('fieldSelector'),
+  });
+  const limit = query.integer('limit');
+  const options = await deleteOptions(serving, context, kind);
+  const { entries, revision } = await removeCollection(
+    registry,
+    kind,
+    registry.view.collection(kind.resource),
+    filter,
+    options,
+    limit && limit > 0 ? limit : undefined,
+  );
+  await answerList(
+    context,
+    kind,
+    { page: new Page(entries, undefined, undefined), revision, continue: undefined },
+    registry.chance.nowMs(),
+  );
+}

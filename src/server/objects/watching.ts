@@ -1,0 +1,172 @@
+/** Watching: the watch verb over HTTP and over WebSockets. */
+import type { Socket } from 'node:net';
+import { badRequest, StatusError } from '../../api/errors.ts';
+import type { Kind } from '../../api/kind.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
+import { apiHeaders } from '../http/answer.ts';
+import { chunkedOutlet } from '../http/chunkedoutlet.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { LimitKeeper } from '../http/limits.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import type { WatchMetrics } from '../observe/watchmetrics.ts';
+import { includeObject } from './presentation.ts';
+import { type Outlet, WatchStream } from './watchstream.ts';
+
+/** A watch that names no time ends after half an hour to an hour, so that not all end at once. */
+const timeoutMinMs = 1_800_000;
+/** Longer wishes are cut to what a timer can hold. */
+const timeoutMaxMs = 2 ** 31 - 1;
+
+export interface Watching {
+  readonly registry: Registry;
+  readonly watchDefault: WatchDefault;
+  /** Streams that are open, to be ended when the server closes. */
+  readonly streams: Set<WatchStream>;
+  readonly keeper: LimitKeeper;
+  readonly metrics: WatchMetrics;
+  /** Told of failures that are the server's own. */
+  readonly report: (error: Error) => void;
+}
+
+/** Checks the request and opens the watch; errors from here are ordinary answers. */
+async function prepare(
+  watching: Watching,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+  outlet: Outlet,
+) {
+  const { query } = context;
+  const negotiated = context.negotiate(true);
+  const sendInitialEvents = query.optionalFlag('sendInitialEvents');
+  const timeoutSeconds = query.integer('timeoutSeconds');
+  const wishMs =
+    timeoutSeconds && timeoutSeconds > 0
+      ? timeoutSeconds * 1000
+      : timeoutMinMs * (1 + watching.registry.chance.randomBelow(1000) / 1000);
+  const stream = new WatchStream(watching.registry.view, outlet, {
+    kind,
+    negotiated,
+    include: negotiated.transform === 'Table' ? includeObject(context) : 'Metadata',
+    bookmarks: query.flag('allowWatchBookmarks'),
+    markInitialState: sendInitialEvents === true && query.flag('allowWatchBookmarks'),
+    timeoutMs: Math.min(wishMs, timeoutMaxMs),
+    nowMs: watching.registry.chance.nowMs,
+    backlogBytesMax: watching.keeper.limits.watcherBacklogBytesMax,
+    backlogFull: () => watching.keeper.reached('watcherBacklogBytesMax'),
+    counter: watching.metrics.of(kind),
+    report: watching.report,
+  });
+  let open: OpenWatch | StatusError;
+  try {
+    open = await watch(
+      watching.registry,
+      kind,
+      {
+        namespace: info.namespace,
+        name: info.name,
+        labelSelector: query.get('labelSelector'),
+        fieldSelector: query.get('fieldSelector'),
+        resourceVersion: query.get('resourceVersion'),
+        resourceVersionMatch: query.get('resourceVersionMatch'),
+        sendInitialEvents,
+      },
+      watching.watchDefault,
+    );
+  } catch (error) {
+    // A version that is too old is told inside the stream; clients relist on it.
+    if (!(error instanceof StatusError && error.code === 410)) throw error;
+    open = error;
+  }
+  return {
+    stream,
+    run: () => {
+      watching.streams.add(stream);
+      void stream.ended.then(() => watching.streams.delete(stream));
+      if (open instanceof StatusError) stream.fail(open.status);
+      else stream.run(open);
+    },
+  };
+}
+
+export async function watchOverHttp(
+  watching: Watching,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+): Promise<void> {
+  const { response } = context.http;
+  let outlet: Outlet = { write: () => true, writeShared: () => true, end: () => undefined };
+  const { stream, run } = await prepare(watching, context, kind, info, {
+    write: (lines) => outlet.write(lines),
+    writeShared: (notices) => outlet.writeShared(notices),
+    end: () => outlet.end(),
+  });
+  if (response.destroyed) return;
+  response.on('close', () => stream.end());
+  response.writeHead(200, { ...apiHeaders(context), 'Transfer-Encoding': 'chunked' });
+  // Clients wait for the header before they do anything else.
+  response.flushHeaders();
+  outlet = chunkedOutlet(response, () => stream.onDrain());
+  run();
+  await stream.ended;
+}
+
+/** Text a WebSocket may hold back before its watcher waits, as much as a bare socket does. */
+const socketBufferBytes = 16 * 1024;
+const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
+
+/** Serves the watch to its end. */
+export async function watchOverWebSocket(
+  watching: Watching,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+  socket: Socket,
+  head: Buffer,
+  refuse: (error: StatusError) => void,
+): Promise<void> {
+  const { WebSocketServer } = await import('ws');
+  let send: Pick<Outlet, 'write' | 'end'> = { write: () => true, end: () => undefined };
+  const outlet: Outlet = {
+    write: (lines) => send.write(lines),
+    writeShared: (notices) => send.write(notices.map((notice) => notice.line)),
+    end: () => send.end(),
+  };
+  const { stream, run } = await prepare(watching, context, kind, info, outlet);
+  // However it goes, nobody watches any more when the connection is gone.
+  socket.on('close', () => stream.end());
+  if (socket.destroyed) stream.end();
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: 64 * 1024,
+    handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith(bearerProtocol)) ?? false,
+  });
+  server.on('wsClientError', (error) => {
+    stream.end();
+    refuse(badRequest(error.message));
+  });
+  server.handleUpgrade(context.http.request, socket, head, (webSocket) => {
+    send = {
+      write: (lines) => {
+        let full = false;
+        // Called when the line is out, or cannot go out any more.
+        const sent = (): void => {
+          if (full) stream.onDrain();
+        };
+        for (const [i, line] of lines.entries())
+          webSocket.send(line, { binary: false }, i === lines.length - 1 ? sent : undefined);
+        full = webSocket.bufferedAmount >= socketBufferBytes;
+        return !full;
+      },
+      end: () => webSocket.close(1000),
+    };
+    // What the client says is of no interest; that it has gone is.
+    webSocket.on('error', () => stream.end());
+    webSocket.on('close', () => stream.end());
+    run();
+  });
+  await stream.ended;
+}

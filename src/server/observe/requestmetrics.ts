@@ -1,0 +1,146 @@
+/**
+ * Request metrics: how many requests there were and how long they took, by verb, resource and code, under the names that
+ * dashboards of kube-apiserver know. Paths come from outside and can say anything, so only resources that are served
+ * get a series of their own; all others share one.
+ */
+
+import { isConnect, type RequestInfo, type ResourceInfo, verbOf } from '../http/requestinfo.ts';
+import { type Exposition, Histogram, labelText } from './exposition.ts';
+
+const secondsBounds: readonly number[] = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+
+/** Kubernetes counts by HTTP's words for verbs, but for those HTTP does not have. */
+const metricVerbs: Readonly<Record<string, string>> = {
+  get: 'GET',
+  head: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
+  create: 'POST',
+  post: 'POST',
+  update: 'PUT',
+  put: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+  proxy: 'CONNECT',
+};
+
+/** Paths that are not about resources and are counted by themselves. */
+const pages = new Set(['/api', '/apis', '/healthz', '/livez', '/metrics', '/readyz', '/version']);
+
+class Series {
+  readonly codes = new Map<number, { count: number }>();
+  readonly seconds = new Histogram(secondsBounds);
+  longRunning = 0;
+
+  constructor(
+    readonly verb: string,
+    readonly scope: string,
+    readonly apiVersion: string,
+    readonly subresource: string | undefined,
+    readonly labels: string,
+  ) {}
+
+  countCode(code: number): void {
+    const known = this.codes.get(code);
+    if (known) known.count++;
+    else this.codes.set(code, { count: 1 });
+  }
+}
+
+/** Whether there is such a resource or, with a subresource, such a part of it. */
+export type Serves = (apiVersion: string, resource: string, subresource: string | undefined) => boolean;
+
+export class RequestMetrics {
+  /** By resource. Every request looks here, so nothing is made to find its series. */
+  readonly #resources = new Map<string, Series[]>();
+  /** By path; what is not counted by itself is at ''. */
+  readonly #pages = new Map<string, Series[]>();
+
+  constructor(private readonly serves: Serves) {}
+
+  /** @param code 0 when the client left before there was an answer */
+  record(info: RequestInfo, watching: boolean, code: number, tookMs: number): void {
+    const series = this.#of(info, watching);
+    series.countCode(code);
+    series.seconds.observe(tookMs / 1000);
+  }
+
+  /** One more, or with -1 one less, of the requests that last. */
+  addLongRunning(info: RequestInfo, watching: boolean, change: 1 | -1): void {
+    this.#of(info, watching).longRunning += change;
+  }
+
+  #of(info: RequestInfo, watching: boolean): Series {
+    const verb = metricVerb(info, watching);
+    const { resource } = info;
+    if (!resource) return this.#page(info.path, verb);
+    const { apiVersion, subresource } = resource;
+    const scope = scopeOf(resource, verb);
+    for (const series of this.#resources.get(resource.resource) ?? [])
+      if (
+        series.verb === verb &&
+        series.scope === scope &&
+        series.apiVersion === apiVersion &&
+        series.subresource === subresource
+      )
+        return series;
+    if (!this.serves(apiVersion, resource.resource, subresource)) return this.#page('', verb);
+    return add(this.#resources, resource.resource, seriesOf(verb, scope, resource));
+  }
+
+  #page(path: string, verb: string): Series {
+    const known = pages.has(path) ? path : '';
+    const series = this.#pages.get(known)?.find((candidate) => candidate.verb === verb);
+    return series ?? add(this.#pages, known, seriesOf(verb, '', undefined, known));
+  }
+
+  writeTo(out: Exposition): void {
+    const all = [...this.#resources.values(), ...this.#pages.values()].flat();
+    out.family(
+      'apiserver_request_total',
+      'counter',
+      'Requests answered, by what they asked for and the code.',
+    );
+    for (const { labels, codes } of all)
+      for (const [code, { count }] of codes) out.sample(count, `${labels},code="${code}"`);
+    out.family('apiserver_request_duration_seconds', 'histogram', 'Time from a request to its answer.');
+    for (const { labels, seconds, codes } of all) if (codes.size > 0) seconds.writeTo(out, labels);
+    out.family('apiserver_longrunning_requests', 'gauge', 'Watches and connections that are open.');
+    for (const { labels, longRunning } of all) if (longRunning > 0) out.sample(longRunning, labels);
+  }
+}
+
+function add(map: Map<string, Series[]>, key: string, series: Series): Series {
+  const known = map.get(key);
+  if (known) known.push(series);
+  else map.set(key, [series]);
+  return series;
+}
+
+function seriesOf(verb: string, scope: string, info: ResourceInfo | undefined, page = ''): Series {
+  const apiVersion = info?.apiVersion ?? '';
+  const slash = apiVersion.indexOf('/');
+  const labels = labelText({
+    verb,
+    group: slash < 0 ? '' : apiVersion.slice(0, slash),
+    version: apiVersion.slice(slash + 1),
+    resource: info?.resource ?? '',
+    subresource: info?.subresource ?? page,
+    scope,
+  });
+  return new Series(verb, scope, apiVersion, info?.subresource, labels);
+}
+
+function metricVerb(info: RequestInfo, watching: boolean): string {
+  if (isConnect(info.resource)) return 'CONNECT';
+  return metricVerbs[verbOf(info, watching)] ?? 'other';
+}
+
+/** How much a request is about: one object, a namespace, or the cluster. */
+function scopeOf({ name, namespace }: ResourceInfo, verb: string): string {
+  if (name !== undefined || verb === 'POST') return 'resource';
+  return namespace === undefined ? 'cluster' : 'namespace';
+}

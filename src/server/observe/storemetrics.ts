@@ -1,0 +1,78 @@
+/**
+ * Store metrics: how long writes take and how many objects there are. Kubernetes calls its store etcd, and dashboards
+ * look for that name whatever the store is.
+ */
+import type { KindTable } from '../../api/kinds.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { SEPARATOR } from '../../store/store.ts';
+import { type Exposition, Histogram, labelText } from './exposition.ts';
+
+/** Kubernetes begins at 5 ms; a store in the same process takes a fraction of that. */
+const secondsBounds: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 5, 10, 30, 60,
+];
+
+class Series {
+  readonly seconds = new Histogram(secondsBounds);
+  count = 0;
+  errors = 0;
+
+  constructor(readonly labels: string) {}
+}
+
+export class StoreMetrics {
+  readonly #series = new Map<string, Series>();
+  readonly #groups: ReadonlyMap<string, string>;
+
+  constructor(kinds: KindTable) {
+    this.#groups = new Map([...kinds.stored()].map(({ resource, group }) => [resource, group]));
+  }
+
+  /** Takes the time of a write; `failed` when the store could not carry it out. */
+  observe(operation: string, key: string, tookMs: number, failed: boolean): void {
+    const resource = key.slice(0, Math.max(key.indexOf(SEPARATOR), 0));
+    const id = `${operation} ${resource}`;
+    let series = this.#series.get(id);
+    if (!series) {
+      const group = this.#groups.get(resource) ?? '';
+      series = new Series(labelText({ operation, group, resource }));
+      this.#series.set(id, series);
+    }
+    series.count++;
+    if (failed) series.errors++;
+    series.seconds.observe(tookMs / 1000);
+  }
+
+  writeTo(out: Exposition): void {
+    const all = [...this.#series.values()];
+    out.family('etcd_request_duration_seconds', 'histogram', 'Time the store took for a write.');
+    for (const { labels, seconds } of all) seconds.writeTo(out, labels);
+    out.family('etcd_requests_total', 'counter', 'Writes the store was asked for.');
+    for (const { labels, count } of all) out.sample(count, labels);
+    out.family('etcd_request_errors_total', 'counter', 'Writes the store could not carry out.');
+    for (const { labels, errors } of all) if (errors > 0) out.sample(errors, labels);
+  }
+}
+
+/** How many objects there are, of all resources together. */
+export function countObjects({ kinds, view }: Registry): number {
+  let count = 0;
+  for (const { resource } of kinds.stored()) count += view.collection(resource).size;
+  return count;
+}
+
+export async function writeStoreSize({ kinds, view, store }: Registry, out: Exposition): Promise<void> {
+  const stored = [...kinds.stored()].map(({ group, resource }) => ({ group, resource }));
+  out.family('apiserver_storage_objects', 'gauge', 'Objects of a resource.');
+  for (const { group, resource } of stored)
+    out.sample(
+      view.collection(resource).size,
+      labelText({ resource: group ? `${resource}.${group}` : resource }),
+    );
+  out.family('apiserver_resource_objects', 'gauge', 'Objects of a resource, by group.');
+  for (const of of stored) out.sample(view.collection(of.resource).size, labelText(of));
+  out.family('apiserver_storage_size_bytes', 'gauge', 'What the store takes up, history included.');
+  out.sample((await store.stats()).bytes, labelText({ storage_cluster_id: 'etcd-0' }));
+  out.single('wherry_history_changes', 'gauge', 'Changes that are kept for watches.', view.changeCount);
+  out.single('wherry_store_revision', 'counter', 'Newest resource version.', view.revision);
+}

@@ -1,0 +1,36 @@
+/** Watch metrics: how many events went out, and how many watchers were too slow to get them all. */
+import type { Kind } from '../../api/kind.ts';
+import { type Exposition, labelText } from './exposition.ts';
+
+/** The figures of one kind; every stream of it counts here. */
+export class WatchCounter {
+  events = 0;
+  /** Watches that ended because history had moved past them. */
+  expired = 0;
+
+  constructor(readonly kind: Kind) {}
+}
+
+export class WatchMetrics {
+  readonly #counters = new Map<Kind, WatchCounter>();
+
+  of(kind: Kind): WatchCounter {
+    let counter = this.#counters.get(kind);
+    if (!counter) {
+      counter = new WatchCounter(kind);
+      this.#counters.set(kind, counter);
+    }
+    return counter;
+  }
+
+  writeTo(out: Exposition): void {
+    out.family('apiserver_watch_events_total', 'counter', 'Events sent to watchers.');
+    for (const { kind, events } of this.#counters.values()) {
+      const { group, version, resource } = kind;
+      out.sample(events, labelText({ group, version, kind: kind.kind, resource }));
+    }
+    out.family('apiserver_terminated_watchers_total', 'counter', 'Watchers that were too slow.');
+    for (const { kind, expired } of this.#counters.values())
+      if (expired > 0) out.sample(expired, labelText({ group: kind.group, resource: kind.resource }));
+  }
+}

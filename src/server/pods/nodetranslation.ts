@@ -1,0 +1,123 @@
+/**
+ * Translation for nodes that speak SPDY only: WebSockets of newer clients end at the server, which is the kubelet's
+ * client for them.
+ */
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { plain, StatusError } from '../../api/errors.ts';
+import { hostPort } from '../../streams/neterror.ts';
+import type { NodeLocation, NodeWay } from '../../streams/nodeway.ts';
+import type { SessionWish } from '../../streams/session.ts';
+import type { SpdyRefused } from '../../streams/spdyupgrade.ts';
+import type { Upgrade } from '../../streams/tunnel.ts';
+import { headerList, refuseUpgrade, upgradeProtocol } from '../../streams/upgraderequest.ts';
+
+/** A client that was refused gets this long to read why. */
+const lingerMs = 10_000;
+
+/** The subprotocol that kubelets of before 1.36 do not serve. */
+const sessionProtocol = 'v5.channel.k8s.io';
+/** `SPDY/3.1+portforward.k8s.io`: SPDY inside of a WebSocket. */
+const tunnelPrefix = 'SPDY/3.1+';
+const tunnelSuffix = '.k8s.io';
+
+const isWebSocket = (request: IncomingMessage): boolean => upgradeProtocol(request) === 'websocket';
+
+export const needsSessionTranslation = (request: IncomingMessage, node: NodeLocation): boolean =>
+  !node.servesWebSockets &&
+  isWebSocket(request) &&
+  headerList(request, 'sec-websocket-protocol').includes(sessionProtocol);
+
+export const needsUntunnelling = (request: IncomingMessage, node: NodeLocation): boolean =>
+  !node.servesWebSockets && isWebSocket(request) && tunnelledProtocols(request).length > 0;
+
+/** The protocols inside of tunnels. */
+const tunnelledProtocols = (request: IncomingMessage): string[] =>
+  headerList(request, 'sec-websocket-protocol')
+    .filter((name) => name.startsWith(tunnelPrefix) && name.endsWith(tunnelSuffix))
+    .map((name) => name.slice(tunnelPrefix.length));
+
+export interface NodeRequest {
+  readonly nodes: NodeWay;
+  readonly node: NodeLocation;
+  readonly path: string;
+}
+
+/** The server's own headers: nothing of the client's is passed on. */
+const ownHeaders = ({ host, port }: NodeLocation) =>
+  [
+    ['Host', hostPort(host, port)],
+    ['User-Agent', 'wherry'],
+  ] as const;
+
+/** Exec and attach. From here on failures are told inside the WebSocket, which is accepted first. */
+export async function translate(
+  request: IncomingMessage,
+  { socket, head }: Upgrade,
+  { nodes, node, path }: NodeRequest,
+  wish: SessionWish,
+): Promise<void> {
+  const { acceptWebSocket, webSocketRefusal } = await import('../../streams/websocketupgrade.ts');
+  const { openRemoteCommand } = await import('../../streams/remotecommandclient.ts');
+  const { translateSession } = await import('../../streams/websockettranslation.ts');
+  const bad = webSocketRefusal(request);
+  if (bad) return refuseUpgrade(socket, bad);
+  const webSocket = acceptWebSocket(request, socket, head, sessionProtocol);
+  if (!webSocket) return;
+  const url = `https://${hostPort(node.host, node.port)}${path}`;
+  const connect = (): Promise<Duplex> =>
+    nodes.connect(node).catch((error: Error) => {
+      throw new Error(`error sending request: Post "${url}": ${error.message}`);
+    });
+  const asked = { method: 'POST', path, headers: ownHeaders(node) };
+  await translateSession(webSocket, () => openRemoteCommand(connect, asked), wish);
+}
+
+/** Port-forward. The WebSocket is accepted when the kubelet has agreed, so that a client can fall back. */
+export async function untunnelTo(
+  request: IncomingMessage,
+  { socket, head }: Upgrade,
+  { nodes, node, path }: NodeRequest,
+): Promise<void> {
+  const { acceptWebSocket, webSocketRefusal } = await import('../../streams/websocketupgrade.ts');
+  const { upgradeToSpdy } = await import('../../streams/spdyupgrade.ts');
+  const { untunnel } = await import('../../streams/websockettunnel.ts');
+  const bad = webSocketRefusal(request);
+  if (bad) return refuseUpgrade(socket, bad);
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
+  socket.on('close', onClose);
+  try {
+    const asked = { method: 'POST', path, headers: ownHeaders(node), protocols: tunnelledProtocols(request) };
+    const answer = await upgradeToSpdy(() => nodes.connect(node), asked, gone.signal).catch(
+      (error: Error) => {
+        throw error instanceof StatusError ? error : plain(`error dialing backend: ${error.message}`);
+      },
+    );
+    if ('refused' in answer) return relayRefusal(socket, answer.refused);
+    const webSocket = acceptWebSocket(request, socket, head, `${tunnelPrefix}${answer.protocol}`);
+    if (webSocket) await untunnel(webSocket, answer.socket, answer.head);
+    else answer.socket.destroy();
+  } finally {
+    socket.off('close', onClose);
+  }
+}
+
+/** Said by the kubelet about its own connection, or not true any more of the body. */
+const dropped = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'upgrade']);
+
+function relayRefusal(socket: Duplex, { statusCode, headers, body }: SpdyRefused['refused']): void {
+  if (statusCode < 400) throw plain(`invalid upgrade response: status code ${statusCode}`);
+  const lines = [
+    `HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode] ?? ''}`,
+    ...headers
+      .filter(([name]) => !dropped.has(name.toLowerCase()))
+      .map(([name, value]) => `${name}: ${value}`),
+    'Connection: close',
+    `Content-Length: ${body.length}`,
+  ];
+  socket.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body]));
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
+}

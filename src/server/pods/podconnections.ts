@@ -1,0 +1,118 @@
+/**
+ * Pod connections: exec, attach and portforward. What is asked for is checked, container and node are found, and
+ * the client is joined with the kubelet API of the node; the server runs nothing itself.
+ */
+import { badRequest, methodNotAllowed, plain, StatusError } from '../../api/errors.ts';
+import type { Kind } from '../../api/kind.ts';
+import { tunnelHeaders } from '../../streams/forwardedheaders.ts';
+import { tunnel, type Upgrade, withoutBody } from '../../streams/tunnel.ts';
+import { isUpgradeRequest, missingUpgrade, upgradeProtocol } from '../../streams/upgraderequest.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import type { Connecting } from './connecting.ts';
+import {
+  type NodeRequest,
+  needsSessionTranslation,
+  needsUntunnelling,
+  translate,
+  untunnelTo,
+} from './nodetranslation.ts';
+import { serveLog } from './podlogs.ts';
+import {
+  encodedCommands,
+  kubeletPortsQuery,
+  kubeletSessionQuery,
+  type SessionOptions,
+  sessionOptions,
+} from './podoptions.ts';
+import { chooseContainer, findPod, kubeletPath, locatePod } from './podtarget.ts';
+
+const methods: Readonly<Record<string, readonly string[]>> = {
+  log: ['GET'],
+  exec: ['GET', 'POST'],
+  attach: ['GET', 'POST'],
+  portforward: ['GET', 'POST'],
+};
+
+/**
+ * Serves a connection to its end.
+ * @param upgrade the client's bare socket; undefined when it did not ask for another protocol
+ */
+export async function connect(
+  connecting: Connecting,
+  context: RequestContext,
+  pods: Kind,
+  info: ResourceInfo,
+  upgrade?: Upgrade,
+): Promise<void> {
+  if (!methods[info.subresource!]!.includes(context.info.method)) throw methodNotAllowed();
+  if (context.query.has('dryRun')) throw badRequest('dryRun is not supported');
+  if (info.subresource === 'log') return serveLog(connecting, context, pods, info, upgrade);
+  const asked = info.subresource === 'portforward' ? portForward(context) : session(context, info);
+  const pod = await findPod(connecting, pods, info);
+  const container = asked.options && chooseContainer(pod, context.query.get('container'));
+  const node = locatePod(connecting, pod);
+  if (!node) throw badRequest(`pod ${info.name} does not have a host assigned`);
+  if (!upgrade)
+    throw badRequest(
+      isUpgradeRequest(context.http.request)
+        ? missingUpgrade(context.http.request).text
+        : 'Upgrade request required',
+    );
+  const query = asked.kubeletQuery(connecting.nodes.isLocal(node.name));
+  const segments = [asked.root, info.namespace, info.name, ...(container ? [container] : [])];
+  const path = `${kubeletPath(...segments)}${query && `?${query}`}`;
+  const target = { nodes: connecting.nodes, node, path };
+  const ready = await withoutBody(context.http.request, upgrade);
+  const release = connecting.open.add(() => ready.socket.destroy());
+  try {
+    await join(context, ready, target, asked.options);
+  } finally {
+    release();
+  }
+}
+
+/** What is asked for, read before the pod is looked for. */
+interface Asked {
+  /** The kubelet's name for it. */
+  readonly root: string;
+  /** Of a session in a container; a forwarding has none. */
+  readonly options?: SessionOptions;
+  readonly kubeletQuery: (own: boolean) => string;
+}
+
+function session(
+  { query, http: { request }, info: { queryText } }: RequestContext,
+  { subresource }: ResourceInfo,
+): Asked {
+  const options = sessionOptions(query);
+  const commands = subresource === 'exec' ? encodedCommands(queryText) : [];
+  const spdy = upgradeProtocol(request) === 'spdy';
+  return {
+    root: subresource!,
+    options,
+    kubeletQuery: (own) => kubeletSessionQuery(options, commands, { spdy, own }),
+  };
+}
+
+function portForward({ query }: RequestContext): Asked {
+  const text = kubeletPortsQuery(query);
+  return { root: 'portForward', kubeletQuery: () => text };
+}
+
+/** Client and kubelet talk to each other, or, when they have no protocol in common, through the server. */
+async function join(
+  { http: { request } }: RequestContext,
+  upgrade: Upgrade,
+  target: NodeRequest,
+  options: SessionOptions | undefined,
+): Promise<void> {
+  const { nodes, node, path } = target;
+  if (options && needsSessionTranslation(request, node)) return translate(request, upgrade, target, options);
+  if (!options && needsUntunnelling(request, node)) return untunnelTo(request, upgrade, target);
+  const backend = await nodes.connect(node).catch((error: unknown) => {
+    throw error instanceof StatusError ? error : plain(`error dialing backend: ${(error as Error).message}`);
+  });
+  const headers = tunnelHeaders(request, upgrade.socket.remoteAddress);
+  await tunnel(upgrade, backend, { method: request.method!, path, headers });
+}

@@ -1,0 +1,96 @@
+/**
+ * The options of exec, attach and portforward: from the query of the API to that of a kubelet, which has other
+ * names for them and takes nothing but `1` for true.
+ */
+import { badRequest } from '../../api/errors.ts';
+import type { Query } from '../http/query.ts';
+
+const portMax = 65_535;
+
+export interface SessionOptions {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+  /** Neither stdout nor stderr was asked for: both are on because nobody said anything. */
+  readonly outputByDefault: boolean;
+}
+
+export function sessionOptions(query: Query): SessionOptions {
+  const outputByDefault = !query.has('stdout') && !query.has('stderr');
+  return {
+    stdin: query.flag('stdin'),
+    stdout: outputByDefault || query.flag('stdout'),
+    stderr: outputByDefault || query.flag('stderr'),
+    tty: query.flag('tty'),
+    outputByDefault,
+  };
+}
+
+/** Who will read the query. */
+export interface SessionReader {
+  /** The client opens the streams, and the kubelet waits for each that was asked for. */
+  readonly spdy: boolean;
+  /** Our own agent, which can be told that some streams need not be waited for. */
+  readonly own: boolean;
+}
+
+/** Sorted by name, as Kubernetes writes it. Only our own agent knows `optional`. */
+export function kubeletSessionQuery(
+  options: SessionOptions,
+  commands: readonly string[],
+  { spdy, own }: SessionReader,
+): string {
+  const { stdin, outputByDefault } = options;
+  // A client that asked for its input alone opens nothing else, and a foreign kubelet would wait for it.
+  const output = own || !(spdy && outputByDefault && stdin);
+  return [
+    ...commands.map((command) => `command=${command}`),
+    ...(output && options.stderr ? ['error=1'] : []),
+    ...(stdin ? ['input=1'] : []),
+    ...(own && outputByDefault ? ['optional=1'] : []),
+    ...(output && options.stdout ? ['output=1'] : []),
+    ...(options.tty ? ['tty=1'] : []),
+  ].join('&');
+}
+
+/** The words of a command in the order they were given, still encoded: they are bytes, not necessarily text. */
+export const encodedCommands = (queryText: string): string[] =>
+  queryText
+    .split('&')
+    .map((pair) => {
+      const equals = pair.indexOf('=');
+      return equals < 0 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+    })
+    .filter(([name]) => decodeBytes(name!).toString('latin1') === 'command')
+    .map(([, value]) => encodeBytes(decodeBytes(value!)));
+
+const decodeBytes = (text: string): Buffer =>
+  Buffer.from(
+    Buffer.from(text.replaceAll('+', ' '), 'utf8')
+      .toString('latin1')
+      .replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  );
+
+const encodeBytes = (bytes: Buffer): string =>
+  bytes
+    .toString('latin1')
+    .replace(/[^\w.~-]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+
+/** `ports=80,443&ports=8080` → `port=80,443,8080`. */
+export function kubeletPortsQuery(query: Query): string {
+  const ports = query.all('ports').flatMap((value) => value.split(','));
+  for (const port of ports) {
+    const problem = !/^\d+$/.test(port)
+      ? 'invalid syntax'
+      : Number(port) > portMax
+        ? 'value out of range'
+        : undefined;
+    if (problem)
+      throw badRequest(
+        `cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(port)}: ${problem}`,
+      );
+  }
+  return ports.length ? `port=${ports.map(Number).join(',')}` : '';
+}

@@ -1,0 +1,49 @@
+/** What a pod connection is about: the pod, one of its containers, and the node that both are on. */
+import { badRequest, notFound } from '../../api/errors.ts';
+import type { Node, Pod, PodSpec } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { read } from '../../registry/list.ts';
+import type { NodeLocation } from '../../streams/nodeway.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import type { Connecting } from './connecting.ts';
+import { locateNode } from './nodelocation.ts';
+
+export async function findPod({ registry }: Connecting, pods: Kind, info: ResourceInfo): Promise<Pod> {
+  return (await read(registry, pods, info.namespace!, info.name!, undefined)).object() as Pod;
+}
+
+/** Without a name the only container is meant; init and ephemeral containers must be named. */
+export function chooseContainer({ metadata, spec = {} }: Pod, asked: string | undefined): string {
+  const names = containerNames(spec);
+  if (asked) {
+    if (!names.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`);
+    return asked;
+  }
+  const [only, ...others] = spec.containers ?? [];
+  if (!only?.name || others.length)
+    throw badRequest(
+      `a container name must be specified for pod ${metadata.name}, choose one of: [${names.join(' ')}]`,
+    );
+  return only.name;
+}
+
+const containerNames = (spec: PodSpec): (string | undefined)[] =>
+  [...(spec.initContainers ?? []), ...(spec.containers ?? []), ...(spec.ephemeralContainers ?? [])].map(
+    (container) => container.name,
+  );
+
+/** Undefined when the pod is on no node yet. */
+export function locatePod(connecting: Connecting, { spec }: Pod): NodeLocation | undefined {
+  const { registry, nodes, addressTypes } = connecting;
+  const name = spec?.nodeName;
+  if (!name) return undefined;
+  const node = registry.view.collection('nodes').get('', name)?.object() as Node | undefined;
+  if (!node) throw notFound(registry.kinds.resource('v1', 'nodes')!, name);
+  const location = locateNode(node, addressTypes);
+  // Our own agent serves everything, whatever the object says.
+  return nodes.isLocal(name) ? { ...location, servesWebSockets: true } : location;
+}
+
+/** A path of the kubelet API. */
+export const kubeletPath = (...segments: (string | undefined)[]): string =>
+  segments.map((segment) => `/${encodeURIComponent(segment!)}`).join('');

@@ -1,0 +1,91 @@
+/**
+ * Proxying: requests to what runs in pods, behind services and on nodes, handed on through the API. Two forms of path
+ * lead there, `…/{name}/proxy/…` and the older `/api/v1/proxy/…/{name}/…`.
+ */
+import { methodNotAllowed } from '../../api/errors.ts';
+import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/reverseproxy.ts';
+import type { Upgrade } from '../../streams/tunnel.ts';
+import { encodePath, encodeUnsafe, safePath } from '../../streams/urlpath.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { ProxiedInfo, ProxyInfo } from '../http/requestinfo.ts';
+import type { Connecting } from './connecting.ts';
+import { PodPorts } from './podports.ts';
+import { ProxyTargets } from './proxytarget.ts';
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+export class Proxying {
+  readonly #targets: ProxyTargets;
+
+  constructor(private readonly connecting: Connecting) {
+    this.#targets = new ProxyTargets(connecting, new PodPorts(connecting));
+  }
+
+  async request(context: RequestContext, info: ProxiedInfo): Promise<void> {
+    const { request, response } = context.http;
+    const { method, queryText } = context.info;
+    if (!methods.has(method)) throw methodNotAllowed();
+    const reached = await this.#targets.choose(info);
+    const path = targetPath(info.proxy, queryText);
+    // Relative links of a page only work below a path that ends in a slash.
+    if (path === undefined && (method === 'GET' || method === 'HEAD')) return redirect(context, info.proxy);
+    const target = { ...reached, ...publicSide(info.proxy), path: path ?? withQuery('/', queryText) };
+    const release = this.connecting.open.add(() => response.destroy());
+    try {
+      await forward(request, response, target);
+    } finally {
+      release();
+    }
+  }
+
+  async upgrade(context: RequestContext, info: ProxiedInfo, upgrade: Upgrade): Promise<void> {
+    const { method, queryText } = context.info;
+    const { socket, head } = upgrade;
+    if (!methods.has(method)) throw methodNotAllowed();
+    const reached = await this.#targets.choose(info);
+    const path = targetPath(info.proxy, queryText) ?? withQuery('/', queryText);
+    const release = this.connecting.open.add(() => socket.destroy());
+    try {
+      await forwardUpgrade(context.http.request, socket, head, {
+        ...reached,
+        ...publicSide(info.proxy),
+        path,
+      });
+    } finally {
+      release();
+    }
+  }
+}
+
+const publicSide = ({ form, prefix }: ProxyInfo): Omit<ProxyTarget, 'connect' | 'host' | 'path'> => ({
+  prefix: encodeUnsafe(prefix),
+  rewrite: true,
+  dropCors: form === 'connect',
+  keepHost: true,
+});
+
+/** What to ask the target for; undefined when the path ends before it says so. */
+function targetPath({ form, tail }: ProxyInfo, queryText: string): string | undefined {
+  if (tail !== undefined) return withQuery(safePath(tail), queryText);
+  // The tail has always won over the parameter of that name, which is the target's own then.
+  if (form !== 'connect' || !queryText) return undefined;
+  const parts = queryText.split('&');
+  const named = (part: string): boolean => /^(?:%70|p)(?:%61|a)(?:%74|t)(?:%68|h)(?:=|$)/.test(part);
+  const value = new URLSearchParams(parts.find(named)).get('path');
+  if (!value) return undefined;
+  return withQuery(
+    safePath(encodePath(value.replace(/^\//, ''))),
+    parts.filter((part) => !named(part)).join('&'),
+  );
+}
+
+const withQuery = (path: string, queryText: string): string => (queryText ? `${path}?${queryText}` : path);
+
+function redirect({ response, info }: RequestContext, { prefix }: ProxyInfo): void {
+  response.writeHead(301, {
+    'Cache-Control': 'no-cache, private',
+    'Content-Length': '0',
+    Location: withQuery(`${encodeUnsafe(prefix)}/`, info.queryText),
+  });
+  response.end();
+}

@@ -1,0 +1,160 @@
+/**
+ * Where a proxied request goes: from `[scheme:]name[:port]` to a pod, service or node, and from there to an address.
+ * Pods and endpoints are written by users, so each address is looked at before it is dialled; pods that run as
+ * processes of a node agent are reached through the agent, which dials its own pods only.
+ */
+import { badRequest, notFound, type StatusError, unavailable } from '../../api/errors.ts';
+import type { Endpoints, Node, Pod, Service } from '../../api/generated/types.ts';
+import { read } from '../../registry/list.ts';
+import { dialTcp } from '../../streams/dialing.ts';
+import { hostPort } from '../../streams/neterror.ts';
+import type { ProxyTarget } from '../../streams/reverseproxy.ts';
+import { addressNotAllowed, allowedAddresses, isAllowedTarget } from '../../streams/targetaddress.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import type { Connecting } from './connecting.ts';
+import { locateNode } from './nodelocation.ts';
+import type { PodPorts } from './podports.ts';
+
+/** Nodes whose pods have no address of their own declare it. */
+const throughAgentFeature = 'PodPortsThroughKubelet';
+const portMax = 65_535;
+
+export type Reached = Pick<ProxyTarget, 'connect' | 'host' | 'secure'>;
+
+interface Asked {
+  readonly id: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Name or number; '' when none is named. */
+  readonly port: string;
+  readonly secure: boolean;
+  invalid(): StatusError;
+}
+
+export class ProxyTargets {
+  constructor(
+    private readonly connecting: Connecting,
+    private readonly ports: PodPorts,
+  ) {}
+
+  async choose({ resource, namespace = '', name: id = '' }: ResourceInfo): Promise<Reached> {
+    const what = resource.slice(0, -1);
+    const invalid = () => badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
+    const asked = { id, namespace, invalid, ...parseId(id, invalid) };
+    if (resource === 'pods') return this.#pod(asked);
+    return resource === 'services' ? this.#service(asked) : this.#node(asked);
+  }
+
+  async #pod(asked: Asked): Promise<Reached> {
+    const pod = (await this.#read('pods', asked.namespace, asked.name)) as Pod;
+    const port = asked.port
+      ? portNumber(asked.port, asked.invalid)
+      : (declaredPort(pod) ?? (asked.secure ? 443 : 80));
+    return this.#reach(pod, addressesOf(pod)[0], port, asked.secure);
+  }
+
+  async #service(asked: Asked): Promise<Reached> {
+    const { name, namespace, secure } = asked;
+    const service = (await this.#read('services', namespace, name)) as Service;
+    const portName = servicePortName(service, asked.port);
+    const endpoints = this.#find('endpoints', namespace, name) as Endpoints | undefined;
+    if (!endpoints) throw notFound(this.#kind('services'), name);
+    const subsets = endpoints.subsets ?? [];
+    if (subsets.length === 0) throw noEndpoints(name);
+    for (const { addresses = [], ports = [] } of this.#fromAnywhere(subsets)) {
+      const port = ports.find((candidate) => (candidate.name ?? '') === portName)?.port;
+      if (port === undefined) continue;
+      for (const { ip, targetRef } of this.#fromAnywhere(addresses)) {
+        // Otherwise whoever may write endpoints could send the server to any address.
+        if (targetRef?.namespace !== namespace || (targetRef.kind ?? 'Pod') !== 'Pod') continue;
+        const pod = this.#find('pods', namespace, targetRef.name ?? '') as Pod | undefined;
+        if (pod && ip && addressesOf(pod).includes(ip)) return this.#reach(pod, ip, port, secure);
+      }
+    }
+    throw noEndpoints(asked.id);
+  }
+
+  async #node(asked: Asked): Promise<Reached> {
+    const { nodes, addressTypes } = this.connecting;
+    const node = (await this.#read('nodes', '', asked.name)) as Node;
+    const port = asked.port ? portNumber(asked.port, asked.invalid) : undefined;
+    const location = locateNode(node, addressTypes);
+    if (port === undefined || port === location.port)
+      return { connect: () => nodes.connect(location), host: hostPort(location.host, location.port) };
+    return {
+      connect: async () => dialTcp(await allowedAddresses(location.host), port),
+      host: hostPort(location.host, port),
+      secure: asked.secure,
+    };
+  }
+
+  #reach(pod: Pod, ip: string | undefined, port: number, secure: boolean): Reached {
+    if (!ip) throw addressNotAllowed();
+    const host = hostPort(ip, port);
+    const node = this.#find('nodes', '', pod.spec?.nodeName ?? '') as Node | undefined;
+    if (node?.status?.declaredFeatures?.includes(throughAgentFeature)) {
+      const location = locateNode(node, this.connecting.addressTypes);
+      return { connect: () => this.ports.dial(pod, location, port), host, secure };
+    }
+    if (!isAllowedTarget(ip)) throw addressNotAllowed();
+    return { connect: () => dialTcp([ip], port), host, secure };
+  }
+
+  /** All of a list once, beginning anywhere. */
+  *#fromAnywhere<T>(list: readonly T[]): Generator<T> {
+    if (list.length === 0) return;
+    const start = this.connecting.registry.chance.randomBelow(list.length);
+    for (let i = 0; i < list.length; i++) yield list[(start + i) % list.length]!;
+  }
+
+  #kind(resource: string) {
+    return this.connecting.registry.kinds.resource('v1', resource)!;
+  }
+
+  async #read(resource: string, namespace: string, name: string): Promise<unknown> {
+    const entry = await read(this.connecting.registry, this.#kind(resource), namespace, name, undefined);
+    return entry.object();
+  }
+
+  #find(resource: string, namespace: string, name: string): unknown {
+    return this.connecting.registry.view.collection(resource).get(namespace, name)?.object();
+  }
+}
+
+const noEndpoints = (service: string): StatusError =>
+  unavailable(`no endpoints available for service ${JSON.stringify(service)}`);
+
+/** `name`, `name:port` or `scheme:name:port`, of which scheme and port may be empty. */
+function parseId(id: string, invalid: () => StatusError): Pick<Asked, 'name' | 'port' | 'secure'> {
+  const parts = id.split(':');
+  if (parts.length > 3) throw invalid();
+  const [scheme, name, port] = parts.length === 3 ? parts : ['', ...parts];
+  if (!name || !['', 'http', 'https'].includes(scheme!)) throw invalid();
+  return { name, port: port ?? '', secure: scheme === 'https' };
+}
+
+function portNumber(text: string, invalid: () => StatusError): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > portMax) throw invalid();
+  return port;
+}
+
+/** The first port of the first container that has any. */
+const declaredPort = ({ spec }: Pod): number | undefined =>
+  spec?.containers?.flatMap(({ ports = [] }) => ports)[0]?.containerPort;
+
+/** Endpoints know the ports of a service by name only. */
+function servicePortName({ metadata, spec }: Service, port: string): string {
+  if (!/^[+-]?\d{1,18}$/.test(port)) return port;
+  const found = spec?.ports?.find((candidate) => candidate.port === Number(port));
+  if (!found)
+    throw unavailable(
+      `no service port ${BigInt(port.replace(/^\+/, ''))} found for service ${JSON.stringify(metadata.name)}`,
+    );
+  return found.name ?? '';
+}
+
+const addressesOf = ({ status }: Pod): string[] =>
+  [status?.podIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)].filter(
+    (ip) => ip !== undefined && ip !== '',
+  ) as string[];
