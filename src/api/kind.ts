@@ -10,6 +10,22 @@ import { type Model, modelOf } from './model.ts';
 import { type NameRule, subdomainName } from './names.ts';
 import type { ApiObject } from './object.ts';
 
+/**
+ * What a kind is known by in keys, collections and every map: group and resource, as in `core/pods` and
+ * `apps/deployments`. Two groups may have resources of one name. The core group has no name of its own; `core` cannot
+ * be another's, because group names of users contain a dot.
+ */
+export type ResourceId = `${string}/${string}`;
+
+export const resourceId = (group: string, resource: string): ResourceId => `${group || 'core'}/${resource}`;
+
+/** The way back: group ('' for the core) and resource. */
+export function groupResource(id: string): { group: string; resource: string } {
+  const slash = id.indexOf('/');
+  const group = id.slice(0, Math.max(slash, 0));
+  return { group: group === 'core' ? '' : group, resource: id.slice(slash + 1) };
+}
+
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
 /** A column of `kubectl get`. */
@@ -137,6 +153,8 @@ export interface KindForm<T extends ApiObject> {
 
 /** A kind with every field set, so that the request path never asks whether it is. */
 export interface Kind extends KindForm<ApiObject> {
+  /** Its own group and resource. Where its objects are kept is `storage.id`. */
+  readonly id: ResourceId;
   readonly group: string;
   readonly version: string;
   readonly apiVersion: string;
@@ -171,6 +189,7 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
   const model = modelOf(form.kind, form.table ?? 'core-v1');
   const kind: Omit<Kind, 'storage'> = {
     ...(form as unknown as KindForm<ApiObject>),
+    id: resourceId(group, form.resource),
     group,
     version,
     apiVersion: group ? `${group}/${version}` : version,

@@ -9,7 +9,7 @@ import type {
   ScopedResourceSelectorRequirement,
   Service,
 } from './generated/types.ts';
-import type { Kind } from './kind.ts';
+import type { Kind, ResourceId } from './kind.ts';
 import type { ApiObject } from './object.ts';
 import type { ResourceList } from './resourcelist.ts';
 import { isFinished } from './rules/podfacts.ts';
@@ -17,19 +17,24 @@ import { podLimits, podRequests, qosClass } from './rules/podresources.ts';
 import { timeToMs } from './time.ts';
 
 /** Kinds that a quota can name without `count/`. */
-const plainCounts = new Set(['replicationcontrollers', 'secrets', 'configmaps', 'resourcequotas']);
+const plainCounts = new Set<ResourceId>([
+  'core/replicationcontrollers',
+  'core/secrets',
+  'core/configmaps',
+  'core/resourcequotas',
+]);
 
 export function usageOf(kind: Kind, object: ApiObject, nowMs: number): ResourceList {
   const counted = { [`count/${kind.group ? `${kind.resource}.${kind.group}` : kind.resource}`]: '1' };
-  switch (kind.kind) {
-    case 'Pod':
+  switch (kind.id) {
+    case 'core/pods':
       return { ...counted, ...podUsage(object as Pod, nowMs) };
-    case 'Service':
+    case 'core/services':
       return { ...counted, ...serviceUsage(object as Service) };
-    case 'PersistentVolumeClaim':
+    case 'core/persistentvolumeclaims':
       return { ...counted, ...claimUsage(object as PersistentVolumeClaim) };
     default:
-      return plainCounts.has(kind.resource) ? { ...counted, [kind.resource]: '1' } : counted;
+      return plainCounts.has(kind.id) ? { ...counted, [kind.resource]: '1' } : counted;
   }
 }
 
@@ -92,7 +97,7 @@ export function quotaCovers({ spec = {} }: ResourceQuota, kind: Kind, object: Ap
     ...(spec.scopeSelector?.matchExpressions ?? []),
   ];
   if (requirements.length === 0) return true;
-  return kind.kind === 'Pod' && requirements.every((requirement) => podIn(requirement, object as Pod));
+  return kind.id === 'core/pods' && requirements.every((requirement) => podIn(requirement, object as Pod));
 }
 
 function podIn(

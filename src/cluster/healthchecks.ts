@@ -56,7 +56,7 @@ export const nodesCheck = (
   readyOnly: true,
   failure: () => {
     if (startup.failure) return startup.failure;
-    const nodes = view.collection('nodes');
+    const nodes = view.collection('core/nodes');
     const unready = names().filter((name) => !isReady(nodes.get('', name)?.object() as Node | undefined));
     return unready.length ? `not ready: ${unready.join(', ')}` : undefined;
   },

@@ -45,7 +45,7 @@ export class NodeCredentials {
 
   #entry() {
     const { namespace, name } = nodeAuthoritySecret;
-    return this.registry.view.collection('secrets').get(namespace, name);
+    return this.registry.view.collection('core/secrets').get(namespace, name);
   }
 
   #stored(): NodeAuthority | undefined {

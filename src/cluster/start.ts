@@ -129,7 +129,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const chosen = controllersOf(options);
   const keeper = limitKeeper(options);
   const kinds = new KindTable();
-  const storeMetrics = new StoreMetrics(kinds);
+  const storeMetrics = new StoreMetrics();
   const store = await openStore(options, chance, storeMetrics);
   let view: View | undefined;
   let history: History | undefined;

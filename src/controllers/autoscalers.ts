@@ -61,7 +61,7 @@ class Autoscalers {
   }
 
   start(): RunningController {
-    const observation = observe(this.context, 'horizontalpodautoscalers', (entry, previous) => {
+    const observation = observe(this.context, 'autoscaling/horizontalpodautoscalers', (entry, previous) => {
       const { namespace, name } = (entry ?? previous)!;
       if (!entry) this.#paces.delete(keyOf(namespace, name));
       // What it writes itself is no reason to look again.
@@ -73,7 +73,7 @@ class Autoscalers {
 
   async #look(key: string): Promise<void> {
     const [namespace, name] = fromKey(key);
-    const entry = this.#registry.view.collection('horizontalpodautoscalers').get(namespace, name);
+    const entry = this.#registry.view.collection('autoscaling/horizontalpodautoscalers').get(namespace, name);
     if (!entry) return;
     try {
       const autoscaler = entry.object() as HorizontalPodAutoscalerV2;
@@ -112,8 +112,7 @@ class Autoscalers {
       conditions.push({ type, status: status ? 'True' : 'False', reason, message });
     };
     const kind = this.#scalable(reference.kind, reference.apiVersion);
-    const target =
-      kind && this.#registry.view.collection(kind.resource).get(namespace!, reference.name ?? '');
+    const target = kind && this.#registry.view.collection(kind).get(namespace!, reference.name ?? '');
     if (!kind || !target) {
       const what = kind ? resourceText(kind) : (reference.kind ?? '').toLowerCase();
       const why = `${what} ${JSON.stringify(reference.name)} not found`;

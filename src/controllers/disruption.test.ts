@@ -39,7 +39,7 @@ const budget = (disruptedPods: Record<string, string>) =>
     status: { observedGeneration: 1, disruptedPods },
   });
 
-const status = () => (harness.all('poddisruptionbudgets')[0]!.object() as PodDisruptionBudget).status!;
+const status = () => (harness.all('policy/poddisruptionbudgets')[0]!.object() as PodDisruptionBudget).status!;
 
 describe('a pod whose eviction was allowed', () => {
   it('counts as gone for two minutes, and again when it has not gone by then', async () => {
@@ -56,7 +56,7 @@ describe('a pod whose eviction was allowed', () => {
       expectedPods: 3,
     });
     expect(Object.keys(status().disruptedPods!)).toEqual(['soon']);
-    expect(harness.all('events').map((entry) => (entry.object() as Event).message)).toEqual([
+    expect(harness.all('core/events').map((entry) => (entry.object() as Event).message)).toEqual([
       "Pod was expected by PDB default/b to be deleted but it wasn't",
     ]);
   });
@@ -80,7 +80,7 @@ describe('a pod that says it is about to be evicted', () => {
     lastTransitionTime,
   });
   const shown = (name: string) => {
-    const entry = harness.all('pods').find((one) => one.name === name)!;
+    const entry = harness.all('core/pods').find((one) => one.name === name)!;
     return (entry.object() as Pod).status!.conditions!.find(({ type }) => type === 'DisruptionTarget');
   };
 

@@ -37,7 +37,7 @@ import { WorkQueue } from './shared/workqueue.ts';
 /** A pod that was to be evicted and has not begun to go after this time stays, and counts again. */
 const departureMs = 2 * 60_000;
 
-const resource = 'poddisruptionbudgets';
+const budgets = 'policy/poddisruptionbudgets';
 const targetMark = Buffer.from('"DisruptionTarget"');
 
 export const disruptionController: Controller = {
@@ -73,7 +73,7 @@ class Disruption {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, resource, (entry, previous) => {
+      observe(this.context, budgets, (entry, previous) => {
         this.#selectors.observe(entry, previous);
         if (entry) this.#budgets.add(keyOf(entry.namespace, entry.name));
       }),
@@ -98,7 +98,7 @@ class Disruption {
   async #sync(key: string): Promise<void> {
     await this.#registry.view.caughtUp();
     const [namespace, name] = fromKey(key);
-    const entry = this.#registry.view.collection(resource).get(namespace, name);
+    const entry = this.#registry.view.collection(budgets).get(namespace, name);
     if (!entry) return;
     const budget = entry.peek() as PodDisruptionBudget;
     const selector = selectorOf(budget);

@@ -92,7 +92,7 @@ function referred(
   if (!kind)
     throw new ScaleError(`no matches for kind ${JSON.stringify(kindName)} in version "${apiVersion}"`);
   if (!canScale(kind)) throw new ScaleError(`${resourceText(kind)} does not implement the scale subresource`);
-  const entry = registry.view.collection(kind.storage.resource).get(namespace, name);
+  const entry = registry.view.collection(kind).get(namespace, name);
   return entry?.peek().metadata.uid === uid ? entry : undefined;
 }
 

@@ -82,9 +82,9 @@ class EndpointsKeeper {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, 'services', (entry, previous) => this.#serviceChanged(entry, previous)),
+      observe(this.context, 'core/services', (entry, previous) => this.#serviceChanged(entry, previous)),
       this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
-      observe(this.context, 'endpoints', (entry, previous) => this.#endpointsChanged(entry, previous)),
+      observe(this.context, 'core/endpoints', (entry, previous) => this.#endpointsChanged(entry, previous)),
     ];
     return running(observations, [this.#queue], this.#recorder);
   }
@@ -133,14 +133,14 @@ class EndpointsKeeper {
   }
 
   #service(namespace: string, name: string): Entry | undefined {
-    return this.#registry.view.collection('services').get(namespace, name);
+    return this.#registry.view.collection('core/services').get(namespace, name);
   }
 
   async #sync(key: string): Promise<void> {
     await this.#registry.view.caughtUp();
     const [namespace, name] = fromKey(key);
     const service = this.#service(namespace, name)?.object() as Service | undefined;
-    const current = this.#registry.view.collection('endpoints').get(namespace, name);
+    const current = this.#registry.view.collection('core/endpoints').get(namespace, name);
     const triggerMs = this.#triggers.get(key);
     this.#triggers.delete(key);
     // A service takes its Endpoints with it; what is left here is from a server that stopped in between.

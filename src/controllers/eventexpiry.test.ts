@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 const plant = (name: string) => harness.plant('v1', 'events', 'default', { metadata: { name } });
-const names = (): string[] => harness.all('events').map(({ name }) => name);
+const names = (): string[] => harness.all('core/events').map(({ name }) => name);
 
 it('ends those that are an hour old', async () => {
   await plant('old');

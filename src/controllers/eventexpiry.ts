@@ -39,7 +39,9 @@ class EventExpiry {
   }
 
   start(): RunningController {
-    const observation = observe(this.context, 'events', (entry, previous) => this.#changed(entry, previous));
+    const observation = observe(this.context, 'core/events', (entry, previous) =>
+      this.#changed(entry, previous),
+    );
     return running([observation], [this.#sweeps, this.#removals]);
   }
 
@@ -71,7 +73,7 @@ class EventExpiry {
   async #remove(key: string): Promise<void> {
     const { registry } = this.context;
     const [namespace, name] = fromKey(key);
-    const entry = registry.view.collection('events').get(namespace, name);
+    const entry = registry.view.collection('core/events').get(namespace, name);
     // Written again meanwhile: then it has a new end.
     if (!entry || this.#endMs(entry) > registry.chance.nowMs()) return;
     await tolerant(remove(registry, registry.kinds.resource('v1', 'events')!, namespace, name, {}));

@@ -7,7 +7,7 @@
  * block it are gone, `orphan` until they have forgotten it.
  */
 import type { OwnerReference } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
+import type { Kind, ResourceId } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
@@ -26,8 +26,7 @@ import { WorkQueue } from './shared/workqueue.ts';
 /** Where an object is: resource, namespace and name, joined by a character no name holds. */
 const SEPARATOR = '\u0000';
 type Place = string;
-const placeOf = (entry: Entry): Place =>
-  [entry.kind.apiVersion, entry.kind.resource, entry.namespace, entry.name].join(SEPARATOR);
+const placeOf = (entry: Entry): Place => [entry.kind.id, entry.namespace, entry.name].join(SEPARATOR);
 
 type OwnerState = 'present' | 'deleting in foreground' | 'gone' | 'unknown kind';
 
@@ -51,7 +50,7 @@ class GarbageCollector implements RunningController {
       onError: (_, error) => onError(error),
     });
     const observers = [...registry.kinds.stored()].map((kind) =>
-      observe(context, kind.resource, (entry, previous) => this.#observed(entry, previous)),
+      observe(context, kind, (entry, previous) => this.#observed(entry, previous)),
     );
     this.#running = running(observers, [this.#queue]);
   }
@@ -108,14 +107,8 @@ class GarbageCollector implements RunningController {
   }
 
   #find(place: Place): Entry | undefined {
-    const [apiVersion, resource, namespace, name] = place.split(SEPARATOR) as [
-      string,
-      string,
-      string,
-      string,
-    ];
-    const kind = this.#registry.kinds.resource(apiVersion, resource);
-    return kind && this.#registry.view.collection(kind.resource).get(namespace, name);
+    const [id, namespace, name] = place.split(SEPARATOR) as [ResourceId, string, string];
+    return this.#registry.view.collection(id).get(namespace, name);
   }
 
   /** The object a reference means; undefined when it is gone, even if another has taken its name. */
@@ -123,9 +116,7 @@ class GarbageCollector implements RunningController {
     const kind = this.#ownerKind(reference);
     const entry =
       kind &&
-      this.#registry.view
-        .collection(kind.resource)
-        .get(kind.namespaced ? namespace : '', reference.name ?? '');
+      this.#registry.view.collection(kind).get(kind.namespaced ? namespace : '', reference.name ?? '');
     return entry?.peek().metadata.uid === reference.uid ? entry : undefined;
   }
 

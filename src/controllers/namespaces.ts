@@ -27,8 +27,8 @@ export const namespaceController: Controller = {
       onError: (_, error) => onError(error),
     });
     const observers = [...registry.kinds.stored()].map((kind) =>
-      observe(context, kind.resource, (entry, previous) => {
-        if (kind.kind === 'Namespace') {
+      observe(context, kind, (entry, previous) => {
+        if (kind.id === 'core/namespaces') {
           if (entry) queue.add(entry.name);
         } else if (kind.namespaced && !entry && previous) queue.add(previous.namespace);
       }),
@@ -38,18 +38,18 @@ export const namespaceController: Controller = {
 };
 
 async function empty(registry: Registry, name: string): Promise<void> {
-  const entry = registry.view.collection('namespaces').get('', name);
+  const entry = registry.view.collection('core/namespaces').get('', name);
   if (!entry?.document.includes('"deletionTimestamp"')) return;
   const namespace = entry.object() as Namespace;
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;
   const kinds = [...registry.kinds.stored()].filter((kind) => kind.namespaced);
-  const pods = kinds.filter((kind) => kind.kind === 'Pod');
+  const pods = kinds.filter((kind) => kind.id === 'core/pods');
   await clear(registry, name, pods);
   if (remainsOf(registry, name, pods).resources.size === 0)
     await clear(
       registry,
       name,
-      kinds.filter((kind) => kind.kind !== 'Pod'),
+      kinds.filter((kind) => kind.id !== 'core/pods'),
     );
   const remains = remainsOf(registry, name, kinds);
   await report(registry, name, remains);
@@ -59,7 +59,7 @@ async function empty(registry: Registry, name: string): Promise<void> {
 async function clear(registry: Registry, namespace: string, kinds: readonly Kind[]): Promise<void> {
   const filter = new Filter(namespace, undefined, undefined, undefined);
   for (const kind of kinds) {
-    const collection = registry.view.collection(kind.resource);
+    const collection = registry.view.collection(kind);
     if (collection.select(filter, { limit: 1 }).entries.length === 0) continue;
     await removeCollection(
       registry,
@@ -76,7 +76,7 @@ function remainsOf(registry: Registry, namespace: string, kinds: readonly Kind[]
   const remains: Remains = { resources: new Map(), finalizers: new Map() };
   const filter = new Filter(namespace, undefined, undefined, undefined);
   for (const kind of kinds) {
-    const { entries } = registry.view.collection(kind.resource).select(filter);
+    const { entries } = registry.view.collection(kind).select(filter);
     if (entries.length) remains.resources.set(`${kind.resource}.${kind.group}`, entries.length);
     for (const entry of entries)
       for (const finalizer of entry.object().metadata.finalizers ?? [])

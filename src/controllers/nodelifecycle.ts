@@ -68,8 +68,8 @@ class NodeLifecycle {
   start(): RunningController {
     const evictions = new TaintEvictions(this.context).start();
     const observations = [
-      observe(this.context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
-      observe(this.context, 'leases', (entry) => {
+      observe(this.context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+      observe(this.context, 'coordination.k8s.io/leases', (entry) => {
         if (entry?.namespace === leaseNamespace) this.#queue.add(entry.name);
       }),
     ];
@@ -97,7 +97,7 @@ class NodeLifecycle {
   }
 
   async #look(name: string): Promise<void> {
-    const entry = this.#registry.view.collection('nodes').get('', name);
+    const entry = this.#registry.view.collection('core/nodes').get('', name);
     if (!entry) return;
     const node = entry.peek() as Node;
     const silentMs = this.#silentMs(node);
@@ -107,7 +107,7 @@ class NodeLifecycle {
     if (silentMs >= patienceMs) await this.#markSilent(node);
     else this.#queue.addAfter(name, patienceMs - silentMs);
     await this.#taint(name);
-    const now = this.#registry.view.collection('nodes').get('', name)?.peek() as Node | undefined;
+    const now = this.#registry.view.collection('core/nodes').get('', name)?.peek() as Node | undefined;
     if (now && conditionOf(now, 'Ready')?.status !== 'True') await this.#podsNotReady(now);
   }
 
@@ -115,9 +115,10 @@ class NodeLifecycle {
   #silentMs(node: Node): number {
     const nowMs = this.#registry.chance.nowMs();
     const name = node.metadata.name!;
-    const lease = this.#registry.view.collection('leases').get(leaseNamespace, name)?.peek() as
-      | Lease
-      | undefined;
+    const lease = this.#registry.view
+      .collection('coordination.k8s.io/leases')
+      .get(leaseNamespace, name)
+      ?.peek() as Lease | undefined;
     const beats = (node.status?.conditions ?? [])
       .filter(({ reason }) => reason !== 'NodeStatusUnknown' && reason !== 'NodeStatusNeverUpdated')
       .map(({ lastHeartbeatTime }) => lastHeartbeatTime);
@@ -158,7 +159,7 @@ class NodeLifecycle {
 
   async #taint(name: string): Promise<void> {
     const now = this.#registry.now();
-    const entry = this.#registry.view.collection('nodes').get('', name);
+    const entry = this.#registry.view.collection('core/nodes').get('', name);
     if (!entry || sameTaints(entry.peek() as Node, taintsFor(entry.peek() as Node, now))) return;
     await this.#modifyNode(name, 'main', (current) => {
       const spec = (current.spec ??= {});

@@ -12,7 +12,7 @@ const plant = (name: string, nodeName: string, deletionTimestamp?: string) =>
   harness.plant('v1', 'pods', 'default', { metadata: { name, deletionTimestamp }, spec: { nodeName } });
 const names = (): string[] =>
   harness
-    .all('pods')
+    .all('core/pods')
     .map(({ name }) => name)
     .sort();
 

@@ -47,8 +47,8 @@ class PodCollector {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, 'pods', (entry, previous) => this.#podChanged(entry, previous)),
-      observe(this.context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+      observe(this.context, 'core/pods', (entry, previous) => this.#podChanged(entry, previous)),
+      observe(this.context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
     ];
     return running(observations, [this.#queue]);
   }
@@ -58,7 +58,7 @@ class PodCollector {
   }
 
   #node(name: string): Entry | undefined {
-    return this.context.registry.view.collection('nodes').get('', name);
+    return this.context.registry.view.collection('core/nodes').get('', name);
   }
 
   #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
@@ -97,7 +97,7 @@ class PodCollector {
 
   async #look(key: string): Promise<void> {
     const [namespace, name] = fromKey(key);
-    const entry = this.context.registry.view.collection('pods').get(namespace, name);
+    const entry = this.context.registry.view.collection('core/pods').get(namespace, name);
     if (!entry) return;
     const pod = entry.peek() as Pod;
     const nodeName = pod.spec?.nodeName;

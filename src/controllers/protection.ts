@@ -28,11 +28,11 @@ export const protectionController: Controller = {
     const observers = [
       observe(
         context,
-        'persistentvolumeclaims',
+        'core/persistentvolumeclaims',
         (entry) => entry && claims.add(`${entry.namespace}/${entry.name}`),
       ),
-      observe(context, 'persistentvolumes', (entry) => entry && volumes.add(entry.name)),
-      observe(context, 'pods', (entry, previous) => {
+      observe(context, 'core/persistentvolumes', (entry) => entry && volumes.add(entry.name)),
+      observe(context, 'core/pods', (entry, previous) => {
         const pod = (entry ?? previous)!;
         if (mayUseClaims(pod))
           for (const claim of claimsOf(pod.peek() as Pod)) claims.add(`${pod.namespace}/${claim}`);
@@ -51,7 +51,7 @@ async function releaseClaim(registry: Registry, key: string): Promise<void> {
   const kind = registry.kinds.resource('v1', 'persistentvolumeclaims')!;
   if (!isHeld(registry, kind, namespace, name, claimFinalizer)) return;
   const pods = registry.view
-    .collection('pods')
+    .collection('core/pods')
     .select(new Filter(namespace, undefined, undefined, undefined)).entries;
   const inUse = pods.some((entry) => {
     if (!mayUseClaims(entry)) return false;
@@ -70,7 +70,7 @@ async function releaseVolume(registry: Registry, name: string): Promise<void> {
 
 /** Whether an object is being deleted and this finalizer is among those that keep it. */
 function isHeld(registry: Registry, kind: Kind, namespace: string, name: string, finalizer: string): boolean {
-  const entry = registry.view.collection(kind.resource).get(namespace, name);
+  const entry = registry.view.collection(kind).get(namespace, name);
   if (!entry?.document.includes('"deletionTimestamp"')) return false;
   const { deletionTimestamp, finalizers } = entry.object().metadata;
   return deletionTimestamp !== undefined && (finalizers?.includes(finalizer) ?? false);

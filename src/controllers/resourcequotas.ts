@@ -20,9 +20,9 @@ export const resourceQuotaController: Controller = {
     const observers = [...registry.kinds.stored()]
       .filter((kind) => kind.namespaced)
       .map((kind) =>
-        observe(context, kind.resource, (entry, previous) => {
+        observe(context, kind, (entry, previous) => {
           const { namespace } = (entry ?? previous)!;
-          if (kind.kind === 'ResourceQuota') {
+          if (kind.id === 'core/resourcequotas') {
             const count = (quotaCount.get(namespace) ?? 0) + (entry ? 1 : 0) - (previous ? 1 : 0);
             if (count > 0) quotaCount.set(namespace, count);
             else quotaCount.delete(namespace);

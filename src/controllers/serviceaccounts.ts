@@ -12,8 +12,8 @@ export const serviceAccountController: Controller = {
       onError: (_, error) => onError(error),
     });
     const observers = [
-      observe(context, 'namespaces', (entry) => entry && queue.add(entry.name)),
-      observe(context, 'serviceaccounts', (entry, previous) => {
+      observe(context, 'core/namespaces', (entry) => entry && queue.add(entry.name)),
+      observe(context, 'core/serviceaccounts', (entry, previous) => {
         if (!entry && previous?.name === 'default') queue.add(previous.namespace);
       }),
     ];

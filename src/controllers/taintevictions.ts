@@ -43,7 +43,7 @@ export class TaintEvictions {
   start(): RunningController {
     const observations = [
       this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
-      observe(this.context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+      observe(this.context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
     ];
     return running(observations, [this.#queue], this.#recorder);
   }
@@ -67,7 +67,7 @@ export class TaintEvictions {
 
   async #look(key: string): Promise<void> {
     const [namespace, name] = fromKey(key);
-    const entry = this.context.registry.view.collection('pods').get(namespace, name);
+    const entry = this.context.registry.view.collection('core/pods').get(namespace, name);
     if (!entry) return;
     const pod = entry.peek() as Pod;
     if (pod.metadata.deletionTimestamp) return void this.#marked.delete(key);

@@ -25,14 +25,14 @@ export const tokenController: Controller = {
     const secrets = new WorkQueue({ work: (key) => complete(registry, key), onError: report });
     const accounts = new WorkQueue({ work: (key) => forgetGone(registry, key), onError: report });
     const observers = [
-      observe(context, 'secrets', (entry, previous) => {
+      observe(context, 'core/secrets', (entry, previous) => {
         if (entry && isTokenSecret(entry)) secrets.add(`${entry.namespace}/${entry.name}`);
         if (!entry && previous && isTokenSecret(previous)) {
           const account = (previous.object() as Secret).metadata.annotations?.[accountName];
           if (account) accounts.add(`${previous.namespace}/${account}`);
         }
       }),
-      observe(context, 'serviceaccounts', (entry, previous) => {
+      observe(context, 'core/serviceaccounts', (entry, previous) => {
         const { namespace } = (entry ?? previous)!;
         // Only an account that comes or goes changes what its secrets should hold.
         if (entry && previous) return;
@@ -46,13 +46,13 @@ export const tokenController: Controller = {
 
 const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
   registry.view
-    .collection('secrets')
+    .collection('core/secrets')
     .select(new Filter(namespace, undefined, undefined, undefined))
     .entries.filter(isTokenSecret);
 
 async function complete(registry: Registry, key: string): Promise<void> {
   const [namespace, name] = key.split('/') as [string, string];
-  const entry = registry.view.collection('secrets').get(namespace, name);
+  const entry = registry.view.collection('core/secrets').get(namespace, name);
   if (!entry) return;
   const secret = entry.object() as Secret;
   const annotations = secret.metadata.annotations ?? {};
@@ -85,7 +85,7 @@ function accountOf(
   name: string,
   uid: string | undefined,
 ): ServiceAccount | undefined {
-  const account = registry.view.collection('serviceaccounts').get(namespace, name)?.object() as
+  const account = registry.view.collection('core/serviceaccounts').get(namespace, name)?.object() as
     | ServiceAccount
     | undefined;
   return account && (!uid || uid === account.metadata.uid) ? account : undefined;
@@ -94,11 +94,9 @@ function accountOf(
 async function forgetGone(registry: Registry, key: string): Promise<void> {
   const [namespace, name] = key.split('/') as [string, string];
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
-  const secrets = registry.view.collection('secrets');
+  const secrets = registry.view.collection('core/secrets');
   const isGone = ({ name: secret }: { name?: string }): boolean => !secrets.get(namespace, secret ?? '');
-  const account = registry.view.collection(kind.resource).get(namespace, name)?.object() as
-    | ServiceAccount
-    | undefined;
+  const account = registry.view.collection(kind).get(namespace, name)?.object() as ServiceAccount | undefined;
   if (!account?.secrets?.some(isGone)) return;
   await tolerant(
     modify(registry, kind, namespace, name, 'main', internalWrite(), (current) => {

@@ -52,17 +52,17 @@ class VolumeBinder {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, 'persistentvolumes', (entry, previous) => {
+      observe(this.context, 'core/persistentvolumes', (entry, previous) => {
         this.#volumes.add((entry ?? previous)!.name);
         this.#claimsConcernedBy((entry ?? previous)!.object() as PersistentVolume);
       }),
-      observe(this.context, 'persistentvolumeclaims', (entry, previous) => {
+      observe(this.context, 'core/persistentvolumeclaims', (entry, previous) => {
         const { namespace, name } = (entry ?? previous)!;
         this.#claims.add(keyOf(namespace, name));
         if (!entry) this.#volumesOf(previous!.object() as PersistentVolumeClaim);
       }),
       // Those that empty volumes.
-      observe(this.context, 'pods', (entry, previous) => {
+      observe(this.context, 'core/pods', (entry, previous) => {
         const volume = this.#reclaimer.volumeOf((entry ?? previous)!);
         if (volume) this.#volumes.add(volume);
       }),
@@ -72,7 +72,8 @@ class VolumeBinder {
 
   #claimsConcernedBy({ spec, metadata }: PersistentVolume): void {
     if (spec?.claimRef) this.#claims.add(keyOf(spec.claimRef.namespace!, spec.claimRef.name!));
-    for (const entry of this.#registry.view.collection('persistentvolumeclaims').select(everything).entries) {
+    for (const entry of this.#registry.view.collection('core/persistentvolumeclaims').select(everything)
+      .entries) {
       const claim = entry.object() as PersistentVolumeClaim;
       const waits = claim.status?.phase === 'Pending' || claim.spec?.volumeName === metadata.name;
       if (waits) this.#claims.add(keyOf(entry.namespace, entry.name));
@@ -86,20 +87,20 @@ class VolumeBinder {
 
   #allVolumes(): PersistentVolume[] {
     return this.#registry.view
-      .collection('persistentvolumes')
+      .collection('core/persistentvolumes')
       .select(everything)
       .entries.map((entry) => entry.object() as PersistentVolume);
   }
 
   #volumeNamed(name: string | undefined): PersistentVolume | undefined {
     if (!name) return undefined;
-    return this.#registry.view.collection('persistentvolumes').get('', name)?.object() as
+    return this.#registry.view.collection('core/persistentvolumes').get('', name)?.object() as
       | PersistentVolume
       | undefined;
   }
 
   #claimNamed(namespace: string, name: string): PersistentVolumeClaim | undefined {
-    return this.#registry.view.collection('persistentvolumeclaims').get(namespace, name)?.object() as
+    return this.#registry.view.collection('core/persistentvolumeclaims').get(namespace, name)?.object() as
       | PersistentVolumeClaim
       | undefined;
   }

@@ -76,7 +76,9 @@ export class VolumeReclaimer {
 
   #pod({ metadata }: PersistentVolume): Pod | undefined {
     const name = `${podPrefix}${metadata.name}`;
-    return this.context.registry.view.collection('pods').get(podNamespace, name)?.object() as Pod | undefined;
+    return this.context.registry.view.collection('core/pods').get(podNamespace, name)?.object() as
+      | Pod
+      | undefined;
   }
 
   async #empty({ metadata }: PersistentVolume, path: string): Promise<void> {

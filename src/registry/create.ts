@@ -85,7 +85,7 @@ async function insert(
   for (let tries = 1; ; tries++) {
     const name = meta.name!;
     const value = registry.encode(kind, object);
-    const taken = registry.view.collection(kind.resource).get(namespace, name);
+    const taken = registry.view.collection(kind).get(namespace, name);
     if (!taken && dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
       const revision = await registry.commit(kind, namespace, name, value, 0);
@@ -108,5 +108,4 @@ function prepare(kind: Kind, object: ApiObject, now: string): void {
 }
 
 const isDeleting = (registry: Registry, kind: Kind, namespace: string, name: string): boolean =>
-  registry.view.collection(kind.resource).get(namespace, name)?.object().metadata.deletionTimestamp !==
-  undefined;
+  registry.view.collection(kind).get(namespace, name)?.object().metadata.deletionTimestamp !== undefined;

@@ -93,7 +93,7 @@ async function carryOut(
 ): Promise<Deletion | undefined> {
   const { kind, namespace, name } = current;
   const value = registry.encode(kind, object);
-  const removed = isReleased(object);
+  const removed = isReleased(kind, object);
   if (!removed && current.holds(value)) return { entry: current, removed: false };
   if (dryRun) return { entry: Entry.of(kind, namespace, name, value, current.revision), removed };
   const revision = await registry.commit(kind, namespace, name, removed ? null : value, current.revision);
@@ -137,7 +137,7 @@ function mark(registry: Registry, kind: Kind, object: ApiObject, options: Delete
   const meta = object.metadata;
   const first = !meta.deletionTimestamp;
   const nowMs = registry.chance.nowMs();
-  if (kind.kind === 'Namespace') {
+  if (kind.id === 'core/namespaces') {
     meta.deletionTimestamp ??= formatTime(nowMs);
     if (first) object.status = { ...(object.status as object), phase: 'Terminating' };
     setCollectorFinalizers(kind, object, options);
@@ -188,7 +188,7 @@ function propagationOf(kind: Kind, object: ApiObject, options: DeleteOptions): P
   if (object.metadata.finalizers?.includes('orphan')) return 'Orphan';
   if (object.metadata.finalizers?.includes('foregroundDeletion')) return 'Foreground';
   // A namespace gets a collector finalizer only when a policy is asked for.
-  return kind.kind === 'Namespace' ? 'Background' : kind.defaultPropagation;
+  return kind.id === 'core/namespaces' ? 'Background' : kind.defaultPropagation;
 }
 
 /** Deletes everything a filter chooses; answers with what was found. */

@@ -24,7 +24,7 @@ const unseenRetrySeconds = 10;
 /** The budget that guards a pod; undefined when none does. Two cannot both be kept to, and are refused. */
 export function budgetOf(registry: Registry, namespace: string, pod: Pod): Entry | undefined {
   const { entries } = registry.view
-    .collection('poddisruptionbudgets')
+    .collection('policy/poddisruptionbudgets')
     .select(new Filter(namespace, undefined, undefined, undefined));
   const guarding = entries.filter((entry) => {
     const { spec } = entry.peek() as PodDisruptionBudget;

@@ -58,7 +58,8 @@ const mayHelp = (error: unknown, budget: Entry | undefined): boolean =>
   (error instanceof StatusError &&
     error.code === 404 &&
     budget !== undefined &&
-    error.status.details?.kind === budget.kind.resource);
+    error.status.details?.kind === budget.kind.resource &&
+    error.status.details.group === budget.kind.group);
 
 const isOver = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp !== undefined || isFinished(status?.phase);

@@ -1,14 +1,15 @@
-/** Store keys: `<resource> <namespace> <name>` in segments; the namespace segment is empty for cluster kinds. */
+/** Store keys: `<group>/<resource>`, namespace and name as segments; the namespace is empty for cluster kinds. */
+import type { ResourceId } from '../api/kind.ts';
 import { SEPARATOR } from '../store/store.ts';
 
 export interface KeyParts {
-  readonly resource: string;
+  readonly id: ResourceId;
   readonly namespace: string;
   readonly name: string;
 }
 
-export const storeKey = (resource: string, namespace: string, name: string): string =>
-  resource + SEPARATOR + namespace + SEPARATOR + name;
+export const storeKey = (id: ResourceId, namespace: string, name: string): string =>
+  id + SEPARATOR + namespace + SEPARATOR + name;
 
 /** Within a collection an object is known by namespace and name. */
 export const memberKey = (namespace: string, name: string): string => namespace + SEPARATOR + name;
@@ -17,7 +18,7 @@ export function parseStoreKey(key: string): KeyParts {
   const first = key.indexOf(SEPARATOR);
   const second = key.indexOf(SEPARATOR, first + 1);
   return {
-    resource: key.slice(0, first),
+    id: key.slice(0, first) as ResourceId,
     namespace: key.slice(first + 1, second),
     name: key.slice(second + 1),
   };

@@ -58,7 +58,7 @@ afterEach(async () => {
 
 const kind = (resource: string) => registry.kinds.resource('v1', resource)!;
 const found = <T>(resource: string): T =>
-  view.collection(resource).get('default', 'kubernetes')?.object() as T;
+  view.collection(kind(resource)).get('default', 'kubernetes')?.object() as T;
 const drop = (resource: string) => remove(registry, kind(resource), 'default', 'kubernetes', {});
 
 test('what they say', () => {

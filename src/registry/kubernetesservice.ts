@@ -189,7 +189,7 @@ export class KubernetesService {
   }
 
   #find(kind: Kind): Entry | undefined {
-    return this.registry.view.collection(kind.resource).get(namespace, name);
+    return this.registry.view.collection(kind).get(namespace, name);
   }
 }
 

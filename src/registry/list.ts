@@ -60,7 +60,7 @@ interface PageQuery {
 function page(registry: Registry, kind: Kind, filter: Filter, query: PageQuery): ListResult {
   const { view } = registry;
   const shown = query.revision ?? view.revision;
-  const found = view.collection(kind.resource).select(filter, {
+  const found = view.collection(kind).select(filter, {
     start: query.start,
     limit: query.limit,
     revision: shown < view.revision ? shown : undefined,

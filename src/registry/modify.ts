@@ -38,7 +38,7 @@ export async function modify(
   options: WriteOptions,
   change: Change,
 ): Promise<Entry> {
-  const key = storeKey(kind.resource, namespace, name);
+  const key = storeKey(kind.storage.id, namespace, name);
   await registry.turns.take(key);
   try {
     return await modifyInTurn(registry, kind, namespace, name, part, options, change);
@@ -100,7 +100,7 @@ async function put(
   options: WriteOptions,
 ): Promise<Entry | undefined> {
   const value = registry.encode(kind, object, current);
-  const released = isReleased(object);
+  const released = isReleased(kind, object);
   if (options.dryRun || (!released && current.holds(value)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
   const revision = await registry.commit(kind, namespace, name, released ? null : value, current.revision);
@@ -111,11 +111,11 @@ async function put(
 }
 
 /** A marked object disappears with its last finalizer, unless a grace period is still running. */
-export function isReleased(object: ApiObject): boolean {
+export function isReleased({ storage }: Kind, object: ApiObject): boolean {
   const meta = object.metadata;
   if (!meta.deletionTimestamp || meta.finalizers?.length || meta.deletionGracePeriodSeconds) return false;
-  const spec =
-    object.kind === 'Namespace' ? (object.spec as { finalizers?: string[] } | undefined) : undefined;
+  if (storage.id !== 'core/namespaces') return true;
+  const spec = object.spec as { finalizers?: string[] } | undefined;
   return !spec?.finalizers?.length;
 }
 

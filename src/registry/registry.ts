@@ -4,7 +4,7 @@
  */
 import { encodeObject } from '../api/encode.ts';
 import { notFound, tooLarge } from '../api/errors.ts';
-import type { Kind } from '../api/kind.ts';
+import type { Kind, ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
@@ -42,8 +42,7 @@ export class Registry {
   readonly tokens = new Tokens(this);
   readonly turns = new Turns();
   #writeFailure: Error | undefined;
-  /** By resource. */
-  readonly allocators: ReadonlyMap<string, Allocator>;
+  readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 
   constructor(
     readonly store: Store,
@@ -52,7 +51,7 @@ export class Registry {
     readonly chance: Chance,
     allocators: readonly Allocator[] = [],
   ) {
-    this.allocators = new Map(allocators.map((allocator) => [allocator.resource, allocator]));
+    this.allocators = new Map(allocators.map((allocator) => [allocator.id, allocator]));
   }
 
   /** Now, as objects show it. */
@@ -62,7 +61,7 @@ export class Registry {
 
   /** The current state of an object, or a 404. */
   find(kind: Kind, namespace: string, name: string): Entry {
-    const entry = this.view.collection(kind.resource).get(namespace, name);
+    const entry = this.view.collection(kind).get(namespace, name);
     if (!entry) throw notFound(kind, name);
     return entry;
   }
@@ -96,10 +95,10 @@ export class Registry {
     // Text can grow: what is escaped in JSON may be shorter in a YAML or protobuf body, and patches add up.
     if (value && value.length > VALUE_BYTES_MAX)
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${VALUE_BYTES_MAX}`);
-    const result = await this.#write({ key: storeKey(kind.resource, namespace, name), value, expected });
+    const result = await this.#write({ key: storeKey(kind.storage.id, namespace, name), value, expected });
     if (result.ok) {
       if (result.revision > this.view.revision) await this.view.reached(result.revision);
-      if (value === null) await this.allocators.get(kind.resource)?.removed?.(this, namespace, name);
+      if (value === null) await this.allocators.get(kind.storage.id)?.removed?.(this, namespace, name);
       return result.revision;
     }
     await this.view.caughtUp();
@@ -138,7 +137,7 @@ export class Registry {
 
   /** The entry of a value just written: the view's own, if nothing newer is there already. */
   entryOf(kind: Kind, namespace: string, name: string, value: Buffer, revision: number): Entry {
-    const seen = this.view.collection(kind.resource).get(namespace, name);
+    const seen = this.view.collection(kind).get(namespace, name);
     return seen?.revision === revision ? seen : Entry.of(kind, namespace, name, value, revision);
   }
 }

@@ -19,7 +19,7 @@ test('what is missing is made, what is there is left alone', async () => {
     throw error;
   });
   await system.start();
-  const uid = (name: string) => view.collection('namespaces').get('', name)?.object().metadata.uid;
+  const uid = (name: string) => view.collection('core/namespaces').get('', name)?.object().metadata.uid;
   const before = ['default', 'kube-system', 'kube-public', 'kube-node-lease'].map(uid);
   expect(new Set(before).size).toBe(4);
 

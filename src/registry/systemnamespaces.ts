@@ -33,7 +33,7 @@ export class SystemNamespaces {
 /** Creates what is missing. */
 export async function ensureSystemNamespaces(registry: Registry): Promise<void> {
   const kind = registry.kinds.resource('v1', 'namespaces')!;
-  const missing = names.filter((name) => !registry.view.collection('namespaces').get('', name));
+  const missing = names.filter((name) => !registry.view.collection('core/namespaces').get('', name));
   await Promise.all(
     missing.map(async (name) => {
       try {

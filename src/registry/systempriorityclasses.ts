@@ -6,7 +6,7 @@ import type { Registry } from './registry.ts';
 export async function ensureSystemPriorityClasses(registry: Registry): Promise<void> {
   const kind = registry.kinds.resource('scheduling.k8s.io/v1', 'priorityclasses')!;
   const missing = systemClasses.filter(
-    ({ metadata }) => !registry.view.collection(kind.resource).get('', metadata.name!),
+    ({ metadata }) => !registry.view.collection(kind).get('', metadata.name!),
   );
   // One that another server on the same store has made meanwhile is as good.
   await Promise.all(

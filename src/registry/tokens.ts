@@ -108,7 +108,7 @@ export class Tokens {
   }
 
   #storedKey(): string | undefined {
-    const entry = this.registry.view.collection('secrets').get(keyNamespace, keyName);
+    const entry = this.registry.view.collection('core/secrets').get(keyNamespace, keyName);
     const text = entry && (entry.object() as Secret).data?.key;
     return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
   }

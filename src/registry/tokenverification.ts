@@ -4,6 +4,7 @@
  */
 import type { JWTPayload } from 'jose';
 import type { Secret } from '../api/generated/types.ts';
+import type { ResourceId } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { timeToMs } from '../api/time.ts';
 import type { Registry } from './registry.ts';
@@ -97,7 +98,7 @@ function legacyUser(registry: Registry, claims: JWTPayload, token: string): Toke
     'service-account.uid',
   ].map((claim) => textClaim(claims, claimPrefix + claim)) as [string, string, string, string];
   if (claims.sub !== usernameOf(namespace, name)) throw new TokenError('sub claim is invalid');
-  const secret = find(registry, 'secrets', namespace, secretName) as Secret | undefined;
+  const secret = find(registry, 'core/secrets', namespace, secretName) as Secret | undefined;
   if (!secret || secret.metadata.deletionTimestamp) throw new TokenError('Token has been invalidated');
   if (Buffer.from(secret.data?.token ?? '', 'base64').toString('utf8') !== token)
     throw new TokenError("Token does not match server's copy");
@@ -113,7 +114,7 @@ interface Reference {
 }
 
 /** What tokens are bound to, by the claim that says so. */
-const boundTo = { secret: 'secrets', pod: 'pods', node: 'nodes' } as const;
+const boundTo = { secret: 'core/secrets', pod: 'core/pods', node: 'core/nodes' } as const;
 
 function boundUser(registry: Registry, claims: JWTPayload): TokenUser {
   const own = claims['kubernetes.io'] as Record<string, unknown> | undefined;
@@ -124,10 +125,10 @@ function boundUser(registry: Registry, claims: JWTPayload): TokenUser {
   checkAccount(registry, namespace, account.name, account.uid);
   const extra: Record<string, string[]> = {};
   if (claims.jti) extra[`${extraPrefix}credential-id`] = [`JTI=${claims.jti}`];
-  for (const [claim, resource] of Object.entries(boundTo)) {
+  for (const [claim, id] of Object.entries(boundTo)) {
     const reference = referenceOf(own?.[claim]);
     if (!reference) continue;
-    checkBound(registry, claim, resource, resource === 'nodes' ? '' : namespace, reference);
+    checkBound(registry, claim, id, id === 'core/nodes' ? '' : namespace, reference);
     if (claim === 'secret') continue;
     extra[`${extraPrefix}${claim}-name`] = [reference.name];
     extra[`${extraPrefix}${claim}-uid`] = [reference.uid];
@@ -138,11 +139,11 @@ function boundUser(registry: Registry, claims: JWTPayload): TokenUser {
 function checkBound(
   registry: Registry,
   claim: string,
-  resource: string,
+  id: ResourceId,
   namespace: string,
   { name, uid }: Reference,
 ): void {
-  const object = find(registry, resource, namespace, name);
+  const object = find(registry, id, namespace, name);
   if (!object || isGone(registry, object)) throw new TokenError('service account token has been invalidated');
   if (object.metadata.uid !== uid)
     throw new TokenError(
@@ -158,7 +159,7 @@ function referenceOf(value: unknown): Reference | undefined {
 // Both
 
 function checkAccount(registry: Registry, namespace: string, name: string, uid: string): void {
-  const account = find(registry, 'serviceaccounts', namespace, name);
+  const account = find(registry, 'core/serviceaccounts', namespace, name);
   if (!account) throw new TokenError(`serviceaccounts "${name}" not found`);
   if (isGone(registry, account))
     throw new TokenError(`service account ${namespace}/${name} has been deleted`);
@@ -166,8 +167,8 @@ function checkAccount(registry: Registry, namespace: string, name: string, uid: 
     throw new TokenError(`service account UID (${account.metadata.uid}) does not match claim (${uid})`);
 }
 
-const find = ({ view }: Registry, resource: string, namespace: string, name: string): ApiObject | undefined =>
-  view.collection(resource).get(namespace, name)?.object();
+const find = ({ view }: Registry, id: ResourceId, namespace: string, name: string): ApiObject | undefined =>
+  view.collection(id).get(namespace, name)?.object();
 
 function isGone({ chance }: Registry, { metadata }: ApiObject): boolean {
   const deleted = metadata.deletionTimestamp;

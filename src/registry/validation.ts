@@ -32,9 +32,9 @@ function found(rules: () => FieldError[]): FieldError[] {
 export function nameErrors(kind: Kind, namespace: string, name: string): FieldError[] {
   const field = 'metadata.name';
   // Nearly all names are short, and ASCII.
-  const shortMax = KEY_BYTES_MAX / 3 - kind.resource.length - namespace.length;
+  const shortMax = KEY_BYTES_MAX / 3 - kind.storage.id.length - namespace.length;
   if (name.length < shortMax && !notAscii.test(name)) return [];
-  const bytesMax = KEY_BYTES_MAX - Buffer.byteLength(storeKey(kind.resource, namespace, ''));
+  const bytesMax = KEY_BYTES_MAX - Buffer.byteLength(storeKey(kind.storage.id, namespace, ''));
   if (Buffer.byteLength(name) > bytesMax) return [tooLong(field, bytesMax)];
   return surrogate.test(name) ? [invalid(field, name, 'must be well-formed text')] : [];
 }

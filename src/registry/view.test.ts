@@ -323,7 +323,9 @@ describe('a view', () => {
     const view = await View.open(store, kinds);
     cleanups.push(() => view.close());
     expect(view.compacted).toBe(await shared.revision());
-    expect(view.collection('configmaps').get('default', 'a')!.object()).toMatchObject({ data: { a: 'b' } });
+    expect(view.collection('core/configmaps').get('default', 'a')!.object()).toMatchObject({
+      data: { a: 'b' },
+    });
   });
 
   it('says that it is stale when its feed has broken', async () => {

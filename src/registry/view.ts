@@ -2,6 +2,7 @@
  * The view: every object in memory, fed by the store's change feed and by nothing else. Reads, lists and watches
  * are served from here. A write is visible when its change has come through the feed, whoever wrote it.
  */
+import type { Kind, ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
 import { type Change, CompactedError, type Store, type Subscription } from '../store/store.ts';
 import { Collection } from './collection.ts';
@@ -17,8 +18,8 @@ interface Waiter {
 }
 
 export class View {
-  readonly #collections = new Map<string, Collection>();
-  readonly #kindOf = new Map<string, ReturnType<KindTable['resource']>>();
+  readonly #collections = new Map<ResourceId, Collection>();
+  readonly #kindOf = new Map<ResourceId, Kind>();
   #revision = 0;
   #compacted = 0;
   /** Revision and time of every change in the window, oldest first. */
@@ -32,8 +33,8 @@ export class View {
     kinds: KindTable,
   ) {
     for (const kind of kinds.stored()) {
-      this.#collections.set(kind.resource, new Collection());
-      this.#kindOf.set(kind.resource, kind);
+      this.#collections.set(kind.id, new Collection());
+      this.#kindOf.set(kind.id, kind);
     }
   }
 
@@ -60,7 +61,7 @@ export class View {
       const page = await this.store.range({ start, limit: loadPageSize, revision: this.#compacted });
       for (const item of page.items) {
         const entry = this.#entryOf(parseStoreKey(item.key), item.value, item.revision);
-        if (entry) this.#collections.get(entry.kind.resource)!.load(entry);
+        if (entry) this.#collections.get(entry.kind.id)!.load(entry);
       }
       more = page.more;
       const last = page.items.at(-1);
@@ -80,7 +81,7 @@ export class View {
   }
 
   #entryOf(parts: KeyParts, value: Buffer, revision: number): Entry | undefined {
-    const kind = this.#kindOf.get(parts.resource);
+    const kind = this.#kindOf.get(parts.id);
     return kind && Entry.of(kind, parts.namespace, parts.name, value, revision);
   }
 
@@ -88,7 +89,7 @@ export class View {
     const touched = new Map<Collection, number>();
     for (const change of changes) {
       const parts = parseStoreKey(change.key);
-      const collection = this.#collections.get(parts.resource);
+      const collection = this.#collections.get(parts.id);
       if (collection) {
         if (!touched.has(collection)) touched.set(collection, collection.endNumber);
         const previous = collection.get(parts.namespace, parts.name);
@@ -132,9 +133,11 @@ export class View {
     return this.#failure;
   }
 
-  collection(resource: string): Collection {
-    const collection = this.#collections.get(resource);
-    if (!collection) throw new Error(`there is no collection ${resource}`);
+  /** The objects of a kind, whichever of its versions is meant. */
+  collection(of: Kind | ResourceId): Collection {
+    const id = typeof of === 'string' ? of : of.storage.id;
+    const collection = this.#collections.get(id);
+    if (!collection) throw new Error(`there is no collection ${id}`);
     return collection;
   }
 

@@ -33,7 +33,7 @@ export async function watch(
   const filter = filterOf(kind, query);
   const version = parseVersion(query.resourceVersion, 'watch');
   const { view } = registry;
-  const collection = view.collection(kind.resource);
+  const collection = view.collection(kind);
   if (query.sendInitialEvents && version) await awaitVersion(view, version);
   else if (!version) await view.caughtUp();
   const stateRevision = view.revision;

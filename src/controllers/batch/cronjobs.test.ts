@@ -53,13 +53,13 @@ async function at(time: string): Promise<void> {
   await harness.settled();
 }
 
-const jobs = (): JobV1[] => harness.all('jobs').map((entry) => entry.object() as JobV1);
+const jobs = (): JobV1[] => harness.all('batch/jobs').map((entry) => entry.object() as JobV1);
 const names = (): string[] => jobs().map(({ metadata }) => metadata.name!);
-const cronJob = (): CronJob => harness.all('cronjobs')[0]!.object() as CronJob;
+const cronJob = (): CronJob => harness.all('batch/cronjobs')[0]!.object() as CronJob;
 const active = (): string[] => (cronJob().status?.active ?? []).map(({ name }) => name!);
 const told = (): string[] =>
   harness
-    .all('events')
+    .all('core/events')
     .map((entry) => entry.object() as Event)
     .filter(({ involvedObject }) => involvedObject?.kind === 'CronJob')
     .map(({ type, reason, message, count }) => `${type} ${reason} ${message} ×${count}`)
@@ -68,7 +68,7 @@ const told = (): string[] =>
 const nameAt = (time: string): string => `tick-${Date.parse(time) / 60_000}`;
 
 async function end(name: string, type: 'Complete' | 'Failed', time = now, startTime = time): Promise<void> {
-  const { kind } = harness.all('jobs')[0]!;
+  const { kind } = harness.all('batch/jobs')[0]!;
   await modify(harness.registry, kind, 'default', name, 'status', internalWrite(), (entry) => ({
     ...entry.object(),
     status: {
@@ -87,7 +87,7 @@ async function end(name: string, type: 'Complete' | 'Failed', time = now, startT
 }
 
 async function change(change: (cronJob: CronJob) => void): Promise<void> {
-  const { kind } = harness.all('cronjobs')[0]!;
+  const { kind } = harness.all('batch/cronjobs')[0]!;
   await modify(harness.registry, kind, 'default', 'tick', 'whole', internalWrite(), (entry) => {
     const object = entry.object() as CronJob;
     change(object);
@@ -312,7 +312,7 @@ describe('while a job runs', () => {
   it('Replace does not wait for a job that somebody else holds', async () => {
     await plantCronJob({ concurrencyPolicy: 'Replace' });
     await at('2024-05-01T12:01:00Z');
-    const { kind } = harness.all('jobs')[0]!;
+    const { kind } = harness.all('batch/jobs')[0]!;
     await modify(harness.registry, kind, 'default', first, 'whole', internalWrite(), (entry) => {
       const object = entry.object();
       object.metadata.finalizers = ['example.com/hold'];
@@ -327,7 +327,7 @@ describe('while a job runs', () => {
   it('and vanishes, it is no longer active', async () => {
     await plantCronJob({ schedule: '1 12 * * *' });
     await at('2024-05-01T12:01:00Z');
-    await remove(harness.registry, harness.all('jobs')[0]!.kind, 'default', first, {
+    await remove(harness.registry, harness.all('batch/jobs')[0]!.kind, 'default', first, {
       propagationPolicy: 'Background',
     });
     await harness.settled();
@@ -341,7 +341,7 @@ describe('what is lost between making a job and writing it down', () => {
     await plantCronJob({ concurrencyPolicy: 'Forbid' });
     await at('2024-05-01T12:01:00Z');
     await harness.stop();
-    const { kind } = harness.all('cronjobs')[0]!;
+    const { kind } = harness.all('batch/cronjobs')[0]!;
     await modify(harness.registry, kind, 'default', 'tick', 'status', internalWrite(), (entry) => ({
       ...entry.object(),
       status: {},
@@ -440,7 +440,7 @@ it('a job that cannot be made is tried again', async () => {
   harness.start(['cronjob']);
   await expect.poll(() => told().length).toBe(1);
   expect(told()[0]).toMatch(/^Warning FailedCreate Error creating job: .*exceeded quota: none/);
-  await remove(harness.registry, harness.all('resourcequotas')[0]!.kind, 'default', 'none', {});
+  await remove(harness.registry, harness.all('core/resourcequotas')[0]!.kind, 'default', 'none', {});
   await expect.poll(names).toEqual([nameAt('2024-05-01T12:01:00Z')]);
   await harness.settled();
   expect(harness.errors.splice(0).length).toBeGreaterThan(0);

@@ -28,7 +28,7 @@ import {
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/eventsink.ts';
 import { controllerOf } from '../shared/indexedpod.ts';
-import { controllerReference } from '../shared/ownership.ts';
+import { controllerReference, refersTo } from '../shared/ownership.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
 import { CronRun, jobReference, scheduledAnnotation } from './cronrun.ts';
 
@@ -65,6 +65,7 @@ const localZone = (): TimeZone =>
 
 class CronJobs {
   readonly #registry: Registry;
+  readonly #kind: Kind;
   readonly #jobs: Kind;
   readonly #recorder: EventRecorder;
   readonly #queue: WorkQueue;
@@ -74,6 +75,7 @@ class CronJobs {
   constructor(private readonly context: ControllerContext) {
     const { registry, onError } = context;
     this.#registry = registry;
+    this.#kind = registry.kinds.resource('batch/v1', 'cronjobs')!;
     this.#jobs = registry.kinds.resource('batch/v1', 'jobs')!;
     this.#recorder = recorderFor(context, 'cronjob-controller');
     this.#queue = new WorkQueue({
@@ -86,8 +88,8 @@ class CronJobs {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, 'cronjobs', (entry, previous) => this.#cronJobChanged(entry, previous)),
-      observe(this.context, 'jobs', (entry, previous) => this.#jobChanged(entry, previous)),
+      observe(this.context, 'batch/cronjobs', (entry, previous) => this.#cronJobChanged(entry, previous)),
+      observe(this.context, 'batch/jobs', (entry, previous) => this.#jobChanged(entry, previous)),
     ];
     return running(observations, [this.#queue], this.#recorder);
   }
@@ -114,7 +116,7 @@ class CronJobs {
   #jobChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     for (const seen of [previous, entry]) {
       const controller = seen && controllerOf(seen.peek().metadata.ownerReferences);
-      if (!seen || controller?.kind !== 'CronJob') continue;
+      if (!seen || !controller || !refersTo(controller, this.#kind)) continue;
       const uid = controller.uid ?? '';
       if (seen === entry) this.#memoryOf(uid).jobs.add(seen.name);
       else this.#forget(uid, seen, controller.name ?? '');
@@ -130,11 +132,11 @@ class CronJobs {
   }
 
   #find(namespace: string, name: string): Entry | undefined {
-    return this.#registry.view.collection('cronjobs').get(namespace, name);
+    return this.#registry.view.collection('batch/cronjobs').get(namespace, name);
   }
 
   #findJob(namespace: string, name: string): JobV1 | undefined {
-    return this.#registry.view.collection('jobs').get(namespace, name)?.object() as JobV1 | undefined;
+    return this.#registry.view.collection('batch/jobs').get(namespace, name)?.object() as JobV1 | undefined;
   }
 
   /** The jobs that a cron job controls, and those that its status names. */

@@ -51,10 +51,10 @@ async function plantPod(job: JobV1, phase: string, metadata: object = {}): Promi
 async function outcome(): Promise<JobV1['status']> {
   harness.start(['job']);
   await harness.settled();
-  return (harness.all('jobs')[0]!.object() as JobV1).status;
+  return (harness.all('batch/jobs')[0]!.object() as JobV1).status;
 }
 
-const finalizers = () => harness.all('pods').map((entry) => (entry.object() as Pod).metadata.finalizers);
+const finalizers = () => harness.all('core/pods').map((entry) => (entry.object() as Pod).metadata.finalizers);
 
 describe('a pod that succeeded is counted once', () => {
   it('when nothing of it was written yet', async () => {
@@ -103,10 +103,10 @@ describe('a finalizer that nobody waits for is removed', () => {
     const job = await plantJob({ conditions: [ended('SuccessCriteriaMet'), ended('Complete')] });
     await plantPod(job, 'Succeeded', { name: 'late' });
     await plantPod({ ...job, metadata: { ...job.metadata, uid: podUid } }, 'Running', { name: 'stranger' });
-    const before = (harness.all('jobs')[0]!.object() as JobV1).metadata.resourceVersion;
+    const before = (harness.all('batch/jobs')[0]!.object() as JobV1).metadata.resourceVersion;
     await outcome();
     expect(finalizers()).toEqual([undefined, undefined]);
-    expect((harness.all('jobs')[0]!.object() as JobV1).metadata.resourceVersion).toBe(before);
+    expect((harness.all('batch/jobs')[0]!.object() as JobV1).metadata.resourceVersion).toBe(before);
   });
 
   it('but not from one whose job another manages', async () => {
@@ -129,7 +129,7 @@ it('a status that stands for very many indexes costs nothing', async () => {
 /** Puts a status in the place of the job's. */
 async function rewrite(status: JobV1['status']): Promise<void> {
   const { registry } = harness;
-  const entry = harness.all('jobs')[0]!;
+  const entry = harness.all('batch/jobs')[0]!;
   const job = { ...(entry.object() as JobV1), status: { startTime: '2026-01-02T03:04:05Z', ...status } };
   await registry.commit(entry.kind, 'default', 'work', registry.encode(entry.kind, job), entry.revision);
 }

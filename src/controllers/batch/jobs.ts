@@ -72,7 +72,7 @@ class Jobs {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, 'jobs', (entry, previous) => this.#jobChanged(entry, previous)),
+      observe(this.context, 'batch/jobs', (entry, previous) => this.#jobChanged(entry, previous)),
       this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
     ];
     return running(observations, [this.#queue, this.#strays], this.#recorder);
@@ -102,7 +102,7 @@ class Jobs {
   }
 
   #find(namespace: string, name: string): Entry | undefined {
-    return this.#registry.view.collection('jobs').get(namespace, name);
+    return this.#registry.view.collection('batch/jobs').get(namespace, name);
   }
 
   /** The job that counts a pod. */

@@ -68,10 +68,10 @@ class Scheduler implements RunningController {
     );
     const helps = (): void => this.#queue.clusterChanged();
     this.#observers = [
-      observe(context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
-      observe(context, 'pods', (entry, previous) => this.#podChanged(entry, previous)),
-      observe(context, 'persistentvolumeclaims', helps),
-      observe(context, 'persistentvolumes', helps),
+      observe(context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+      observe(context, 'core/pods', (entry, previous) => this.#podChanged(entry, previous)),
+      observe(context, 'core/persistentvolumeclaims', helps),
+      observe(context, 'core/persistentvolumes', helps),
     ];
   }
 
@@ -175,7 +175,7 @@ class Scheduler implements RunningController {
     const { ownerUid, namespace } = pod;
     if (ownerUid) return { ownerUid };
     const services = this.#registry.view
-      .collection('services')
+      .collection('core/services')
       .select(new Filter(namespace, undefined, undefined, undefined))
       .entries.map((entry) => Object.entries((entry.peek() as Service).spec?.selector ?? {}))
       .filter((pairs) => pairs.length > 0 && pairs.every(([key, value]) => pod.labels[key] === value));
@@ -186,7 +186,7 @@ class Scheduler implements RunningController {
   }
 
   #namespaceLabels(namespace: string): Readonly<Record<string, string>> {
-    return this.#registry.view.collection('namespaces').get('', namespace)?.labels ?? {};
+    return this.#registry.view.collection('core/namespaces').get('', namespace)?.labels ?? {};
   }
 
   async #bind(pod: PodFacts, nodeName: string): Promise<void> {
@@ -218,7 +218,7 @@ class Scheduler implements RunningController {
   }
 
   #lookAgain({ namespace, name }: PodFacts): void {
-    const entry = this.#registry.view.collection('pods').get(namespace, name);
+    const entry = this.#registry.view.collection('core/pods').get(namespace, name);
     if (entry) this.#podChanged(entry, undefined);
   }
 

@@ -16,14 +16,14 @@ export function volumeReach({ view }: Registry, pod: PodFacts): VolumeReach {
   if (pod.claims.length === 0) return anywhere;
   const volumes: PersistentVolume[] = [];
   for (const name of pod.claims) {
-    const entry = view.collection('persistentvolumeclaims').get(pod.namespace, name);
+    const entry = view.collection('core/persistentvolumeclaims').get(pod.namespace, name);
     if (!entry) return { nowhere: `persistentvolumeclaim ${JSON.stringify(name)} not found` };
     const claim = entry.object() as PersistentVolumeClaim;
     if (claim.metadata.deletionTimestamp)
       return { nowhere: `persistentvolumeclaim ${JSON.stringify(name)} is being deleted` };
     const volume =
       claim.status?.phase === 'Bound' && claim.spec?.volumeName
-        ? view.collection('persistentvolumes').get('', claim.spec.volumeName)
+        ? view.collection('core/persistentvolumes').get('', claim.spec.volumeName)
         : undefined;
     if (!volume) return { nowhere: 'pod has unbound immediate PersistentVolumeClaims' };
     volumes.push(volume.object() as PersistentVolume);

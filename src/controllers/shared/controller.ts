@@ -3,6 +3,7 @@
  * line with what they say. Reading one should teach how to write the next: `namespaces.ts` is a good first.
  */
 import { StatusError } from '../../api/errors.ts';
+import type { Kind, ResourceId } from '../../api/kind.ts';
 import { semanticEqual } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Entry } from '../../registry/entry.ts';
@@ -97,13 +98,13 @@ export type Observer = (entry: Entry | undefined, previous: Entry | undefined) =
 /** An observer that has failed is shown everything anew after this time. */
 const anewAfterMs = 1_000;
 
-/** Calls the observer for every object of a resource that there is, and for every change from then on. */
+/** Calls the observer for every object of a kind that there is, and for every change from then on. */
 export function observe(
   { registry, onError }: ControllerContext,
-  resource: string,
+  of: Kind | ResourceId,
   observer: Observer,
 ): Observation {
-  const collection = registry.view.collection(resource);
+  const collection = registry.view.collection(of);
   const everything = new Filter(undefined, undefined, undefined, undefined);
   let timer: NodeJS.Timeout | undefined;
   const open = (): Watcher => {

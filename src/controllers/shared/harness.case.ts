@@ -1,6 +1,7 @@
 /** A registry with controllers and no server, for tests that need many objects or want to know when all is done. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect } from 'vitest';
+import type { ResourceId } from '../../api/kind.ts';
 import { KindTable } from '../../api/kinds.ts';
 import type { ApiObject } from '../../api/object.ts';
 import type { Entry } from '../../registry/entry.ts';
@@ -104,9 +105,9 @@ export class Harness {
     return this.registry.find(kind, namespace, whole.metadata.name!);
   }
 
-  all(resource: string): readonly Entry[] {
+  all(id: ResourceId): readonly Entry[] {
     const everything = new Filter(undefined, undefined, undefined, undefined);
-    return this.registry.view.collection(resource).select(everything).entries;
+    return this.registry.view.collection(id).select(everything).entries;
   }
 
   start(controllers: readonly string[]): void {

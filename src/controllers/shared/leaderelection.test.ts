@@ -47,7 +47,10 @@ function candidate(registry: Registry, identity: string) {
 }
 
 const leaseIn = (registry: Registry): Lease =>
-  registry.view.collection('leases').get('kube-system', 'wherry-controllers')!.object() as Lease;
+  registry.view
+    .collection('coordination.k8s.io/leases')
+    .get('kube-system', 'wherry-controllers')!
+    .object() as Lease;
 
 async function sharedStore(): Promise<Store> {
   const store = openMemoryStore({ now: () => Date.now() });

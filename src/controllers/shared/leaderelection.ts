@@ -123,7 +123,7 @@ export class LeaderElection implements RunningController {
   }
 
   #entry(): Entry | undefined {
-    return this.context.registry.view.collection('leases').get(namespace, name);
+    return this.context.registry.view.collection('coordination.k8s.io/leases').get(namespace, name);
   }
 
   async #create(): Promise<boolean> {

@@ -1,8 +1,9 @@
 /**
- * An owned index: the objects of one resource by who controls them. Like the pod index it is never behind the view,
+ * An owned index: the objects of one kind by who controls them. Like the pod index it is never behind the view,
  * as every question first takes in what has changed.
  */
 import type { OwnerReference } from '../../api/generated/types.ts';
+import type { Kind, ResourceId } from '../../api/kind.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { Follower } from '../../registry/follower.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -19,8 +20,8 @@ export class OwnedIndex implements Owned<OwnedItem> {
   readonly #byController = new Map<string, Set<OwnedItem>>();
   readonly #uncontrolled = new Map<string, Set<OwnedItem>>();
 
-  constructor(registry: Registry, resource: string) {
-    this.#follower = new Follower(registry.view.collection(resource), {
+  constructor(registry: Registry, of: Kind | ResourceId) {
+    this.#follower = new Follower(registry.view.collection(of), {
       read: ownedItem,
       gained: (item) => {
         const [groups, key] = this.#placeOf(item);

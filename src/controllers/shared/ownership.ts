@@ -91,7 +91,7 @@ function adopt<T extends Ownable, O extends ApiObject>(
 ): Promise<boolean> {
   return changeOwnable<O>(registry, item, (now) => {
     const { kind, namespace, name } = entry;
-    const current = registry.view.collection(kind.resource).get(namespace, name)?.peek().metadata;
+    const current = registry.view.collection(kind).get(namespace, name)?.peek().metadata;
     if (current?.uid !== owner.metadata.uid || current?.deletionTimestamp) return false;
     const references = now.metadata.ownerReferences ?? [];
     if (controllerOf(references) || now.metadata.deletionTimestamp) return false;

@@ -55,10 +55,10 @@ export class PodIndex {
   #catchingUp = false;
 
   constructor(context: ControllerContext) {
-    this.#collection = context.registry.view.collection('pods');
+    this.#collection = context.registry.view.collection('core/pods');
     this.#onError = context.onError;
     // Told of changes one by one and perhaps late; that there are some is all that matters.
-    this.#bell = observe(context, 'pods', () => this.#catchUp());
+    this.#bell = observe(context, 'core/pods', () => this.#catchUp());
     this.#catchUp();
   }
 

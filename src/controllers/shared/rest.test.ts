@@ -1,6 +1,7 @@
 /** Proves that controllers come to rest: once all is as it should be nothing is written any more, however often they look. */
 import { describe, expect, it } from 'vitest';
 import type { Endpoints, JobV1, Pod, ReplicationController } from '../../api/generated/types.ts';
+import type { ResourceId } from '../../api/kind.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
 import { internalWrite } from '../../registry/registry.ts';
@@ -29,7 +30,7 @@ async function setPodStatus(name: string, status: object): Promise<void> {
   }));
 }
 
-const objects = <T>(resource: string): T[] => harness.all(resource).map((entry) => entry.object() as T);
+const objects = <T>(id: ResourceId): T[] => harness.all(id).map((entry) => entry.object() as T);
 
 describe('rest', () => {
   it('is reached, and kept when all controllers begin anew', async () => {
@@ -57,7 +58,7 @@ describe('rest', () => {
     });
     harness.start(workload);
     await harness.settled();
-    for (const [i, { metadata }] of objects<Pod>('pods').entries()) {
+    for (const [i, { metadata }] of objects<Pod>('core/pods').entries()) {
       const over = metadata.labels?.['job-name'] === 'done';
       await setPodStatus(metadata.name!, {
         phase: over ? 'Succeeded' : 'Running',
@@ -67,13 +68,13 @@ describe('rest', () => {
       });
     }
     await harness.settled();
-    const jobs = new Map(objects<JobV1>('jobs').map((job) => [job.metadata.name, job.status]));
+    const jobs = new Map(objects<JobV1>('batch/jobs').map((job) => [job.metadata.name, job.status]));
     expect(jobs.get('done')).toMatchObject({ succeeded: 1, completionTime: expect.any(String) });
     expect(jobs.get('busy')).toMatchObject({ active: 3, ready: 3 });
-    expect(objects<ReplicationController>('replicationcontrollers')[0]!.status).toMatchObject({
+    expect(objects<ReplicationController>('core/replicationcontrollers')[0]!.status).toMatchObject({
       availableReplicas: 5,
     });
-    expect(objects<Endpoints>('endpoints')[0]!.subsets?.[0]?.addresses).toHaveLength(5);
+    expect(objects<Endpoints>('core/endpoints')[0]!.subsets?.[0]?.addresses).toHaveLength(5);
     const { view } = harness.registry;
     const revision = view.revision;
     for (let round = 0; round < 3; round++) {
@@ -92,8 +93,10 @@ describe('rest', () => {
       spec: { replicas: 600, template },
     });
     await harness.settled();
-    expect(harness.all('pods').length).toBe(600);
-    const [{ status }] = objects<ReplicationController>('replicationcontrollers') as [ReplicationController];
+    expect(harness.all('core/pods').length).toBe(600);
+    const [{ status }] = objects<ReplicationController>('core/replicationcontrollers') as [
+      ReplicationController,
+    ];
     expect(status).toEqual({ replicas: 600, fullyLabeledReplicas: 600, observedGeneration: 1 });
   });
 });
@@ -115,14 +118,14 @@ describe('another server', () => {
       harness.start(workload);
       await harness.settled();
       await harness.stop();
-      expect([harness.all('pods').length, neighbour.all('pods').length]).toEqual([60, 0]);
+      expect([harness.all('core/pods').length, neighbour.all('core/pods').length]).toEqual([60, 0]);
       neighbour.start(workload);
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       delay.release();
       await neighbour.settled();
-      expect(neighbour.all('pods').length).toBe(60);
+      expect(neighbour.all('core/pods').length).toBe(60);
       // Nor was anything made and deleted again.
-      expect(neighbour.registry.view.collection('pods').endNumber).toBe(60);
+      expect(neighbour.registry.view.collection('core/pods').endNumber).toBe(60);
     } finally {
       delay.release();
       await neighbour.close();
@@ -142,7 +145,7 @@ describe('many pods behind a service', () => {
       },
     });
   const sizes = () => {
-    const [{ metadata, subsets = [] }] = objects<Endpoints>('endpoints') as [Endpoints];
+    const [{ metadata, subsets = [] }] = objects<Endpoints>('core/endpoints') as [Endpoints];
     return [
       subsets[0]?.addresses?.length,
       subsets[0]?.notReadyAddresses?.length,
@@ -183,7 +186,7 @@ describe('many pods behind a service', () => {
     harness.start(['endpoints']);
     await harness.settled();
     const { view } = harness.registry;
-    const writes = view.collection('endpoints').endNumber;
+    const writes = view.collection('core/endpoints').endNumber;
     await Promise.all(
       Array.from({ length: 200 }, (_, i) =>
         setPodStatus(`p${i}`, { conditions: [{ type: 'Ready', status: 'True' }] }),
@@ -191,6 +194,6 @@ describe('many pods behind a service', () => {
     );
     await harness.settled();
     expect(sizes()).toEqual([200, undefined, undefined]);
-    expect(view.collection('endpoints').endNumber - writes).toBeLessThan(20);
+    expect(view.collection('core/endpoints').endNumber - writes).toBeLessThan(20);
   });
 });

@@ -89,8 +89,8 @@ class DaemonSets {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, 'nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
-      observe(this.context, 'daemonsets', (entry, previous) => this.#setChanged(entry, previous)),
+      observe(this.context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+      observe(this.context, 'apps/daemonsets', (entry, previous) => this.#setChanged(entry, previous)),
       this.#history.observe(this.context, this.#kind, (key) => this.#queue.add(key)),
       this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
     ];
@@ -131,7 +131,7 @@ class DaemonSets {
 
   async #sync(key: string): Promise<void> {
     await this.#registry.view.caughtUp();
-    const entry = this.#registry.view.collection('daemonsets').get(...fromKey(key));
+    const entry = this.#registry.view.collection('apps/daemonsets').get(...fromKey(key));
     if (!entry) return;
     const set = entry.peek() as DaemonSet;
     // The pods of a set that is being deleted are the garbage collector's.

@@ -1,6 +1,7 @@
 /** Proves that rollouts come to rest, begin anew without a write, and are not done twice by two servers. */
 import { describe, expect, it } from 'vitest';
 import type { Deployment, Pod, ReplicaSet } from '../../api/generated/types.ts';
+import type { ResourceId } from '../../api/kind.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
 import { internalWrite } from '../../registry/registry.ts';
@@ -33,14 +34,13 @@ async function useImage(image: string): Promise<void> {
   });
 }
 
-const objects = <T>(resource: string, of = harness): T[] =>
-  of.all(resource).map((entry) => entry.object() as T);
+const objects = <T>(id: ResourceId, of = harness): T[] => of.all(id).map((entry) => entry.object() as T);
 
 /** Lets every pod run that does not; answers with how many that were. */
 async function runPods(): Promise<number> {
   const { registry } = harness;
   const kind = registry.kinds.resource('v1', 'pods')!;
-  const waiting = objects<Pod>('pods').filter(({ status }) => status?.phase !== 'Running');
+  const waiting = objects<Pod>('core/pods').filter(({ status }) => status?.phase !== 'Running');
   for (const { metadata } of waiting)
     await modify(registry, kind, 'default', metadata.name!, 'status', internalWrite(), (current) => ({
       ...current.object(),
@@ -58,7 +58,7 @@ async function rolledOut(): Promise<void> {
 }
 
 const sizes = (of = harness): number[] =>
-  objects<ReplicaSet>('replicasets', of)
+  objects<ReplicaSet>('apps/replicasets', of)
     .map(({ spec }) => spec?.replicas ?? 0)
     .sort((a, b) => a - b);
 
@@ -70,7 +70,7 @@ describe('a rollout', () => {
     await useImage('i:2');
     await rolledOut();
     expect(sizes()).toEqual([0, 5]);
-    const [{ status }] = objects<Deployment>('deployments') as [Deployment];
+    const [{ status }] = objects<Deployment>('apps/deployments') as [Deployment];
     expect(status).toMatchObject({ replicas: 5, updatedReplicas: 5, availableReplicas: 5 });
     const { view } = harness.registry;
     const revision = view.revision;
@@ -87,14 +87,14 @@ describe('a rollout', () => {
     await make(4);
     await rolledOut();
     const { view } = harness.registry;
-    const writes = () => view.collection('deployments').endNumber;
+    const writes = () => view.collection('apps/deployments').endNumber;
     const before = writes();
     await useImage('i:2');
     await rolledOut();
     // The template; then at most a status for each step up, down, and for each pod that comes or goes.
     expect(writes() - before).toBeLessThan(30);
     // Sizes and statuses of two sets with four pods each, no more than a few for each pod.
-    expect(view.collection('replicasets').endNumber).toBeLessThan(60);
+    expect(view.collection('apps/replicasets').endNumber).toBeLessThan(60);
   });
 
   it('is taken over by another server, which makes nothing twice', async () => {
@@ -111,9 +111,9 @@ describe('a rollout', () => {
       delay.release();
       await neighbour.settled();
       expect(sizes(neighbour)).toEqual([3]);
-      expect(neighbour.all('pods').length).toBe(3);
-      expect(neighbour.registry.view.collection('pods').endNumber).toBe(3);
-      expect(objects<Deployment>('deployments', neighbour)[0]!.status?.collisionCount).toBeUndefined();
+      expect(neighbour.all('core/pods').length).toBe(3);
+      expect(neighbour.registry.view.collection('core/pods').endNumber).toBe(3);
+      expect(objects<Deployment>('apps/deployments', neighbour)[0]!.status?.collisionCount).toBeUndefined();
     } finally {
       delay.release();
       await neighbour.close();
@@ -127,5 +127,5 @@ it('many deployments in a namespace are each left their own', async () => {
   for (let i = 0; i < 20; i++) await make(2, `web-${i}`);
   await rolledOut();
   expect(sizes()).toEqual(Array(20).fill(2));
-  expect(harness.all('pods').length).toBe(40);
+  expect(harness.all('core/pods').length).toBe(40);
 });

@@ -41,7 +41,7 @@ class Deployments {
     this.#registry = registry;
     this.#kind = registry.kinds.resource('apps/v1', 'deployments')!;
     this.#recorder = recorderFor(context, 'deployment-controller');
-    this.#sets = new OwnedIndex(registry, 'replicasets');
+    this.#sets = new OwnedIndex(registry, 'apps/replicasets');
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
@@ -52,11 +52,11 @@ class Deployments {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, 'deployments', (entry, previous) => {
+      observe(this.context, 'apps/deployments', (entry, previous) => {
         this.#selectors.observe(entry, previous);
         if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
       }),
-      observe(this.context, 'replicasets', (entry, previous) => this.#setChanged(entry, previous)),
+      observe(this.context, 'apps/replicasets', (entry, previous) => this.#setChanged(entry, previous)),
     ];
     return running(observations, [this.#queue], this.#recorder);
   }
@@ -73,7 +73,7 @@ class Deployments {
 
   async #sync(key: string): Promise<void> {
     await this.#registry.view.caughtUp();
-    const entry = this.#registry.view.collection('deployments').get(...fromKey(key));
+    const entry = this.#registry.view.collection('apps/deployments').get(...fromKey(key));
     if (!entry) return;
     const owner = entry.peek() as Deployment;
     const { deletionTimestamp, finalizers } = owner.metadata;

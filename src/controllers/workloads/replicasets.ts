@@ -9,7 +9,7 @@ import { Replication } from './replication.ts';
 export const replicaSetController: Controller = {
   name: 'replicaset',
   start: (context) => {
-    const sets = new OwnedIndex(context.registry, 'replicasets');
+    const sets = new OwnedIndex(context.registry, 'apps/replicasets');
     return new Replication<ReplicaSet>(context, {
       apiVersion: 'apps/v1',
       resource: 'replicasets',

@@ -101,7 +101,7 @@ export class Replication<T extends Replicator> {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, this.form.resource, (entry, previous) => {
+      observe(this.context, this.#kind, (entry, previous) => {
         this.#selectors.observe(entry, previous);
         if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
       }),
@@ -121,7 +121,7 @@ export class Replication<T extends Replicator> {
   async #sync(key: string): Promise<void> {
     await this.#registry.view.caughtUp();
     const [namespace, name] = fromKey(key);
-    const entry = this.#registry.view.collection(this.form.resource).get(namespace, name);
+    const entry = this.#registry.view.collection(this.#kind).get(namespace, name);
     if (!entry) return;
     const object = entry.peek() as T;
     const { deletionTimestamp, finalizers, uid = '' } = object.metadata;

@@ -28,11 +28,11 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-const entry = (): Entry => harness.registry.view.collection('daemonsets').get('default', 'web')!;
+const entry = (): Entry => harness.registry.view.collection('apps/daemonsets').get('default', 'web')!;
 const take = (status: DaemonSet['status'] = {}): Promise<History> =>
   history.take(entry(), { ...(entry().object() as DaemonSet), status }, selector);
 const all = (): ControllerRevision[] =>
-  harness.all('controllerrevisions').map((one) => one.object() as ControllerRevision);
+  harness.all('apps/controllerrevisions').map((one) => one.object() as ControllerRevision);
 const numbers = ({ revisions }: History): number[] => revisions.map(({ number }) => number);
 
 async function setImage(image: string): Promise<void> {

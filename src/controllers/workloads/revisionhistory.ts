@@ -67,12 +67,12 @@ export class RevisionHistory {
 
   constructor(private readonly registry: Registry) {
     this.#kind = registry.kinds.resource('apps/v1', 'controllerrevisions')!;
-    this.#index = new OwnedIndex(registry, this.#kind.resource);
+    this.#index = new OwnedIndex(registry, this.#kind);
   }
 
   /** Calls for every owner of a kind that has lost a revision. */
   observe(context: ControllerContext, owner: Kind, lost: (key: string) => void): Observation {
-    return observe(context, this.#kind.resource, (entry, previous) => {
+    return observe(context, this.#kind, (entry, previous) => {
       if (entry || !previous) return;
       const reference = controllerOf(previous.peek().metadata.ownerReferences);
       if (refersTo(reference, owner)) lost(keyOf(previous.namespace, reference?.name ?? ''));
@@ -113,7 +113,7 @@ export class RevisionHistory {
       now.revision = number;
       return true;
     });
-    const entry = this.registry.view.collection(this.#kind.resource).get(item.namespace, name);
+    const entry = this.registry.view.collection(this.#kind).get(item.namespace, name);
     if (!raised || !entry) throw new Error(`the revision ${name} is gone`);
     return this.#revision(entry);
   }

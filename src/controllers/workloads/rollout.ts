@@ -197,7 +197,7 @@ export class Rollout {
   async #notMade(name: string, error: Error): Promise<void> {
     const { namespace = '', uid } = this.#deployment.metadata;
     if (error instanceof StatusError && error.status.reason === 'AlreadyExists') {
-      const taken = this.#registry.view.collection(this.#setKind.resource).get(namespace, name);
+      const taken = this.#registry.view.collection(this.#setKind).get(namespace, name);
       const text = templateText(this.#spec.template ?? {});
       // Ours already, and seen in the next round.
       if (!taken || (ownerOf(taken) === uid && textOf(taken) === text)) return;

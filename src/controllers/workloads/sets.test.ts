@@ -60,7 +60,7 @@ async function runPods(): Promise<void> {
     phase: 'Running',
     conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-02T03:04:05Z' }],
   };
-  for (const { name } of harness.all('pods'))
+  for (const { name } of harness.all('core/pods'))
     await modify(registry, kind, 'default', name, 'status', internalWrite(), (current) => ({
       ...current.object(),
       status,
@@ -71,14 +71,14 @@ it('nothing is written any more once all is as it should be', async () => {
   await makeSets();
   harness.start(controllers);
   await harness.settled();
-  expect(harness.all('pods').length).toBe(nodes + 3);
+  expect(harness.all('core/pods').length).toBe(nodes + 3);
   await runPods();
   await harness.settled();
-  expect((harness.all('daemonsets')[0]!.object() as DaemonSet).status).toMatchObject({
+  expect((harness.all('apps/daemonsets')[0]!.object() as DaemonSet).status).toMatchObject({
     desiredNumberScheduled: nodes,
     numberAvailable: nodes,
   });
-  expect((harness.all('statefulsets')[0]!.object() as StatefulSet).status).toMatchObject({
+  expect((harness.all('apps/statefulsets')[0]!.object() as StatefulSet).status).toMatchObject({
     readyReplicas: 3,
     availableReplicas: 3,
   });
@@ -99,15 +99,15 @@ it('one that takes over makes nothing twice', async () => {
     harness.start(controllers);
     await harness.settled();
     await harness.stop();
-    expect([harness.all('pods').length, neighbour.all('pods').length]).toEqual([nodes + 3, 0]);
+    expect([harness.all('core/pods').length, neighbour.all('core/pods').length]).toEqual([nodes + 3, 0]);
     neighbour.start(controllers);
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     delay.release();
     await neighbour.settled();
     // Nor was anything made and deleted again.
-    expect(neighbour.registry.view.collection('pods').endNumber).toBe(nodes + 3);
-    expect(neighbour.all('controllerrevisions').length).toBe(2);
-    expect(neighbour.all('persistentvolumeclaims').length).toBe(3);
+    expect(neighbour.registry.view.collection('core/pods').endNumber).toBe(nodes + 3);
+    expect(neighbour.all('apps/controllerrevisions').length).toBe(2);
+    expect(neighbour.all('core/persistentvolumeclaims').length).toBe(3);
   } finally {
     delay.release();
     await neighbour.close();

@@ -113,7 +113,7 @@ export class StatefulClaims {
 
   /** The templates of claims, and what there is of them for an ordinal. */
   #claims(set: StatefulSet, ordinal: number): Slot[] {
-    const collection = this.registry.view.collection(this.#kind.resource);
+    const collection = this.registry.view.collection(this.#kind);
     return (set.spec?.volumeClaimTemplates ?? []).map((template) => {
       const name = claimNameOf(set, template.metadata.name ?? '', ordinal);
       return { template, name, entry: collection.get(set.metadata.namespace ?? '', name) };

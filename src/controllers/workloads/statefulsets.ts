@@ -87,12 +87,12 @@ class StatefulSets {
 
   start(): RunningController {
     const observations = [
-      observe(this.context, 'statefulsets', (entry, previous) => {
+      observe(this.context, 'apps/statefulsets', (entry, previous) => {
         this.#selectors.observe(entry, previous);
         if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
       }),
       // A claim that is gone may be what a pod was waiting for.
-      observe(this.context, 'persistentvolumeclaims', (entry, previous) => {
+      observe(this.context, 'core/persistentvolumeclaims', (entry, previous) => {
         if (!entry && previous) this.#selected(previous.namespace, previous.labels);
       }),
       this.#history.observe(this.context, this.#kind, (key) => this.#queue.add(key)),
@@ -118,7 +118,7 @@ class StatefulSets {
 
   async #sync(key: string): Promise<void> {
     await this.#registry.view.caughtUp();
-    const entry = this.#registry.view.collection('statefulsets').get(...fromKey(key));
+    const entry = this.#registry.view.collection('apps/statefulsets').get(...fromKey(key));
     if (!entry) return;
     const set = entry.peek() as StatefulSet;
     const { deletionTimestamp, finalizers } = set.metadata;

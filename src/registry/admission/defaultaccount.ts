@@ -3,8 +3,8 @@ import type { Registry } from '../registry.ts';
 
 /** Makes the account if the namespace is there, is to stay, and has none. */
 export async function ensureDefaultAccount(registry: Registry, namespace: string): Promise<void> {
-  if (registry.view.collection('serviceaccounts').get(namespace, 'default')) return;
-  const entry = registry.view.collection('namespaces').get('', namespace);
+  if (registry.view.collection('core/serviceaccounts').get(namespace, 'default')) return;
+  const entry = registry.view.collection('core/namespaces').get('', namespace);
   if (!entry || entry.object().metadata.deletionTimestamp) return;
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
   await registry.plant(kind, namespace, { metadata: { name: 'default' } });

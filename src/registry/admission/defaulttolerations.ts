@@ -9,7 +9,7 @@ export const defaultTolerations: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',
 
   mutate(_registry, { kind, object, subresource }) {
-    if (kind.kind !== 'Pod' || subresource) return;
+    if (kind.id !== 'core/pods' || subresource) return;
     const spec = ((object as Pod).spec ??= {});
     const given = spec.tolerations ?? [];
     const added = conditions

@@ -22,7 +22,7 @@ export const limitRanger: AdmissionPlugin = {
   name: 'LimitRanger',
 
   mutate(registry, { operation, kind, namespace, object }) {
-    if (operation !== 'create' || kind.kind !== 'Pod') return;
+    if (operation !== 'create' || kind.id !== 'core/pods') return;
     const pod = object as Pod;
     const set = itemsOf(registry, namespace, 'Container').flatMap((item) => fillPod(pod, item));
     if (set.length)
@@ -35,9 +35,9 @@ export const limitRanger: AdmissionPlugin = {
   validate(registry, { operation, kind, namespace, name, object, subresource }) {
     if (!object || object.metadata.deletionTimestamp) return;
     let problems: string[] = [];
-    if (kind.kind === 'Pod' && (operation === 'create' || subresource === 'resize'))
+    if (kind.id === 'core/pods' && (operation === 'create' || subresource === 'resize'))
       problems = podProblems(registry, namespace, object as Pod);
-    else if (kind.kind === 'PersistentVolumeClaim')
+    else if (kind.id === 'core/persistentvolumeclaims')
       problems = claimProblems(registry, namespace, object as PersistentVolumeClaim);
     if (problems.length)
       throw forbidden(kind, name, problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`);
@@ -45,7 +45,7 @@ export const limitRanger: AdmissionPlugin = {
 };
 
 function itemsOf(registry: Registry, namespace: string, type: string): LimitRangeItem[] {
-  const ranges = registry.view.collection('limitranges');
+  const ranges = registry.view.collection('core/limitranges');
   if (ranges.size === 0) return [];
   return ranges
     .select(new Filter(namespace, undefined, undefined, undefined))

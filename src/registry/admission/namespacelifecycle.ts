@@ -16,7 +16,7 @@ export const namespaceLifecycle: AdmissionPlugin = {
 
   mutate(registry, { operation, kind, namespace, name }) {
     if (operation !== 'create' || !kind.namespaced) return;
-    const entry = registry.view.collection('namespaces').get('', namespace);
+    const entry = registry.view.collection('core/namespaces').get('', namespace);
     if (!entry) throw namespaceNotFound(namespace);
     if (lasting.has(entry)) return;
     if (!entry.document.includes(deletionMark)) lasting.add(entry);
@@ -24,7 +24,7 @@ export const namespaceLifecycle: AdmissionPlugin = {
   },
 
   validate(_registry, { operation, kind, name }) {
-    if (operation === 'delete' && kind.kind === 'Namespace' && protectedNamespaces.has(name))
+    if (operation === 'delete' && kind.id === 'core/namespaces' && protectedNamespaces.has(name))
       throw forbidden(kind, name, 'this namespace may not be deleted');
   },
 };

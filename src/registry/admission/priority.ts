@@ -20,12 +20,12 @@ export const priority: AdmissionPlugin = {
 
   mutate(registry, request) {
     const { operation, kind, object } = request;
-    if (operation !== 'create' || kind.kind !== 'Pod') return;
+    if (operation !== 'create' || kind.id !== 'core/pods') return;
     setPriority(registry, request, ((object as Pod).spec ??= {}));
   },
 
   validate(registry, { operation, kind, name, object }) {
-    if (kind.kind !== 'PriorityClass') return;
+    if (kind.id !== 'scheduling.k8s.io/priorityclasses') return;
     if (operation === 'delete') {
       if (systemClasses.some(({ metadata }) => metadata.name === name))
         throw forbidden(kind, name, 'this is a system priority class and cannot be deleted');
@@ -67,14 +67,16 @@ function setPriority(registry: Registry, { kind, name }: AdmissionRequest, spec:
 /** The class of a name, or the default one when no name is given. */
 const classOf = (registry: Registry, name: string | undefined): PriorityClass | undefined =>
   name
-    ? (registry.view.collection('priorityclasses').get('', name)?.peek() as PriorityClass | undefined)
+    ? (registry.view.collection('scheduling.k8s.io/priorityclasses').get('', name)?.peek() as
+        | PriorityClass
+        | undefined)
     : defaultClass(registry);
 
 /** The default among the classes there are, found once for as long as they do not change; null when there is none. */
 const defaults = new WeakMap<Page, Entry | null>();
 
 function defaultClass(registry: Registry): PriorityClass | undefined {
-  const page = registry.view.collection('priorityclasses').select(everything);
+  const page = registry.view.collection('scheduling.k8s.io/priorityclasses').select(everything);
   let found = defaults.get(page);
   if (found === undefined) {
     found = defaultOf(page) ?? null;

@@ -85,7 +85,7 @@ export class QuotaAccounts {
   }
 
   #quotas(namespace: string): readonly Entry[] {
-    const quotas = this.registry.view.collection('resourcequotas');
+    const quotas = this.registry.view.collection('core/resourcequotas');
     if (quotas.size === 0) return [];
     return quotas.select(new Filter(namespace, undefined, undefined, undefined)).entries;
   }
@@ -158,11 +158,11 @@ export class QuotaAccounts {
     const usage = usageOf(kind.storage, object!, nowMs);
     const limited = Object.keys(hard)
       .filter(
-        (resource) => Object.hasOwn(usage, resource) || (kind.kind === 'Pod' && isPodResource(resource)),
+        (resource) => Object.hasOwn(usage, resource) || (kind.id === 'core/pods' && isPodResource(resource)),
       )
       .sort();
     if (limited.length === 0) return undefined;
-    if (kind.kind === 'Pod' && operation === 'create') {
+    if (kind.id === 'core/pods' && operation === 'create') {
       const missing = unspecified(object as Pod, limited);
       if (missing.length)
         return forbidden(kind, name, `failed quota: ${quota.entry.name}: must specify ${missing.join('; ')}`);
@@ -266,7 +266,7 @@ export class QuotaAccounts {
     const filter = new Filter(namespace, undefined, undefined, undefined);
     for (const kind of this.registry.kinds.stored()) {
       if (!kind.namespaced) continue;
-      for (const entry of this.registry.view.collection(kind.resource).select(filter).entries) {
+      for (const entry of this.registry.view.collection(kind).select(filter).entries) {
         const object = entry.object();
         const usage = usageOf(kind, object, nowMs);
         quotas.forEach((quota, i) => {

@@ -15,11 +15,11 @@ export const serviceAccountAdmission: AdmissionPlugin = {
 
   mutate(registry, request) {
     const { operation, kind, namespace, object } = request;
-    if (operation !== 'create' || kind.kind !== 'Pod') return;
+    if (operation !== 'create' || kind.id !== 'core/pods') return;
     const spec = ((object as Pod).spec ??= {});
     spec.serviceAccountName ||= 'default';
     spec.serviceAccount = spec.serviceAccountName;
-    const accounts = registry.view.collection('serviceaccounts');
+    const accounts = registry.view.collection('core/serviceaccounts');
     // Nobody should have to wait for the account of a namespace just made.
     if (spec.serviceAccountName === 'default' && !accounts.get(namespace, 'default'))
       return ensureDefaultAccount(registry, namespace).then(() => runAs(registry, request, spec));
@@ -29,7 +29,7 @@ export const serviceAccountAdmission: AdmissionPlugin = {
 
 function runAs(registry: Registry, { kind, namespace, name }: AdmissionRequest, spec: PodSpec): void {
   const account = registry.view
-    .collection('serviceaccounts')
+    .collection('core/serviceaccounts')
     .get(namespace, spec.serviceAccountName!)
     ?.peek() as ServiceAccount | undefined;
   if (!account)

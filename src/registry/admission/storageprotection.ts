@@ -2,17 +2,17 @@
 import type { AdmissionPlugin } from './admission.ts';
 
 const finalizers: Readonly<Record<string, string>> = {
-  PersistentVolume: 'kubernetes.io/pv-protection',
-  PersistentVolumeClaim: 'kubernetes.io/pvc-protection',
+  'core/persistentvolumes': 'kubernetes.io/pv-protection',
+  'core/persistentvolumeclaims': 'kubernetes.io/pvc-protection',
 };
 
 export const storageProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
 
   mutate(_registry, { operation, kind, object }) {
-    if (operation !== 'create' || !Object.hasOwn(finalizers, kind.kind)) return;
+    if (operation !== 'create' || !Object.hasOwn(finalizers, kind.id)) return;
     const meta = object!.metadata;
-    const finalizer = finalizers[kind.kind]!;
+    const finalizer = finalizers[kind.id]!;
     if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
   },
 };

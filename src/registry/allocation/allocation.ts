@@ -5,12 +5,13 @@
  * fails hides what validation would say, as in Kubernetes. What a write takes is *reserved* until the write is
  * over; from then on the stored object itself says that it is taken.
  */
+import type { ResourceId } from '../../api/kind.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import type { Registry } from '../registry.ts';
 
 export interface Allocator {
-  /** The resource whose objects it serves. */
-  readonly resource: string;
+  /** The kind whose objects it serves. */
+  readonly id: ResourceId;
   /**
    * Fills in what the object takes, or throws. Never waits: between finding something free and reserving it
    * nobody else may get a turn. Answers with how to give up what was reserved, if anything was.
@@ -22,7 +23,7 @@ export interface Allocator {
 
 /** Allocates for a write and checks it. What was reserved is given up when the check throws or the write is over. */
 export function allocated(registry: Registry, request: AdmissionRequest, check: () => void): void {
-  const release = registry.allocators.get(request.kind.resource)?.allocate(registry, request);
+  const release = registry.allocators.get(request.kind.storage.id)?.allocate(registry, request);
   try {
     check();
   } catch (error) {

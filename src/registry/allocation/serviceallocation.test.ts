@@ -270,6 +270,6 @@ test('the endpoints of a service go with it', async () => {
   for (const name of ['a', 'b'])
     await create(registry, endpoints, 'default', { metadata: { name } }, internalWrite());
   await drop('a');
-  const left = view.collection('endpoints');
+  const left = view.collection('core/endpoints');
   expect([left.get('default', 'a'), left.get('default', 'b')?.name]).toEqual([undefined, 'b']);
 });

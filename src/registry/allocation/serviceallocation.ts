@@ -50,7 +50,7 @@ interface Holding {
 }
 
 export class ServiceAllocator implements Allocator {
-  readonly resource = 'services';
+  readonly id = 'core/services';
   readonly #ips: IPAllocator;
   readonly #ports: PortAllocator;
   readonly #stored: Follower<Holding>;
@@ -58,7 +58,7 @@ export class ServiceAllocator implements Allocator {
   constructor(view: View, ranges: ServiceRanges) {
     this.#ips = new IPAllocator(ranges.addresses);
     this.#ports = new PortAllocator(ranges.nodePorts);
-    this.#stored = new Follower<Holding>(view.collection('services'), {
+    this.#stored = new Follower<Holding>(view.collection('core/services'), {
       read: (entry) => this.#holdingOf(entry.object() as Service),
       gained: ({ addresses, ports }) => {
         for (const address of addresses) this.#ips.pool.hold(address);
@@ -199,7 +199,7 @@ export class ServiceAllocator implements Allocator {
    * name must not find the old ones.
    */
   removed(registry: Registry, namespace: string, name: string): Promise<void> | undefined {
-    const entry = registry.view.collection('endpoints').get(namespace, name);
+    const entry = registry.view.collection('core/endpoints').get(namespace, name);
     return entry && removeEndpoints(registry, entry);
   }
 }

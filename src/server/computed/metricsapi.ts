@@ -68,7 +68,7 @@ function nodeItems(registry: Registry, reports: readonly NodeReport[]): Item[] {
   return reports.map((report) => ({
     metadata: {
       name: report.name,
-      labels: registry.view.collection('nodes').get('', report.name)?.labels ?? {},
+      labels: registry.view.collection('core/nodes').get('', report.name)?.labels ?? {},
       creationTimestamp: registry.now(),
     },
     timestamp: report.time,
@@ -86,7 +86,7 @@ function podItem(registry: Registry, { namespace, name, containers }: PodReport)
     metadata: {
       name,
       namespace,
-      labels: registry.view.collection('pods').get(namespace, name)?.labels ?? {},
+      labels: registry.view.collection('core/pods').get(namespace, name)?.labels ?? {},
       creationTimestamp: registry.now(),
     },
     timestamp: containers[0]?.time ?? registry.now(),

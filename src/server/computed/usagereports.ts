@@ -77,7 +77,7 @@ export class UsageReports {
   }
 
   async #ask(): Promise<NodeReport[]> {
-    const waiting = [...this.registry.view.collection('nodes').select(everything).entries];
+    const waiting = [...this.registry.view.collection('core/nodes').select(everything).entries];
     const reports: NodeReport[] = [];
     const work = async (): Promise<void> => {
       for (let entry = waiting.shift(); entry; entry = waiting.shift()) {

@@ -369,7 +369,7 @@ export async function deleteCollection(
   const { entries, revision } = await removeCollection(
     registry,
     kind,
-    registry.view.collection(kind.resource),
+    registry.view.collection(kind),
     filter,
     options,
     limit && limit > 0 ? limit : undefined,

@@ -2,7 +2,7 @@
  * Store metrics: how long writes take and how many objects there are. Kubernetes calls its store etcd, and dashboards
  * look for that name whatever the store is.
  */
-import type { KindTable } from '../../api/kinds.ts';
+import { groupResource } from '../../api/kind.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { SEPARATOR } from '../../store/store.ts';
 import { type Exposition, Histogram, labelText } from './exposition.ts';
@@ -22,21 +22,14 @@ class Series {
 
 export class StoreMetrics {
   readonly #series = new Map<string, Series>();
-  readonly #groups: ReadonlyMap<string, string>;
-
-  constructor(kinds: KindTable) {
-    this.#groups = new Map([...kinds.stored()].map(({ resource, group }) => [resource, group]));
-  }
-
   /** Takes the time of a write; `failed` when the store could not carry it out. */
   observe(operation: string, key: string, tookMs: number, failed: boolean): void {
-    const resource = key.slice(0, Math.max(key.indexOf(SEPARATOR), 0));
-    const id = `${operation} ${resource}`;
-    let series = this.#series.get(id);
+    const id = key.slice(0, Math.max(key.indexOf(SEPARATOR), 0));
+    const written = `${operation} ${id}`;
+    let series = this.#series.get(written);
     if (!series) {
-      const group = this.#groups.get(resource) ?? '';
-      series = new Series(labelText({ operation, group, resource }));
-      this.#series.set(id, series);
+      series = new Series(labelText({ operation, ...groupResource(id) }));
+      this.#series.set(written, series);
     }
     series.count++;
     if (failed) series.errors++;
@@ -57,20 +50,23 @@ export class StoreMetrics {
 /** How many objects there are, of all resources together. */
 export function countObjects({ kinds, view }: Registry): number {
   let count = 0;
-  for (const { resource } of kinds.stored()) count += view.collection(resource).size;
+  for (const kind of kinds.stored()) count += view.collection(kind).size;
   return count;
 }
 
 export async function writeStoreSize({ kinds, view, store }: Registry, out: Exposition): Promise<void> {
-  const stored = [...kinds.stored()].map(({ group, resource }) => ({ group, resource }));
+  const stored = [...kinds.stored()];
   out.family('apiserver_storage_objects', 'gauge', 'Objects of a resource.');
-  for (const { group, resource } of stored)
+  for (const kind of stored) {
+    const { group, resource } = kind;
     out.sample(
-      view.collection(resource).size,
+      view.collection(kind).size,
       labelText({ resource: group ? `${resource}.${group}` : resource }),
     );
+  }
   out.family('apiserver_resource_objects', 'gauge', 'Objects of a resource, by group.');
-  for (const of of stored) out.sample(view.collection(of.resource).size, labelText(of));
+  for (const kind of stored)
+    out.sample(view.collection(kind).size, labelText({ group: kind.group, resource: kind.resource }));
   out.family('apiserver_storage_size_bytes', 'gauge', 'What the store takes up, history included.');
   out.sample((await store.stats()).bytes, labelText({ storage_cluster_id: 'etcd-0' }));
   out.single('wherry_history_changes', 'gauge', 'Changes that are kept for watches.', view.changeCount);

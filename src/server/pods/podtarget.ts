@@ -37,7 +37,7 @@ export function locatePod(connecting: Connecting, { spec }: Pod): NodeLocation |
   const { registry, nodes, addressTypes } = connecting;
   const name = spec?.nodeName;
   if (!name) return undefined;
-  const node = registry.view.collection('nodes').get('', name)?.object() as Node | undefined;
+  const node = registry.view.collection('core/nodes').get('', name)?.object() as Node | undefined;
   if (!node) throw notFound(registry.kinds.resource('v1', 'nodes')!, name);
   const location = locateNode(node, addressTypes);
   // Our own agent serves everything, whatever the object says.

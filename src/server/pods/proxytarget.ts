@@ -117,7 +117,7 @@ export class ProxyTargets {
   }
 
   #find(resource: string, namespace: string, name: string): unknown {
-    return this.connecting.registry.view.collection(resource).get(namespace, name)?.object();
+    return this.connecting.registry.view.collection(this.#kind(resource)).get(namespace, name)?.object();
   }
 }
 
