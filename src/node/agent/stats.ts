@@ -26,7 +26,7 @@ export interface MemoryStats {
   readonly majorPageFaults: number;
 }
 
-export interface FsStats {
+interface FsStats {
   readonly time: string;
   readonly availableBytes: number;
   readonly capacityBytes: number;
@@ -36,7 +36,7 @@ export interface FsStats {
   readonly inodesUsed: number;
 }
 
-export interface ContainerStats {
+interface ContainerStats {
   readonly name: string;
   readonly startTime: string;
   readonly cpu: CpuStats;
