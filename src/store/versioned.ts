@@ -45,7 +45,7 @@ export interface VersionedStoreOptions {
   readonly observe?: Observe;
 }
 
-export type Operation = 'create' | 'update' | 'delete';
+type Operation = 'create' | 'update' | 'delete';
 
 /** `failed`: the store could not carry it out. A write that lost against another has not failed. */
 export type Observe = (operation: Operation, key: string, tookMs: number, failed: boolean) => void;
