@@ -15,7 +15,7 @@ const validMs = 10 * 365 * 86_400_000;
 export const nodeAuthoritySecret = { namespace: 'kube-system', name: 'wherry-node-ca' } as const;
 
 /** Who the API server is to agents, as in Kubernetes. */
-export const apiServerUser = { user: 'kube-apiserver-kubelet-client', group: 'system:masters' } as const;
+const apiServerUser = { user: 'kube-apiserver-kubelet-client', group: 'system:masters' } as const;
 
 /** A certificate and its key, in PEM. */
 export interface Certified {
