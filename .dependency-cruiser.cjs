@@ -3,19 +3,20 @@
  *
  *   api ← store ← registry ← server ← cluster ← cli
  *
+ * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
  * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
  */
 const may = {
   api: ['api'],
-  store: ['store'],
+  store: ['store', 'clock'],
   registry: ['registry', 'store', 'api'],
-  client: ['client', 'api'],
+  client: ['client', 'api', 'clock'],
   streams: ['streams', 'api'],
-  server: ['server', 'streams', 'registry', 'store/store', 'api'],
+  server: ['server', 'streams', 'registry', 'store/store', 'api', 'clock'],
   controllers: ['controllers', 'client', 'registry', 'api'],
-  node: ['node', 'client', 'streams', 'api'],
+  node: ['node', 'client', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
-  cluster: ['cluster', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api'],
+  cluster: ['cluster', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
   cli: ['cli', 'cluster', 'store/store'],
 };
 

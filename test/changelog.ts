@@ -26,7 +26,7 @@ export interface Scope {
   selects(object: Json): boolean;
 }
 
-export const keyOf = ({ namespace, name }: { namespace?: string; name: string }): string =>
+const keyOf = ({ namespace, name }: { namespace?: string; name: string }): string =>
   `${namespace ?? ''}/${name}`;
 export const versionOf = (object: Json): number => Number(object.metadata.resourceVersion);
 

@@ -1,7 +1,7 @@
 /** Proves that `/metrics` is what a scraper reads, under the names that dashboards of kube-apiserver know. */
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { mergePatch } from './http.ts';
 import { type Metrics, parseMetrics } from './metrics.ts';
 import { head, useTarget } from './target.ts';
@@ -157,8 +157,15 @@ describe('figures', () => {
 
   it('tell of the process and its event loop', async () => {
     await scrape();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const metrics = await scrape();
+    // The delay of the event loop is sampled: until there is a sample, it is 0.
+    let metrics = await scrape();
+    await vi.waitFor(
+      async () => {
+        metrics = await scrape();
+        expect(metrics.value('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
+      },
+      { timeout: 20_000, interval: 50 },
+    );
     for (const name of [
       'process_cpu_seconds_total',
       'process_resident_memory_bytes',

@@ -4,7 +4,7 @@
  */
 import type { FieldError } from './fielderror.ts';
 
-export interface StatusCause {
+interface StatusCause {
   reason?: string;
   message?: string;
   field?: string;
@@ -69,7 +69,7 @@ export interface Named {
 /** `pods`, `jobs.extensions`. */
 export const resourceText = (of: Named): string => (of.group ? `${of.resource}.${of.group}` : of.resource);
 /** `Pod`, `Job.extensions`. */
-export const kindText = (of: Named): string => (of.group ? `${of.kind}.${of.group}` : of.kind);
+const kindText = (of: Named): string => (of.group ? `${of.kind}.${of.group}` : of.kind);
 
 const resourceDetails = (of: Named, name: string): StatusDetails => ({
   ...(name ? { name } : {}),

@@ -12,8 +12,7 @@ export type FieldErrorReason =
   | 'FieldValueNotFound'
   | 'FieldValueTooLong'
   | 'FieldValueTooMany'
-  | 'FieldValueTypeInvalid'
-  | 'InternalError';
+  | 'FieldValueTypeInvalid';
 
 export interface FieldError {
   readonly field: string;
@@ -68,12 +67,6 @@ export const tooMany = (field: string, count: number, countMax: number): FieldEr
   field,
   reason: 'FieldValueTooMany',
   message: `Too many: ${count}: must have at most ${countMax} items`,
-});
-
-export const internal = (field: string, detail: string): FieldError => ({
-  field,
-  reason: 'InternalError',
-  message: `Internal error: ${detail}`,
 });
 
 export const child = (path: string, name: string): string => (path ? `${path}.${name}` : name);

@@ -15,10 +15,10 @@ export const copyBytesMax = 3 * 1024 * 1024;
 /** Unknown members reported for one patch; Kubernetes stops at the same number. */
 export const extraKeysMax = 100;
 /** Array elements that one patch may push aside; otherwise its operations on one huge list would block for long. */
-export const shiftsMax = 100_000_000;
+const shiftsMax = 100_000_000;
 
 /** One operation. Members that were absent or null are undefined; only `value` may be null. */
-export interface JsonPatchOperation {
+interface JsonPatchOperation {
   readonly op: string | undefined;
   readonly path: string | undefined;
   readonly from: string | undefined;

@@ -46,7 +46,7 @@ export interface TableRowCondition {
 }
 
 /** What the hooks of a write may ask for. */
-export interface WriteContext {
+interface WriteContext {
   /** RFC 3339, whole seconds. */
   readonly now: string;
 }
@@ -66,7 +66,7 @@ export interface Subresource {
  * One thing in two versions: objects of this kind are kept as objects of another. Conversion sits between the
  * object and its bytes; defaults, validation and tables are those of the version that is asked for.
  */
-export interface Stored<T extends ApiObject> {
+interface Stored<T extends ApiObject> {
   readonly kind: Kind;
   /** The stored form. What this version has no words for is taken from `old`, the object stored now. */
   toStored(object: T, old: ApiObject | undefined): ApiObject;

@@ -13,7 +13,7 @@ const textCharsMax = 65_536;
 /** Most requirements in one selector text. */
 const requirementsMax = 1024;
 
-export type LabelOperator = '=' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<';
+type LabelOperator = '=' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<';
 
 export interface LabelRequirement {
   readonly key: string;
@@ -27,7 +27,7 @@ export interface LabelSelectorObject {
   readonly matchExpressions?: readonly LabelSelectorExpression[] | null;
 }
 
-export interface LabelSelectorExpression {
+interface LabelSelectorExpression {
   readonly key: string;
   readonly operator: string;
   readonly values?: readonly string[] | null;

@@ -6,7 +6,6 @@ import {
   isEnvName,
   isFileMode,
   isHttpHeaderName,
-  isLabel1035,
   isLabel1123,
   isLabelValue,
   isPathSegment,
@@ -28,8 +27,6 @@ const labelText =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const subdomainText =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const label1035Text =
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const wildcardText =
   "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const namePartText =
@@ -89,18 +86,6 @@ describe('DNS names', () => {
   });
 
   test.each<Case>([
-    ['a', []],
-    ['abc-123', []],
-    ['1a', [label1035Text]],
-    ['', [label1035Text]],
-    ['a-', [label1035Text]],
-    ['a.b', [label1035Text]],
-    ['a'.repeat(64), [tooLongText(63)]],
-  ])('1035 label %j', (value, problems) => {
-    expect(isLabel1035(value)).toEqual(problems);
-  });
-
-  test.each<Case>([
     ['*.example.com', []],
     ['*.a', []],
     ['*', [wildcardText]],
@@ -120,7 +105,6 @@ describe('DNS names', () => {
     const patterns: [(value: string) => string[], RegExp][] = [
       [isSubdomain1123, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/],
       [isLabel1123, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/],
-      [isLabel1035, /^[a-z]([-a-z0-9]*[a-z0-9])?$/],
       [isWildcardSubdomain, /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/],
       [isLabelValue, /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/],
       [
@@ -377,7 +361,6 @@ test('three megabytes of anything are answered, not pondered', () => {
   const checks = [
     isLabel1123,
     isSubdomain1123,
-    isLabel1035,
     isWildcardSubdomain,
     isPathSegment,
     isQualifiedName,

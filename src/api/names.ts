@@ -23,7 +23,6 @@ export type NameRule = (name: string, prefix: boolean) => string[];
 
 const label1123 = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const subdomain1123 = `${label1123}(\\.${label1123})*`;
-const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const qualified = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 
 const label1123Text = regexText(
@@ -35,11 +34,6 @@ const subdomain1123Text = regexText(
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
   subdomain1123,
   ['example.com'],
-);
-const label1035Text = regexText(
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-  label1035,
-  ['my-name', 'abc-123'],
 );
 const wildcardText = regexText(
   "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
@@ -77,12 +71,6 @@ export function isLabel1123(value: string): string[] {
 export function isSubdomain1123(value: string): string[] {
   const problems = lengthProblems(value, subdomainBytesMax);
   if (!subdomainFits(value)) problems.push(subdomain1123Text);
-  return problems;
-}
-
-export function isLabel1035(value: string): string[] {
-  const problems = lengthProblems(value, labelBytesMax);
-  if (!label1123Fits(value) || !/^[a-z]/.test(value)) problems.push(label1035Text);
   return problems;
 }
 

@@ -21,7 +21,7 @@ const oneNano = -9;
 const one = 10n ** 9n;
 const binaryMax = (2n ** 63n - 1n) * one;
 
-export type QuantityFamily = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
+type QuantityFamily = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 export interface Quantity {
   readonly nano: bigint;

@@ -75,10 +75,6 @@ describe('verbs', () => {
     });
   });
 
-  it('reads any path', async () => {
-    expect(await client.read('/version')).toMatchObject({ major: '1' });
-  });
-
   it('says when there is nobody, and when the answer is none', async () => {
     const nobody = createTcpServer();
     await new Promise<void>((resolve) => nobody.listen(0, '127.0.0.1', resolve));

@@ -115,11 +115,6 @@ export class Client {
     return this.#call('POST', pathOf(of, namespace, name, sub), body);
   }
 
-  /** Reads any other path as JSON. */
-  async read(path: string): Promise<unknown> {
-    return this.#call('GET', path);
-  }
-
   /** Watches from a version on. What the handlers are told ends with `ended`, whatever the reason. */
   watch<T>(
     of: Resource<T>,

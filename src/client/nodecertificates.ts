@@ -5,6 +5,7 @@
  * Making certificates needs a library that takes a while to load, so it is loaded when one is to be made.
  */
 import type { webcrypto } from 'node:crypto';
+import { wallClock } from '../clock.ts';
 
 /** Keys on P-256; everything signed is valid from a little before now, as clocks differ. */
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -15,7 +16,7 @@ const validMs = 10 * 365 * 86_400_000;
 export const nodeAuthoritySecret = { namespace: 'kube-system', name: 'wherry-node-ca' } as const;
 
 /** Who the API server is to agents, as in Kubernetes. */
-export const apiServerUser = { user: 'kube-apiserver-kubelet-client', group: 'system:masters' } as const;
+const apiServerUser = { user: 'kube-apiserver-kubelet-client', group: 'system:masters' } as const;
 
 /** A certificate and its key, in PEM. */
 export interface Certified {
@@ -53,7 +54,7 @@ export async function makeNodeAuthority(nowMs: number): Promise<NodeAuthority> {
 /** A certificate for an agent that is reached by these names and addresses. */
 export async function issueServingCertificate(
   ca: Certified,
-  { names = [], ips = [], nowMs = Date.now() }: { names?: string[]; ips?: string[]; nowMs?: number },
+  { names = [], ips = [], nowMs = wallClock() }: { names?: string[]; ips?: string[]; nowMs?: number },
 ): Promise<Certified> {
   const alternatives = [
     ...names.map((value) => ({ type: 'dns' as const, value })),

@@ -6,6 +6,7 @@ import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
 import { Client, type ClientOptions } from '../client/client.ts';
 import { secrets } from '../client/resources.ts';
+import { wallClock } from '../clock.ts';
 import type { Agent } from '../node/agent/agent.ts';
 import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
@@ -52,7 +53,7 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Ru
     import('../node/agent/nodenetwork.ts'),
     import('../node/runtime/images.ts'),
   ]);
-  const now = options.now ?? Date.now;
+  const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
   const temporary = options.folder === undefined;
@@ -81,7 +82,7 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Ru
     kubelet:
       options.kubeletPort === undefined
         ? undefined
-        : await listening(client, name, address, options.kubeletPort),
+        : await listening(client, name, address, options.kubeletPort, now),
     now,
     onError,
   });
@@ -107,6 +108,7 @@ async function listening(
   name: string,
   address: string,
   port: number,
+  now: () => number,
 ): Promise<KubeletListening> {
   const { authorityData, authorityOf, issueServingCertificate, makeNodeAuthority, nodeAuthoritySecret } =
     await import('../client/nodecertificates.ts');
@@ -114,7 +116,7 @@ async function listening(
   const stored = () => client.get(secrets, namespace, nodeAuthoritySecret.name);
   const secret = await stored().catch(async (error: unknown) => {
     if (!(error instanceof StatusError && error.code === 404)) throw error;
-    const data = authorityData(await makeNodeAuthority(Date.now()));
+    const data = authorityData(await makeNodeAuthority(now()));
     const made: Secret = { metadata: { name: nodeAuthoritySecret.name }, type: 'Opaque', data };
     // When another was faster, theirs counts.
     return client.create(secrets, namespace, made).catch(stored);
@@ -122,7 +124,11 @@ async function listening(
   const authority = authorityOf(secret.data);
   if (!authority)
     throw new Error(`the secret ${namespace}/${nodeAuthoritySecret.name} does not hold certificates`);
-  const tls = await issueServingCertificate(authority.ca, { names: [name, hostname()], ips: [address] });
+  const tls = await issueServingCertificate(authority.ca, {
+    names: [name, hostname()],
+    ips: [address],
+    nowMs: now(),
+  });
   return { host: address, port, tls: { ...tls, ca: authority.ca.cert } };
 }
 

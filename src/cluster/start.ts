@@ -6,6 +6,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { KindTable } from '../api/kinds.ts';
+import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import {
   type Controller,
@@ -112,7 +113,7 @@ export class StartError extends Error {
 }
 
 const systemChance: Chance = {
-  nowMs: () => Date.now(),
+  nowMs: wallClock,
   uid: () => randomUUID(),
   randomBelow: (bound) => randomInt(bound),
 };

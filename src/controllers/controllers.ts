@@ -23,7 +23,7 @@ import { replicaSetController } from './workloads/replicasets.ts';
 import { replicationController } from './workloads/replicationcontrollers.ts';
 import { statefulSetController } from './workloads/statefulsets.ts';
 
-export const controllers: readonly Controller[] = [
+const controllers: readonly Controller[] = [
   namespaceController,
   garbageCollector,
   serviceAccountController,

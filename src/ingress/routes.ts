@@ -155,7 +155,7 @@ function* elements(path: string): Generator<string> {
  * The path that is compared: dot segments resolved, as whoever answers will resolve them, and what is encoded without
  * need decoded. An encoded slash is no end of an element. Each character stands for one byte.
  */
-export function canonicalPath(path: string): string {
+function canonicalPath(path: string): string {
   if (!/[%\x80-\xff]|\/\./.test(path)) return path;
   return resolveDots(encodeUnsafe(path)).split('/').map(decoded).join('/');
 }

@@ -2,7 +2,7 @@
 import type { Ingress } from '../api/generated/types.ts';
 
 /** The class of ingresses that name this controller. Those without a class are for whoever is there. */
-export const ingressClass = 'wherry';
+const ingressClass = 'wherry';
 const classAnnotation = 'kubernetes.io/ingress.class';
 const redirectAnnotation = 'ingress.kubernetes.io/ssl-redirect';
 

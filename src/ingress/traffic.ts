@@ -16,7 +16,7 @@ import type { Route, Routes, ServicePort } from './routes.ts';
 /** Endpoints that are tried before a request is given up: one may be gone without the API knowing it yet. */
 const dialsMax = 3;
 
-export type Dial = (endpoint: Endpoint) => Promise<Duplex>;
+type Dial = (endpoint: Endpoint) => Promise<Duplex>;
 
 export interface TrafficOptions {
   readonly routes: () => Routes;

@@ -14,7 +14,7 @@ import type { Filter } from './filter.ts';
 import { isReleased } from './modify.ts';
 import type { Registry } from './registry.ts';
 
-export type Propagation = 'Background' | 'Foreground' | 'Orphan';
+type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
 export interface DeleteOptions {
   gracePeriodSeconds?: number;

@@ -39,7 +39,7 @@ export function readPatch(type: PatchType, body: unknown, duplicates: readonly s
 }
 
 /** The document a patch leads to. */
-export function applyPatch(patch: Patch, model: Model, document: unknown): unknown {
+function applyPatch(patch: Patch, model: Model, document: unknown): unknown {
   return asStatus(() => {
     if (patch.type === 'json') return applyJsonPatch(document, patch.operations!);
     if (patch.type === 'merge') return applyMergePatch(document, patch.body);

@@ -18,7 +18,7 @@ const leewayMs = 60_000;
 const claimPrefix = 'kubernetes.io/serviceaccount/';
 const extraPrefix = 'authentication.kubernetes.io/';
 
-export interface TokenUser {
+interface TokenUser {
   readonly username: string;
   readonly uid: string;
   readonly groups: readonly string[];

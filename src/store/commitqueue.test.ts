@@ -19,10 +19,7 @@ class HeldEngine extends MemoryEngine {
 
   override commit(versions: readonly Version[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      const succeed = () => {
-        super.commit(versions);
-        resolve();
-      };
+      const succeed = () => resolve(super.commit(versions));
       this.held.push({ versions, succeed, fail: reject });
       for (const wake of this.#waiting.splice(0)) wake();
     });
@@ -186,9 +183,9 @@ describe('CommitQueue', () => {
         if (failing.head) throw new Error('cannot read');
         return super.head(key);
       }
-      override commit(versions: readonly Version[]): void {
+      override commit(versions: readonly Version[]): Promise<void> | void {
         if (failing.commit) throw new Error('cannot write');
-        super.commit(versions);
+        return super.commit(versions);
       }
     }
     const broken = new VersionedStore(new ThrowingEngine());

@@ -9,7 +9,7 @@ import { stateContract } from './contract.state.case.ts';
 import { follow, numbers, put, read, remove, text } from './observer.case.ts';
 import { CompactedError, type Store, StoreUnavailableError } from './store.ts';
 
-export interface OpenStore {
+interface OpenStore {
   readonly store: Store;
   /** Closes the store and opens it again on the same data; absent when nothing outlives the process. */
   readonly reopen?: () => Promise<Store>;

@@ -7,6 +7,7 @@
  * deletion. What remains is exactly the state at C and all that happened since. A reader that began earlier and
  * is not done holds the sweep up, never the writers.
  */
+import { wallClock } from '../clock.ts';
 import { writeBackup } from './backupfile.ts';
 import { CommitQueue } from './commitqueue.ts';
 import { asStored, checkKey, type Engine, readVersion, SLICE_MS } from './engine.ts';
@@ -39,13 +40,13 @@ const PAGE_BYTES = 1024 * 1024;
 const SWEEP_VERSIONS = 100;
 
 export interface VersionedStoreOptions {
-  /** Wall clock, in milliseconds; Date.now when absent. */
+  /** Wall clock, in milliseconds; that of the system when absent. */
   readonly now?: () => number;
   /** Told of every write when its outcome is known. */
   readonly observe?: Observe;
 }
 
-export type Operation = 'create' | 'update' | 'delete';
+type Operation = 'create' | 'update' | 'delete';
 
 /** `failed`: the store could not carry it out. A write that lost against another has not failed. */
 export type Observe = (operation: Operation, key: string, tookMs: number, failed: boolean) => void;
@@ -62,7 +63,7 @@ export class VersionedStore implements Store {
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  constructor(engine: Engine, { now = Date.now, observe }: VersionedStoreOptions = {}) {
+  constructor(engine: Engine, { now = wallClock, observe }: VersionedStoreOptions = {}) {
     this.#engine = engine;
     this.#observe = observe;
     this.#compacted = engine.opened.compacted;

@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { dialled, echo, refused, serve, target } from './portforward.case.ts';
+import { standstill } from './standstill.case.ts';
 import { server, until } from './upgradeserver.case.ts';
 
 describe('port-forward over channels', () => {
@@ -93,12 +93,7 @@ describe('port-forward over channels', () => {
       webSocket.send(Buffer.alloc(1025, 2));
     }
     const [socket] = server!.sockets;
-    let before = -1;
-    while (before !== socket!.bytesRead) {
-      before = socket!.bytesRead;
-      await sleep(200);
-    }
-    expect(before).toBeLessThan(total / 2);
+    expect(await standstill(() => socket!.bytesRead)).toBeLessThan(total / 2);
     go();
     await until(() => expect(got).toEqual([total, total]));
     webSocket.close();

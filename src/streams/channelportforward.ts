@@ -68,7 +68,7 @@ async function forwardPort(
     return void inflow.destroy();
   }
   const outflow = new Outflow((chunk, onRoom) => socket.send(2 * index, chunk, onRoom));
-  socket.closed.then(() => target.destroy());
+  void socket.closed.then(() => target.destroy());
   // A connection that worked and broke later is just over.
   target.on('error', () => undefined);
   inflow.pipe(target);

@@ -1,8 +1,8 @@
 /** Channels over a WebSocket, as sessions use them: a client that is slow to read, and one that says nothing. */
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { dial, serve, success } from './session.case.ts';
+import { standstill } from './standstill.case.ts';
 
 describe('session over WebSocket', () => {
   it('stops a command whose client does not read, and loses nothing', async () => {
@@ -19,12 +19,7 @@ describe('session over WebSocket', () => {
     });
     const client = await dial('v5.channel.k8s.io');
     client.socket.pause();
-    let before = -1;
-    while (before !== written) {
-      before = written;
-      await sleep(100);
-    }
-    expect(written).toBeLessThan(total);
+    expect(await standstill(() => written)).toBeLessThan(total);
     client.socket.resume();
     expect(await client.closed).toBe(1000);
     const out = Buffer.concat(

@@ -57,7 +57,7 @@ export class ChannelSocket {
       if (webSocket.readyState === WebSocket.CLOSED) resolve();
       webSocket.once('close', () => resolve());
     });
-    this.closed.then(() => this.#idle.stop());
+    void this.closed.then(() => this.#idle.stop());
   }
 
   /**

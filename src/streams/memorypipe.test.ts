@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer as createListener, type Socket 
 import type { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { memoryPipe } from './memorypipe.ts';
+import { standstill } from './standstill.case.ts';
 
 async function readAll(stream: Duplex): Promise<string> {
   const chunks: Buffer[] = [];
@@ -95,8 +96,8 @@ describe('a memory pipe', () => {
         to.pause();
         let written = 0;
         while (written < 1000 && from.write(block)) written++;
-        for (let quiet = 0; quiet < 20; quiet++) await new Promise((resolve) => setTimeout(resolve, 5));
-        expect(carrying.writableLength + far.readableLength).toBeLessThan(2 << 20);
+        const waiting = await standstill(() => carrying.writableLength + far.readableLength);
+        expect(waiting).toBeLessThan(2 << 20);
         let seen = 0;
         const done = new Promise<void>((resolve) => {
           to.on('data', (chunk: Buffer) => {

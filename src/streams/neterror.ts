@@ -17,7 +17,7 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** `connection refused`; texts of failures that are not the system's stay as they are. */
-export function systemWords(error: unknown): string {
+function systemWords(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return (code !== undefined && words[code]) || message || String(error);
 }

@@ -81,7 +81,7 @@ export class PortDialer {
     connection.then(
       (opened) => {
         if (!this.#lines.has(line)) opened.close();
-        opened.closed.then(() => this.#drop(line));
+        void opened.closed.then(() => this.#drop(line));
       },
       () => this.#drop(line),
     );

@@ -36,8 +36,7 @@ export interface PortForwardServing extends Omit<PortForwarding, 'idleMs'> {
 }
 
 /** Whether a subprotocol is SPDY inside the WebSocket. */
-export const isTunnelProtocol = (name: string): boolean =>
-  name.startsWith(tunnelPrefix) && name.endsWith('.k8s.io');
+const isTunnelProtocol = (name: string): boolean => name.startsWith(tunnelPrefix) && name.endsWith('.k8s.io');
 
 /** Serves a request of an `upgrade` event. Never rejects; resolves when the connection is over, or refused. */
 export async function servePortForward(

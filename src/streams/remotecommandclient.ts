@@ -13,7 +13,7 @@ const statusBytesMax = 64 * 1024;
 const exitCodeMax = 255;
 
 /** Versions of the protocol, most preferred first. */
-export const remoteCommandProtocols = [
+const remoteCommandProtocols = [
   'v5.channel.k8s.io',
   'v4.channel.k8s.io',
   'v3.channel.k8s.io',

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { answered, ask, closing, listening, proxyTo, serve, speak } from './reverseproxy.case.ts';
+import { standstill } from './standstill.case.ts';
 
 const mib = 1024 * 1024;
 
@@ -318,13 +319,7 @@ describe('large bodies', () => {
     const sent = openRequest({ port, host: '127.0.0.1', agent: false });
     sent.end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-    // Stands still: two looks apart, nothing more was written.
-    let last = -1;
-    while (last !== written) {
-      last = written;
-      await new Promise((resolve) => setTimeout(resolve, 150));
-    }
-    expect(written).toBeLessThan(30 * mib);
+    expect(await standstill(() => written)).toBeLessThan(30 * mib);
     let received = 0;
     for await (const chunk of answer) received += chunk.length;
     expect(received).toBe(200 * 256 * 1024);
@@ -332,10 +327,13 @@ describe('large bodies', () => {
 
   it('wait for a slow target', async () => {
     // Proves back-pressure the other way: the client is stopped while the target does not read.
-    let request: IncomingMessage | undefined;
+    let reach!: (request: IncomingMessage) => void;
+    const reached = new Promise<IncomingMessage>((resolve) => {
+      reach = resolve;
+    });
     const target = await serve((incoming, response) => {
-      request = incoming;
       incoming.pause().on('end', () => response.end('done'));
+      reach(incoming);
     });
     const { port } = await proxyTo(target);
     const sent = openRequest({ port, host: '127.0.0.1', agent: false, method: 'PUT' });
@@ -348,12 +346,8 @@ describe('large bodies', () => {
       }
       sent.end();
     })();
-    let last = -1;
-    while (last !== written || !request) {
-      last = written;
-      await new Promise((resolve) => setTimeout(resolve, 150));
-    }
-    expect(written).toBeLessThan(30 * mib);
+    const request = await reached;
+    expect(await standstill(() => written)).toBeLessThan(30 * mib);
     request.resume();
     await writing;
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];

@@ -5,8 +5,6 @@
 
 /** Kubernetes allows 16 MiB; its real frames have a few hundred bytes. */
 export const controlFrameBytesMax = 64 * 1024;
-/** The length field has 24 bits. */
-export const dataFrameBytesMax = 2 ** 24 - 1;
 
 const headBytes = 8;
 const version = 3;

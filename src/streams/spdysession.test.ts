@@ -8,10 +8,12 @@ import { describe, expect, it, vi } from 'vitest';
 import { Survivor, serve, success } from './session.case.ts';
 import type { SessionResult, SessionWish, TerminalSize } from './session.ts';
 import type { SpdyStream } from './spdystream.ts';
+import { standstill } from './standstill.case.ts';
 import { readHead, server, spdyRequest, text, until } from './upgradeserver.case.ts';
 
 const outputs: SessionWish = { stdin: false, stdout: true, stderr: true, tty: false };
 const v4 = ['v4.channel.k8s.io'];
+const ping = Buffer.from('800300060000000400000001', 'hex');
 
 /** A client that has opened its streams, as kubectl does. */
 async function dial(protocols: readonly string[], types: readonly string[]) {
@@ -75,7 +77,6 @@ describe('session over SPDY', () => {
       '3  FIN',
       '5  FIN',
     ]);
-    const ping = Buffer.from('800300060000000400000001', 'hex');
     socket.write(ping);
     await until(() => expect(bytes.subarray(-ping.length)).toEqual(ping));
     expect(ended).toBe(false);
@@ -247,13 +248,19 @@ describe('session over SPDY', () => {
     // Proves that the server does not close first, and that it does not wait for ever.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await serve(async () => success, { wish: outputs });
-    const { connection, streams } = await dial(v4, ['error', 'stdout', 'stderr']);
+    const { connection, socket, streams } = await dial(v4, ['error', 'stdout', 'stderr']);
     const closed = vi.fn();
     void connection.closed.then(closed);
     await Promise.all([text(streams.error!), text(streams.stdout!), text(streams.stderr!)]);
-    await sleep(50);
+    await standstill(() => vi.getTimerCount());
     vi.advanceTimersByTime(9_900);
-    await sleep(50);
+    // A connection that still answers a ping is not closed.
+    const heard = new Promise<string>((resolve) => {
+      socket.on('data', (chunk: Buffer) => chunk.includes(ping) && resolve('pong'));
+      socket.on('end', () => resolve('end'));
+    });
+    socket.write(ping);
+    expect(await heard).toBe('pong');
     expect(closed).not.toHaveBeenCalled();
     vi.advanceTimersByTime(200);
     await connection.closed;
@@ -350,7 +357,8 @@ describe('session over SPDY', () => {
       .error!.on('data', () => order.push(`status after ${bytes}`))
       .on('end', () => order.push('error ends'));
     socket.pause();
-    await sleep(200);
+    const [far] = server!.sockets;
+    await standstill(() => far!.bytesWritten);
     socket.resume();
     await until(() => expect(order.length).toBe(4));
     expect(order).toEqual([`status after ${total}`, 'error ends', 'stdout ends', 'stderr ends']);

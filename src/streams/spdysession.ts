@@ -49,7 +49,7 @@ export async function serveSpdySession(
   }
 
   const session = liveSession(wish, streams);
-  connection.closed.then(() => session.leave());
+  void connection.closed.then(() => session.leave());
   // It is gone from the streams before it is from the socket.
   const error = streams.get('error')!;
   error.once('close', () => session.leave());
@@ -114,7 +114,7 @@ class StreamSet {
       };
       const timer = setTimeout(() => settle(false), streamsMs);
       let grace: NodeJS.Timeout | undefined;
-      over.then(() => settle(false));
+      void over.then(() => settle(false));
       this.#onTaken = () => {
         clearTimeout(grace);
         if (this.#streams.size === this.#wanted.size) settle(true);

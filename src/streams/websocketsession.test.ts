@@ -1,10 +1,10 @@
 /** A session over a WebSocket: channels, framing, close signals, and the pace of both sides. */
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { dial, echo, rawProtocols, serve, success, textProtocols } from './session.case.ts';
 import type { Session, SessionResult, SessionWish } from './session.ts';
+import { standstill } from './standstill.case.ts';
 import { server, until, webSocketRequest } from './upgradeserver.case.ts';
 
 describe('session over WebSocket', () => {
@@ -195,13 +195,8 @@ describe('session over WebSocket', () => {
     const client = await dial('v5.channel.k8s.io');
     for (let i = 0; i < total; i += 65536) client.socket.send(Buffer.alloc(65537));
     client.socket.send(Buffer.from('ff00', 'hex'));
-    let before = -1;
-    while (before !== client.socket.bufferedAmount) {
-      before = client.socket.bufferedAmount;
-      await sleep(100);
-    }
-    expect(before).toBeGreaterThan(total / 4);
-    expect(client.channel(1)).toBe('busy');
+    expect(await standstill(() => client.socket.bufferedAmount)).toBeGreaterThan(total / 4);
+    await until(() => expect(client.channel(1)).toBe('busy'));
     const pong = once(client.socket, 'pong');
     vi.advanceTimersByTime(15_000);
     await pong;

@@ -57,7 +57,7 @@ export async function serveWebSocketSession(
     onData,
     onIdle: () => session.giveUp('the session was idle for too long'),
   });
-  socket.closed.then(() => session.leave());
+  void socket.closed.then(() => session.leave());
   // Clients take the first message for "connected".
   socket.send(
     wish.stdout ? channels.stdout : wish.stderr ? channels.stderr : channels.error,

@@ -3,7 +3,7 @@ import type { Json } from '../http.ts';
 import { type Change, Log, type Told, textOf, versionOf } from './log.ts';
 import type { ListOperation, ReadOperation, WriteOperation } from './operations.ts';
 
-export const key = 'configmaps/default/a';
+const key = 'configmaps/default/a';
 export const other = 'configmaps/default/b';
 
 interface Content {

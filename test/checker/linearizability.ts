@@ -237,7 +237,7 @@ function checkList(log: Log, operation: ListOperation): string[] {
 
 type Told = ListOperation['items'][number] & { type?: string };
 
-export function describe(operation: Operation): string {
+function describe(operation: Operation): string {
   const { kind, client, begun, ended } = operation;
   const what =
     kind === 'list'

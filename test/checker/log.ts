@@ -121,7 +121,7 @@ export class Log {
   }
 }
 
-export function selects(scope: Scope, key: string, object: Json): boolean {
+function selects(scope: Scope, key: string, object: Json): boolean {
   const [resource, namespace, name] = key.split('/');
   if (resource !== scope.resource) return false;
   if (scope.namespace !== undefined && namespace !== scope.namespace) return false;

@@ -98,7 +98,7 @@ function resolved(document: Json, one: Json): Json {
 }
 
 /** What is wrong with a value in the eyes of a schema. Null is unset, as everywhere in Kubernetes. */
-export function complaints(document: Json, given: Json, value: Json, at = ''): string[] {
+function complaints(document: Json, given: Json, value: Json, at = ''): string[] {
   const schema = resolved(document, given);
   if (value === null || value === undefined) return [];
   const parts = (schema.allOf ?? []).flatMap((one: Json) => complaints(document, one, value, at));

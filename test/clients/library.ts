@@ -5,7 +5,7 @@ import { type Cluster, type StartOptions, start } from '../../src/cluster/index.
 import type { Json } from '../http.ts';
 
 /** A call by the name that was generated for it. */
-export type Call = (request?: object, options?: object) => Promise<Json>;
+type Call = (request?: object, options?: object) => Promise<Json>;
 export type ApiClass = Parameters<KubeConfig['makeApiClient']>[0];
 
 export class Library {

@@ -51,8 +51,7 @@ const isStandard = (name: string): boolean => name === 'storage' || isStandardQu
 
 const isStandardForContainers = (name: string): boolean => containerNames.has(name) || isHugePages(name);
 
-export const isNativeResource = (name: string): boolean =>
-  !name.includes('/') || name.includes('kubernetes.io/');
+const isNativeResource = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
 /** A quota counts requests of a resource under a longer name, which must still be a name. */
 export const isExtendedResource = (name: string): boolean =>

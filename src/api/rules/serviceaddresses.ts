@@ -22,7 +22,7 @@ const families: readonly string[] = ['IPv4', 'IPv6'];
 const policies: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 const addressesMax = 2;
 
-export const familyOf = (ip: string): Family => (parseIP(ip)?.family === 6 ? 'IPv6' : 'IPv4');
+const familyOf = (ip: string): Family => (parseIP(ip)?.family === 6 ? 'IPv6' : 'IPv4');
 
 /** A new service of a client that knows only the first address. */
 export function fillClusterIPs(spec: ServiceSpec): void {

@@ -28,7 +28,7 @@ export interface News {
   readonly about?: string;
 }
 
-export const endOf = (job: JobV1): 'Complete' | 'Failed' | undefined =>
+const endOf = (job: JobV1): 'Complete' | 'Failed' | undefined =>
   (['Complete', 'Failed'] as const).find((type) => isTrue(job, type));
 
 export const jobReference = ({ metadata }: JobV1): ObjectReference => ({

@@ -17,7 +17,7 @@ import { judgeFailure, successRule } from './jobpolicies.ts';
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking';
 
 /** Pods taken into the status, made or deleted at once. */
-export const burstMax = 500;
+const burstMax = 500;
 
 /** How a job ends. */
 export interface Verdict {

@@ -16,10 +16,6 @@ export class ClusterFacts {
     return this.#known;
   }
 
-  node(name: string): NodeFacts | undefined {
-    return this.#nodes.get(name);
-  }
-
   /** Whether anything that matters has changed. */
   describeNode(name: string, node: Node | undefined): boolean {
     const facts = this.#nodeFor(name);

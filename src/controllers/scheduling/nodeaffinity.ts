@@ -22,7 +22,7 @@ export function selectsNode(pod: Pick<PodFacts, 'nodeSelector' | 'affinity'>, no
 export const matchesNodeSelector = (selector: NodeSelector, node: Described): boolean =>
   (selector.nodeSelectorTerms ?? []).some((term) => matchesTerm(term, node));
 
-export function matchesTerm(
+function matchesTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   node: Described,
 ): boolean {

@@ -33,7 +33,7 @@ export const defaultSettings: ControllerSettings = {
 };
 
 /** What a pod uses: thousandths of a core, and memory it works with. */
-export interface PodUsage {
+interface PodUsage {
   readonly milliCpu: number;
   readonly memoryBytes: number;
 }

@@ -23,7 +23,7 @@ export interface ElectionTiming {
   readonly retryMs: number;
 }
 
-export const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewMaxMs: 10_000, retryMs: 2_000 };
+const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewMaxMs: 10_000, retryMs: 2_000 };
 
 export class LeaderElection implements RunningController {
   #leading: RunningController | undefined;

@@ -35,13 +35,13 @@ export interface Upkeep extends Work {
   readonly ended: { readonly node: string; readonly pod: IndexedPod }[];
 }
 
-export const isAvailable = (pod: IndexedPod, { spec, nowMs }: Moment): boolean =>
+const isAvailable = (pod: IndexedPod, { spec, nowMs }: Moment): boolean =>
   pod.ready && availableInMs(pod, spec.minReadySeconds, nowMs) <= 0;
 
 const isUpdated = (pod: IndexedPod, { hash }: Moment): boolean => pod.labels?.[revisionLabel] === hash;
 
 /** Those on a node before those that wait for it, then by age. */
-export const inOrder = (pods: readonly IndexedPod[]): IndexedPod[] =>
+const inOrder = (pods: readonly IndexedPod[]): IndexedPod[] =>
   [...pods].sort(
     (a, b) =>
       Number(Boolean(b.nodeName)) - Number(Boolean(a.nodeName)) ||

@@ -32,7 +32,7 @@ export function numberIn({ metadata }: ApiObject, key: string): number | undefin
   return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-export const revisionOf = (set: ReplicaSet): number => numberIn(set, revisionKey) ?? 0;
+const revisionOf = (set: ReplicaSet): number => numberIn(set, revisionKey) ?? 0;
 
 /** The revision of the newest template, given the sets of all others. */
 export const nextRevision = (oldSets: readonly ReplicaSet[]): number =>

@@ -12,6 +12,7 @@ import { EventRecorder } from '../../client/events.ts';
 import { eventSink } from '../../client/eventsink.ts';
 import { Informer } from '../../client/informer.ts';
 import { services } from '../../client/resources.ts';
+import { wallClock } from '../../clock.ts';
 import { type BackOffTimes, defaultBackOff } from '../pods/backoff.ts';
 import { type NetworkAdvice, NodeSetup } from '../pods/nodesetup.ts';
 import { type Held, refusalOf, resizeRefusalOf } from '../pods/podadmission.ts';
@@ -92,7 +93,7 @@ export class Agent {
     const onError = (error: Error): void => {
       if (!this.#closed) report(error);
     };
-    const now = options.now ?? Date.now;
+    const now = options.now ?? wallClock;
     this.#now = now;
     this.#onError = onError;
     this.#recorder = new EventRecorder(eventSink(client), {

@@ -6,6 +6,7 @@ import { StatusError } from '../../api/errors.ts';
 import type { ConfigMap, Secret } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
 import { configMaps, type Resource, secrets } from '../../client/resources.ts';
+import { wallClock } from '../../clock.ts';
 
 /** How old an answer may be when a cached one will do. */
 const ageMaxMs = 3_000;
@@ -39,7 +40,7 @@ export class ConfigObjects {
     private readonly client: Client,
     options: ConfigObjectsOptions = {},
   ) {
-    this.#now = options.now ?? Date.now;
+    this.#now = options.now ?? wallClock;
     this.#ageMaxMs = options.ageMaxMs ?? ageMaxMs;
   }
 

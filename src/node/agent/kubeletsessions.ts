@@ -40,7 +40,7 @@ export class KubeletRefusal extends Error {
 
 export const sessionRoutes: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward']);
 
-export const podListName = ({ metadata }: Pod): string => `${metadata.name}_${metadata.namespace}`;
+const podListName = ({ metadata }: Pod): string => `${metadata.name}_${metadata.namespace}`;
 
 /** Checks what is asked for, and answers how to serve it. */
 export function podConnection(

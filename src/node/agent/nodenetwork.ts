@@ -26,7 +26,7 @@ import { Spawner } from '../runtime/spawner.ts';
 
 const identityName = 'network-id';
 
-export const podNetworkModes = ['auto', 'netns', 'host'] as const;
+const podNetworkModes = ['auto', 'netns', 'host'] as const;
 export type PodNetworkMode = (typeof podNetworkModes)[number];
 
 export interface NodeNetworkOptions {

@@ -1,7 +1,7 @@
 /** Proves that a node is made or taken over, kept alive cheaply, and that trouble with the server is survived. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Client } from '../../client/client.ts';
 import { leases, nodes } from '../../client/resources.ts';
 import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';
@@ -11,6 +11,7 @@ import { shareOf } from './noderegistration.ts';
 
 const node = useNode();
 const servers: Server[] = [];
+const waiting = { timeout: 20_000, interval: 5 };
 
 afterEach(() => {
   for (const server of servers.splice(0)) {
@@ -119,14 +120,19 @@ describe('a node', () => {
     const { resourceVersion } = await node.client.list(leases);
     const changes: string[] = [];
     const watch = node.client.watch(leases, {}, resourceVersion, {
-      changed: (type) => changes.push(type),
+      changed: (type, { metadata }) => changes.push(`${type} ${metadata.name}`),
       bookmark: () => undefined,
       ended: () => undefined,
     });
-    // Ten renewals.
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const renewals = vi.spyOn(node.client, 'patch');
+    await vi.waitFor(() => expect(renewals.mock.calls.length).toBeGreaterThan(10), waiting);
+    renewals.mockRestore();
+    // What is seen after ten attempts shows that there was nothing to see before.
+    await node.client.create(leases, 'default', { metadata: { name: 'later' } });
+    await vi.waitFor(() => expect(changes).not.toEqual([]), waiting);
     watch.close();
-    expect(changes).toEqual([]);
+    expect(changes).toEqual(['ADDED later']);
+    await node.client.delete(leases, 'default', 'later');
     expect((await node.client.list(nodes)).items).toEqual([]);
   });
 

@@ -22,7 +22,7 @@ import {
 } from './machine.ts';
 
 /** What the agent says it is. It follows the version of the API server. */
-export const agentVersion = 'v1.36.0+wherry';
+const agentVersion = 'v1.36.0+wherry';
 const leaseNamespace = 'kube-node-lease';
 const leaseSeconds = 40;
 const retryFirstMs = 100;

@@ -26,7 +26,7 @@ export interface MemoryStats {
   readonly majorPageFaults: number;
 }
 
-export interface FsStats {
+interface FsStats {
   readonly time: string;
   readonly availableBytes: number;
   readonly capacityBytes: number;
@@ -36,7 +36,7 @@ export interface FsStats {
   readonly inodesUsed: number;
 }
 
-export interface ContainerStats {
+interface ContainerStats {
   readonly name: string;
   readonly startTime: string;
   readonly cpu: CpuStats;
@@ -82,10 +82,13 @@ interface Measured {
 
 export class NodeStats {
   readonly #startedAtMs: number;
+  /** When the machine was started. */
+  readonly #bootMs: number;
   #measured = new Map<string, Measured>();
 
   constructor(private readonly options: StatsOptions) {
     this.#startedAtMs = options.now();
+    this.#bootMs = this.#startedAtMs - uptime() * 1000;
   }
 
   async summary(onlyCpuAndMemory: boolean): Promise<Summary> {
@@ -134,7 +137,7 @@ export class NodeStats {
   ): { cpu: CpuStats; memory: MemoryStats } {
     if (this.options.runtime.simulated) return { cpu: cpuSum(pods, time), memory: memorySum(pods, time) };
     return {
-      cpu: speed('', bootMs, machineNanoseconds()),
+      cpu: speed('', this.#bootMs, machineNanoseconds()),
       memory: {
         time,
         ...(availableBytes === undefined ? {} : { availableBytes }),
@@ -236,8 +239,6 @@ const memorySum = (parts: readonly Used[], time: string): MemoryStats => ({
   pageFaults: sum(parts, ({ memory }) => memory.pageFaults),
   majorPageFaults: sum(parts, ({ memory }) => memory.majorPageFaults),
 });
-
-const bootMs = Date.now() - uptime() * 1000;
 
 /** What the processors of this machine have worked since it was started. */
 function machineNanoseconds(): number {

@@ -24,7 +24,7 @@ export interface ResolverConfig {
   readonly options: readonly string[];
 }
 
-export function parseResolvConf(text: string): ResolverConfig {
+function parseResolvConf(text: string): ResolverConfig {
   const config = { nameservers: [] as string[], searches: [] as string[], options: [] as string[] };
   for (const line of text.split('\n')) {
     const [word, ...values] = line

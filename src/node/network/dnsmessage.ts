@@ -6,7 +6,7 @@
 export const recordTypes = { A: 1, CNAME: 5, SOA: 6, AAAA: 28, SRV: 33, OPT: 41, ANY: 255 } as const;
 export const replyCodes = { ok: 0, malformed: 1, failed: 2, noName: 3, unknown: 4, refused: 5 } as const;
 
-export type ReplyCode = (typeof replyCodes)[keyof typeof replyCodes];
+type ReplyCode = (typeof replyCodes)[keyof typeof replyCodes];
 
 const headerBytes = 12;
 const labelBytesMax = 63;

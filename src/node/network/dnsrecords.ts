@@ -19,7 +19,7 @@ const ttl = 5;
 const recordsMax = 200;
 
 /** A name that stands for one of another place. */
-export interface Elsewhere {
+interface Elsewhere {
   readonly alias: DnsRecord;
   readonly target: string;
 }

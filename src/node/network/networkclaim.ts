@@ -8,7 +8,7 @@ import { bootId, startOf } from '../runtime/processtable.ts';
 import type { Spawner } from '../runtime/spawner.ts';
 
 /** Emptied when the machine starts, as are the interfaces. */
-export const claimFolderDefault = '/run/wherry';
+const claimFolderDefault = '/run/wherry';
 const claimsMax = 1_000;
 
 interface Claim {

@@ -20,7 +20,7 @@ import { defaultPodRange, parsePodRange, Subnet } from './subnet.ts';
 /** Others may take the same part of the range at the same time. */
 const claimsTriedMax = 16;
 
-export const gatewayNumber = 1;
+const gatewayNumber = 1;
 const serviceNumber = 2;
 export const podNumberMin = 3;
 

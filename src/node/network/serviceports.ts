@@ -3,10 +3,10 @@ import { parseIP } from '../../api/addresses.ts';
 import type { EndpointAddress, Endpoints, Service, ServicePort } from '../../api/generated/types.ts';
 import { isAllowedTarget } from '../../streams/targetaddress.ts';
 
-export type Protocol = 'TCP' | 'UDP';
+type Protocol = 'TCP' | 'UDP';
 
 /** Where a service answers: at its cluster IP, on every node, or at an address of its own choice. */
-export type Entrance = 'cluster' | 'node' | 'external';
+type Entrance = 'cluster' | 'node' | 'external';
 
 /** One who answers. */
 export interface Target {

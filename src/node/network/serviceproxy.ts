@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/servicedirectory.ts';
+import { wallClock } from '../../clock.ts';
 import { dialTcp } from '../../streams/dialing.ts';
 import { Affinity } from './affinity.ts';
 import type { NodeBridge } from './nodebridge.ts';
@@ -56,7 +57,7 @@ export class ServiceProxy {
     if (!range) throw new Error(`${JSON.stringify(serviceRange)} is no IPv4 range`);
     this.#range = range;
     this.#cluster = clusterDoor(range, bridge);
-    this.#now = options.now ?? Date.now;
+    this.#now = options.now ?? wallClock;
     this.#random = options.random ?? Math.random;
     this.#context = {
       addresses: (entry) => this.#addresses(entry),

@@ -92,5 +92,5 @@ export function parsePodRange(text: string): Subnet {
   return range;
 }
 
-export const formatIPv4 = (number: number): string =>
+const formatIPv4 = (number: number): string =>
   [number >>> 24, (number >>> 16) & 0xff, (number >>> 8) & 0xff, number & 0xff].join('.');

@@ -8,7 +8,7 @@
  */
 
 /** Longer lines are stored in pieces of this size. */
-export const pieceBytesMax = 16 * 1024;
+const pieceBytesMax = 16 * 1024;
 /** `TIMESTAMP STREAM TAG `. */
 export const headBytes = 40;
 export const stampBytes = 30;

@@ -12,7 +12,7 @@ import type {
 import { isQualifiedName } from '../../api/names.ts';
 import { parseQuantity } from '../../api/quantity.ts';
 
-export class DownwardError extends Error {}
+class DownwardError extends Error {}
 
 /** What the pod itself does not say until its status is written. */
 export interface PodFacts {

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { LineEncoder, type LogStream, StampClock } from './crilog.ts';
 
 /** A file of a log is full at this size. One chunk of output may go beyond it. */
-export const segmentBytesDefault = 10 * 1024 * 1024;
+const segmentBytesDefault = 10 * 1024 * 1024;
 /** So many files of one run are kept. */
-export const segmentsDefault = 5;
+const segmentsDefault = 5;
 /** Encoded lines that wait for the disk; above it, the container waits. */
 const queuedBytesMax = 1024 * 1024;
 /** What a container may write into its log; above it, the container waits. One that babbles must not eat the agent. */
@@ -193,7 +193,7 @@ const segmentName = (attempt: number, number: number): string =>
 const segmentNames = /^(\d{1,10})\.log(?:\.(\d{1,10}))?$/;
 
 /** The files of logs in a folder, by attempt, oldest file first. */
-export function logFiles(folder: string): Map<number, string[]> {
+function logFiles(folder: string): Map<number, string[]> {
   const found: { attempt: number; number: number; path: string }[] = [];
   for (const name of namesIn(folder)) {
     const parts = segmentNames.exec(name);

@@ -285,6 +285,7 @@ export class PodContainer {
     this.#prober = new Prober({
       target: this.#target(running),
       secondMs: this.context.secondMs,
+      now: this.context.now,
       started: () => this.#judged({ started: true, ready: !readinessProbe }),
       ready: (ready) => this.#judged({ ready }),
       sick: (kind, probe) => {

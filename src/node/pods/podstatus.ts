@@ -13,7 +13,7 @@ import type {
 } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/rules/podfacts.ts';
 
-export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
+type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
 /** What an agent knows of a pod. */
 export interface PodFacts {
@@ -97,7 +97,7 @@ interface Count {
   succeeded: number;
 }
 
-export function podPhase({ pod, init, containers, over }: PodFacts): Phase {
+function podPhase({ pod, init, containers, over }: PodFacts): Phase {
   const spec = pod.spec ?? {};
   const sidecarNames = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
   const begun = hasBegun(containers);

@@ -15,6 +15,7 @@ export interface ProberOptions {
   readonly unhealthy: (message: string) => void;
   /** A second of the spec in milliseconds; tests have shorter ones. */
   readonly secondMs: number;
+  readonly now: () => number;
 }
 
 interface Asking {
@@ -52,7 +53,7 @@ export class Prober {
     const asking: Asking = { kind, probe, successes: 0, failures: 0, timer: undefined };
     this.#askings.add(asking);
     // Delays count from the start of the container.
-    const sinceStartMs = Date.now() - this.options.target.running.startedAt.getTime();
+    const sinceStartMs = this.options.now() - this.options.target.running.startedAt.getTime();
     const delayMs = (probe.initialDelaySeconds ?? 0) * this.options.secondMs - sinceStartMs;
     this.#later(asking, Math.max(0, delayMs));
   }

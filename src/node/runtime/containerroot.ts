@@ -151,7 +151,7 @@ async function startFolder(
   return inside;
 }
 
-export const isFolder = (path: string): Promise<boolean> =>
+const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(
     (found) => found.isDirectory(),
     () => false,

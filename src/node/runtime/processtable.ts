@@ -28,7 +28,7 @@ interface Stat extends ProcessEntry {
   readonly startTicks: string;
 }
 
-export const hasProc = process.platform === 'linux';
+const hasProc = process.platform === 'linux';
 
 /** All processes that run. */
 export async function listProcesses(spawner: Spawner): Promise<ProcessEntry[]> {

@@ -17,7 +17,7 @@ export const sizeDefault: TerminalSize = { width: 80, height: 24 };
 const retryMs = 20;
 const readBytes = 64 * 1024;
 
-export const missingTerminal = 'a terminal needs the optional package @lydell/node-pty';
+const missingTerminal = 'a terminal needs the optional package @lydell/node-pty';
 
 export interface TerminalExit {
   readonly code: number | null;
@@ -224,7 +224,7 @@ const signalNames = new Map(
 );
 
 /** Elsewhere the package does it all; there it closes what its children are not to have. */
-export function packageTerminal(
+function packageTerminal(
   pty: PtyPackage,
   command: readonly string[],
   { env, cwd, size, spawned }: TerminalOptions,

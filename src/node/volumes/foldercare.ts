@@ -13,7 +13,7 @@ export async function removeFolder(path: string): Promise<void> {
 }
 
 /** Mount points in a folder, the deepest first. */
-export async function mountsBelow(path: string): Promise<string[]> {
+async function mountsBelow(path: string): Promise<string[]> {
   const text = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   return text
     .split('\n')

@@ -153,8 +153,9 @@ describe('the express lane', () => {
     await once(socketThere, 'data');
     client.write(get('/2'));
     await once(socketThere, 'data');
-    client.write(get('/3'));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => client.write(get('/3'), resolve));
+    // It has left this side: a server that still read would have it after a turn of the event loop.
+    for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
     expect(answered).toEqual(['/1']);
     expect(socketThere.isPaused()).toBe(true);
     const closed = once(client, 'close');

@@ -4,7 +4,7 @@
  */
 import { notAcceptable, unsupportedParameters } from '../../api/errors.ts';
 
-export type Transform = 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+type Transform = 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 
 export interface Negotiated {
   readonly format: 'json' | 'yaml';
@@ -17,7 +17,7 @@ export interface Negotiated {
 /** Longer headers are cut off by the HTTP server; more entries than this are not tried. */
 const entriesMax = 50;
 
-export const available: readonly string[] = ['application/json', 'application/yaml'];
+const available: readonly string[] = ['application/json', 'application/yaml'];
 const availableForWatch: readonly string[] = ['application/json;stream=watch'];
 
 const plainJson: Negotiated = { format: 'json', transform: undefined, transformVersion: '', pretty: false };

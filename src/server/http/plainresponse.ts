@@ -2,6 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { wallClock } from '../../clock.ts';
 import type { ApiResponse, HeaderFields } from './context.ts';
 import type { Departures } from './departures.ts';
 
@@ -181,7 +182,7 @@ let dateSecond = 0;
 
 /** Now, as HTTP writes it: made once a second. */
 function date(): string {
-  const second = Math.floor(Date.now() / 1000);
+  const second = Math.floor(wallClock() / 1000);
   if (second !== dateSecond) {
     dateSecond = second;
     dateText = new Date(second * 1000).toUTCString();

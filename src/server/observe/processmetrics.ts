@@ -1,6 +1,7 @@
 /** Process metrics: processor, memory, files and the event loop, under the names that Prometheus clients use. */
 import { readdir, readFile } from 'node:fs/promises';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { wallClock } from '../../clock.ts';
 import type { Exposition } from './exposition.ts';
 
 /** How often the event loop is looked at. */
@@ -66,7 +67,7 @@ export class ProcessMetrics {
 function writeProcess(out: Exposition): void {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
-  const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
+  const startSeconds = Math.round(wallClock() / 1000 - process.uptime());
   out
     .single('process_cpu_seconds_total', 'counter', 'Processor time used.', (user + system) / 1e6)
     .single('process_start_time_seconds', 'gauge', 'When the process started, in Unix time.', startSeconds)

@@ -17,7 +17,7 @@ import { documentV3 } from './v3.ts';
 /**
  * The client asks with an `@` in the type's name; Go refuses that in an answer, so it is a dot here.
  */
-export const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 export class Documents {
   readonly #documents = new Map<string, Promise<ApiDocument | undefined>>();

@@ -17,7 +17,7 @@ import {
   writeParameters,
 } from './parameters.ts';
 
-export type Method = 'delete' | 'get' | 'patch' | 'post' | 'put';
+type Method = 'delete' | 'get' | 'patch' | 'post' | 'put';
 
 export interface Operation {
   readonly path: string;

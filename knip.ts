@@ -1,0 +1,37 @@
+/**
+ * What must be used: every file, dependency and export. `npm test` runs knip twice:
+ *
+ * - `knip` counts tests as users. An export that nothing imports must lose its `export`.
+ * - `knip --production` looks at the program alone. What only tests use must go; an export that its own file uses may stay,
+ *   because a test may check a bound or a pure function directly.
+ */
+import type { KnipConfig } from 'knip';
+
+const production = process.argv.includes('--production');
+
+const config: KnipConfig = {
+  entry: [
+    'src/cluster/index.ts!',
+    'src/cli/main.ts!',
+    'src/cli/launch.ts!',
+    // Bundled and run as a process of its own by damage.test.ts.
+    'src/store/damage.case.ts',
+    'scripts/*.mjs',
+    'bench/*.mjs',
+  ],
+  project: [
+    'src/**/*.ts!',
+    '!src/**/*.{test,case}.ts!',
+    'test/**/*.ts',
+    'scripts/**/*.mjs',
+    'bench/**/*.mjs',
+  ],
+  include: ['files', 'dependencies', 'unlisted', 'unresolved', 'exports', 'types', 'duplicates'],
+  // Run by scripts/checks.mjs; named in a template by jsonpatch.test.ts.
+  ignoreDependencies: ['@biomejs/biome', 'dependency-cruiser', 'json-patch-test-suite'],
+  ignoreExportsUsedInFile: production,
+  // One type per model of the field tables, whether or not the code names it yet.
+  ignoreIssues: { 'src/api/generated/types.ts': ['types'] },
+};
+
+export default config;
