@@ -9,7 +9,7 @@ import path from 'node:path';
 import { fanout } from './fanout.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
-import { bare, wherry } from './servers.mjs';
+import { bare, keepCompiledCode, wherry } from './servers.mjs';
 import { createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
 const quick = process.argv.includes('--quick');
@@ -139,6 +139,7 @@ async function many(store, yardstick, count) {
   await server.close();
 }
 
+await keepCompiledCode();
 const yardstick = await bare(1500);
 say(
   `${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`,

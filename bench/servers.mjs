@@ -1,13 +1,14 @@
 /** Servers under measurement: each a process of its own, on a free port, with a folder of its own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** Linux counts processor time in these. */
 const tickMs = 10;
 const root = path.dirname(import.meta.dirname);
+const lookMs = 50;
 
 /** Processor time that a process has used, in milliseconds: its own, and the system's on its behalf. */
 export function processorMs(pid) {
@@ -64,6 +65,22 @@ function command(name, store, more) {
   if (store === 'memory') return launch([...args, '--in-memory']);
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));
   return launch([...args, '--data-dir', dataDir], dataDir);
+}
+
+/**
+ * Starts are measured with compiled code, which the command keeps in a cache folder once it has run for a second. This
+ * gives all commands a folder of the benchmark's own, and lets one run until its code is there.
+ */
+export async function keepCompiledCode() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'wherry-bench-code-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  process.env.XDG_CACHE_HOME = folder;
+  const server = await command('up', 'lmdb', ['--simulated-nodes', '1']);
+  const code = path.join(folder, 'wherry');
+  while (!existsSync(code) || !readdirSync(code).some((name) => name.endsWith('.code')))
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  await server.close();
+  return server.startMs;
 }
 
 /** The API server alone. */

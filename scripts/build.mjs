@@ -1,14 +1,24 @@
-/** Builds `dist/`: the library and the command, each bundled (they start several times faster so). */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * Builds `dist/`, without types (see build-types.mjs):
+ *
+ *   wherry-HASH.cjs   everything, bundled: one file is there several times faster than hundreds
+ *   importer.cjs      imports modules on its behalf
+ *   index.cjs         for `require('wherry')`: the public names of the bundle
+ *   index.js          for `import 'wherry'`: the same
+ *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/launch.ts)
+ *
+ * `--source-maps` writes source maps too, for debugging; the code is the same without, so that positions in a stack of
+ * a published version can be looked up in maps that are made later.
+ */
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 
-const keepMsMax = 10_000;
-const lookMs = 50;
+const { values: asked } = parseArgs({ options: { 'source-maps': { type: 'boolean' } } });
+const folder = path.resolve('dist');
 
 /**
  * Field tables as text, which is read as JSON when a table is first looked into: most are not when a server starts, and
@@ -32,81 +42,73 @@ const fieldTables = {
   },
 };
 
-/** The same for both: less to read at every start; names stay, for stacks. */
+/** For every script: less to read at each start; names stay, for stacks. */
 const common = {
   bundle: true,
   platform: 'node',
   target: 'node20.19',
+  format: 'cjs',
   packages: 'external',
-  sourcemap: true,
   minifyWhitespace: true,
   minifySyntax: true,
   logLevel: 'warning',
-  plugins: [fieldTables],
+  outdir: folder,
+  outExtension: { '.js': '.cjs' },
 };
 
-/** The library: modules, of which those that are not needed at once are loaded when they are. */
-const library = () =>
-  build({
-    ...common,
-    entryPoints: { index: 'src/cluster/index.ts' },
-    outdir: 'dist',
-    splitting: true,
-    chunkNames: 'chunks/[name]-[hash]',
-    format: 'esm',
-  });
-
 /**
- * The command: one script, loaded by `cli.cjs` with the code that was made of it before (see src/cli/launch.ts). Code that
- * was kept cannot import modules, so the loader does it; the name is as long as the keyword, so that source maps hold.
+ * Code that was compiled before cannot import modules by itself, so the bundle has another file do it. The name is as
+ * long as the keyword it stands for, so that source maps hold.
  */
-async function command() {
+const importer = 'obtain';
+
+/** Gives the name of the bundle's file, which changes with its contents. */
+async function bundle() {
   const { outputFiles } = await build({
     ...common,
-    entryPoints: { command: 'src/cli/main.ts' },
-    outdir: 'dist',
+    entryPoints: { wherry: 'src/cli/bundle.ts' },
     entryNames: '[name]-[hash]',
-    outExtension: { '.js': '.cjs' },
-    format: 'cjs',
     write: false,
+    sourcemap: asked['source-maps'] ?? false,
+    plugins: [fieldTables],
     define: { 'import.meta.url': 'moduleUrl' },
-    banner: { js: `const moduleUrl = require('node:url').pathToFileURL(__filename).href;` },
+    // Strict like the modules it is made of; esbuild's own directive comes too late, behind these names.
+    banner: {
+      js: `'use strict';const moduleUrl = require('node:url').pathToFileURL(__filename).href, ${importer} = require('./importer.cjs');`,
+    },
   });
   const script = outputFiles.find(({ path: name }) => name.endsWith('.cjs'));
-  if (/\bobtain\b/.test(script.text)) throw new Error('the command has something named obtain of its own');
-  mkdirSync('dist', { recursive: true });
+  const uses = script.text.match(new RegExp(`\\b${importer}\\b`, 'g'));
+  if (uses.length > 1) throw new Error(`the bundle has something named ${importer} of its own`);
   for (const { path: name, contents } of outputFiles)
-    writeFileSync(name, name === script.path ? script.text.replace(/\bimport\(/g, 'obtain(') : contents);
+    writeFileSync(name, name === script.path ? script.text.replace(/\bimport\(/g, `${importer}(`) : contents);
+  writeFileSync(path.join(folder, 'importer.cjs'), 'module.exports = (name) => import(name);\n');
+  return path.basename(script.path);
+}
+
+/** The names are written out, so that Node finds them without reading the whole bundle for what it exports. */
+function library(bundleFile) {
+  const { runCommand: _, ...exported } = createRequire(import.meta.url)(path.join(folder, bundleFile));
+  const names = Object.keys(exported).sort().join(', ');
+  writeFileSync(
+    path.join(folder, 'index.cjs'),
+    `const { ${names} } = require('./${bundleFile}');\nmodule.exports = { ${names} };\n`,
+  );
+  writeFileSync(path.join(folder, 'index.js'), `export { ${names} } from './index.cjs';\n`);
+}
+
+async function command(bundleFile) {
   await build({
     ...common,
-    sourcemap: false,
     entryPoints: { cli: 'src/cli/launch.ts' },
-    outdir: 'dist',
-    outExtension: { '.js': '.cjs' },
-    format: 'cjs',
-    define: { commandFile: JSON.stringify(path.basename(script.path)) },
+    define: { bundleFile: JSON.stringify(bundleFile) },
     banner: { js: '#!/usr/bin/env node' },
   });
-  chmodSync('dist/cli.cjs', 0o755);
+  chmodSync(path.join(folder, 'cli.cjs'), 0o755);
 }
 
-/** Lets the command run until its compiled code is kept, so that the first start is as fast as the next. */
-async function keepCode() {
-  const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-build-'));
-  const args = ['dist/cli.cjs', 'up', '--port', '0', '--simulated-nodes', '1', '--data-dir', dataDir];
-  // Code that was made with flags of the day would not be kept.
-  const env = { ...process.env };
-  delete env.NODE_OPTIONS;
-  const child = spawn(process.execPath, args, { stdio: 'ignore', env });
-  const exited = once(child, 'exit');
-  const kept = () => readdirSync('dist').some((name) => name.endsWith('.code'));
-  for (let waited = 0; waited < keepMsMax && child.exitCode === null && !kept(); waited += lookMs)
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
-  child.kill('SIGTERM');
-  await exited;
-  rmSync(dataDir, { recursive: true, force: true });
-}
-
-rmSync('dist', { recursive: true, force: true });
-await Promise.all([library(), command()]);
-await keepCode();
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+const bundleFile = await bundle();
+library(bundleFile);
+await command(bundleFile);

@@ -9,12 +9,7 @@ export function installPackages() {
   const lock = createHash('sha256').update(readFileSync('package-lock.json')).digest('hex');
   if (existsSync(marker) && readFileSync(marker, 'utf8') === lock) return;
   process.stderr.write('Installing packages…\n');
-  // Not `npm ci`: it refuses a lock file that does not list the binaries of every platform there is.
-  run(
-    'npm',
-    ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'],
-    'packages could not be installed',
-  );
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'packages could not be installed');
   writeFileSync(marker, lock);
 }
 

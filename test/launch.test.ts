@@ -1,22 +1,27 @@
-/** Proves that compiled code is kept between starts, and that code which is damaged or not there harms nobody. */
+/**
+ * Proves that compiled code is kept in the user's cache folder between starts, that code which is damaged or not there
+ * harms nobody, and that nothing is written beside the command.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 let folder: string;
+let cache: string;
 let child: ChildProcess | undefined;
 
-/** A copy of the built command, without compiled code. */
+/** A copy of the built command, and an empty cache folder. */
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wherry-launch-'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  for (const name of await readdir(join(root, 'dist')))
-    if (name.endsWith('.cjs')) await cp(join(root, 'dist', name), join(folder, 'dist', name));
+  cache = join(folder, 'cache');
+  await mkdir(cache);
+  await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
 });
 
 afterEach(async () => {
@@ -36,6 +41,7 @@ async function end(): Promise<void> {
 async function answers(until: (url: string) => Promise<boolean> = async () => true): Promise<string> {
   child = spawn(process.execPath, [join(folder, 'dist/cli.cjs'), 'serve', '--in-memory', '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: undefined, XDG_CACHE_HOME: cache },
   });
   const [line] = await once(child.stdout!, 'data');
   const url = /http:\S+/.exec(String(line))![0];
@@ -46,8 +52,9 @@ async function answers(until: (url: string) => Promise<boolean> = async () => tr
 }
 
 const codeFile = async (): Promise<string | undefined> => {
-  const name = (await readdir(join(folder, 'dist'))).find((each) => each.endsWith('.code'));
-  return name && join(folder, 'dist', name);
+  const names = await readdir(join(cache, 'wherry')).catch(() => []);
+  const name = names.find((each) => each.endsWith('.code'));
+  return name && join(cache, 'wherry', name);
 };
 const isKept = async (): Promise<boolean> => (await codeFile()) !== undefined;
 
@@ -59,6 +66,7 @@ describe('compiled code', () => {
     expect(size).toBeGreaterThan(100_000);
     expect(await answers()).toBe('ok');
     expect((await stat(file)).mtimeMs).toBe(mtimeMs);
+    expect(await readdir(join(folder, 'dist'))).toEqual(await readdir(join(root, 'dist')));
   });
 
   it('loads modules that are needed later', async () => {

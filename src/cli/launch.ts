@@ -1,69 +1,34 @@
 /**
- * What `wherry` runs first: it loads the command, which is one script, together with the code that V8 has made of it
- * before. So nothing has to be compiled at a start, which is most of what a start would take.
+ * What `wherry` runs first: it loads the bundle, which is one script, together with the code that V8 compiled from it at
+ * an earlier start. Compiling is most of what a start would take.
  */
-import { createHash } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Script } from 'node:vm';
+import { openCodeCache } from './codecache.ts';
 
-/** The file of the command, whose name changes with its contents; the build puts it in. */
-declare const commandFile: string;
+/** The file of the bundle, whose name changes with its contents; the build puts it in. */
+declare const bundleFile: string;
 
-/** The compiled code is kept when the command has run for this long, so that what it needed is among it. */
+/** Code is kept when the command has run for this long, so that the functions it needed by then are compiled in it. */
 const keepAfterMs = 1_000;
 
-const digestBytes = 32;
+interface Bundle {
+  runCommand(): void;
+}
 
-const file = path.join(__dirname, commandFile);
-// V8 itself makes sure that the version and the flags of the code are its own.
-const codeFile = path.join(__dirname, `${commandFile}.${process.version}.${process.arch}.code`);
-
-const script = new Script(wrapped(readFileSync(file, 'utf8')), {
-  filename: file,
-  cachedData: keptCode(),
-});
+const file = path.join(__dirname, bundleFile);
+const cache = openCodeCache(process, bundleFile);
+const script = new Script(wrapped(readFileSync(file, 'utf8')), { filename: file, cachedData: cache?.read() });
+const bundle = { exports: {} as Bundle };
 const run = script.runInThisContext() as (...parts: unknown[]) => void;
-run(exports, require, module, file, __dirname, (name: string) => import(name));
-if (script.cachedDataRejected !== false && isPlain()) setTimeout(keepCode, keepAfterMs).unref();
+run(bundle.exports, require, bundle, file, __dirname);
+bundle.exports.runCommand();
+// V8 refuses code of another version or with other flags; undefined: there was none.
+if (cache && script.cachedDataRejected !== false)
+  setTimeout(() => cache.keep(script.createCachedData()), keepAfterMs).unref();
 
-/**
- * As Node does it for modules, with one more part: code that was kept cannot import modules by itself, so the build has
- * put `obtain` for `import`. The first line, which names the interpreter, makes room for it.
- */
+/** As Node does it for a CommonJS module. */
 function wrapped(text: string): string {
-  const end = text.indexOf('\n');
-  return `(function (exports, require, module, __filename, __dirname, obtain) {${text.slice(end)}\n})`;
-}
-
-/** V8 trusts code blindly, so nothing is handed to it but what was written: the digest of the code, then the code. */
-function keptCode(): Buffer | undefined {
-  try {
-    const bytes = readFileSync(codeFile);
-    const code = bytes.subarray(digestBytes);
-    return digest(code).equals(bytes.subarray(0, digestBytes)) ? code : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function digest(code: Buffer): Buffer {
-  return createHash('sha256').update(code).digest();
-}
-
-/** Flags of the day make other code, which nobody needs tomorrow. */
-function isPlain(): boolean {
-  return process.execArgv.length === 0 && process.env['NODE_OPTIONS'] === undefined;
-}
-
-/** Where nothing can be written, every start takes a little longer. */
-function keepCode(): void {
-  const writing = `${codeFile}.${process.pid}`;
-  try {
-    const code = script.createCachedData();
-    writeFileSync(writing, Buffer.concat([digest(code), code]));
-    renameSync(writing, codeFile);
-  } catch {
-    rmSync(writing, { force: true });
-  }
+  return `(function (exports, require, module, __filename, __dirname) {${text}\n})`;
 }

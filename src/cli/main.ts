@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The `wherry` command. */
 import { readFileSync } from 'node:fs';
 import { StartError, start, startNode } from '../cluster/index.ts';
@@ -14,7 +13,12 @@ import {
   UsageError,
 } from './options.ts';
 
-async function main(): Promise<void> {
+/** Never throws: what goes wrong is a line on stderr, and the code of the process. */
+export function runCommand(): void {
+  run().catch(fail);
+}
+
+async function run(): Promise<void> {
   const line = readCommandLine(process.argv.slice(2));
   if (line.command === 'help') process.stdout.write(help);
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
@@ -25,7 +29,7 @@ async function main(): Promise<void> {
 
 /** The built command stands in `dist/`, next to which the package describes itself. */
 const packageVersion = (): string =>
-  (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string })
+  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
 
 const reporting = (logLevel: LogLevel): ((error: Error) => void) => {
@@ -86,5 +90,3 @@ function fail(error: Error): never {
   process.stderr.write(`wherry: ${expected ? error.message : (error.stack ?? error.message)}\n`);
   process.exit(1);
 }
-
-main().catch(fail);

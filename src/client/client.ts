@@ -37,12 +37,13 @@ export interface DeleteOptions {
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
 }
 
+/** How requests to a server identify themselves, and how the server is checked. */
 export interface ClientOptions {
-  /** What the requests say they come from. */
+  /** The `User-Agent` header. */
   readonly userAgent?: string;
-  /** For a server that wants to know who is there. */
+  /** Bearer token that is sent with every request. */
   readonly token?: string;
-  /** Certificates a server over TLS is checked with, in PEM. */
+  /** Certificates, in PEM, that sign the certificate of a server over TLS. */
   readonly ca?: string;
 }
 

@@ -1,5 +1,11 @@
-/** The public surface of the package. */
+/** The public surface of the package: what is named here is documented, and changes only with a note. */
 
+export type { ClientOptions } from '../client/client.ts';
+export type { ControllerSettings } from '../controllers/shared/controller.ts';
+export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
+export type { HistoryBounds } from '../registry/history.ts';
+export type { Chance } from '../registry/registry.ts';
+export type { WatchDefault } from '../registry/watch.ts';
 export {
   defaultLimits,
   type LimitForm,
@@ -10,6 +16,7 @@ export {
   limitNames,
 } from '../server/http/limits.ts';
 export type { AuditOptions } from '../server/observe/auditlog.ts';
+export type { IngressOptions } from './localingress.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { type Cluster, StartError, type StartOptions, start } from './start.ts';

@@ -6,11 +6,11 @@ import { isAllowedTarget } from '../streams/targetaddress.ts';
 import { machineAddress } from './node.ts';
 
 export interface IngressOptions {
-  /** For HTTP; 0 takes any free one. */
+  /** Port for HTTP; 0 takes any free one. */
   readonly port: number;
-  /** For HTTPS. Default: it is not spoken. */
+  /** Port for HTTPS, with certificates from secrets. Default: HTTP only. */
   readonly tlsPort?: number;
-  /** Address to listen on. Default: all. */
+  /** Address to listen on. Default: all addresses of the machine. */
   readonly host?: string;
 }
 

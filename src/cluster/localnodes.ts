@@ -1,6 +1,6 @@
 /** The nodes of this process: one that runs pods as processes of the machine, and any number that only pretend. */
 import { Client } from '../client/client.ts';
-import { type NodeOptions, openNode, type RunningNode } from './node.ts';
+import { type NodeOptions, type OpenNode, openNode } from './node.ts';
 import type { Ways } from './nodeway.ts';
 import { SimulatedNodes } from './simulatednodes.ts';
 
@@ -19,7 +19,7 @@ export interface LocalNodesOptions {
 export class LocalNodes {
   readonly simulated: SimulatedNodes;
   readonly #client: Client;
-  #node: RunningNode | undefined;
+  #node: OpenNode | undefined;
   #closed = false;
 
   constructor(private readonly options: LocalNodesOptions) {

@@ -14,39 +14,46 @@ import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
 export const defaultServiceRange = '10.0.0.0/24';
 
 export interface NodeOptions {
-  /** Default: the name of the machine. */
+  /** Name of the node object. Default: the name of the machine. */
   readonly name?: string;
-  /** Where pods, volumes and logs are kept. Default: a temporary folder that goes with the node. */
+  /** Folder for pods, volumes and logs. Default: a temporary one, deleted when the node closes. */
   readonly folder?: string;
-  /** The address of the node, and of pods that share its network. Default: the first that is not loopback. */
+  /** Address of the node, and of pods that share its network. Default: the first that is not loopback. */
   readonly address?: string;
   /** How pods are connected. Default `host`: they share the network of the machine. */
   readonly podNetwork?: PodNetworkMode;
-  /** Addresses for pods that have networks of their own. */
+  /** IPv4 range for pods with networks of their own. Default `10.217.0.0/16`. */
   readonly podRange?: string;
-  /** Addresses that services get, as the server has it. Default `10.0.0.0/24`. */
+  /** IPv4 range that services get their addresses from, the same as the server's. Default `10.0.0.0/24`. */
   readonly serviceRange?: string;
   /** A file that maps image names to commands. */
   readonly images?: string;
-  /** Serve the kubelet API over TLS on this port too; 0 takes any free one. Default: no. */
+  /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
   readonly kubeletPort?: number;
+  /** Labels of the node object, beside those that every node has. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** The clock, in milliseconds since 1970. Default: the clock of the system. */
   readonly now?: () => number;
+  /** Called with failures of the node itself. Default: they are dropped. */
   readonly onError?: (error: Error) => void;
 }
 
 export interface RunningNode {
   readonly name: string;
-  readonly agent: Agent;
-  /** How pods are run here, for people. */
+  /** How pods are run here: address, network, services; a few lines for people. */
   readonly description: string;
-  /** Resolves when the node is registered and its pods are looked after. */
-  start(): Promise<void>;
+  /** Ends the containers. Pods stay in the API; the next node of this name runs them again. */
   close(): Promise<void>;
 }
 
-/** An agent that is ready to be started. */
-export async function openNode(client: Client, options: NodeOptions): Promise<RunningNode> {
+/** A node whose agent is there and not started yet. */
+export interface OpenNode extends RunningNode {
+  readonly agent: Agent;
+  /** Resolves when the node is registered and its pods are looked after. */
+  start(): Promise<void>;
+}
+
+export async function openNode(client: Client, options: NodeOptions): Promise<OpenNode> {
   const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }] = await Promise.all([
     import('../node/agent/agent.ts'),
     import('../node/runtime/processruntime.ts'),
@@ -154,7 +161,7 @@ export function machineAddress(): string {
   return '127.0.0.1';
 }
 
-/** Runs a node that belongs to a server elsewhere. */
+/** Runs a node that belongs to a server elsewhere. Resolves when the node is registered. */
 export async function startNode(
   url: string,
   options: NodeOptions,
@@ -169,8 +176,10 @@ export async function startNode(
     client.close();
     throw error;
   }
+  const { name, description } = node;
   return {
-    ...node,
+    name,
+    description,
     close: async () => {
       await node.close();
       client.close();

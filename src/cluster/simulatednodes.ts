@@ -26,11 +26,11 @@ export interface SimulatedNodesOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** What can be done to simulated nodes from outside. */
+/** Stops and starts simulated nodes, to see what a cluster does about it. */
 export interface SimulatedPower {
-  /** Brings up a node: one that was stopped, or a new one. Resolves when it is registered. */
+  /** Starts a node that was stopped, or a new one. Resolves when it is registered. */
   start(name: string): Promise<void>;
-  /** Loses a node, as by a power failure: its containers are gone and nobody is told. */
+  /** Stops a node as a power failure would: its containers are gone, and the API is not told. */
   stop(name: string): Promise<void>;
 }
 

@@ -47,16 +47,17 @@ import type { SimulatedPower } from './simulatednodes.ts';
 export interface StartOptions {
   /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
   readonly store?: 'memory' | 'lmdb';
+  /** Folder for objects, pods and logs; made when it does not exist. One server at a time can use it. */
   readonly dataDir?: string;
   /** Address to listen on; loopback only. Default `127.0.0.1`. */
   readonly host?: string;
-  /** Default 0: any free port. */
+  /** Port to listen on. Default 0: any free one. */
   readonly port?: number;
-  /** How long and how many changes are kept for watches. */
+  /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
-  /** HTTP code of a create: 200 as the contract says, or Kubernetes' 201. Default 200. */
+  /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200. */
   readonly createStatus?: 200 | 201;
-  /** What a watch without a version begins with. Default `history`. */
+  /** What a watch without a `resourceVersion` begins with. Default `history`. */
   readonly watchStart?: WatchDefault;
   /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */
   readonly serviceClusterIPRange?: string;
@@ -68,43 +69,44 @@ export interface StartOptions {
    */
   readonly controllers?: boolean | readonly string[];
   /**
-   * Agree with other servers on the same store about who runs the controllers, by a Lease. Default: no, because nobody
-   * else can open the stores there are.
+   * Elect one of the servers on the same store to run the controllers, by a Lease. Default false: both stores that there
+   * are can be open in one server only.
    */
   readonly leaderElection?: boolean;
-  /** What can be set about controllers. */
+  /** Periods and bounds of single controllers. */
   readonly controllerSettings?: Partial<ControllerSettings>;
-  /** Run pods as processes of this machine. Default: no. */
+  /** Run this machine as a node: pods are processes. Default false. */
   readonly node?: boolean | NodeOptions;
-  /** Nodes that only pretend to run pods. Default 0. */
+  /** How many simulated nodes there are, which do not run pods but report them as running. Default 0. */
   readonly simulatedNodes?: number;
-  /** Let traffic from outside reach services, as ingresses say. Default: no. */
+  /** Run an ingress controller on these ports. Default: none runs. */
   readonly ingress?: IngressOptions;
-  /** Bounds on what is counted, measured and timed, and figures to be warned from. */
+  /** Limits of requests, watches and connections, and sizes from which on a warning is given. */
   readonly limits?: Partial<Limits>;
-  /** A file for the audit log. Default: none is kept. */
+  /** File of the audit log. Default: none is written. */
   readonly auditLog?: string | AuditOptions;
-  /** Told of failures that are the server's own; default: they are dropped. */
+  /** Called with failures of the server itself, not with refused requests. Default: they are dropped. */
   readonly onError?: (error: Error) => void;
-  /** Told of what an operator should know while there is time; default: it is dropped. */
+  /** Called when there are more objects or bytes than the limits `objectsWarned` and `bytesWarned`. Default: nothing. */
   readonly onWarning?: (message: string) => void;
-  /** Clock, uids and name suffixes, for tests that decide them. */
+  /** Clock, uids and random name suffixes, for tests that need the same ones each time. */
   readonly chance?: Partial<Chance>;
 }
 
 export interface Cluster {
+  /** Where the API answers, such as `http://127.0.0.1:43121`. */
   readonly url: string;
   /** A kubeconfig for this cluster, as YAML text. */
   readonly kubeconfig: string;
-  /** Resolves when the nodes of this process are registered; what it says is for people. */
+  /** Resolves when the nodes of this process are registered, with a few lines about them for people. */
   readonly nodesReady: Promise<string | undefined>;
-  /** Simulated nodes can be lost and brought back on purpose. */
+  /** Stops and starts single simulated nodes. */
   readonly simulated: SimulatedPower;
   /** Stops serving, and resolves when everything is closed. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** What is asked for cannot be; the message is a sentence for the person who asked. */
+/** The options cannot be met: a port is taken, a folder in use, a range wrong. The message says which. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -118,6 +120,7 @@ const systemChance: Chance = {
   randomBelow: (bound) => randomInt(bound),
 };
 
+/** Starts a cluster in this process. Resolves when the API answers; nodes register after that. */
 export async function start(options: StartOptions = {}): Promise<Cluster> {
   const host = options.host ?? '127.0.0.1';
   if (!isLoopback(host))

@@ -6,7 +6,9 @@ import type { Store } from '../store/store.ts';
 import type { View } from './view.ts';
 
 export interface HistoryBounds {
+  /** Older changes are forgotten; a watch that asks for them gets 410. */
   readonly ageMaxMs: number;
+  /** More changes than this are not kept. */
   readonly changesMax: number;
 }
 

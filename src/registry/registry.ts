@@ -22,8 +22,11 @@ import type { View } from './view.ts';
 
 /** Time and chance, handed in so that a test can decide them. */
 export interface Chance {
+  /** Milliseconds since 1970. */
   nowMs(): number;
+  /** The uid of the next object. */
   uid(): string;
+  /** A whole number from 0 up to and without the bound; for name suffixes and the choice among equals. */
   randomBelow(bound: number): number;
 }
 

@@ -15,13 +15,13 @@ import type { PodIndex } from './podindex.ts';
 
 /** What can be set about controllers, with Kubernetes' defaults. */
 export interface ControllerSettings {
-  /** A node that has not been heard of for this long is not known to be well. */
+  /** A node whose lease and status are older than this becomes `Ready: Unknown`. */
   readonly nodeGraceMs: number;
-  /** Finished pods kept; the oldest beyond that go. */
+  /** Finished pods that are kept; the oldest beyond that are deleted. */
   readonly finishedPodsMax: number;
-  /** Events live this long after they were last written. */
+  /** Events are deleted this long after they were last written. */
   readonly eventLifeMs: number;
-  /** How often autoscalers look at what their pods use. */
+  /** How often autoscalers compare the usage of pods with their target. */
   readonly autoscalerSyncMs: number;
 }
 

@@ -27,6 +27,7 @@ import { Spawner } from '../runtime/spawner.ts';
 const identityName = 'network-id';
 
 const podNetworkModes = ['auto', 'netns', 'host'] as const;
+/** `netns`: each pod has an address of its own (Linux, as root); `host`: pods share the machine's; `auto`: the best possible. */
 export type PodNetworkMode = (typeof podNetworkModes)[number];
 
 export interface NodeNetworkOptions {

@@ -7,11 +7,13 @@ const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 const gibibyte = 1024 * mebibyte;
 
+/** How a limit is set and shown. */
 export interface LimitForm {
   /** The option of the command, without its dashes; also the name in metrics. */
   readonly option: string;
   readonly unit: 'count' | 'bytes' | 'ms';
   readonly default: number;
+  /** What the limit is about, as `wherry --help` prints it. */
   readonly says: string;
 }
 
@@ -97,13 +99,19 @@ const forms = {
   },
 } as const satisfies Record<string, LimitForm>;
 
+/** The limits, by their names in `StartOptions.limits`. */
 export type LimitName = keyof typeof forms;
+/** The same, by their options of the command. */
 export type LimitOption = (typeof forms)[LimitName]['option'];
+/** A figure for each limit; unit and meaning are in `limitForms`. */
 export type Limits = { readonly [name in LimitName]: number };
 
+/** Option, unit, default and meaning of each limit. */
 export const limitForms: Readonly<Record<LimitName, LimitForm>> = forms;
+/** All limits, in the order of `wherry --help`. */
 export const limitNames = Object.keys(forms) as readonly LimitName[];
 
+/** The limits of a server that is not told otherwise. */
 export const defaultLimits = Object.fromEntries(
   limitNames.map((name) => [name, forms[name].default]),
 ) as Limits;

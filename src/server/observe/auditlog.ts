@@ -20,10 +20,11 @@ const fileBytesDefault = 100 * 1024 * 1024;
 const backupsDefault = 10;
 
 export interface AuditOptions {
+  /** Path of the file; it is made when it does not exist, and appended to when it does. */
   readonly file: string;
-  /** A file that would grow beyond this is put aside. Default 100 MiB. */
+  /** Size at which the file is renamed and a new one begun. Default 100 MiB. */
   readonly fileBytesMax?: number;
-  /** Files put aside that are kept. Default 10. */
+  /** Renamed files that are kept; the oldest beyond that are deleted. Default 10. */
   readonly backupsMax?: number;
 }
 

@@ -1,0 +1,132 @@
+/**
+ * The declarations of the embedding API: what `src/cluster/index.ts` exports, and the types that those name. Made from
+ * the declarations that TypeScript writes for each file; `build-types.mjs` puts them into one file, `generate-docs.mjs`
+ * makes a reference of them.
+ */
+import path from 'node:path';
+import ts from 'typescript';
+
+const root = path.dirname(import.meta.dirname);
+const entry = path.join(root, 'src/cluster/index.ts');
+/** Imported JSON has no types of its own. */
+const ambient = path.join(root, 'src/api/definitions/definitions.d.ts');
+
+/**
+ * Declarations in the order in which they are met, beginning with the exports of the entry:
+ * `{ name, exported, comment, node }`, the latter of TypeScript's syntax tree.
+ */
+export function publicDeclarations() {
+  const modules = new Modules();
+  const found = new Map();
+  const add = (file, name, exported) => {
+    const declaration = modules.resolve(file, name);
+    if (!declaration) return;
+    const known = found.get(declaration.name);
+    if (known?.node === declaration.node) return;
+    if (known) throw new Error(`two public types are named ${declaration.name}`);
+    found.set(declaration.name, { ...declaration, exported });
+    for (const mentioned of mentionedNames(declaration.node)) add(declaration.file, mentioned, false);
+  };
+  for (const name of modules.exportsOf(entry)) {
+    add(entry, name, true);
+    found.get(name).exported = true;
+  }
+  return [...found.values()];
+}
+
+/** Files as TypeScript declares them, read when they are first asked for. */
+class Modules {
+  #program;
+  #modules = new Map();
+
+  constructor() {
+    const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);
+    const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, root);
+    this.#program = ts.createProgram([entry, ambient], {
+      ...options,
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+    });
+  }
+
+  exportsOf(file) {
+    return this.#module(file).exports;
+  }
+
+  /** Where a name of a file is declared; undefined for names of the language. */
+  resolve(file, name) {
+    const { declared, imported } = this.#module(file);
+    if (declared.has(name)) return { file, name, ...declared.get(name) };
+    const source = imported.get(name);
+    if (!source) return undefined;
+    if (!source.from.startsWith('.'))
+      throw new Error(`${path.relative(root, file)}: public types need ${name} of ${source.from}`);
+    return this.resolve(path.resolve(path.dirname(file), source.from.replace(/\.js$/, '.ts')), source.name);
+  }
+
+  #module(file) {
+    let module = this.#modules.get(file);
+    if (!module) {
+      module = readModule(file, this.#declarationText(file));
+      this.#modules.set(file, module);
+    }
+    return module;
+  }
+
+  #declarationText(file) {
+    const source = this.#program.getSourceFile(file);
+    if (!source) throw new Error(`${path.relative(root, file)} is not part of the library`);
+    let text;
+    this.#program.emit(source, (_name, written) => (text = written), undefined, true);
+    if (text === undefined) throw new Error(`TypeScript declares nothing for ${path.relative(root, file)}`);
+    return text;
+  }
+}
+
+function readModule(file, text) {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const declared = new Map();
+  const imported = new Map();
+  const exports = [];
+  const declare = (name, node) => declared.set(name.text, { node, comment: commentOf(node) });
+  const take = (clause, from) => {
+    for (const { name, propertyName } of clause?.elements ?? [])
+      imported.set(name.text, { from, name: (propertyName ?? name).text });
+  };
+  for (const node of source.statements) {
+    if (ts.isImportDeclaration(node)) take(node.importClause?.namedBindings, node.moduleSpecifier.text);
+    else if (ts.isExportDeclaration(node) && node.moduleSpecifier) {
+      take(node.exportClause, node.moduleSpecifier.text);
+      exports.push(...node.exportClause.elements.map(({ name }) => name.text));
+    } else if (ts.isVariableStatement(node))
+      for (const { name } of node.declarationList.declarations) declare(name, node);
+    else if (node.name) declare(node.name, node);
+  }
+  return { declared, imported, exports };
+}
+
+/** The comment right before a declaration or member; a file's own comment may stand before that. */
+export function commentOf(node) {
+  const text = node.getSourceFile().text;
+  const range = ts.getLeadingCommentRanges(text, node.getFullStart())?.at(-1);
+  return range && text.slice(range.pos, range.end);
+}
+
+/** Names of types and values that a declaration mentions, apart from those it declares itself. */
+function mentionedNames(node) {
+  const names = new Set();
+  const own = new Set();
+  const leftmost = (name) => (ts.isQualifiedName(name) ? leftmost(name.left) : name);
+  const visit = (at) => {
+    if (ts.isImportTypeNode(at)) throw new Error(`a public type imports another: ${at.getText()}`);
+    if (ts.isTypeParameterDeclaration(at)) own.add(at.name.text);
+    else if (ts.isTypeReferenceNode(at)) names.add(leftmost(at.typeName).text);
+    else if (ts.isTypeQueryNode(at)) names.add(leftmost(at.exprName).text);
+    else if (ts.isExpressionWithTypeArguments(at) && ts.isIdentifier(at.expression))
+      names.add(at.expression.text);
+    ts.forEachChild(at, visit);
+  };
+  visit(node);
+  return [...names].filter((name) => !own.has(name));
+}
