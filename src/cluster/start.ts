@@ -64,7 +64,8 @@ export interface StartOptions {
   readonly serviceNodePortRange?: string;
   /**
    * Which controllers run beside the API server: all, none, or those of a list such as `['-job', '-scheduler']`
-   * (all but these) or `['namespace']` (these alone). Default true.
+   * (all but these), `['namespace']` (these alone) or `['housekeeping']` (those without which objects that are deleted
+   * stay, as `wherry serve` runs them). Default true.
    */
   readonly controllers?: boolean | readonly string[];
   /**

@@ -33,6 +33,7 @@ type OwnerState = 'present' | 'deleting in foreground' | 'gone' | 'unknown kind'
 
 export const garbageCollector: Controller = {
   name: 'garbagecollector',
+  housekeeping: true,
   start: (context) => new GarbageCollector(context),
 };
 

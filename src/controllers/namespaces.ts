@@ -20,6 +20,7 @@ interface Remains {
 
 export const namespaceController: Controller = {
   name: 'namespace',
+  housekeeping: true,
   start(context) {
     const { registry, onError } = context;
     const queue = new WorkQueue({
