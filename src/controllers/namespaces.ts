@@ -40,7 +40,7 @@ export const namespaceController: Controller = {
 
 async function empty(registry: Registry, name: string): Promise<void> {
   const entry = registry.view.collection('namespaces').get('', name);
-  if (!entry?.document.includes('"deletionTimestamp"')) return;
+  if (!entry?.mayBeMarked) return;
   const namespace = entry.object() as Namespace;
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;
   const kinds = [...registry.kinds.stored()].filter((kind) => kind.namespaced);
