@@ -46,6 +46,42 @@ async function stop(child: Child, signal: NodeJS.Signals = 'SIGTERM'): Promise<v
   expect(child.stderr).toBe('');
 }
 
+/** Objects that stay when they are deleted, until a controller lets them go. */
+const held = [
+  '/api/v1/namespaces/default/persistentvolumeclaims/claim',
+  '/api/v1/persistentvolumes/volume',
+  '/api/v1/namespaces/default/replicationcontrollers/owner',
+];
+
+async function makeHeld(client: Client): Promise<void> {
+  const root = '/api/v1/namespaces/default';
+  const resources = { requests: { storage: '1Gi' } };
+  const labels = { app: 'dependent' };
+  const spec = { containers: [{ name: 'main', image: 'none' }] };
+  const made = [
+    await client.post('/api/v1/namespaces', { metadata: { name: 'short' } }),
+    await client.post('/api/v1/namespaces/short/configmaps', { metadata: { name: 'a' } }),
+    await client.post(`${root}/persistentvolumeclaims`, {
+      metadata: { name: 'claim' },
+      spec: { accessModes: ['ReadWriteOnce'], resources, storageClassName: '' },
+    }),
+    await client.post('/api/v1/persistentvolumes', {
+      metadata: { name: 'volume' },
+      spec: { accessModes: ['ReadWriteOnce'], capacity: resources.requests, hostPath: { path: '/data' } },
+    }),
+    await client.post(`${root}/replicationcontrollers`, {
+      metadata: { name: 'owner' },
+      spec: { replicas: 0, selector: labels, template: { metadata: { labels }, spec } },
+    }),
+  ];
+  const { uid } = made.at(-1)!.body.metadata;
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ReplicationController', name: 'owner', uid }];
+  made.push(
+    await client.post(`${root}/pods`, { metadata: { name: 'dependent', labels, ownerReferences }, spec }),
+  );
+  expect(made.map(({ status }) => status)).toEqual(made.map(() => 200));
+}
+
 describe('information', () => {
   it('is printed, and that is all', async () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
@@ -119,6 +155,8 @@ describe.each([
   [['up', '--ingress-port', 'x'], /--ingress-port must be a number/],
   [['up', '--ingress-tls-port', '1'], /--ingress-tls-port needs --ingress-port/],
   [['up', '--in-memory', '--port', '0', '--controllers=-cron'], /there is no controller "cron"; there are/],
+  [['serve', ...inMemory, '--controllers=none,job'], /"none" stands alone in a list of controllers/],
+  [['serve', ...inMemory, '--controllers='], /--controllers must name controllers, or be \* or none/],
   [['node'], /node needs the server it belongs to: --server/],
   [['node', '--server', 'ftp://x'], /node needs the server it belongs to/],
   [['up', '--port'], /--port/],
@@ -270,6 +308,43 @@ describe('a server', () => {
     await client.delete('/api/v1/namespaces/short');
     await stream.until((events) => events.at(-1)?.type === 'DELETED');
     expect((await client.get('/api/v1/namespaces/short/configmaps')).body.items).toEqual([]);
+    await stop(child);
+  });
+
+  it('of `wherry serve` keeps house: what is deleted goes, and namespaces have their account', async () => {
+    const { child, url, client } = await serving('serve', ...inMemory);
+    const goes = async (path: string): Promise<void> => {
+      const stream = await Stream.open(`${url}${path.replace('/api/v1/', '/api/v1/watch/')}`);
+      await client.delete(path);
+      await stream.until((events) => events.at(-1)?.type === 'DELETED');
+    };
+    await makeHeld(client);
+    await goes('/api/v1/namespaces/short');
+    for (const path of held) await goes(path);
+    // The controller has orphaned its pod.
+    const { status, body } = await client.get('/api/v1/namespaces/default/pods/dependent');
+    expect({ status, owners: body.metadata.ownerReferences }).toEqual({ status: 200, owners: undefined });
+    const account = await Stream.open(`${url}/api/v1/watch/namespaces/kube-public/serviceaccounts/default`);
+    await account.until((events) => events.some(({ type }) => type === 'ADDED'));
+    await stop(child);
+  });
+
+  it.each([
+    ['up', ['--controllers', 'none', '--simulated-nodes', '1']],
+    ['serve', ['--controllers=none']],
+    ['serve', ['--controllers=-namespace,-garbagecollector,-protection,-serviceaccount']],
+  ])('of `wherry %s` with %j leaves what is deleted to others', async (command, args) => {
+    const { child, client } = await serving(command, ...inMemory, ...args);
+    await makeHeld(client);
+    for (const path of ['/api/v1/namespaces/short', ...held]) {
+      await client.delete(path);
+      expect((await client.get(path)).body.metadata.deletionTimestamp, path).toBeDefined();
+    }
+    // Whatever ran would have written by now: these writes come after what it would have been told.
+    for (let i = 0; i < 50; i++) await client.post(configMaps, { metadata: { name: `later-${i}` } });
+    for (const path of ['/api/v1/namespaces/short', ...held])
+      expect((await client.get(path)).status, path).toBe(200);
+    expect((await client.get('/api/v1/namespaces/kube-public/serviceaccounts')).body.items).toEqual([]);
     await stop(child);
   });
 });

@@ -180,6 +180,17 @@ describe('a process', () => {
     });
   });
 
+  it('ends by itself when a cluster with an ingress and nodes is closed, ready or not', async () => {
+    const script = `
+      for (const wait of [true, false]) {
+        const cluster = await start({ ingress: { port: 0, host: '127.0.0.1' }, simulatedNodes: 3 });
+        if (wait) await cluster.nodesReady;
+        await cluster.close();
+        console.log('closed');
+      }`;
+    expect(await runs(script)).toEqual({ code: 0, output: 'closed\nclosed\n' });
+  });
+
   it('ends by itself when its cluster could not start', async () => {
     const script = `
       await start({ host: '0.0.0.0' }).catch((error) => console.log(error.name));

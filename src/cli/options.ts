@@ -46,7 +46,7 @@ export const help = `Usage: wherry <command> [options]
 
 Commands
   up       run the cluster: API server, controllers, and this machine as a node
-  serve    run the API server alone
+  serve    run the API server, with the controllers that keep house for it
   node     run this machine as a node of a server elsewhere
   backup   write all objects of a running server to a file: wherry backup FILE
   restore  make a data folder from such a file: wherry restore FILE
@@ -68,12 +68,13 @@ Options of up and serve
                         size from which on the file is put aside and a new one begun (default 100)
   --audit-log-maxbackup N
                         files put aside that are kept (default 10)
+  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
+                        for the default without that one (default: up *, serve housekeeping)
+  --leader-elect        agree with other servers on the same store about who runs the controllers
 
 Limits of up and serve
 ${limitHelp}
 Options of up
-  --controllers LIST    which controllers run: * for all, names, or -name for all but that (default *)
-  --leader-elect        agree with other servers on the same store about who runs the controllers
   --ingress-port PORT   let traffic reach services as ingresses say, on this port
   --ingress-tls-port PORT
                         the same over HTTPS, with certificates from secrets
@@ -127,8 +128,8 @@ const options = {
   'audit-log-maxsize': { ...text, for: ['up', 'serve'] },
   'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
   ...limitArgs,
-  controllers: { ...text, for: ['up'] },
-  'leader-elect': { ...flag, for: ['up'] },
+  controllers: { ...text, for: ['up', 'serve'] },
+  'leader-elect': { ...flag, for: ['up', 'serve'] },
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
@@ -164,12 +165,12 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       throw new UsageError(`${command} does not take --${name}`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'node') return { command, logLevel, ...nodeLine(values) };
-  const start = startOptions(values);
-  if (command === 'serve') return { command, logLevel, start: { ...start, controllers: false } };
-  return { command: 'up', logLevel, start: { ...start, ...upOptions(values) } };
+  if (command === 'serve') return { command, logLevel, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', logLevel, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
-function startOptions(values: Values): StartOptions {
+/** `runs`: the controllers that run by default, from which `--controllers=-name` takes away. */
+function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions {
   if (values['in-memory'] && values['data-dir'] !== undefined)
     throw new UsageError('--in-memory and --data-dir exclude each other');
   return {
@@ -185,11 +186,19 @@ function startOptions(values: Values): StartOptions {
       | 201,
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],
+    controllers: controllersOf(values.controllers ?? runs, runs),
+    leaderElection: values['leader-elect'],
     auditLog: auditOptions(values),
     limits: readLimits(values, (message) => {
       throw new UsageError(message);
     }),
   };
+}
+
+function controllersOf(text: string, runs: string): readonly string[] {
+  const list = text.split(',').filter(Boolean);
+  if (list.length === 0) throw new UsageError('--controllers must name controllers, or be * or none');
+  return list.every((item) => item.startsWith('-')) ? [runs, ...list] : list;
 }
 
 function auditOptions(values: Values): AuditOptions | undefined {
@@ -212,8 +221,6 @@ function auditOptions(values: Values): AuditOptions | undefined {
 function upOptions(values: Values): StartOptions {
   const simulatedNodes = countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
   return {
-    controllers: values.controllers?.split(',').filter(Boolean),
-    leaderElection: values['leader-elect'],
     ingress: ingressOptions(values),
     // Pods of a simulated cluster are not meant to be run.
     ...(simulatedNodes ? { simulatedNodes } : { node: nodeOptions(values) }),

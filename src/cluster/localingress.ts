@@ -3,6 +3,7 @@ import { Client } from '../client/client.ts';
 import { IngressController } from '../ingress/controller.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import { isAllowedTarget } from '../streams/targetaddress.ts';
+import { Closers } from './closers.ts';
 import { machineAddress } from './node.ts';
 
 export interface IngressOptions {
@@ -24,7 +25,9 @@ export async function startIngress(
   { port, tlsPort, host = '0.0.0.0' }: IngressOptions,
   { now, onError }: { now: () => number; onError: (error: Error) => void },
 ): Promise<RunningIngress> {
+  const closers = new Closers();
   const client = new Client(url, { userAgent: 'wherry-ingress' });
+  closers.add(() => client.close());
   const address = machineAddress();
   const controller = new IngressController({
     client,
@@ -41,18 +44,16 @@ export async function startIngress(
     now,
     onError,
   });
+  closers.add(() => controller.close());
   try {
     await controller.start();
   } catch (error) {
-    client.close();
+    await closers.close().catch(onError);
     throw error;
   }
   const secure = controller.tlsPort === undefined ? '' : ` and https://${address}:${controller.tlsPort}`;
   return {
     description: `ingress at http://${address}:${controller.port}${secure}`,
-    close: async () => {
-      await controller.close();
-      client.close();
-    },
+    close: () => closers.close(),
   };
 }

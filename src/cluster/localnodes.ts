@@ -20,6 +20,7 @@ export class LocalNodes {
   readonly simulated: SimulatedNodes;
   readonly #client: Client;
   #node: OpenNode | undefined;
+  #starting: Promise<void> | undefined;
   #closed = false;
 
   constructor(private readonly options: LocalNodesOptions) {
@@ -33,7 +34,12 @@ export class LocalNodes {
   }
 
   /** Resolves when all nodes are registered. */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
     await Promise.all([this.#startOwn(), this.simulated.begin(this.options.simulated)]);
   }
 
@@ -52,6 +58,8 @@ export class LocalNodes {
     this.#closed = true;
     if (this.#node) this.options.ways.removeLocal(this.#node.name);
     await Promise.all([this.#node?.close(), this.simulated.close()]);
+    // A start that was under way has found that it is closed; whether it failed then is of no interest.
+    await this.#starting?.catch(() => undefined);
     this.#client.close();
   }
 }

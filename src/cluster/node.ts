@@ -10,6 +10,7 @@ import { wallClock } from '../clock.ts';
 import type { Agent } from '../node/agent/agent.ts';
 import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
+import { Closers } from './closers.ts';
 
 export const defaultServiceRange = '10.0.0.0/24';
 
@@ -54,6 +55,16 @@ export interface OpenNode extends RunningNode {
 }
 
 export async function openNode(client: Client, options: NodeOptions): Promise<OpenNode> {
+  const closers = new Closers();
+  try {
+    return await openParts(client, options, closers);
+  } catch (error) {
+    await closers.close().catch(options.onError ?? (() => undefined));
+    throw error;
+  }
+}
+
+async function openParts(client: Client, options: NodeOptions, closers: Closers): Promise<OpenNode> {
   const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }] = await Promise.all([
     import('../node/agent/agent.ts'),
     import('../node/runtime/processruntime.ts'),
@@ -63,8 +74,7 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Op
   const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
-  const temporary = options.folder === undefined;
-  const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'wherry-node-')));
+  const folder = options.folder ?? (await temporaryFolder(closers));
   const address = options.address ?? machineAddress();
   const images = await ImageTable.open(options.images);
   const network = await NodeNetwork.open({
@@ -76,37 +86,41 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Op
     serviceRange: options.serviceRange ?? defaultServiceRange,
     onError,
   });
-  const runtime = new ProcessRuntime({ folder, network: network.pods, images, now, onError });
+  closers.add(() => network.close());
+  const kubelet =
+    options.kubeletPort === undefined
+      ? undefined
+      : await listening(client, name, address, options.kubeletPort, now);
   const agent = new Agent({
     nodeName: name,
     client,
-    runtime,
+    runtime: new ProcessRuntime({ folder, network: network.pods, images, now, onError }),
     network,
     folder,
     address,
     hostname: hostname(),
     labels: options.labels,
-    kubelet:
-      options.kubeletPort === undefined
-        ? undefined
-        : await listening(client, name, address, options.kubeletPort, now),
+    kubelet,
     now,
     onError,
   });
+  closers.add(() => agent.close());
   return {
     name,
     agent,
     description: [`Node ${name} at ${address}`, ...network.describe()].join('\n'),
     start: async () => {
       await network.start(client);
-      await agent.start();
+      if (!closers.closing) await agent.start();
     },
-    close: async () => {
-      await agent.close();
-      await network.close();
-      if (temporary) await rm(folder, { recursive: true, force: true });
-    },
+    close: () => closers.close(),
   };
+}
+
+async function temporaryFolder(closers: Closers): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'wherry-node-'));
+  closers.add(() => rm(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 /** With a certificate of the cluster's node authority, which is made when nobody has needed it before. */
@@ -167,22 +181,17 @@ export async function startNode(
   options: NodeOptions,
   access: ClientOptions = {},
 ): Promise<RunningNode> {
+  const closers = new Closers();
   const client = new Client(url, { userAgent: 'wherry-node', ...access });
-  const node = await openNode(client, options);
+  closers.add(() => client.close());
   try {
+    const node = await openNode(client, options);
+    closers.add(() => node.close());
     await node.start();
+    const { name, description } = node;
+    return { name, description, close: () => closers.close() };
   } catch (error) {
-    await node.close();
-    client.close();
+    await closers.close().catch(options.onError ?? (() => undefined));
     throw error;
   }
-  const { name, description } = node;
-  return {
-    name,
-    description,
-    close: async () => {
-      await node.close();
-      client.close();
-    },
-  };
 }

@@ -81,6 +81,8 @@ export class SimulatedNodes implements SimulatedPower {
 
   async close(): Promise<void> {
     this.#closed = true;
+    // What is shared by all may still be loading.
+    await this.#making?.catch(() => undefined);
     for (const name of this.#agents.keys()) this.options.ways.removeLocal(name);
     await Promise.all([
       ...[...this.#agents.values()].map((agent) => agent.close()),

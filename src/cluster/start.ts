@@ -35,6 +35,7 @@ import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
+import { Closers } from './closers.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { IngressOptions, RunningIngress } from './localingress.ts';
@@ -65,7 +66,8 @@ export interface StartOptions {
   readonly serviceNodePortRange?: string;
   /**
    * Which controllers run beside the API server: all, none, or those of a list such as `['-job', '-scheduler']`
-   * (all but these) or `['namespace']` (these alone). Default true.
+   * (all but these), `['namespace']` (these alone) or `['housekeeping']` (those without which objects that are deleted
+   * stay, as `wherry serve` runs them). Default true.
    */
   readonly controllers?: boolean | readonly string[];
   /**
@@ -134,46 +136,30 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const keeper = limitKeeper(options);
   const kinds = new KindTable();
   const storeMetrics = new StoreMetrics();
+  const closers = new Closers();
   const store = await openStore(options, chance, storeMetrics);
-  let view: View | undefined;
-  let history: History | undefined;
-  let controllers: RunningController | undefined;
-  let server: ApiServer | undefined;
-  let namespaces: SystemNamespaces | undefined;
-  let kubernetes: KubernetesService | undefined;
-  let nodes: LocalNodes | undefined;
-  let ingress: RunningIngress | undefined;
-  let capacity: Capacity | undefined;
-  let audit: AuditLog | undefined;
+  closers.add(() => store.close());
   const nodesStartup = new Startup();
-  const close = async (): Promise<void> => {
-    // First, or they would write about every pod of the nodes that say goodbye.
-    await controllers?.close();
-    controllers = undefined;
-    // Nodes say goodbye while there is somebody to say it to.
-    await nodes?.close();
-    capacity?.close();
-    await server?.close();
-    await audit?.close();
-    await kubernetes?.close();
-    await namespaces?.close();
-    await history?.close();
-    view?.close();
-    await store.close();
-  };
   try {
-    if (options.auditLog !== undefined) audit = await auditLog(options.auditLog, chance, report);
-    view = await View.open(store, kinds);
+    // Opened before the server, so it is closed after it: by then every request has been written down.
+    const audit =
+      options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
+    closers.add(() => audit?.close());
+    const view = await View.open(store, kinds);
+    closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
     const registry = new Registry(store, view, kinds, chance, [services]);
-    namespaces = new SystemNamespaces(registry, report);
+    const namespaces = new SystemNamespaces(registry, report);
+    closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
-    history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
+    const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
+    closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(() => credentials.load());
     const usage = new UsageReports(registry, ways);
+    let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
-    server = new ApiServer(registry, {
+    const server = new ApiServer(registry, {
       host,
       port: options.port ?? 0,
       createStatus: options.createStatus ?? 200,
@@ -182,7 +168,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       storeMetrics,
       audit,
       components: [
-        { name: 'etcd-0', failure: () => (registry.writeFailure ?? view!.failure)?.message },
+        { name: 'etcd-0', failure: () => (registry.writeFailure ?? view.failure)?.message },
         ...(chosen.length ? [{ name: 'controller-manager', failure: idle }] : []),
         ...(chosen.some(({ name }) => name === 'scheduler') ? [{ name: 'scheduler', failure: idle }] : []),
       ],
@@ -197,21 +183,22 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       usage,
       report,
     });
+    closers.add(() => server.close());
     await server.listen();
-    capacity = new Capacity({ registry, keeper, warn: options.onWarning ?? (() => undefined), report });
+    const capacity = new Capacity({
+      registry,
+      keeper,
+      warn: options.onWarning ?? (() => undefined),
+      report,
+    });
+    closers.add(() => capacity.close());
     await capacity.start();
-    kubernetes = new KubernetesService(registry, advertised(server.url, services.firstIP), report);
+    const kubernetes = new KubernetesService(registry, advertised(server.url, services.firstIP), report);
+    closers.add(() => kubernetes.close());
     await kubernetes.start();
     const settings = { ...defaultSettings, ...options.controllerSettings };
-    const context: ControllerContext = {
-      registry,
-      settings,
-      podUsage: (namespace) => usage.podUsage(namespace),
-      onError: report,
-    };
-    const lead = (): RunningController => startControllers(context, chosen);
-    controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
-    nodes = new LocalNodes({
+    // Closed before the server: nodes say goodbye while it is there to hear them.
+    const nodes = new LocalNodes({
       url: server.url,
       ways,
       node: nodeOptions(options),
@@ -220,31 +207,42 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       now: chance.nowMs,
       onError: report,
     });
+    closers.add(() => nodes.close());
+    const context: ControllerContext = {
+      registry,
+      settings,
+      podUsage: (namespace) => usage.podUsage(namespace),
+      onError: report,
+    };
+    const lead = (): RunningController => startControllers(context, chosen);
+    controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
+    // Closed before the nodes, or controllers would write about every pod of the nodes that say goodbye.
+    closers.add(async () => {
+      await controllers?.close();
+      controllers = undefined;
+    });
+    let ingress: RunningIngress | undefined;
     if (options.ingress) {
       const { startIngress } = await import('./localingress.ts');
       ingress = await startIngress(server.url, options.ingress, { now: chance.nowMs, onError: report });
     }
+    closers.add(() => ingress?.close());
+    const described = (): string | undefined =>
+      [nodes.description, ingress?.description].filter(Boolean).join('\n') || undefined;
+    const nodesReady = nodes.start().then(described);
+    nodesStartup.follow(nodesReady);
+    nodesReady.catch(report);
+    return {
+      nodesReady,
+      simulated: nodes.simulated,
+      url: server.url,
+      kubeconfig: kubeconfigFor(server.url),
+      close: () => closers.close(),
+    };
   } catch (error) {
-    await close();
+    await closers.close().catch(report);
     throw asStartError(error, options);
   }
-  let closed: Promise<void> | undefined;
-  const local = nodes;
-  const described = (): string | undefined =>
-    [local.description, ingress?.description].filter(Boolean).join('\n') || undefined;
-  const nodesReady = local.start().then(described);
-  nodesStartup.follow(nodesReady);
-  nodesReady.catch(report);
-  return {
-    nodesReady,
-    simulated: local.simulated,
-    url: server.url,
-    kubeconfig: kubeconfigFor(server.url),
-    close: () => {
-      closed ??= close();
-      return closed;
-    },
-  };
 }
 
 /** Who this server is among others. */
@@ -327,12 +325,16 @@ async function openStore(options: StartOptions, chance: Chance, metrics: StoreMe
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  const host = options.host ?? '127.0.0.1';
+  // Node names the address of a port that it could not open: that of the server, or of the ingress.
+  const {
+    code,
+    address: host = options.host ?? '127.0.0.1',
+    port = options.port,
+  } = error as NodeJS.ErrnoException & { address?: string; port?: number };
   if (code === 'EADDRINUSE')
-    return new StartError(`port ${options.port} on ${host} is taken by another process`, { cause: error });
+    return new StartError(`port ${port} on ${host} is taken by another process`, { cause: error });
   if (code === 'EACCES')
-    return new StartError(`port ${options.port} on ${host} may not be used by this user`, { cause: error });
+    return new StartError(`port ${port} on ${host} may not be used by this user`, { cause: error });
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return new StartError(`${host} is not an address of this machine`, { cause: error });
   return error;

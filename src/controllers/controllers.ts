@@ -13,7 +13,7 @@ import { protectionController } from './protection.ts';
 import { resourceQuotaController } from './resourcequotas.ts';
 import { schedulerController } from './scheduling/scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
-import type { Controller, ControllerContext, RunningController } from './shared/controller.ts';
+import type { Controller, ControllerContext, RunningController, SharedContext } from './shared/controller.ts';
 import { PodIndex } from './shared/podindex.ts';
 import { tokenController } from './tokens.ts';
 import { volumeBinder } from './volumebinder.ts';
@@ -23,7 +23,7 @@ import { replicaSetController } from './workloads/replicasets.ts';
 import { replicationController } from './workloads/replicationcontrollers.ts';
 import { statefulSetController } from './workloads/statefulsets.ts';
 
-const controllers: readonly Controller[] = [
+export const controllers: readonly Controller[] = [
   namespaceController,
   garbageCollector,
   serviceAccountController,
@@ -48,24 +48,30 @@ const controllers: readonly Controller[] = [
 ];
 
 /**
- * Which controllers run: `*` stands for all, a name for itself, and `-name` for all but that one. A list that takes
- * controllers away only begins with all. Throws when a name is unknown.
+ * Which controllers run. A list is read from left to right: a name stands for itself, `*` for all, `housekeeping` for
+ * those that belong to the API itself, and `-` before any of these takes away what it stands for. A list that only takes
+ * away begins with all. `none` stands alone. Throws a sentence when a list makes no sense.
  */
 export function chosenControllers(list: readonly string[]): readonly Controller[] {
-  const names = new Set(
-    list.every((item) => item.startsWith('-')) ? controllers.map(({ name }) => name) : [],
-  );
+  if (list.length === 0 || (list.length === 1 && list[0] === 'none')) return [];
+  const chosen = new Set(list.every((item) => item.startsWith('-')) ? controllers : []);
   for (const item of list) {
-    const name = item.replace(/^-/, '');
-    if (item === '*') for (const controller of controllers) names.add(controller.name);
-    else if (!controllers.some((controller) => controller.name === name))
-      throw new Error(
-        `there is no controller ${JSON.stringify(name)}; there are ${controllers.map((one) => one.name).join(', ')}`,
-      );
-    else if (item.startsWith('-')) names.delete(name);
-    else names.add(name);
+    const meant = controllersNamed(item.replace(/^-/, ''));
+    for (const controller of meant)
+      if (item.startsWith('-')) chosen.delete(controller);
+      else chosen.add(controller);
   }
-  return controllers.filter(({ name }) => names.has(name));
+  return controllers.filter((controller) => chosen.has(controller));
+}
+
+function controllersNamed(word: string): readonly Controller[] {
+  if (word === '*') return controllers;
+  if (word === 'housekeeping') return controllers.filter(({ housekeeping }) => housekeeping);
+  if (word === 'none') throw new Error('"none" stands alone in a list of controllers');
+  const found = controllers.filter(({ name }) => name === word);
+  if (found.length) return found;
+  const names = controllers.map(({ name }) => name).join(', ');
+  throw new Error(`there is no controller ${JSON.stringify(word)}; there are ${names}`);
 }
 
 /** Runs controllers until they are closed. */
@@ -73,16 +79,23 @@ export function startControllers(
   context: ControllerContext,
   chosen: readonly Controller[],
 ): RunningController {
-  if (chosen.length === 0) return { settled: true, close: async () => undefined };
-  const pods = new PodIndex(context);
-  const running = chosen.map((controller) => controller.start({ ...context, pods }));
+  let pods: PodIndex | undefined;
+  const shared: SharedContext = {
+    ...context,
+    // Made for the first controller that asks: those that keep house do not, and every change of a pod costs.
+    get pods() {
+      pods ??= new PodIndex(context);
+      return pods;
+    },
+  };
+  const running = chosen.map((controller) => controller.start(shared));
   return {
     get settled() {
       return running.every((controller) => controller.settled);
     },
     close: async () => {
       await Promise.all(running.map((controller) => controller.close()));
-      pods.close();
+      pods?.close();
     },
   };
 }

@@ -32,6 +32,7 @@ type OwnerState = 'present' | 'deleting in foreground' | 'gone' | 'unknown kind'
 
 export const garbageCollector: Controller = {
   name: 'garbagecollector',
+  housekeeping: true,
   start: (context) => new GarbageCollector(context),
 };
 
@@ -65,7 +66,7 @@ class GarbageCollector implements RunningController {
 
   /** Objects are read only when their text says that there is something to read. */
   #observed(entry: Entry | undefined, previous: Entry | undefined): void {
-    if (previous?.document.includes('"ownerReferences"')) {
+    if (previous?.mayHaveOwners) {
       const place = placeOf(previous);
       for (const { uid } of previous.peek().metadata.ownerReferences ?? []) this.#forget(uid, place);
     }
@@ -73,8 +74,7 @@ class GarbageCollector implements RunningController {
       if (previous) this.#gone(previous);
       return;
     }
-    const hasOwners = entry.document.includes('"ownerReferences"');
-    if (!hasOwners && !entry.document.includes('"deletionTimestamp"')) return;
+    if (!entry.mayHaveOwners && !entry.mayBeMarked) return;
     const { ownerReferences, deletionTimestamp, finalizers } = entry.peek().metadata;
     const place = placeOf(entry);
     for (const { uid } of ownerReferences ?? []) this.#remember(uid, place);

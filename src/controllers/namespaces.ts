@@ -20,6 +20,7 @@ interface Remains {
 
 export const namespaceController: Controller = {
   name: 'namespace',
+  housekeeping: true,
   start(context) {
     const { registry, onError } = context;
     const queue = new WorkQueue({
@@ -39,7 +40,7 @@ export const namespaceController: Controller = {
 
 async function empty(registry: Registry, name: string): Promise<void> {
   const entry = registry.view.collection('core/namespaces').get('', name);
-  if (!entry?.document.includes('"deletionTimestamp"')) return;
+  if (!entry?.mayBeMarked) return;
   const namespace = entry.object() as Namespace;
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;
   const kinds = [...registry.kinds.stored()].filter((kind) => kind.namespaced);

@@ -72,7 +72,7 @@ class PodCollector {
     if (isFinished(entry.field('status.phase'))) this.#finish(key);
     const nodeName = entry.field('spec.nodeName');
     if (nodeName && !this.#node(nodeName)) this.#queue.addAfter(key, this.#quarantineMs);
-    else if (entry.document.includes('"deletionTimestamp"')) this.#queue.add(key);
+    else if (entry.mayBeMarked) this.#queue.add(key);
   }
 
   #finish(key: string): void {

@@ -15,6 +15,7 @@ const volumeFinalizer = 'kubernetes.io/pv-protection';
 
 export const protectionController: Controller = {
   name: 'protection',
+  housekeeping: true,
   start(context) {
     const { registry, onError } = context;
     const claims = new WorkQueue({
@@ -42,9 +43,11 @@ export const protectionController: Controller = {
   },
 };
 
+/** Of the volumes `persistentVolumeClaim` and `ephemeral`, which has a `volumeClaimTemplate`. */
+const claimMark = Buffer.from('Claim');
+
 /** Saves reading most pods. */
-const mayUseClaims = ({ document }: Entry): boolean =>
-  document.includes('"persistentVolumeClaim"') || document.includes('"ephemeral"');
+const mayUseClaims = ({ document }: Entry): boolean => document.includes(claimMark);
 
 async function releaseClaim(registry: Registry, key: string): Promise<void> {
   const [namespace, name] = key.split('/') as [string, string];
@@ -71,7 +74,7 @@ async function releaseVolume(registry: Registry, name: string): Promise<void> {
 /** Whether an object is being deleted and this finalizer is among those that keep it. */
 function isHeld(registry: Registry, kind: Kind, namespace: string, name: string, finalizer: string): boolean {
   const entry = registry.view.collection(kind).get(namespace, name);
-  if (!entry?.document.includes('"deletionTimestamp"')) return false;
+  if (!entry?.mayBeMarked) return false;
   const { deletionTimestamp, finalizers } = entry.object().metadata;
   return deletionTimestamp !== undefined && (finalizers?.includes(finalizer) ?? false);
 }

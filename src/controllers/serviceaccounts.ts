@@ -5,6 +5,7 @@ import { WorkQueue } from './shared/workqueue.ts';
 
 export const serviceAccountController: Controller = {
   name: 'serviceaccount',
+  housekeeping: true,
   start(context) {
     const { registry, onError } = context;
     const queue = new WorkQueue({

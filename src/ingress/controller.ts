@@ -60,6 +60,7 @@ export class IngressController {
   #rebuild: NodeJS.Timeout | undefined;
   #rebuildMs = rebuildMs;
   #synced = false;
+  #starting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: IngressControllerOptions) {
@@ -108,17 +109,22 @@ export class IngressController {
 
   /** Resolves when all that is there is known and both ports are open. */
   async start(): Promise<void> {
-    await Promise.all([this.#ingresses.start(), this.#secrets?.start(), this.#backends.start()]);
-    if (this.#closing) return;
-    this.#synced = true;
-    this.#build();
+    this.#starting = this.#start();
     try {
-      await this.#http.listen();
-      await this.#https?.listen();
+      await this.#starting;
     } catch (error) {
       await this.close();
       throw error;
     }
+  }
+
+  async #start(): Promise<void> {
+    await Promise.all([this.#ingresses.start(), this.#secrets?.start(), this.#backends.start()]);
+    if (this.#closing) return;
+    this.#synced = true;
+    this.#build();
+    await this.#http.listen();
+    await this.#https?.listen();
   }
 
   /** Safe to call twice. */
@@ -132,6 +138,8 @@ export class IngressController {
     this.#ingresses.close();
     this.#secrets?.close();
     this.#backends.close();
+    // A port that is just being opened cannot be closed yet.
+    await this.#starting?.catch(() => undefined);
     await Promise.all([this.#http.close(), this.#https?.close(), this.#addresses.close()]);
     await this.#events.flushed();
   }

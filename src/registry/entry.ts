@@ -12,6 +12,10 @@ import type { ApiObject, JsonObject } from '../api/object.ts';
 const uidMarker = Buffer.from('"uid":"');
 const quote = 0x22;
 const lineFeed = 0x0a;
+const comma = 0x2c;
+const [letterC, letterD, letterG] = Buffer.from('cdg');
+/** Of `ownerReferences`: a search is three times as fast for a word that begins with a rare character. */
+const referencesMark = Buffer.from('References"');
 
 /** What selectors read, kept so that an object is parsed for them once. */
 interface Facets {
@@ -21,6 +25,7 @@ interface Facets {
 
 export class Entry {
   #facets: Facets | undefined;
+  #mayHaveOwners: boolean | undefined;
   /** Many look at a change right after it was made; nobody should pay for those that are not looked at again. */
   #shared: WeakRef<ApiObject> | undefined;
 
@@ -115,6 +120,28 @@ export class Entry {
       this.#shared = new WeakRef(object);
     }
     return object;
+  }
+
+  /** False: the object has no owners, and need not be read to see that. Looked up once: it takes a look at all its text. */
+  get mayHaveOwners(): boolean {
+    this.#mayHaveOwners ??= this.document.includes(referencesMark);
+    return this.#mayHaveOwners;
+  }
+
+  /**
+   * False: the object is not being deleted, and need not be read to see that. In the order in which metadata is written,
+   * only generation and creationTimestamp come between the stamp and deletionTimestamp.
+   */
+  get mayBeMarked(): boolean {
+    const { document } = this;
+    for (let at = this.stampEnd; document[at] === comma; ) {
+      const letter = document[at + 2];
+      if (letter === letterD) return true;
+      if (letter !== letterG && letter !== letterC) return false;
+      do at++;
+      while (at < document.length && document[at] !== comma);
+    }
+    return false;
   }
 
   /** Where the text after `{"kind":…,"apiVersion":…,` begins: objects inside a list go without those two. */

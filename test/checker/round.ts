@@ -36,7 +36,9 @@ export interface RoundResult {
 export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const random = randomFrom(options.seed);
   const store = options.dataDir === undefined ? ['--in-memory'] : ['--data-dir', options.dataDir];
-  const start = (): Child => new Child(['serve', '--port', '0', '--history', `10m,${historyMin}`, ...store]);
+  // The clients are the only writers, so that all there is can be told from what they were answered.
+  const alone = ['--controllers', 'none', '--history', `10m,${historyMin}`];
+  const start = (): Child => new Child(['serve', '--port', '0', ...alone, ...store]);
   let server = start();
   let url = await server.ready();
   const base = await prepare(url);

@@ -60,6 +60,11 @@ export interface RunningController {
 
 export interface Controller {
   readonly name: string;
+  /**
+   * It does what belongs to the API itself: objects that are deleted go, and namespaces have what every namespace has.
+   * A server without it answers requests and never finishes what they began, so it runs where the API runs.
+   */
+  readonly housekeeping?: true;
   start(context: SharedContext): RunningController;
 }
 

@@ -54,6 +54,7 @@ export class NodeNetwork implements NetworkAdvice {
   #directory: ServiceDirectory | undefined;
   #proxy: ServiceProxy | undefined;
   #dns: DnsServer | undefined;
+  #starting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -107,11 +108,17 @@ export class NodeNetwork implements NetworkAdvice {
 
   /** Lets services answer, and names be known. Resolves when those that exist do. */
   async start(client: Client): Promise<void> {
-    const { nodeName, address, serviceRange, onError } = this.options;
     if (this.#closing) throw new Error('the network is closed');
+    this.#starting = this.#start(client);
+    await this.#starting;
+  }
+
+  async #start(client: Client): Promise<void> {
+    const { nodeName, address, serviceRange, onError } = this.options;
     const directory = new ServiceDirectory(client, onError);
     this.#directory = directory;
     await directory.start();
+    if (this.#closing) return;
     this.#proxy = new ServiceProxy({
       ...{ directory, nodeName, address, serviceRange, onError },
       bridge: this.bridge,
@@ -144,6 +151,8 @@ export class NodeNetwork implements NetworkAdvice {
 
   async #close(): Promise<void> {
     this.#directory?.close();
+    // What is just being opened cannot be closed yet.
+    await this.#starting?.catch(() => undefined);
     await this.#proxy?.close();
     await this.#dns?.close();
     await this.pods.close();

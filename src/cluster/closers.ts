@@ -1,0 +1,51 @@
+/**
+ * Closers: how to close what has been started. Each part adds its closer when it starts, and closing runs them from
+ * the newest to the oldest, so every part is closed while those it depends on are still there.
+ */
+
+export type Closer = () => unknown;
+
+export class Closers {
+  readonly #stack: Closer[] = [];
+  readonly #failures: unknown[] = [];
+  #closing: Promise<void> | undefined;
+
+  /** Whether closing has begun: a start that is under way should go no further. */
+  get closing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** A part that is added when closing has begun is closed with the rest, or at once when the rest is closed. */
+  add(close: Closer): void {
+    this.#stack.push(close);
+    if (!this.#closing) return;
+    const again = (): Promise<void> => this.#closeAll();
+    this.#closing = this.#closing.then(again, again);
+    // Whoever calls `close()` is told of a failure.
+    this.#closing.catch(() => undefined);
+  }
+
+  /**
+   * Closes every part, one after the other. One that fails does not keep the others open: what failed is told at the
+   * end, by one error or an AggregateError. Safe to call twice.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  async #closeAll(): Promise<void> {
+    for (let close = this.#stack.pop(); close; close = this.#stack.pop()) {
+      try {
+        await close();
+      } catch (error) {
+        this.#failures.push(error);
+      }
+    }
+    if (this.#failures.length > 1) throw new AggregateError(this.#failures, wordsOf(this.#failures));
+    if (this.#failures.length) throw this.#failures[0];
+  }
+}
+
+const wordsOf = (failures: readonly unknown[]): string =>
+  failures.map((failure) => (failure instanceof Error ? failure.message : String(failure))).join('; ');
