@@ -71,6 +71,13 @@ describe('how containers end', () => {
     expect(await pod.log()).toBe('done\n');
   });
 
+  it('says that there is nothing to run', async () => {
+    // Proves that an image without a command, in a container without one, waits with a reason instead of failing.
+    const failure = await pod.start({ command: [], container: { image: 'scratch' } }).catch((error) => error);
+    expect(failure).toMatchObject({ reason: 'CreateContainerError' });
+    expect(failure.message).toMatch(/^no command specified: image "scratch" has none/);
+  });
+
   it('says what cannot be run', async () => {
     // Proves the failure of a start: missing, not executable, a folder; and that nothing of it stays.
     const failure = async (program: string): Promise<unknown> =>

@@ -250,6 +250,11 @@ export class ProcessRuntime implements Runtime {
   async #start(launch: ContainerLaunch, pod: PreparedPod): Promise<RunningContainer> {
     const { container, attempt } = launch;
     const { now, onError } = this.options;
+    if (!launch.command.length)
+      throw new StartFailure(
+        'CreateContainerError',
+        `no command specified: image "${container.image ?? ''}" has none, and the container has neither command nor args`,
+      );
     const means = await this.#ready();
     const uid = checked(launch.pod.metadata.uid);
     const folder = this.#containerFolder(uid, checked(container.name));
