@@ -89,7 +89,7 @@ export class ProxyTargets {
   }
 
   #reach(pod: Pod, ip: string | undefined, port: number, secure: boolean): Reached {
-    if (!ip) throw addressNotAllowed();
+    if (!ip) throw unavailable(`no address available for pod ${JSON.stringify(pod.metadata.name)}`);
     const host = hostPort(ip, port);
     const node = this.#find('nodes', '', pod.spec?.nodeName ?? '') as Node | undefined;
     if (node?.status?.declaredFeatures?.includes(throughAgentFeature)) {
