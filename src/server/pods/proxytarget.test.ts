@@ -92,13 +92,19 @@ describe('pods elsewhere', () => {
     });
 
   it('without an address are not there yet', async () => {
-    // Proves that a client is told to try again, not that it asked for something wrong.
-    const pod = api.fresh('pod');
-    await api.pod(pod, undefined);
-    for (const path of [`${ns}/pods/${pod}/proxy/`, `/api/v1/proxy/namespaces/ns/pods/${pod}:80/`])
-      expect(failure(await api.get(path))).toBe(
-        `503 ServiceUnavailable no address available for pod "${pod}"`,
-      );
+    // Proves that a client is told to try again, unless it asks in today's form for a pod that no node has.
+    const [bound, floating] = [api.fresh('pod'), api.fresh('pod')];
+    await api.pod(bound, undefined, { nodeName: 'far' });
+    await api.pod(floating, undefined);
+    const asked = async (pod: string, ...paths: string[]): Promise<string[]> =>
+      Promise.all(paths.map(async (path) => failure(await api.get(path)).replace(pod, 'POD')));
+    const none = '503 ServiceUnavailable no address available for pod "POD"';
+    const old = '/api/v1/proxy/namespaces/ns/pods';
+    expect(await asked(bound, `${ns}/pods/${bound}/proxy/`, `${old}/${bound}:80/`)).toEqual([none, none]);
+    expect(await asked(floating, `${ns}/pods/${floating}/proxy/`, `${old}/${floating}:80/`)).toEqual([
+      '400 BadRequest address not allowed',
+      none,
+    ]);
   });
 
   for (const port of ['http', '0', '65536', '-1', '1e3', '080000', '%2B80'])
