@@ -307,7 +307,7 @@ describe('a start that cannot be', () => {
   it('says that the data folder cannot be made or written', async () => {
     const folder = await children.folder();
     await mkdir(join(folder, 'closed'), { mode: 0o555 });
-    const paths = [join(folder, 'x'.repeat(300)), '/sys/wherry'];
+    const paths = [join(folder, 'x'.repeat(300)), '/sys/wherry', '/proc/nope', '/proc/nope/deep'];
     // Root may write everywhere.
     if (process.getuid?.() !== 0) paths.push(join(folder, 'closed'), join(folder, 'closed', 'data'));
     for (const path of paths)
