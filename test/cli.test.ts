@@ -107,7 +107,9 @@ describe('information', () => {
 });
 
 describe.each([
-  [['up', '--prot', '1'], /--prot/],
+  [['up', '--prot', '1'], /there is no option --prot; did you mean --port\? wherry --help lists all/],
+  [['up', '--simulated', '3'], /there is no option --simulated; did you mean --simulated-nodes\?/],
+  [['up', '--frobnicate'], /there is no option --frobnicate; wherry --help lists all/],
   [['up', '-x'], /-x/],
   [['down'], /there is no command "down"; the commands are up, serve, node, backup and restore/],
   [['__proto__'], /there is no command "__proto__"/],
@@ -119,6 +121,18 @@ describe.each([
   [['up', '--ingress-port', 'x'], /--ingress-port must be a number/],
   [['up', '--ingress-tls-port', '1'], /--ingress-tls-port needs --ingress-port/],
   [['up', '--in-memory', '--port', '0', '--controllers=-cron'], /there is no controller "cron"; there are/],
+  [['up', ...inMemory, '--images', '/nope.yaml'], /image table \/nope\.yaml: ENOENT/],
+  [
+    ['up', ...inMemory, '--pod-range', '10.0.0.0/99'],
+    /the pod range must be an IPv4 range .* not "10\.0\.0\.0\/99"/,
+  ],
+  [['up', ...inMemory, '--node-name', 'No_Name'], /the node cannot be called "No_Name": /],
+  [['node', '--server', 'http://127.0.0.1:1', '--images', '/nope.yaml'], /image table \/nope\.yaml: ENOENT/],
+  [['node', '--server', 'http://127.0.0.1:1'], /http:\/\/127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/],
+  [
+    ['node', '--server', 'http://127.0.0.1:1', '--data-dir', '/proc/nope'],
+    /the folder \/proc\/nope\/node of the node cannot be made \(ENOENT\)/,
+  ],
   [['node'], /node needs the server it belongs to: --server/],
   [['node', '--server', 'ftp://x'], /node needs the server it belongs to/],
   [['up', '--port'], /--port/],

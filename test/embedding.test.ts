@@ -121,6 +121,26 @@ describe('a cluster in a process', () => {
     expect(await readdir(dataDir)).toContain('data.mdb');
   });
 
+  it.each([
+    [{ dataDirectory: 'x' }, 'there is no option "dataDirectory"'],
+    [{ simulatedNode: 1 }, 'there is no option "simulatedNode"; did you mean "simulatedNodes"?'],
+    [{ node: { image: 'x' } }, 'there is no option "node.image"; did you mean "node.images"?'],
+    [{ history: { changes: 3 } }, 'there is no option "history.changes"; did you mean "history.changesMax"?'],
+    [
+      { chance: { random: Math.random } },
+      'there is no option "chance.random"; did you mean "chance.randomBelow"?',
+    ],
+    [{ limits: { bodyBytes: 3 } }, 'there is no limit "bodyBytes"'],
+    [{ store: 'sqlite' }, 'there is no store "sqlite"; there are memory and lmdb'],
+    [{ store: 'sqlite', dataDir: 'x' }, 'there is no store "sqlite"; there are memory and lmdb'],
+    [{ store: 'constructor' }, 'there is no store "constructor"; there are memory and lmdb'],
+    [{ node: { images: '/nope.yaml' } }, /^image table \/nope\.yaml: ENOENT/],
+  ])('refuses %j by name', async (options, says) => {
+    const refused = start(options as StartOptions);
+    await expect(refused).rejects.toThrow(StartError);
+    await expect(refused).rejects.toThrow(says);
+  });
+
   it('takes time, uids and suffixes from its host', async () => {
     const chance = {
       nowMs: () => Date.UTC(2001, 1, 3, 4, 5, 6),

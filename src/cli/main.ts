@@ -25,7 +25,7 @@ async function main(): Promise<void> {
 
 /** The built command stands in `dist/`, next to which the package describes itself. */
 const packageVersion = (): string =>
-  (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string })
+  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
 
 const reporting = (logLevel: LogLevel): ((error: Error) => void) => {
@@ -43,7 +43,11 @@ async function runCluster({ command, start: options, logLevel }: ClusterLine): P
   closeOnSignal(cluster);
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   if (command !== 'up') return;
-  const description = await cluster.nodesReady;
+  const description = await cluster.nodesReady.catch(async (error: Error) => {
+    // A cluster without its node is not what was asked for; nothing of it stays.
+    await cluster.close();
+    throw error;
+  });
   if (description) process.stdout.write(`${description}\n`);
   process.stdout.write(`Try: kubectl -s ${new URL(cluster.url).host} get nodes\n`);
 }

@@ -1,6 +1,7 @@
 /** The options of the command: their names, their defaults, and how wrong ones are refused. */
 import { parseArgs } from 'node:util';
 import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
+import { nearestName } from '../cluster/suggestion.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -161,7 +162,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
   for (const name of Object.keys(values))
     if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
-      throw new UsageError(`${command} does not take --${name}`);
+      throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'node') return { command, logLevel, ...nodeLine(values) };
   const start = startOptions(values);
@@ -263,9 +264,19 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw unknownOption(message);
     // What follows the first sentence is advice, over several lines.
-    throw new UsageError((error as Error).message.split(/\.\s/)[0]!);
+    throw new UsageError(`${message.split(/\.\s/)[0]!}; see wherry --help`);
   }
+}
+
+/** `Unknown option '--prot'`, and advice that does not fit. */
+function unknownOption(message: string): UsageError {
+  const option = /'(-[^']*)'/.exec(message)?.[1] ?? '';
+  const meant = nearestName(option.replace(/^-+/, ''), Object.keys(options));
+  const advice = meant === undefined ? '' : `did you mean --${meant}? `;
+  return new UsageError(`there is no option ${option}; ${advice}wherry --help lists all`);
 }
 
 function portOf(option: string, value: string): number {

@@ -4,11 +4,14 @@ import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
 import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
+import { isSubdomain1123 } from '../api/names.ts';
 import { Client, type ClientOptions } from '../client/client.ts';
 import { secrets } from '../client/resources.ts';
 import type { Agent } from '../node/agent/agent.ts';
 import type { KubeletListening } from '../node/agent/kubeletserver.ts';
-import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
+import type { NodeNetwork, PodNetworkMode } from '../node/agent/nodenetwork.ts';
+import { checkNodeOptionNames } from './optioncheck.ts';
+import { StartError } from './starterror.ts';
 
 export const defaultServiceRange = '10.0.0.0/24';
 
@@ -44,61 +47,102 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
+/** What can be found wrong before anything is started; throws a `StartError`. */
+export async function checkNodeOptions({ images, podRange, name }: NodeOptions): Promise<void> {
+  const [problem] = name === undefined ? [] : isSubdomain1123(name);
+  if (problem) throw new StartError(`the node cannot be called ${JSON.stringify(name)}: ${problem}`);
+  // Loaded only by those who have something to check: a start is to be quick.
+  if (podRange !== undefined) {
+    const { parsePodRange } = await import('../node/network/subnet.ts');
+    await orSentence((async () => parsePodRange(podRange))());
+  }
+  if (images !== undefined) {
+    const { ImageTable } = await import('../node/runtime/images.ts');
+    await orSentence(ImageTable.open(images));
+  }
+}
+
+/** For failures whose message says what to do about them, or with words in front that do. */
+async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new StartError(words === undefined ? message : `${words} (${code ?? message})`, { cause: error });
+  }
+}
+
 /** An agent that is ready to be started. */
 export async function openNode(client: Client, options: NodeOptions): Promise<RunningNode> {
-  const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }] = await Promise.all([
-    import('../node/agent/agent.ts'),
-    import('../node/runtime/processruntime.ts'),
-    import('../node/agent/nodenetwork.ts'),
-    import('../node/runtime/images.ts'),
-  ]);
+  const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }, { makeFolders }] = await Promise.all(
+    [
+      import('../node/agent/agent.ts'),
+      import('../node/runtime/processruntime.ts'),
+      import('../node/agent/nodenetwork.ts'),
+      import('../node/runtime/images.ts'),
+      import('../node/volumes/foldercare.ts'),
+    ],
+  );
   const now = options.now ?? Date.now;
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
   const temporary = options.folder === undefined;
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'wherry-node-')));
-  const address = options.address ?? machineAddress();
-  const images = await ImageTable.open(options.images);
-  const network = await NodeNetwork.open({
-    mode: options.podNetwork ?? 'host',
-    nodeName: name,
-    address,
-    folder,
-    podRange: options.podRange,
-    serviceRange: options.serviceRange ?? defaultServiceRange,
-    onError,
-  });
-  const runtime = new ProcessRuntime({ folder, network: network.pods, images, now, onError });
-  const agent = new Agent({
-    nodeName: name,
-    client,
-    runtime,
-    network,
-    folder,
-    address,
-    hostname: hostname(),
-    labels: options.labels,
-    kubelet:
-      options.kubeletPort === undefined
-        ? undefined
-        : await listening(client, name, address, options.kubeletPort),
-    now,
-    onError,
-  });
-  return {
-    name,
-    agent,
-    description: [`Node ${name} at ${address}`, ...network.describe()].join('\n'),
-    start: async () => {
-      await network.start(client);
-      await agent.start();
-    },
-    close: async () => {
-      await agent.close();
-      await network.close();
-      if (temporary) await rm(folder, { recursive: true, force: true });
-    },
+  const removeTemporary = async (): Promise<void> => {
+    if (temporary) await rm(folder, { recursive: true, force: true });
   };
+  const address = options.address ?? machineAddress();
+  let network: NodeNetwork | undefined;
+  try {
+    await orSentence(makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
+    const images = await orSentence(ImageTable.open(options.images));
+    const opening = NodeNetwork.open({
+      mode: options.podNetwork ?? 'host',
+      nodeName: name,
+      address,
+      folder,
+      podRange: options.podRange,
+      serviceRange: options.serviceRange ?? defaultServiceRange,
+      onError,
+    });
+    network = await orSentence(opening);
+    const runtime = new ProcessRuntime({ folder, network: network.pods, images, now, onError });
+    const agent = new Agent({
+      nodeName: name,
+      client,
+      runtime,
+      network,
+      folder,
+      address,
+      hostname: hostname(),
+      labels: options.labels,
+      kubelet:
+        options.kubeletPort === undefined
+          ? undefined
+          : await listening(client, name, address, options.kubeletPort),
+      now,
+      onError,
+    });
+    const opened = network;
+    return {
+      name,
+      agent,
+      description: [`Node ${name} at ${address}`, ...opened.describe()].join('\n'),
+      start: async () => {
+        await opened.start(client);
+        await agent.start();
+      },
+      close: async () => {
+        await agent.close();
+        await opened.close();
+        await removeTemporary();
+      },
+    };
+  } catch (error) {
+    await network?.close();
+    await removeTemporary();
+    throw error;
+  }
 }
 
 /** With a certificate of the cluster's node authority, which is made when nobody has needed it before. */
@@ -154,19 +198,26 @@ export async function startNode(
   options: NodeOptions,
   access: ClientOptions = {},
 ): Promise<RunningNode> {
+  checkNodeOptionNames(options);
+  await checkNodeOptions(options);
   const client = new Client(url, { userAgent: 'wherry-node', ...access });
-  const node = await openNode(client, options);
+  let node: RunningNode | undefined;
   try {
+    node = await openNode(client, options);
     await node.start();
   } catch (error) {
-    await node.close();
+    await node?.close();
     client.close();
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+      throw new StartError(`${url} cannot be reached: ${message}`, { cause: error });
     throw error;
   }
+  const started = node;
   return {
-    ...node,
+    ...started,
     close: async () => {
-      await node.close();
+      await started.close();
       client.close();
     },
   };

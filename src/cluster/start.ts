@@ -38,10 +38,12 @@ import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { IngressOptions, RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
-import { defaultServiceRange, type NodeOptions } from './node.ts';
+import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
+import { checkStartOptions } from './optioncheck.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
+import { StartError } from './starterror.ts';
 
 export interface StartOptions {
   /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
@@ -103,14 +105,6 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** What is asked for cannot be; the message is a sentence for the person who asked. */
-export class StartError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StartError';
-  }
-}
-
 const systemChance: Chance = {
   nowMs: () => Date.now(),
   uid: () => randomUUID(),
@@ -118,6 +112,7 @@ const systemChance: Chance = {
 };
 
 export async function start(options: StartOptions = {}): Promise<Cluster> {
+  checkStartOptions(options);
   const host = options.host ?? '127.0.0.1';
   if (!isLoopback(host))
     throw new StartError(
@@ -128,6 +123,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const ranges = serviceRanges(options);
   const chosen = controllersOf(options);
   const keeper = limitKeeper(options);
+  const node = nodeOptions(options);
+  if (node) await checkNodeOptions(node);
   const kinds = new KindTable();
   const storeMetrics = new StoreMetrics(kinds);
   const store = await openStore(options, chance, storeMetrics);
@@ -210,7 +207,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     nodes = new LocalNodes({
       url: server.url,
       ways,
-      node: nodeOptions(options),
+      node,
       simulated: options.simulatedNodes ?? 0,
       graceMs: settings.nodeGraceMs,
       now: chance.nowMs,
@@ -317,6 +314,8 @@ async function openStore(options: StartOptions, chance: Chance, metrics: StoreMe
     observe: (...write: Parameters<StoreMetrics['observe']>) => metrics.observe(...write),
   };
   if (kind === 'memory') return openMemoryStore(observed);
+  if (kind !== 'lmdb')
+    throw new StartError(`there is no store ${JSON.stringify(kind)}; there are memory and lmdb`);
   if (options.dataDir === undefined) throw new StartError('the lmdb store needs a data folder');
   const { openLmdbStore } = await import('../store/lmdb.ts');
   return openLmdbStore({ dataDir: options.dataDir, ...observed });
