@@ -20,6 +20,7 @@ export class LocalNodes {
   readonly simulated: SimulatedNodes;
   readonly #client: Client;
   #node: RunningNode | undefined;
+  #starting: Promise<void> | undefined;
   #closed = false;
 
   constructor(private readonly options: LocalNodesOptions) {
@@ -34,7 +35,8 @@ export class LocalNodes {
 
   /** Resolves when all nodes are registered. */
   async start(): Promise<void> {
-    await Promise.all([this.#startOwn(), this.simulated.begin(this.options.simulated)]);
+    this.#starting = this.#startOwn();
+    await Promise.all([this.#starting, this.simulated.begin(this.options.simulated)]);
   }
 
   async #startOwn(): Promise<void> {
@@ -50,6 +52,8 @@ export class LocalNodes {
   /** Ends the pods and says goodbye to the server, which must still be there. */
   async close(): Promise<void> {
     this.#closed = true;
+    // One that is still being opened closes itself when it is.
+    if (!this.#node) await this.#starting?.catch(() => undefined);
     if (this.#node) this.options.ways.removeLocal(this.#node.name);
     await Promise.all([this.#node?.close(), this.simulated.close()]);
     this.#client.close();

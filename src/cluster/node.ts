@@ -1,7 +1,6 @@
 /** A node of this machine: an agent with the runtime, the network and the folder it needs. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { hostname, networkInterfaces, tmpdir } from 'node:os';
-import path from 'node:path';
+import { rm } from 'node:fs/promises';
+import { hostname, networkInterfaces } from 'node:os';
 import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
 import { isSubdomain1123 } from '../api/names.ts';
@@ -12,6 +11,7 @@ import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { NodeNetwork, PodNetworkMode } from '../node/agent/nodenetwork.ts';
 import { checkNodeOptionNames } from './optioncheck.ts';
 import { StartError } from './starterror.ts';
+import { makeTemporaryFolder } from './temporaryfolder.ts';
 
 export const defaultServiceRange = '10.0.0.0/24';
 
@@ -87,7 +87,7 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Ru
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
   const temporary = options.folder === undefined;
-  const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'wherry-node-')));
+  const folder = options.folder ?? (await makeTemporaryFolder());
   const removeTemporary = async (): Promise<void> => {
     if (temporary) await rm(folder, { recursive: true, force: true });
   };
