@@ -79,6 +79,7 @@ describe('information', () => {
       '--ingress-tls-port',
       '--kubelet-port',
       '--leader-elect',
+      '--like',
       '--log-level',
       '--max-body-bytes',
       '--max-connections',
@@ -146,6 +147,7 @@ describe.each([
   [['up', '--history', '10m'], /--history must be an age and a count such as 10m,50000, not "10m"/],
   [['up', '--history', '1d,5'], /--history/],
   [['up', '--watch-start', 'now'], /--watch-start must be one of history, state, not "now"/],
+  [['up', '--like', 'docker'], /--like must be one of kubernetes, not "docker"/],
   [['up', '--create-status', '204'], /--create-status must be one of 200, 201, not "204"/],
   [['up', '--log-level', 'loud'], /--log-level must be one of silent, error, warn, info, debug, not "loud"/],
   [['up', ...inMemory, '--service-cluster-ip-range', 'here'], /here/],
@@ -217,6 +219,8 @@ describe('a server', () => {
       [[], 200],
       [['--create-status', '200'], 200],
       [['--create-status=201'], 201],
+      [['--like', 'kubernetes'], 201],
+      [['--like', 'kubernetes', '--create-status=200'], 200],
     ] as const) {
       const { child, client } = await serving('serve', ...inMemory, ...args);
       expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(code);
@@ -228,6 +232,11 @@ describe('a server', () => {
     for (const [args, events] of [
       [[], ['ADDED', 'MODIFIED']],
       [['--watch-start', 'state'], ['ADDED']],
+      [['--like=kubernetes'], ['ADDED']],
+      [
+        ['--like=kubernetes', '--watch-start=history'],
+        ['ADDED', 'MODIFIED'],
+      ],
     ] as const) {
       const { child, url, client } = await serving('serve', ...inMemory, ...args);
       await client.post(configMaps, { metadata: { name: 'a' } });

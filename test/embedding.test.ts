@@ -141,6 +141,20 @@ describe('a cluster in a process', () => {
     await expect(refused).rejects.toThrow(says);
   });
 
+  it('can be like Kubernetes: a create is 201, and a watch begins with the state', async () => {
+    const cluster = await begin({ like: 'kubernetes', controllers: false });
+    const client = new Client(cluster.url);
+    expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(201);
+    await client.patch(`${configMaps}/a`, { data: { a: 'b' } });
+    const watch = await client.watch(`${configMaps}?watch=1`);
+    const first = await watch.until(() => true);
+    expect([first.type, first.object.data]).toEqual(['ADDED', { a: 'b' }]);
+    watch.close();
+    await expect(start({ like: 'docker' } as unknown as StartOptions)).rejects.toThrow(
+      'a cluster can be like "kubernetes" only, not "docker"',
+    );
+  });
+
   it('takes time, uids and suffixes from its host', async () => {
     const chance = {
       nowMs: () => Date.UTC(2001, 1, 3, 4, 5, 6),

@@ -18,6 +18,7 @@ const startNames: Names<StartOptions> = {
   host: true,
   port: true,
   history: true,
+  like: true,
   createStatus: true,
   watchStart: true,
   serviceClusterIPRange: true,
@@ -63,6 +64,8 @@ const settingNames: Names<ControllerSettings> = {
 /** Throws a `StartError` that names the first option there is not. Limits are checked where they are read. */
 export function checkStartOptions(options: StartOptions): void {
   checkNames(options, startNames, '');
+  if (options.like !== undefined && options.like !== 'kubernetes')
+    throw new StartError(`a cluster can be like "kubernetes" only, not ${JSON.stringify(options.like)}`);
   checkNames(options.node, nodeNames, 'node.');
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');

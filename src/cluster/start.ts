@@ -55,9 +55,11 @@ export interface StartOptions {
   readonly port?: number;
   /** How long and how many changes are kept for watches. */
   readonly history?: Partial<HistoryBounds>;
-  /** HTTP code of a create: 200 as the contract says, or Kubernetes' 201. Default 200. */
+  /** Do as today's Kubernetes where the contract differs: it decides the defaults of `createStatus` and `watchStart`. */
+  readonly like?: 'kubernetes';
+  /** HTTP code of a create: 200 as the contract says, or Kubernetes' 201. Default 200, or with `like` 201. */
   readonly createStatus?: 200 | 201;
-  /** What a watch without a version begins with. Default `history`. */
+  /** What a watch without a version begins with. Default `history`, or with `like` what Kubernetes does: `state`. */
   readonly watchStart?: WatchDefault;
   /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */
   readonly serviceClusterIPRange?: string;
@@ -169,8 +171,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     server = new ApiServer(registry, {
       host,
       port: options.port ?? 0,
-      createStatus: options.createStatus ?? 200,
-      watchDefault: options.watchStart ?? 'history',
+      createStatus: options.createStatus ?? (options.like ? 201 : 200),
+      watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,
       audit,
