@@ -60,6 +60,12 @@ export class Child {
     return /ready at (\S+)\n/.exec(this.stdout)![1]!;
   }
 
+  /** Nobody reads its output any more. */
+  closeOutput(): void {
+    this.#process.stdout!.destroy();
+    this.#process.stderr!.destroy();
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal);
   }

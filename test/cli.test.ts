@@ -115,6 +115,7 @@ describe('information', () => {
       '--ingress-tls-port',
       '--kubelet-port',
       '--leader-elect',
+      '--like',
       '--log-level',
       '--max-body-bytes',
       '--max-connections',
@@ -143,7 +144,9 @@ describe('information', () => {
 });
 
 describe.each([
-  [['up', '--prot', '1'], /--prot/],
+  [['up', '--prot', '1'], /there is no option --prot; did you mean --port\? wherry --help lists all/],
+  [['up', '--simulated', '3'], /there is no option --simulated; did you mean --simulated-nodes\?/],
+  [['up', '--frobnicate'], /there is no option --frobnicate; wherry --help lists all/],
   [['up', '-x'], /-x/],
   [['down'], /there is no command "down"; the commands are up, serve, node, backup and restore/],
   [['__proto__'], /there is no command "__proto__"/],
@@ -157,6 +160,18 @@ describe.each([
   [['up', '--in-memory', '--port', '0', '--controllers=-cron'], /there is no controller "cron"; there are/],
   [['serve', ...inMemory, '--controllers=none,job'], /"none" stands alone in a list of controllers/],
   [['serve', ...inMemory, '--controllers='], /--controllers must name controllers, or be \* or none/],
+  [['up', ...inMemory, '--images', '/nope.yaml'], /image table \/nope\.yaml: ENOENT/],
+  [
+    ['up', ...inMemory, '--pod-range', '10.0.0.0/99'],
+    /the pod range must be an IPv4 range .* not "10\.0\.0\.0\/99"/,
+  ],
+  [['up', ...inMemory, '--node-name', 'No_Name'], /the node cannot be called "No_Name": /],
+  [['node', '--server', 'http://127.0.0.1:1', '--images', '/nope.yaml'], /image table \/nope\.yaml: ENOENT/],
+  [['node', '--server', 'http://127.0.0.1:1'], /http:\/\/127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/],
+  [
+    ['node', '--server', 'http://127.0.0.1:1', '--data-dir', '/proc/nope'],
+    /the folder \/proc\/nope\/node of the node cannot be made \(ENOENT\)/,
+  ],
   [['node'], /node needs the server it belongs to: --server/],
   [['node', '--server', 'ftp://x'], /node needs the server it belongs to/],
   [['up', '--port'], /--port/],
@@ -170,6 +185,7 @@ describe.each([
   [['up', '--history', '10m'], /--history must be an age and a count such as 10m,50000, not "10m"/],
   [['up', '--history', '1d,5'], /--history/],
   [['up', '--watch-start', 'now'], /--watch-start must be one of history, state, not "now"/],
+  [['up', '--like', 'docker'], /--like must be one of kubernetes, not "docker"/],
   [['up', '--create-status', '204'], /--create-status must be one of 200, 201, not "204"/],
   [['up', '--log-level', 'loud'], /--log-level must be one of silent, error, warn, info, debug, not "loud"/],
   [['up', ...inMemory, '--service-cluster-ip-range', 'here'], /here/],
@@ -241,6 +257,8 @@ describe('a server', () => {
       [[], 200],
       [['--create-status', '200'], 200],
       [['--create-status=201'], 201],
+      [['--like', 'kubernetes'], 201],
+      [['--like', 'kubernetes', '--create-status=200'], 200],
     ] as const) {
       const { child, client } = await serving('serve', ...inMemory, ...args);
       expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(code);
@@ -252,6 +270,11 @@ describe('a server', () => {
     for (const [args, events] of [
       [[], ['ADDED', 'MODIFIED']],
       [['--watch-start', 'state'], ['ADDED']],
+      [['--like=kubernetes'], ['ADDED']],
+      [
+        ['--like=kubernetes', '--watch-start=history'],
+        ['ADDED', 'MODIFIED'],
+      ],
     ] as const) {
       const { child, url, client } = await serving('serve', ...inMemory, ...args);
       await client.post(configMaps, { metadata: { name: 'a' } });
@@ -382,7 +405,7 @@ describe('a start that cannot be', () => {
   it('says that the data folder cannot be made or written', async () => {
     const folder = await children.folder();
     await mkdir(join(folder, 'closed'), { mode: 0o555 });
-    const paths = [join(folder, 'x'.repeat(300)), '/sys/wherry'];
+    const paths = [join(folder, 'x'.repeat(300)), '/sys/wherry', '/proc/nope', '/proc/nope/deep'];
     // Root may write everywhere.
     if (process.getuid?.() !== 0) paths.push(join(folder, 'closed'), join(folder, 'closed', 'data'));
     for (const path of paths)

@@ -121,6 +121,40 @@ describe('a cluster in a process', () => {
     expect(await readdir(dataDir)).toContain('data.mdb');
   });
 
+  it.each([
+    [{ dataDirectory: 'x' }, 'there is no option "dataDirectory"'],
+    [{ simulatedNode: 1 }, 'there is no option "simulatedNode"; did you mean "simulatedNodes"?'],
+    [{ node: { image: 'x' } }, 'there is no option "node.image"; did you mean "node.images"?'],
+    [{ history: { changes: 3 } }, 'there is no option "history.changes"; did you mean "history.changesMax"?'],
+    [
+      { chance: { random: Math.random } },
+      'there is no option "chance.random"; did you mean "chance.randomBelow"?',
+    ],
+    [{ limits: { bodyBytes: 3 } }, 'there is no limit "bodyBytes"'],
+    [{ store: 'sqlite' }, 'there is no store "sqlite"; there are memory and lmdb'],
+    [{ store: 'sqlite', dataDir: 'x' }, 'there is no store "sqlite"; there are memory and lmdb'],
+    [{ store: 'constructor' }, 'there is no store "constructor"; there are memory and lmdb'],
+    [{ node: { images: '/nope.yaml' } }, /^image table \/nope\.yaml: ENOENT/],
+  ])('refuses %j by name', async (options, says) => {
+    const refused = start(options as StartOptions);
+    await expect(refused).rejects.toThrow(StartError);
+    await expect(refused).rejects.toThrow(says);
+  });
+
+  it('can be like Kubernetes: a create is 201, and a watch begins with the state', async () => {
+    const cluster = await begin({ like: 'kubernetes', controllers: false });
+    const client = new Client(cluster.url);
+    expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(201);
+    await client.patch(`${configMaps}/a`, { data: { a: 'b' } });
+    const watch = await client.watch(`${configMaps}?watch=1`);
+    const first = await watch.until(() => true);
+    expect([first.type, first.object.data]).toEqual(['ADDED', { a: 'b' }]);
+    watch.close();
+    await expect(start({ like: 'docker' } as unknown as StartOptions)).rejects.toThrow(
+      'a cluster can be like "kubernetes" only, not "docker"',
+    );
+  });
+
   it('takes time, uids and suffixes from its host', async () => {
     const chance = {
       nowMs: () => Date.UTC(2001, 1, 3, 4, 5, 6),

@@ -136,6 +136,8 @@ describe('the local door', () => {
     '127.1',
     '2130706433',
     'localhost#',
+    'kubernetes.evil.example',
+    'kubernetes.default.svc.cluster.local.evil.example',
   );
 
   it.each(hosts)('is closed to host %j', async (Host) => {

@@ -13,12 +13,19 @@ import {
   UsageError,
 } from './options.ts';
 
+/** A close that takes longer is given up when a failure has led to it. */
+const lastCloseMs = 10_000;
+
 /** Never throws: what goes wrong is a line on stderr, and the code of the process. */
 export function runCommand(): void {
-  run().catch(fail);
+  run().catch((error: Error) => {
+    if (!ending) fail(error);
+  });
 }
 
 async function run(): Promise<void> {
+  // Output that nobody reads any more is no reason to end.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const line = readCommandLine(process.argv.slice(2));
   if (line.command === 'help') process.stdout.write(help);
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
@@ -39,22 +46,26 @@ const reporting = (logLevel: LogLevel): ((error: Error) => void) => {
 
 async function runCluster({ command, start: options, logLevel }: ClusterLine): Promise<void> {
   const log = logger(logLevel);
-  const cluster = await start({
-    ...options,
-    onError: (error) => log('error', error.stack ?? error.message),
-    onWarning: (message) => log('warn', message),
-  });
-  closeOnSignal(cluster);
+  const cluster = await runUntilEnded(
+    start({
+      ...options,
+      onError: (error) => log('error', error.stack ?? error.message),
+      onWarning: (message) => log('warn', message),
+    }),
+  );
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   if (command !== 'up') return;
-  const description = await cluster.nodesReady;
+  const description = await cluster.nodesReady.catch(async (error: Error) => {
+    // A cluster without its node is not what was asked for; nothing of it stays.
+    await cluster.close();
+    throw error;
+  });
   if (description) process.stdout.write(`${description}\n`);
   process.stdout.write(`Try: kubectl -s ${new URL(cluster.url).host} get nodes\n`);
 }
 
 async function runNode({ server, node: options, logLevel }: NodeLine): Promise<void> {
-  const node = await startNode(server, { ...options, onError: reporting(logLevel) });
-  closeOnSignal(node);
+  const node = await runUntilEnded(startNode(server, { ...options, onError: reporting(logLevel) }));
   process.stdout.write(`${node.description}, of ${server}\n`);
 }
 
@@ -69,19 +80,36 @@ async function runBackup({ command, file, server, dataDir }: BackupLine): Promis
   }
 }
 
-function closeOnSignal(running: { close(): Promise<void> }): void {
-  let closing = false;
-  const close = (): void => {
-    // Who asks twice wants it now.
-    if (closing) process.exit(1);
-    closing = true;
-    running.close().then(
-      () => process.exit(0),
-      (error: Error) => fail(error),
+/** Whether the process is on its way out: what fails then is nobody's concern. */
+let ending = false;
+
+/** Whatever ends the process from now on closes what was started first, also while it is still starting. */
+async function runUntilEnded<T extends { close(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= starting.then(
+      (running) => running.close(),
+      () => undefined,
     );
+    return closing;
   };
-  process.on('SIGTERM', close);
-  process.on('SIGINT', close);
+  const closeAndExit = (): void => {
+    // Who asks twice wants it now.
+    if (ending) process.exit(1);
+    ending = true;
+    close().then(() => process.exit(0), fail);
+  };
+  // A terminal that is closed sends the last of them.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, closeAndExit);
+  process.on('uncaughtException', (error) => {
+    ending = true;
+    const late = setTimeout(() => fail(error), lastCloseMs);
+    close()
+      .catch(() => undefined)
+      .then(() => clearTimeout(late))
+      .then(() => fail(error));
+  });
+  return starting;
 }
 
 function fail(error: Error): never {

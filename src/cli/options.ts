@@ -1,6 +1,7 @@
 /** The options of the command: their names, their defaults, and how wrong ones are refused. */
 import { parseArgs } from 'node:util';
 import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
+import { nearestName } from '../cluster/suggestion.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -57,6 +58,8 @@ Options of up and serve
   --data-dir FOLDER     where objects, pods and logs are kept (default .wherry)
   --in-memory           keep objects in memory only
   --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
+  --like KIND           kubernetes: do as today's Kubernetes where Wherry's contract, the API of 1.1, differs;
+                        the same as --create-status 201 --watch-start state
   --watch-start WHERE   where a watch without a version begins: history or state (default history)
   --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
   --service-cluster-ip-range RANGE
@@ -120,6 +123,7 @@ const options = {
   'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore'] },
   'in-memory': { ...flag, for: ['up', 'serve'] },
   history: { ...text, for: ['up', 'serve'] },
+  like: { ...text, for: ['up', 'serve'] },
   'watch-start': { ...text, for: ['up', 'serve'] },
   'create-status': { ...text, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
@@ -162,7 +166,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
   for (const name of Object.keys(values))
     if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
-      throw new UsageError(`${command} does not take --${name}`);
+      throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'node') return { command, logLevel, ...nodeLine(values) };
   if (command === 'serve') return { command, logLevel, start: startOptions(values, 'housekeeping') };
@@ -180,10 +184,9 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
       ? { store: 'memory' as const }
       : { store: 'lmdb' as const, dataDir: values['data-dir'] ?? '.wherry' }),
     history: historyOf(values.history ?? '10m,50000'),
-    watchStart: oneOf('--watch-start', values['watch-start'] ?? 'history', ['history', 'state']),
-    createStatus: Number(oneOf('--create-status', values['create-status'] ?? '200', ['200', '201'])) as
-      | 200
-      | 201,
+    like: optionOf('--like', values.like, ['kubernetes']),
+    watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
+    createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],
     controllers: controllersOf(values.controllers ?? runs, runs),
@@ -270,9 +273,19 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw unknownOption(message);
     // What follows the first sentence is advice, over several lines.
-    throw new UsageError((error as Error).message.split(/\.\s/)[0]!);
+    throw new UsageError(`${message.split(/\.\s/)[0]!}; see wherry --help`);
   }
+}
+
+/** `Unknown option '--prot'`, and advice that does not fit. */
+function unknownOption(message: string): UsageError {
+  const option = /'(-[^']*)'/.exec(message)?.[1] ?? '';
+  const meant = nearestName(option.replace(/^-+/, ''), Object.keys(options));
+  const advice = meant === undefined ? '' : `did you mean --${meant}? `;
+  return new UsageError(`there is no option ${option}; ${advice}wherry --help lists all`);
 }
 
 function portOf(option: string, value: string): number {
@@ -284,6 +297,16 @@ function countOf(option: string, value: string, max: number): number {
   if (/^\d{1,9}$/.test(value) && Number(value) <= max) return Number(value);
   throw new UsageError(`${option} must be a number from 0 to ${max}, not ${JSON.stringify(value)}`);
 }
+
+const createStatusOf = (value: string): 200 | 201 =>
+  oneOf('--create-status', value, ['200', '201']) === '200' ? 200 : 201;
+
+/** One that may be left out. */
+const optionOf = <const T extends string>(
+  option: string,
+  value: string | undefined,
+  allowed: readonly T[],
+): T | undefined => (value === undefined ? undefined : oneOf(option, value, allowed));
 
 function oneOf<const T extends string>(option: string, value: string, allowed: readonly T[]): T {
   if (allowed.includes(value as T)) return value as T;

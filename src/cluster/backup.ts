@@ -6,7 +6,7 @@ import { get as getSecurely } from 'node:https';
 import { dirname } from 'node:path';
 import { type BackupSummary, readBackup } from '../store/backupfile.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import { StartError } from './start.ts';
+import { StartError } from './starterror.ts';
 
 /** A server that sends nothing for so long is given up. */
 const silenceMaxMs = 60_000;

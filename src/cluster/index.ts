@@ -19,4 +19,5 @@ export type { AuditOptions } from '../server/observe/auditlog.ts';
 export type { IngressOptions } from './localingress.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
-export { type Cluster, StartError, type StartOptions, start } from './start.ts';
+export { type Cluster, type StartOptions, start } from './start.ts';
+export { StartError } from './starterror.ts';

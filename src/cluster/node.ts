@@ -1,9 +1,9 @@
 /** A node of this machine: an agent with the runtime, the network and the folder it needs. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { hostname, networkInterfaces, tmpdir } from 'node:os';
-import path from 'node:path';
+import { rm } from 'node:fs/promises';
+import { hostname, networkInterfaces } from 'node:os';
 import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
+import { isSubdomain1123 } from '../api/names.ts';
 import { Client, type ClientOptions } from '../client/client.ts';
 import { secrets } from '../client/resources.ts';
 import { wallClock } from '../clock.ts';
@@ -11,6 +11,9 @@ import type { Agent } from '../node/agent/agent.ts';
 import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
 import { Closers } from './closers.ts';
+import { checkNodeOptionNames } from './optioncheck.ts';
+import { StartError } from './starterror.ts';
+import { makeTemporaryFolder } from './temporaryfolder.ts';
 
 export const defaultServiceRange = '10.0.0.0/24';
 
@@ -54,6 +57,31 @@ export interface OpenNode extends RunningNode {
   start(): Promise<void>;
 }
 
+/** What can be found wrong before anything is started; throws a `StartError`. */
+export async function checkNodeOptions({ images, podRange, name }: NodeOptions): Promise<void> {
+  const [problem] = name === undefined ? [] : isSubdomain1123(name);
+  if (problem) throw new StartError(`the node cannot be called ${JSON.stringify(name)}: ${problem}`);
+  // Loaded only by those who have something to check: a start is to be quick.
+  if (podRange !== undefined) {
+    const { parsePodRange } = await import('../node/network/subnet.ts');
+    await orSentence((async () => parsePodRange(podRange))());
+  }
+  if (images !== undefined) {
+    const { ImageTable } = await import('../node/runtime/images.ts');
+    await orSentence(ImageTable.open(images));
+  }
+}
+
+/** For failures whose message says what to do about them, or with words in front that do. */
+async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new StartError(words === undefined ? message : `${words} (${code ?? message})`, { cause: error });
+  }
+}
+
 export async function openNode(client: Client, options: NodeOptions): Promise<OpenNode> {
   const closers = new Closers();
   try {
@@ -65,19 +93,23 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Op
 }
 
 async function openParts(client: Client, options: NodeOptions, closers: Closers): Promise<OpenNode> {
-  const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }] = await Promise.all([
-    import('../node/agent/agent.ts'),
-    import('../node/runtime/processruntime.ts'),
-    import('../node/agent/nodenetwork.ts'),
-    import('../node/runtime/images.ts'),
-  ]);
+  const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }, { makeFolders }] = await Promise.all(
+    [
+      import('../node/agent/agent.ts'),
+      import('../node/runtime/processruntime.ts'),
+      import('../node/agent/nodenetwork.ts'),
+      import('../node/runtime/images.ts'),
+      import('../node/volumes/foldercare.ts'),
+    ],
+  );
   const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
   const folder = options.folder ?? (await temporaryFolder(closers));
   const address = options.address ?? machineAddress();
-  const images = await ImageTable.open(options.images);
-  const network = await NodeNetwork.open({
+  await orSentence(makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
+  const images = await orSentence(ImageTable.open(options.images));
+  const opening = NodeNetwork.open({
     mode: options.podNetwork ?? 'host',
     nodeName: name,
     address,
@@ -86,6 +118,7 @@ async function openParts(client: Client, options: NodeOptions, closers: Closers)
     serviceRange: options.serviceRange ?? defaultServiceRange,
     onError,
   });
+  const network = await orSentence(opening);
   closers.add(() => network.close());
   const kubelet =
     options.kubeletPort === undefined
@@ -118,7 +151,7 @@ async function openParts(client: Client, options: NodeOptions, closers: Closers)
 }
 
 async function temporaryFolder(closers: Closers): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'wherry-node-'));
+  const folder = await makeTemporaryFolder();
   closers.add(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -181,6 +214,8 @@ export async function startNode(
   options: NodeOptions,
   access: ClientOptions = {},
 ): Promise<RunningNode> {
+  checkNodeOptionNames(options);
+  await checkNodeOptions(options);
   const closers = new Closers();
   const client = new Client(url, { userAgent: 'wherry-node', ...access });
   closers.add(() => client.close());
@@ -192,6 +227,9 @@ export async function startNode(
     return { name, description, close: () => closers.close() };
   } catch (error) {
     await closers.close().catch(options.onError ?? (() => undefined));
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+      throw new StartError(`${url} cannot be reached: ${message}`, { cause: error });
     throw error;
   }
 }

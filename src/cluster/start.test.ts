@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startNode } from './node.ts';
-import { StartError, start } from './start.ts';
+import { start } from './start.ts';
+import { StartError } from './starterror.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

@@ -40,10 +40,12 @@ import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { IngressOptions, RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
-import { defaultServiceRange, type NodeOptions } from './node.ts';
+import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
+import { checkStartOptions } from './optioncheck.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
+import { StartError } from './starterror.ts';
 
 export interface StartOptions {
   /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
@@ -56,9 +58,11 @@ export interface StartOptions {
   readonly port?: number;
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
-  /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200. */
+  /** `kubernetes`: the defaults of `createStatus` and `watchStart` are those of a stock API server. */
+  readonly like?: 'kubernetes';
+  /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
   readonly createStatus?: 200 | 201;
-  /** What a watch without a `resourceVersion` begins with. Default `history`. */
+  /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   readonly watchStart?: WatchDefault;
   /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */
   readonly serviceClusterIPRange?: string;
@@ -108,14 +112,6 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** The options cannot be met: a port is taken, a folder in use, a range wrong. The message says which. */
-export class StartError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StartError';
-  }
-}
-
 const systemChance: Chance = {
   nowMs: wallClock,
   uid: () => randomUUID(),
@@ -124,6 +120,7 @@ const systemChance: Chance = {
 
 /** Starts a cluster in this process. Resolves when the API answers; nodes register after that. */
 export async function start(options: StartOptions = {}): Promise<Cluster> {
+  checkStartOptions(options);
   const host = options.host ?? '127.0.0.1';
   if (!isLoopback(host))
     throw new StartError(
@@ -134,6 +131,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const ranges = serviceRanges(options);
   const chosen = controllersOf(options);
   const keeper = limitKeeper(options);
+  const node = nodeOptions(options);
+  if (node) await checkNodeOptions(node);
   const kinds = new KindTable();
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
@@ -162,8 +161,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const server = new ApiServer(registry, {
       host,
       port: options.port ?? 0,
-      createStatus: options.createStatus ?? 200,
-      watchDefault: options.watchStart ?? 'history',
+      createStatus: options.createStatus ?? (options.like ? 201 : 200),
+      watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,
       audit,
@@ -201,7 +200,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const nodes = new LocalNodes({
       url: server.url,
       ways,
-      node: nodeOptions(options),
+      node,
       simulated: options.simulatedNodes ?? 0,
       graceMs: settings.nodeGraceMs,
       now: chance.nowMs,
@@ -319,6 +318,8 @@ async function openStore(options: StartOptions, chance: Chance, metrics: StoreMe
     observe: (...write: Parameters<StoreMetrics['observe']>) => metrics.observe(...write),
   };
   if (kind === 'memory') return openMemoryStore(observed);
+  if (kind !== 'lmdb')
+    throw new StartError(`there is no store ${JSON.stringify(kind)}; there are memory and lmdb`);
   if (options.dataDir === undefined) throw new StartError('the lmdb store needs a data folder');
   const { openLmdbStore } = await import('../store/lmdb.ts');
   return openLmdbStore({ dataDir: options.dataDir, ...observed });

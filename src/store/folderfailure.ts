@@ -33,6 +33,7 @@ export function unavailable(folder: string, error: unknown): StoreUnavailableErr
       return `the data folder ${folder} cannot be used: too many files are open (${code}); see ulimit -n`;
     if (isFull(folder, error as NodeJS.ErrnoException))
       return `the disk of the data folder ${folder} is full`;
+    if (code === 'ENOENT') return `the data folder ${folder} cannot be made (${code})`;
     if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
       return `the data folder ${folder} cannot be read and written (${code})`;
     }

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -257,6 +258,55 @@ describe('the data folder', () => {
     await root.close();
     expect(await refusal(dataDir)).toBe(`the data folder ${dataDir} is in use by process ${process.ppid}`);
   });
+
+  it('is closed to other users, with all that is in it, also when it was open before', async () => {
+    const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+    const parent = newFolder();
+    chmodSync(parent, 0o755);
+    const dataDir = join(parent, 'between', 'data');
+    const umask = process.umask(0o022);
+    try {
+      for (const state of ['made', 'opened']) {
+        const store = await openLmdbStore({ dataDir });
+        await put(store, state, '');
+        const files = readdirSync(dataDir).sort();
+        expect(files).toEqual(['data.mdb', 'lock.mdb', 'owner']);
+        expect([modeOf(dataDir), ...files.map((name) => modeOf(join(dataDir, name)))], state).toEqual([
+          '700',
+          '600',
+          '600',
+          '600',
+        ]);
+        await store.close();
+        chmodSync(dataDir, 0o755);
+        for (const name of ['data.mdb', 'lock.mdb']) chmodSync(join(dataDir, name), 0o644);
+      }
+      // What lies above is not ours.
+      expect([modeOf(parent), modeOf(join(parent, 'between'))]).toEqual(['755', '755']);
+    } finally {
+      process.umask(umask);
+    }
+  });
+
+  it('stays open when others have things in it; what is ours is closed', async () => {
+    const dataDir = newFolder();
+    chmodSync(dataDir, 0o755);
+    writeFileSync(join(dataDir, 'notes.txt'), '');
+    chmodSync(join(dataDir, 'notes.txt'), 0o644);
+    await (await openLmdbStore({ dataDir })).close();
+    const modes = ['.', 'notes.txt', 'data.mdb', 'lock.mdb'].map(
+      (name) => statSync(join(dataDir, name)).mode & 0o777,
+    );
+    expect(modes).toEqual([0o755, 0o644, 0o600, 0o600]);
+  });
+
+  it.skipIf(!existsSync('/proc/1'))(
+    'is refused where none can be made, instead of trying for ever',
+    async () => {
+      for (const path of ['/proc/nope', '/proc/nope/deep/down'])
+        expect(await refusal(path)).toBe(`the data folder ${path} cannot be made (ENOENT)`);
+    },
+  );
 
   it('is refused when it is a file', async () => {
     const file = join(newFolder(), 'file');

@@ -13,7 +13,6 @@ import {
   constants,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   realpathSync,
   rmSync,
@@ -25,6 +24,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
 import { checkDataFile } from './datafile.ts';
+import { closeFile, fileMode, openDataFolder } from './datafolder.ts';
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { damaged, notOurs, unavailable } from './folderfailure.ts';
 import { KeyFilter } from './keyfilter.ts';
@@ -79,7 +79,7 @@ export function openEngine(dataDir: string): LmdbEngine {
   let folder: string | undefined;
   let isNew = false;
   try {
-    const created = mkdirSync(dataDir, { recursive: true });
+    const created = openDataFolder(dataDir);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     const path = realpathSync(dataDir);
     claimFolder(path);
@@ -89,6 +89,7 @@ export function openEngine(dataDir: string): LmdbEngine {
         `a restore into ${dataDir} has not come to its end; run it again, or delete ${join(dataDir, RESTORING)}`,
       );
     isNew = !existsSync(join(path, 'data.mdb'));
+    closeFile(join(path, 'data.mdb'));
     prepareLockFile(join(path, 'lock.mdb'));
     const engine = new LmdbEngine(require(library) as Lmdb, library, path);
     if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
@@ -108,7 +109,8 @@ export function openEngine(dataDir: string): LmdbEngine {
  */
 function prepareLockFile(path: string): void {
   try {
-    writeFileSync(path, Buffer.alloc(LOCK_BYTES + OPENING_BYTES));
+    writeFileSync(path, Buffer.alloc(LOCK_BYTES + OPENING_BYTES), { mode: fileMode });
+    closeFile(path);
     truncateSync(path, LOCK_BYTES);
   } catch (error) {
     rmSync(path, { force: true });
@@ -145,6 +147,7 @@ export class LmdbEngine implements Engine {
         mapSize: MAP_BYTES,
         overlappingSync: false,
         encoding: 'binary',
+        permissionsMode: fileMode,
       } as const;
       root = lmdb.open<Buffer, string>(options);
       this.#root = root;

@@ -8,6 +8,7 @@
  */
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileMode } from './datafolder.ts';
 import { StoreUnavailableError } from './store.ts';
 
 /** Two processes that start together may take the file from each other this often before one gives up. */
@@ -55,7 +56,7 @@ export function claimFolder(dataDir: string): void {
   const path = join(dataDir, 'owner');
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     try {
-      writeFileSync(path, formatOwner(self), { flag: 'wx' });
+      writeFileSync(path, formatOwner(self), { flag: 'wx', mode: fileMode });
       claimed.add(dataDir);
       return;
     } catch (error) {

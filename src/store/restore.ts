@@ -6,10 +6,11 @@
  * server it was taken from may have handed out versions which clients still hold. Those must not come to mean
  * something else. To the restored store they are versions of the past, and too old.
  */
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BackupSummary, readBackup } from './backupfile.ts';
 import { checkDataFile } from './datafile.ts';
+import { openDataFolder } from './datafolder.ts';
 import { damaged, readVersion } from './engine.ts';
 import { unavailable } from './folderfailure.ts';
 import { type LmdbEngine, openEngine, RESTORING, syncFolders } from './lmdb.ts';
@@ -27,7 +28,7 @@ export async function restoreStore(
 ): Promise<BackupSummary> {
   let folder: string | undefined;
   try {
-    const created = mkdirSync(dataDir, { recursive: true });
+    const created = openDataFolder(dataDir);
     const path = realpathSync(dataDir);
     claimFolder(path);
     folder = path;

@@ -16,6 +16,12 @@ describe('addresses', () => {
     '::ffff:10.0.0.1',
     '::ffff:a00:1',
     '64:ff9b::8.8.8.8',
+    '2002:808:808::1',
+    // Teredo: the server 8.8.8.8, the client 8.8.4.4 with its bits inverted.
+    '2001:0:808:808::f7f7:fbfb',
+    '2001:db8::5efe:10.0.0.1',
+    '100.100.100.201',
+    'fd00:ec3::254',
   ])
     it(`allows ${address}`, () => expect(isAllowedTarget(address)).toBe(true));
 
@@ -47,6 +53,26 @@ describe('addresses', () => {
     '64:ff9b::7f00:1',
     '2002:7f00:1::',
     '2002:a9fe:a9fe::1',
+    '64:ff9b:1::a9fe:a9fe',
+    '64:ff9b:1:a9fe:a9:fe00::',
+    // Teredo, with the client 169.254.169.254, then with that as its server.
+    '2001:0:808:808::5601:5601',
+    '2001:0:a9fe:a9fe::f7f7:fbfb',
+    // ISATAP
+    '2001:db8::5efe:169.254.169.254',
+    '2001:db8::200:5efe:7f00:1',
+    // Where clouds tell a machine about itself, its credentials included.
+    '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    'fd00:42::42',
+    'fd00:c1::a9fe:a9fe',
+    '::ffff:100.100.100.200',
+    '64:ff9b::100.100.100.200',
+    '2002:6464:64c8::',
     // What is no address, or is one only to some readers.
     '',
     '127.1',

@@ -1,11 +1,11 @@
 /**
  * Which addresses the server connects to on somebody's behalf. Addresses of pods, endpoints and nodes are written by
  * users, so whoever writes them would choose what the server talks to: its own loopback services, or a cloud's
- * metadata service on a link-local address. Only global unicast addresses, private ones included, are dialled.
+ * metadata service. Only global unicast addresses, private ones included, are dialled.
  */
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { type Address, parseCIDR, parseIP } from '../api/addresses.ts';
+import { type Address, type AddressRange, parseCIDR, parseIP } from '../api/addresses.ts';
 import { badRequest, type StatusError } from '../api/errors.ts';
 
 /** A name is resolved within this time. */
@@ -22,17 +22,33 @@ const refusedRanges = [
   '::1/128',
   'fe80::/10',
   'ff00::/8',
+  // Metadata services that are not link-local: Alibaba, Azure, Oracle (one of the IETF's special addresses), AWS,
+  // Google, Scaleway and Oracle again.
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '192.0.0.0/24',
+  'fd00:ec2::/32',
+  'fd20:ce::254/128',
+  'fd00:42::42/128',
+  'fd00:c1::a9fe:a9fe/128',
+  // NAT64 of a network's own: where the IPv4 address stands in it only that network knows.
+  '64:ff9b:1::/48',
 ].map((text) => parseCIDR(text)!);
 
-/** IPv6 ranges whose addresses carry an IPv4 address that the packet may end up at, and how far right it stands. */
-const carriers = [
+/** IPv6 ranges whose addresses carry IPv4 addresses that a packet may end up at, and how to read them. */
+const carriers: readonly { readonly range: AddressRange; readonly carried: (value: bigint) => bigint[] }[] = [
   // IPv4-compatible, IPv4-translated and NAT64.
-  { range: parseCIDR('::/96')!, shift: 0n },
-  { range: parseCIDR('::ffff:0:0:0/96')!, shift: 0n },
-  { range: parseCIDR('64:ff9b::/96')!, shift: 0n },
+  { range: parseCIDR('::/96')!, carried: (value) => [value] },
+  { range: parseCIDR('::ffff:0:0:0/96')!, carried: (value) => [value] },
+  { range: parseCIDR('64:ff9b::/96')!, carried: (value) => [value] },
   // 6to4
-  { range: parseCIDR('2002::/16')!, shift: 80n },
+  { range: parseCIDR('2002::/16')!, carried: (value) => [value >> 80n] },
+  // Teredo: a server, and a client with its bits inverted.
+  { range: parseCIDR('2001::/32')!, carried: (value) => [value >> 64n, ~value] },
 ];
+
+/** ISATAP: any network, then this (or the same with the bit for "unique" set), then an IPv4 address. */
+const isatapMarks = [0x0000_5efen, 0x0200_5efen];
 
 /** Whether the server may be sent to this address. Whatever is not a plain address, zones included, is refused. */
 export function isAllowedTarget(text: string): boolean {
@@ -43,13 +59,19 @@ export function isAllowedTarget(text: string): boolean {
 
 function isAllowed(address: Address): boolean {
   if (refusedRanges.some((range) => holds(range, address))) return false;
-  for (const { range, shift } of carriers)
-    if (holds(range, address))
-      return isAllowed({ family: 4, value: (address.value >> shift) & 0xffff_ffffn });
-  return true;
+  return carriedBy(address).every((value) => isAllowed({ family: 4, value: value & 0xffff_ffffn }));
 }
 
-const holds = (range: { family: number; first: bigint; last: bigint }, { family, value }: Address): boolean =>
+/** IPv4 addresses inside of an IPv6 address. Only their low 32 bits count. */
+function carriedBy(address: Address): bigint[] {
+  const { family, value } = address;
+  if (family === 4) return [];
+  const carrier = carriers.find(({ range }) => holds(range, address));
+  if (carrier) return carrier.carried(value);
+  return isatapMarks.includes((value >> 32n) & 0xffff_ffffn) ? [value] : [];
+}
+
+const holds = (range: AddressRange, { family, value }: Address): boolean =>
   range.family === family && range.first <= value && value <= range.last;
 
 export const addressNotAllowed = (): StatusError => badRequest('address not allowed');

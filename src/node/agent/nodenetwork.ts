@@ -6,7 +6,7 @@
  *   host    pods share the machine's network; cluster IPs answer where there are the rights for it
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
@@ -23,6 +23,7 @@ import { parsePodRange, Subnet } from '../network/subnet.ts';
 import { takenPorts } from '../network/takenports.ts';
 import type { NetworkAdvice } from '../pods/nodesetup.ts';
 import { Spawner } from '../runtime/spawner.ts';
+import { makeFolders } from '../volumes/foldercare.ts';
 
 const identityName = 'network-id';
 
@@ -180,7 +181,7 @@ async function identityOf(folder: string): Promise<string> {
   const known = await readFile(path, 'utf8').catch(() => '');
   if (/^[0-9a-f-]{36}$/.test(known)) return known;
   const identity = randomUUID();
-  await mkdir(folder, { recursive: true });
+  await makeFolders(folder, 0o700);
   await writeFile(path, identity, { mode: 0o600 });
   return identity;
 }

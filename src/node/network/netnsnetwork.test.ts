@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -127,6 +127,29 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
     expect(await leftOf(bridge.id)).not.toEqual([]);
   });
 
+  it('is removed when its agent is killed, and whoever comes next waits for that', async () => {
+    // Proves that the guard does it, and that it does not remove what a new agent of the same name has made.
+    const crash = await crashed(test, { withGuard: false });
+    const again = test.bridge({ identity: crash.identity });
+    await again.open();
+    expect(await leftOf(crash.id)).not.toEqual([]);
+    await again.close();
+    const other = await crashed(test, { withGuard: false });
+    await expect.poll(() => leftOf(other.id), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => readdir(test.claimFolder)).toEqual([]);
+  });
+
+  it('takes away claims that were never finished', async () => {
+    // Proves that files of processes that were killed while they wrote do not pile up.
+    const claim = { pid: 1, start: 'never', boot: '', spaces: '', owns: {} };
+    await writeFile(join(test.claimFolder, '0123abcd.json.new'), JSON.stringify(claim));
+    await writeFile(join(test.claimFolder, '4567abcd.json.new'), '{');
+    await utimes(join(test.claimFolder, '4567abcd.json.new'), 1, 1);
+    const bridge = test.bridge();
+    await bridge.open();
+    expect(await readdir(test.claimFolder)).toEqual([`${bridge.id}.json`]);
+  });
+
   it('removes what a killed agent has left, its own and that of any agent that is gone', async () => {
     // A process of its own opens a network, attaches pods and is killed; another agent of the machine cleans up.
     const crash = await crashed(test);
@@ -165,11 +188,11 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 });
 
-/** An agent that was killed while it had two pods. */
-async function crashed({
-  claimFolder,
-  crashed: list,
-}: TestNetwork): Promise<{ id: string; identity: string }> {
+/** An agent that was killed while it had two pods, as a rule together with its guard. */
+async function crashed(
+  { claimFolder, crashed: list }: TestNetwork,
+  { withGuard = true } = {},
+): Promise<{ id: string; identity: string }> {
   const outfile = join(claimFolder, '..', `wherry-crash-${process.pid}.mjs`);
   const identity = `crash ${performance.now()}`;
   await build({
@@ -193,10 +216,12 @@ async function crashed({
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const id = line.toString().trim();
+  const claim = JSON.parse(await readFile(join(claimFolder, `${id}.json`), 'utf8'));
+  if (withGuard) process.kill(claim.guard.pid, 'SIGKILL');
   child.kill('SIGKILL');
   await once(child, 'exit');
   execFileSync('rm', [outfile]);
-  const id = line.toString().trim();
   list.push(id);
   return { id, identity };
 }

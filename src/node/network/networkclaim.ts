@@ -2,7 +2,7 @@
  * Claims: which agent of this machine owns which interfaces and namespaces, in one file per agent. An agent that was
  * killed leaves its file behind, and the next agent of the machine finds by it what is to be removed.
  */
-import { mkdir, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bootId, startOf } from '../runtime/processtable.ts';
 import type { Spawner } from '../runtime/spawner.ts';
@@ -10,11 +10,21 @@ import type { Spawner } from '../runtime/spawner.ts';
 /** Emptied when the machine starts, as are the interfaces. */
 const claimFolderDefault = '/run/wherry';
 const claimsMax = 1_000;
+/** A file that was not finished in this time never will be. */
+const writingMaxMs = 60_000;
+/** A guard has that long to remove what its agent has left. */
+const guardMaxMs = 10_000;
+const lookMs = 20;
 
-interface Claim {
+interface ClaimingProcess {
   readonly pid: number;
   /** With the pid it names a process for good. */
   readonly start: string;
+}
+
+interface Claim extends ClaimingProcess {
+  /** Cleans up when the other is gone. */
+  readonly guard?: ClaimingProcess;
   readonly boot: string;
   /** Where the pid and the interfaces have a meaning. */
   readonly spaces: string;
@@ -30,48 +40,78 @@ export class NetworkClaims {
 
   /** Whether a process that lives has claimed this. */
   async isHeld(id: string): Promise<boolean> {
-    const claim = await this.#read(id);
+    const claim = await this.#read(`${id}.json`);
     return claim !== undefined && (await this.#isAlive(claim));
   }
 
-  /** What agents have claimed that are gone. */
+  /** What agents have claimed that are gone, their guards as well. */
   async abandoned(): Promise<string[]> {
     const names = (await readdir(this.folder).catch(() => [])).slice(0, claimsMax);
-    const ids = names.flatMap((name) => /^([0-9a-f]{8})\.json$/.exec(name)?.[1] ?? []);
     const found: string[] = [];
     const spaces = await ownSpaces();
-    for (const id of ids) {
-      const claim = await this.#read(id);
+    for (const name of names) {
+      const [, id, writing] = /^([0-9a-f]{8})\.json(\.new)?$/.exec(name) ?? [];
+      if (!id) continue;
+      const claim = await this.#read(name);
+      if (writing) await this.#dropUnfinished(name, claim);
       // A process of another container cannot be looked for from here.
-      if (claim && claim.spaces === spaces && !(await this.#isAlive(claim))) found.push(id);
+      else if (claim && claim.spaces === spaces && !(await this.#isAlive(claim))) {
+        await this.guarded(id);
+        found.push(id);
+      }
     }
     return found;
   }
 
-  async claim(id: string, owns: Readonly<Record<string, string>>): Promise<void> {
+  /** Resolves when nobody is at work any more to remove what a gone agent has left. */
+  async guarded(id: string): Promise<void> {
+    const { guard, boot } = (await this.#read(`${id}.json`)) ?? {};
+    if (!guard || boot !== bootId()) return;
+    for (let waitedMs = 0; waitedMs < guardMaxMs; waitedMs += lookMs) {
+      if ((await startOf(guard.pid, this.spawner)) !== guard.start) return;
+      await new Promise((resolve) => setTimeout(resolve, lookMs));
+    }
+  }
+
+  async claim(id: string, owns: Readonly<Record<string, string>>, guardPid?: number): Promise<void> {
     const start = (await startOf(process.pid, this.spawner)) ?? '';
-    const claim: Claim = { pid: process.pid, start, boot: bootId(), spaces: await ownSpaces(), owns };
-    const path = this.#path(id);
+    const guardStart = guardPid === undefined ? undefined : await startOf(guardPid, this.spawner);
+    const claim: Claim = {
+      pid: process.pid,
+      start,
+      ...(guardStart === undefined ? {} : { guard: { pid: guardPid!, start: guardStart } }),
+      boot: bootId(),
+      spaces: await ownSpaces(),
+      owns,
+    };
+    const path = this.path(id);
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     await writeFile(`${path}.new`, `${JSON.stringify(claim)}\n`, { mode: 0o600 });
     await rename(`${path}.new`, path);
   }
 
   async drop(id: string): Promise<void> {
-    await rm(this.#path(id), { force: true });
+    for (const path of [this.path(id), `${this.path(id)}.new`]) await rm(path, { force: true });
   }
 
-  #path(id: string): string {
+  path(id: string): string {
     return join(this.folder, `${id}.json`);
+  }
+
+  async #dropUnfinished(name: string, claim: Claim | undefined): Promise<void> {
+    const path = join(this.folder, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }));
+    const isBeingWritten = claim ? await this.#isAlive(claim) : Date.now() - mtimeMs < writingMaxMs;
+    if (!isBeingWritten) await rm(path, { force: true });
   }
 
   async #isAlive({ pid, start, boot }: Claim): Promise<boolean> {
     return boot === bootId() && (await startOf(pid, this.spawner)) === start;
   }
 
-  async #read(id: string): Promise<Claim | undefined> {
+  async #read(name: string): Promise<Claim | undefined> {
     try {
-      const claim = JSON.parse(await readFile(this.#path(id), 'utf8')) as Claim;
+      const claim = JSON.parse(await readFile(join(this.folder, name), 'utf8')) as Claim;
       return Number.isInteger(claim.pid) && claim.pid > 0 ? claim : undefined;
     } catch {
       return undefined;

@@ -12,9 +12,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { Spawner } from '../runtime/spawner.ts';
-import { IpError, IpRoute, type Route } from './iproute.ts';
+import { IpError, IpRoute, namespacePath, type Route } from './iproute.ts';
 import { NamespaceSockets } from './namespacesockets.ts';
 import { NetworkClaims } from './networkclaim.ts';
+import { NetworkGuard } from './networkguard.ts';
 import { defaultPodRange, parsePodRange, Subnet } from './subnet.ts';
 
 /** Others may take the same part of the range at the same time. */
@@ -45,6 +46,8 @@ export class NodeBridge {
   readonly sockets: NamespaceSockets;
   readonly #podRange: Subnet;
   readonly #claims: NetworkClaims;
+  readonly #spawner: Spawner;
+  #guard: NetworkGuard | undefined;
   #subnet: Subnet | undefined;
   #hostRouteProblem: string | undefined;
   #opening: Promise<void> | undefined;
@@ -64,6 +67,7 @@ export class NodeBridge {
     this.serviceRange = services;
     this.sockets = new NamespaceSockets(this.namespace('services'), nsenter);
     this.#podRange = parsePodRange(podRange);
+    this.#spawner = spawner;
     this.#claims = new NetworkClaims(spawner, claimFolder);
   }
 
@@ -133,21 +137,27 @@ export class NodeBridge {
       await removeNetwork(this.ip, id);
       await this.#claims.drop(id);
     }
-    await this.#claims.claim(this.id, { links: `${this.link}*`, namespaces: `${namespacePrefix(this.id)}*` });
+    this.#guard = guardOf(this.id, this.#spawner, this.#claims);
+    const names = { links: `${this.link}*`, namespaces: `${namespacePrefix(this.id)}*` };
     try {
+      await this.#claims.claim(this.id, names, this.#guard.pid);
       await this.#makeBridge();
       await this.#makeServices();
-      await this.#claims.claim(this.id, {
-        links: `${this.link}*`,
-        namespaces: `${namespacePrefix(this.id)}*`,
-        pods: this.subnet.text,
-        services: this.serviceRange.text,
-      });
+      await this.#claims.claim(
+        this.id,
+        { ...names, pods: this.subnet.text, services: this.serviceRange.text },
+        this.#guard.pid,
+      );
     } catch (error) {
-      await removeNetwork(this.ip, this.id);
-      await this.#claims.drop(this.id);
+      await this.#remove();
       throw error;
     }
+  }
+
+  async #remove(): Promise<void> {
+    await removeNetwork(this.ip, this.id);
+    await this.#claims.drop(this.id);
+    await this.#guard?.dismiss();
   }
 
   async #close(): Promise<void> {
@@ -156,9 +166,7 @@ export class NodeBridge {
       () => false,
     );
     await this.sockets.close();
-    if (!opened) return;
-    await removeNetwork(this.ip, this.id);
-    await this.#claims.drop(this.id);
+    if (opened) await this.#remove();
   }
 
   async #makeBridge(): Promise<void> {
@@ -225,6 +233,13 @@ const linkPrefix = (id: string): string => `wh${id}`;
 
 const namespacePrefix = (id: string): string => `wherry-${id}-`;
 
+const guardOf = (id: string, spawner: Spawner, claims: NetworkClaims): NetworkGuard =>
+  new NetworkGuard(spawner, {
+    linkPrefix: linkPrefix(id),
+    namespacePrefix: namespacePath(namespacePrefix(id)),
+    claimFile: claims.path(id),
+  });
+
 /** Removes all links and namespaces of an agent; addresses and routes go with them. */
 export async function removeNetwork(ip: IpRoute, id: string): Promise<void> {
   const [links, namespaces] = await Promise.all([ip.links(), ip.namespaces()]);
@@ -246,10 +261,11 @@ export async function netnsProblem(spawner: Spawner, claimFolder?: string): Prom
     .digest('hex')
     .slice(0, 8);
   const [link, namespace] = [linkPrefix(probe), `${namespacePrefix(probe)}probe`];
-  // Should this process be killed meanwhile, the next agent knows what to remove.
+  // Should this process be killed meanwhile, its guard knows what to remove, and so does the next agent.
   const claims = new NetworkClaims(spawner, claimFolder);
+  const guard = guardOf(probe, spawner, claims);
   try {
-    await claims.claim(probe, { links: `${link}*`, namespaces: namespace });
+    await claims.claim(probe, { links: `${link}*`, namespaces: namespace }, guard.pid);
     await ip.batch([
       `netns add ${namespace}`,
       `link add ${link} type bridge`,
@@ -263,6 +279,7 @@ export async function netnsProblem(spawner: Spawner, claimFolder?: string): Prom
   } finally {
     await removeNetwork(ip, probe)
       .then(() => claims.drop(probe))
+      .then(() => guard.dismiss())
       .catch(() => undefined);
   }
 }

@@ -301,6 +301,8 @@ describe('the command line', () => {
     ['both', { command: ['c'], args: ['a', 'b'] }, image, ['c', 'a', 'b']],
     ['both without an image', { command: ['c'], args: ['a'] }, undefined, ['c', 'a']],
     ['nothing at all', {}, undefined, []],
+    ['an image without an entry point', {}, { entrypoint: [], args: ['sh'] }, ['sh']],
+    ['arguments alone for it', { args: ['echo', 'a'] }, { entrypoint: [], args: ['sh'] }, ['echo', 'a']],
     [
       'references',
       { env: [{ name: 'V', value: 'v w' }], command: ['sh', '$(V)'], args: ['$$(V) $(X)'] },

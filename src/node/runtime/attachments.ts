@@ -14,6 +14,8 @@ const untakenBytesMax = 256 * 1024;
 /** A client that has not taken all of that within this time is sent away. */
 const patienceMs = 5_000;
 const attachmentsMax = 256;
+/** A client whose input has ended still gets what the container says to the last of it, for this long. */
+const lastWordsMs = 1_000;
 
 export interface AttachedProgram {
   /** Undefined for a container without input. */
@@ -41,7 +43,7 @@ export class Attachments {
     program.stdin?.setMaxListeners(0);
   }
 
-  /** Resolves when the container's output has ended, or the client has gone. */
+  /** Resolves when the container's output or the client's input has ended, or the client has gone. */
   async join(session: Session): Promise<SessionResult> {
     if (this.#closed) return { kind: 'success' };
     if (this.#members.size >= attachmentsMax)
@@ -54,7 +56,8 @@ export class Attachments {
       this.#members.add(member);
     });
     if (this.tty) session.onResize((size) => this.#members.has(member!) && this.program.resize(size));
-    const stopInput = session.stdin && this.#takeInput(session.stdin);
+    const leave = (): void => member!.end({ kind: 'success' });
+    const stopInput = session.stdin && this.#takeInput(session.stdin, leave);
     const result = await Promise.race([over, gone.promise.then((): SessionResult => ({ kind: 'success' }))]);
     this.#members.delete(member!);
     gone.forget();
@@ -101,11 +104,26 @@ export class Attachments {
     });
   }
 
-  /** With `stdinOnce` the end of the first input is the end of the container's. Returns what to do at its leave. */
-  #takeInput(source: Readable): () => void {
+  /**
+   * With `stdinOnce` the end of the first input is the end of the container's. Otherwise that stays open for the next
+   * client, and the one whose input has ended leaves, as with every container runtime. Returns what to do when it goes.
+   */
+  #takeInput(source: Readable, leave: () => void): () => void {
     const { stdin } = this.program;
     const stop = copy(source, this.#stdinOver ? undefined : stdin, pipePace);
-    if (!stdin || !this.stdinOnce) return stop;
+    if (!stdin) return stop;
+    if (!this.stdinOnce) {
+      let timer: NodeJS.Timeout | undefined;
+      const wait = (): void => {
+        timer = setTimeout(leave, lastWordsMs);
+      };
+      source.once('end', wait);
+      return () => {
+        source.off('end', wait);
+        clearTimeout(timer);
+        stop();
+      };
+    }
     const over = (): void => {
       if (this.#stdinOver) return;
       this.#stdinOver = true;

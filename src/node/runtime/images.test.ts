@@ -42,6 +42,14 @@ describe('the table of images', () => {
     expect((await json.resolve('a')).entrypoint).toEqual(['b', 'c']);
   });
 
+  it('knows images without an entry point', async () => {
+    // Proves that such an image may have arguments to run by default, or nothing at all.
+    const images = await table('busybox: {args: [sh]}\nscratch: {}\nempty: {command: [], env: {A: b}}');
+    expect(await images.resolve('busybox')).toMatchObject({ entrypoint: [], args: ['sh'] });
+    expect(await images.resolve('scratch')).toMatchObject({ entrypoint: [], args: [] });
+    expect(await images.resolve('empty')).toMatchObject({ entrypoint: [], args: [], env: { A: 'b' } });
+  });
+
   it('lets the longest name win, with or without a tag', async () => {
     // Proves which entry an image gets, and that a name is never taken for the beginning of another.
     const images = await table('web: any\nweb:2: two\nregistry.io:5000/web: far\nnginx: en');
@@ -61,6 +69,8 @@ describe('the table of images', () => {
       ['[a, b]', 'it must be a map'],
       ['a: 3', '"a": give a command line'],
       ['a: ""', '"a": the command is empty'],
+      ['a: {command: ""}', '"a": the command is empty'],
+      ['a: {command: [""]}', '"a": the command is empty'],
       ['a: {command: [x], arg: [y]}', '"a": unknown field "arg"'],
       ['a: {command: [x], env: {A: 1}}', '"a": env is a map of texts'],
       [`a: sh -c 'open`, 'quote is not closed'],

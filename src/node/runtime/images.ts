@@ -5,6 +5,9 @@
  *   nginx: nginx -g "daemon off;"
  *   registry.example.com/team/api:2: [node, /srv/api/main.js]
  *   worker: { command: [node, worker.js], args: [--verbose], env: { MODE: dev }, workingDir: /srv/worker }
+ *   busybox: { args: [sh] }
+ *
+ * The last has no entry point, as many images: arguments of a container are then its whole command.
  */
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
@@ -139,7 +142,9 @@ function readEntry(name: string, entry: unknown): ImageCommand {
   if (!isJsonObject(env) || !isTexts(Object.values(env))) throw new Error(`"${name}": env is a map of texts`);
   if (workingDir !== undefined && typeof workingDir !== 'string')
     throw new Error(`"${name}": workingDir is a text`);
-  return { ...commandOf(name, entrypoint), args, env: env as Record<string, string>, workingDir };
+  // No command is an image without an entry point; an empty one is a mistake.
+  const own = isTexts(command) && !command.length ? { entrypoint: [] } : commandOf(name, entrypoint);
+  return { ...own, args, env: env as Record<string, string>, workingDir };
 }
 
 function commandOf(name: string, entrypoint: readonly string[]): ImageCommand {

@@ -66,6 +66,28 @@ describe('attaching to a container', () => {
     }
   });
 
+  it('ends after its input when the next client may have one, too', async () => {
+    // Proves that a client with nothing more to say gets the answer to what it said and leaves, with or without a terminal.
+    for (const tty of [false, true]) {
+      const name = tty ? 'terminal' : 'pipes';
+      const container = await pod.shell(echo, { container: { name, stdin: true, tty } });
+      const first = new TestSession({ stdin: true, tty });
+      const done = container.attach(first);
+      first.stdin!.end('x\n');
+      expect(await done).toEqual({ kind: 'success' });
+      expect(first.out).toContain('got x');
+      const silent = new TestSession({ tty });
+      const watching = container.attach(silent);
+      const second = new TestSession({ stdin: true, tty });
+      const end = container.attach(second);
+      second.stdin!.write('y\nquit\n');
+      expect(await end).toEqual({ kind: 'success' });
+      expect(await watching).toEqual({ kind: 'success' });
+      expect(silent.out).toContain('got y');
+      expect((await container.exited).exitCode).toBe(3);
+    }
+  });
+
   it('ignores input of a container without one', async () => {
     // Proves that input is dropped, not kept, and output still comes.
     const container = await pod.shell('cat; echo no input; sleep 0.3; exit 0');

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -69,6 +70,13 @@ describe('how containers end', () => {
     const container = await pod.shell('sleep 60 & echo done');
     expect((await container.exited).exitCode).toBe(0);
     expect(await pod.log()).toBe('done\n');
+  });
+
+  it('says that there is nothing to run', async () => {
+    // Proves that an image without a command, in a container without one, waits with a reason instead of failing.
+    const failure = await pod.start({ command: [], container: { image: 'scratch' } }).catch((error) => error);
+    expect(failure).toMatchObject({ reason: 'CreateContainerError' });
+    expect(failure.message).toMatch(/^no command specified: image "scratch" has none/);
   });
 
   it('says what cannot be run', async () => {
@@ -183,6 +191,18 @@ describe('what a container gets', () => {
     expect(session.out).toBe('4321\n');
     const log = await pod.log({ follow: true, limitBytes: 60 });
     expect(log).toMatch(/^4321\n4322\n4322 77 78\nCapBnd:\s0000000000000000\nNoNewPrivs:\s1\n$/);
+  });
+
+  it.runIf(isRoot)('gets to its folder as another user, below a data folder that is closed', async () => {
+    // Proves that the data folder may be passed through, and no more.
+    const dataDir = await mkdtemp(join(tmpdir(), 'wherry-data-'));
+    const own = await ProcessPod.make({ folder: join(dataDir, 'node'), roots: 'folder' });
+    const spec = { containers: [], securityContext: { runAsUser: 4321 } };
+    const container = await own.shell(`cd "$WHERRY_ROOT" && id -u && ls ${dataDir} || exit 9`, { spec });
+    expect((await container.exited).exitCode).toBe(9);
+    expect(await own.log()).toMatch(/^4321\n.*Permission denied\n$/);
+    await own.close();
+    await rm(dataDir, { recursive: true });
   });
 
   it.runIf(isRoot && isLinux)('never runs its own loader settings with the rights of the agent', async () => {

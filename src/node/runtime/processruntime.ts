@@ -11,8 +11,8 @@
  * The rest of `pods/<uid>` is the agent's, for volumes and the like.
  */
 import { chmodSync } from 'node:fs';
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../api/generated/types.ts';
 import { parseQuantity, toNumber } from '../../api/quantity.ts';
@@ -20,7 +20,7 @@ import type { PodAttachment, PodNetwork } from '../network/podnetwork.ts';
 import { finishedLog, forgetLogs, LogWriter } from '../pods/logfile.ts';
 import { FileLog } from '../pods/logreader.ts';
 import { messagePathDefault } from '../pods/terminationmessage.ts';
-import { removeFolder } from '../volumes/foldercare.ts';
+import { makeFolders, removeFolder } from '../volumes/foldercare.ts';
 import { type Cgroup, Cgroups, type Limits } from './cgroup.ts';
 import { type ContainerParts, ContainerProcess } from './containerprocess.ts';
 import { type Program, type ProgramOptions, startProgram } from './containerprogram.ts';
@@ -227,7 +227,7 @@ export class ProcessRuntime implements Runtime {
 
   async #findMeans(): Promise<Means> {
     const { folder, onError, roots, cgroups, cgroupParent } = this.options;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolders(folder, 0o700);
     const keeper = await Keeper.start(this.#spawner, folder, onError);
     return {
       keeper,
@@ -241,6 +241,7 @@ export class ProcessRuntime implements Runtime {
     await mkdir(path, { recursive: true, mode: 0o700 });
     const shared = !namespaces && process.getuid?.() === 0;
     await chmod(path, shared ? 0o711 : 0o700);
+    if (shared && path === this.options.folder) await letThrough(dirname(path));
   }
 
   #containerFolder(uid: string, container: string): string {
@@ -250,6 +251,11 @@ export class ProcessRuntime implements Runtime {
   async #start(launch: ContainerLaunch, pod: PreparedPod): Promise<RunningContainer> {
     const { container, attempt } = launch;
     const { now, onError } = this.options;
+    if (!launch.command.length)
+      throw new StartFailure(
+        'CreateContainerError',
+        `no command specified: image "${container.image ?? ''}" has none, and the container has neither command nor args`,
+      );
     const means = await this.#ready();
     const uid = checked(launch.pod.metadata.uid);
     const folder = this.#containerFolder(uid, checked(container.name));
@@ -388,6 +394,12 @@ function checked(name: string | undefined): string {
   if (name === undefined || !safeName.test(name))
     throw new StartFailure('CreateContainerError', `${JSON.stringify(name)} cannot be the name of a folder`);
   return name;
+}
+
+/** A data folder is closed to all; those who run below it get through, and see nothing of it. */
+async function letThrough(folder: string): Promise<void> {
+  const { mode } = await stat(folder);
+  if ((mode & 0o777) === 0o700) await chmod(folder, 0o711);
 }
 
 /** Whatever user the container runs as is to write it. */

@@ -1,9 +1,29 @@
-/** Care when folders are removed: never what is mounted into them, which may be anybody's. */
-import { readFile, rm } from 'node:fs/promises';
+/** Care when folders are made and removed: never what is mounted into them, which may be anybody's. */
+import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** Somebody may still be writing when removal begins. */
 const tries = 5;
 const retryMs = 50;
+
+/**
+ * Makes a folder and those above it. Node's own recursive `mkdir` tries for ever, in a thread that others wait for,
+ * where the kernel says that a folder does not exist though its parent does, as in /proc.
+ */
+export async function makeFolders(path: string, mode: number): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') {
+      await makeFolders(dirname(path), mode);
+      await mkdir(path, { mode });
+      return;
+    }
+    const there = await stat(path).catch(() => undefined);
+    if (!there?.isDirectory()) throw error;
+  }
+}
 
 /** Removes a folder with all that is in it, or a file. Throws when something is mounted there. */
 export async function removeFolder(path: string): Promise<void> {

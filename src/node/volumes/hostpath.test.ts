@@ -82,4 +82,16 @@ describe('a host path', () => {
     // Proves that only plain absolute paths are taken.
     await expect(prepareHostPath({ path })).rejects.toThrow(/must (be an absolute path|not contain '\.\.')/);
   });
+
+  it.runIf(existsSync('/proc/1'))(
+    'that the kernel does not let be made is refused, not tried for ever',
+    async () => {
+      // Proves that no thread is lost, of which there are few.
+      for (const path of ['/proc/nope', '/proc/nope/deep/down/'])
+        await expect(prepareHostPath({ path, type: 'DirectoryOrCreate' })).rejects.toThrow('ENOENT');
+      const deep = join(base, 'new', 'deep');
+      await prepareHostPath({ path: `${deep}/`, type: '' });
+      expect((await stat(deep)).isDirectory()).toBe(true);
+    },
+  );
 });

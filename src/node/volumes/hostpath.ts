@@ -1,8 +1,9 @@
 /** Host paths: files and folders of the node itself, checked to be what the pod says they are. */
 import type { Stats } from 'node:fs';
-import { mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { HostPathVolumeSource } from '../../api/generated/types.ts';
+import { makeFolders } from './foldercare.ts';
 
 interface PathType {
   readonly words: string;
@@ -51,7 +52,7 @@ async function statsOf(path: string): Promise<Stats | undefined> {
 }
 
 async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o755 });
+  await makeFolders(path, 0o755);
 }
 
 /** The folder it is in has to be there. */

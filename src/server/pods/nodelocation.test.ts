@@ -21,6 +21,12 @@ describe('the address of a node', () => {
     );
   });
 
+  it('is the only one that nodes of 1.1 may have, where there is no other', () => {
+    const legacy = { type: 'LegacyHostIP', address: '10.0.0.9' };
+    expect(locateNode(node({ addresses: [legacy] })).host).toBe('10.0.0.9');
+    expect(locateNode(node({ addresses: [legacy, addresses[0]!] })).host).toBe('8.8.8.8');
+  });
+
   it('is missing when no type is known, and the error lists what there is', () => {
     const failure = (status?: NodeStatus) => {
       try {

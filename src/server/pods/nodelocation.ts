@@ -16,6 +16,8 @@ export const defaultAddressTypes: readonly string[] = [
   'InternalIP',
   'ExternalDNS',
   'ExternalIP',
+  // All that nodes of 1.1 may have.
+  'LegacyHostIP',
 ];
 
 export function locateNode(node: Node, addressTypes: readonly string[] = defaultAddressTypes): NodeLocation {

@@ -76,7 +76,9 @@ describe('pods behind an agent', () => {
     // Proves that a pod that does not run is not looked for.
     const { nodeName } = await podOnAgent();
     await api.pod('early', undefined, { nodeName });
-    expect(failure(await api.get(`${ns}/pods/early:80/proxy/`))).toBe('400 BadRequest address not allowed');
+    expect(failure(await api.get(`${ns}/pods/early:80/proxy/`))).toBe(
+      '503 ServiceUnavailable no address available for pod "early"',
+    );
   });
 
   it('carry bodies, many requests at a time', async () => {

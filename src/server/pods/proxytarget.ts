@@ -10,7 +10,7 @@ import { dialTcp } from '../../streams/dialing.ts';
 import { hostPort } from '../../streams/neterror.ts';
 import type { ProxyTarget } from '../../streams/reverseproxy.ts';
 import { addressNotAllowed, allowedAddresses, isAllowedTarget } from '../../streams/targetaddress.ts';
-import type { ResourceInfo } from '../http/requestinfo.ts';
+import type { ProxiedInfo, ProxyInfo } from '../http/requestinfo.ts';
 import type { Connecting } from './connecting.ts';
 import { locateNode } from './nodelocation.ts';
 import type { PodPorts } from './podports.ts';
@@ -28,6 +28,7 @@ interface Asked {
   /** Name or number; '' when none is named. */
   readonly port: string;
   readonly secure: boolean;
+  readonly form: ProxyInfo['form'];
   invalid(): StatusError;
 }
 
@@ -37,10 +38,10 @@ export class ProxyTargets {
     private readonly ports: PodPorts,
   ) {}
 
-  async choose({ resource, namespace = '', name: id = '' }: ResourceInfo): Promise<Reached> {
+  async choose({ resource, namespace = '', name: id = '', proxy }: ProxiedInfo): Promise<Reached> {
     const what = resource.slice(0, -1);
     const invalid = () => badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
-    const asked = { id, namespace, invalid, ...parseId(id, invalid) };
+    const asked = { id, namespace, form: proxy.form, invalid, ...parseId(id, invalid) };
     if (resource === 'pods') return this.#pod(asked);
     return resource === 'services' ? this.#service(asked) : this.#node(asked);
   }
@@ -50,7 +51,11 @@ export class ProxyTargets {
     const port = asked.port
       ? portNumber(asked.port, asked.invalid)
       : (declaredPort(pod) ?? (asked.secure ? 443 : 80));
-    return this.#reach(pod, addressesOf(pod)[0], port, asked.secure);
+    const [ip] = addressesOf(pod);
+    // It will have one soon. Today's servers refuse a pod on no node as one with a bad address; 1.1 did not.
+    if (!ip && (pod.spec?.nodeName || asked.form === 'prefix'))
+      throw unavailable(`no address available for pod ${JSON.stringify(asked.name)}`);
+    return this.#reach(pod, ip, port, asked.secure);
   }
 
   async #service(asked: Asked): Promise<Reached> {

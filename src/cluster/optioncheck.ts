@@ -1,0 +1,89 @@
+/** Options are checked by name: one that is misspelt would be ignored in silence. */
+import type { ControllerSettings } from '../controllers/shared/controller.ts';
+import type { HistoryBounds } from '../registry/history.ts';
+import type { Chance } from '../registry/registry.ts';
+import type { AuditOptions } from '../server/observe/auditlog.ts';
+import type { IngressOptions } from './localingress.ts';
+import type { NodeOptions } from './node.ts';
+import type { StartOptions } from './start.ts';
+import { StartError } from './starterror.ts';
+import { nearestName } from './suggestion.ts';
+
+/** The compiler makes sure that none is missing. */
+type Names<T> = Readonly<Record<keyof Required<T>, true>>;
+
+const startNames: Names<StartOptions> = {
+  store: true,
+  dataDir: true,
+  host: true,
+  port: true,
+  history: true,
+  like: true,
+  createStatus: true,
+  watchStart: true,
+  serviceClusterIPRange: true,
+  serviceNodePortRange: true,
+  controllers: true,
+  leaderElection: true,
+  controllerSettings: true,
+  node: true,
+  simulatedNodes: true,
+  ingress: true,
+  limits: true,
+  auditLog: true,
+  onError: true,
+  onWarning: true,
+  chance: true,
+};
+
+const nodeNames: Names<NodeOptions> = {
+  name: true,
+  folder: true,
+  address: true,
+  podNetwork: true,
+  podRange: true,
+  serviceRange: true,
+  images: true,
+  kubeletPort: true,
+  labels: true,
+  now: true,
+  onError: true,
+};
+
+const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
+const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
+const auditNames: Names<AuditOptions> = { file: true, fileBytesMax: true, backupsMax: true };
+const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
+const settingNames: Names<ControllerSettings> = {
+  nodeGraceMs: true,
+  finishedPodsMax: true,
+  eventLifeMs: true,
+  autoscalerSyncMs: true,
+};
+
+/** Throws a `StartError` that names the first option there is not. Limits are checked where they are read. */
+export function checkStartOptions(options: StartOptions): void {
+  checkNames(options, startNames, '');
+  if (options.like !== undefined && options.like !== 'kubernetes')
+    throw new StartError(`a cluster can be like "kubernetes" only, not ${JSON.stringify(options.like)}`);
+  checkNames(options.node, nodeNames, 'node.');
+  checkNames(options.history, historyNames, 'history.');
+  checkNames(options.ingress, ingressNames, 'ingress.');
+  checkNames(options.auditLog, auditNames, 'auditLog.');
+  checkNames(options.chance, chanceNames, 'chance.');
+  checkNames(options.controllerSettings, settingNames, 'controllerSettings.');
+}
+
+export function checkNodeOptionNames(options: NodeOptions): void {
+  checkNames(options, nodeNames, '');
+}
+
+function checkNames(given: unknown, known: Readonly<Record<string, true>>, place: string): void {
+  if (typeof given !== 'object' || given === null) return;
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const meant = nearestName(unknown, Object.keys(known));
+  throw new StartError(
+    `there is no option ${JSON.stringify(`${place}${unknown}`)}${meant === undefined ? '' : `; did you mean ${JSON.stringify(`${place}${meant}`)}?`}`,
+  );
+}

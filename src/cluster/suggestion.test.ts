@@ -1,0 +1,34 @@
+/** Proves that a mistyped name finds the one that was meant, and that a wild one finds none. */
+import { expect, it } from 'vitest';
+import { nearestName } from './suggestion.ts';
+
+const names = [
+  'port',
+  'pod-network',
+  'pod-range',
+  'host',
+  'data-dir',
+  'in-memory',
+  'simulated-nodes',
+  'help',
+];
+
+it.each([
+  ['prot', 'port'],
+  ['ports', 'port'],
+  ['prt', 'port'],
+  ['Port', 'port'],
+  ['datadir', 'data-dir'],
+  ['data-folder', undefined],
+  ['inmemory', 'in-memory'],
+  ['simulated', 'simulated-nodes'],
+  ['simulated-node', 'simulated-nodes'],
+  ['hepl', 'help'],
+  ['pod-netwrok', 'pod-network'],
+  ['x', undefined],
+  ['', undefined],
+  ['kubeconfig', undefined],
+  ['p'.repeat(1_000_000), undefined],
+])('%.20s means %s', (typed, meant) => {
+  expect(nearestName(typed, names)).toBe(meant);
+});

@@ -1,0 +1,40 @@
+/** What somebody may have meant by a name that there is not. */
+
+/** Longer ones are not looked at: the work grows with the square of the length. */
+const nameCharsMax = 64;
+/** One character in so many may be wrong, and one in any case. */
+const charsPerMistake = 3;
+
+/** The known name that is nearest to a mistyped one; undefined when none is near. */
+export function nearestName(typed: string, known: Iterable<string>): string | undefined {
+  if (typed.length > nameCharsMax) return undefined;
+  let nearest: string | undefined;
+  let best = Math.max(1, Math.floor(typed.length / charsPerMistake)) + 1;
+  for (const name of known) {
+    // Who has typed only the beginning has made no mistake so far.
+    const distance = name.startsWith(typed) && typed.length > 1 ? 1 : mistakes(typed, name);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
+/** Characters that are missing, too many, wrong, or swapped with the next; letter case does not count. */
+function mistakes(a: string, b: string): number {
+  const [from, to] = [a.toLowerCase(), b.toLowerCase()];
+  let before: number[] = [];
+  let above = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1];
+      let cost = Math.min(above[column]! + 1, current[column - 1]! + 1, above[column - 1]! + (same ? 0 : 1));
+      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1])
+        cost = Math.min(cost, before[column - 2]! + 1);
+      current.push(cost);
+    }
+    [before, above] = [above, current];
+  }
+  return above[to.length]!;
+}

@@ -1,0 +1,31 @@
+/** Temporary folders of nodes. One whose process was killed is removed by the next process that makes one. */
+import { lstat, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { removeFolder } from '../node/volumes/foldercare.ts';
+import { currentOwner, formatOwner, isAlive, parseOwner } from '../store/owner.ts';
+
+const prefix = 'wherry-node-';
+const ownerName = 'owner';
+
+/** @param base where they are made; for tests. */
+export async function makeTemporaryFolder(base: string = tmpdir()): Promise<string> {
+  await removeAbandoned(base);
+  const folder = await mkdtemp(join(base, prefix));
+  await writeFile(join(folder, ownerName), formatOwner(currentOwner()), { mode: 0o600 });
+  return folder;
+}
+
+async function removeAbandoned(base: string): Promise<void> {
+  // What cannot be removed is in nobody's way.
+  for (const name of await readdir(base).catch(() => []))
+    if (name.startsWith(prefix)) await removeIfAbandoned(join(base, name)).catch(() => undefined);
+}
+
+async function removeIfAbandoned(folder: string): Promise<void> {
+  const stats = await lstat(folder);
+  // Anybody may make folders there; only those of this user are looked into.
+  if (!stats.isDirectory() || stats.uid !== process.getuid?.()) return;
+  const owner = parseOwner(await readFile(join(folder, ownerName), 'utf8'));
+  if (owner && !isAlive(owner)) await removeFolder(folder);
+}
