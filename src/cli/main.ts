@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { StartError, start, startNode } from '../cluster/index.ts';
 import { StoreUnavailableError } from '../store/store.ts';
+import { exposeCollector } from './collector.ts';
 import { logger } from './log.ts';
 import {
   type BackupLine,
@@ -15,6 +16,7 @@ import {
 } from './options.ts';
 
 async function main(): Promise<void> {
+  exposeCollector();
   const line = readCommandLine(process.argv.slice(2));
   if (line.command === 'help') process.stdout.write(help);
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
