@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { build } from 'esbuild';
+import { buildThread, defineThread } from './thread.mjs';
 
 const keepMsMax = 10_000;
 const lookMs = 50;
@@ -43,25 +44,38 @@ const common = {
   minifySyntax: true,
   logLevel: 'warning',
   plugins: [fieldTables],
+  metafile: true,
 };
 
+/** The module that starts the writing thread: the thread's file has to be beside the bundle that holds it. */
+const threadStarter = 'src/store/lmdbwriter.ts';
+
+async function addThread({ outputs }) {
+  const holding = Object.keys(outputs).find((name) => outputs[name].inputs[threadStarter]);
+  const { minifyWhitespace, minifySyntax, logLevel } = common;
+  await buildThread(path.dirname(holding), { minifyWhitespace, minifySyntax, logLevel });
+}
+
 /** The library: modules, of which those that are not needed at once are loaded when they are. */
-const library = () =>
-  build({
+async function library() {
+  const { metafile } = await build({
     ...common,
+    define: defineThread,
     entryPoints: { index: 'src/cluster/index.ts' },
     outdir: 'dist',
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
   });
+  await addThread(metafile);
+}
 
 /**
  * The command: one script, loaded by `cli.cjs` with the code that was made of it before (see src/cli/launch.ts). Code that
  * was kept cannot import modules, so the loader does it; the name is as long as the keyword, so that source maps hold.
  */
 async function command() {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...common,
     entryPoints: { command: 'src/cli/main.ts' },
     outdir: 'dist',
@@ -69,7 +83,7 @@ async function command() {
     outExtension: { '.js': '.cjs' },
     format: 'cjs',
     write: false,
-    define: { 'import.meta.url': 'moduleUrl' },
+    define: { ...defineThread, 'import.meta.url': 'moduleUrl' },
     banner: { js: `const moduleUrl = require('node:url').pathToFileURL(__filename).href;` },
   });
   const script = outputFiles.find(({ path: name }) => name.endsWith('.cjs'));
@@ -77,6 +91,7 @@ async function command() {
   mkdirSync('dist', { recursive: true });
   for (const { path: name, contents } of outputFiles)
     writeFileSync(name, name === script.path ? script.text.replace(/\bimport\(/g, 'obtain(') : contents);
+  await addThread(metafile);
   await build({
     ...common,
     sourcemap: false,
