@@ -6,6 +6,9 @@
  * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
  * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
  */
+/** What every layer may import: the switches for debugging, and what remembers values by object. */
+const everywhere = ['switches', 'memo'];
+
 const may = {
   api: ['api'],
   store: ['store', 'clock'],
@@ -26,7 +29,7 @@ module.exports = {
       name: `${layer}-looks-only-down`,
       severity: 'error',
       from: { path: `^src/${layer}/`, pathNot: '\\.(test|case)\\.ts$' },
-      to: { path: '^src/', pathNot: allowed.map((name) => `^src/${name}(/|\\.ts$)`) },
+      to: { path: '^src/', pathNot: [...allowed, ...everywhere].map((name) => `^src/${name}(/|\\.ts$)`) },
     })),
     { name: 'no-cycles', severity: 'error', from: { pathNot: '\\.(test|case)\\.ts$' }, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
     { name: 'api-is-pure', severity: 'error', from: { path: '^src/api/', pathNot: '\\.test\\.ts$' }, to: { dependencyTypes: ['core'], pathNot: '^(buffer|node:buffer|module|node:module)$' } },

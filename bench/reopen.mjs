@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { buildThread, defineThread } from '../scripts/thread.mjs';
 
 const OBJECTS = Number(process.argv[2] ?? 100_000);
 const VALUE_BYTES = Number(process.argv[3] ?? 1500);
@@ -30,7 +31,9 @@ await build({
   platform: 'node',
   target: 'node20',
   packages: 'external',
+  define: defineThread,
 });
+await buildThread(folder);
 const { openLmdbStore } = await import(pathToFileURL(join(folder, 'lmdb.mjs')).href);
 const dataDir = join(folder, 'data');
 const value = Buffer.alloc(VALUE_BYTES, 'x');

@@ -26,7 +26,7 @@ async function bundle(folder) {
   const outfile = path.join(folder, 'spdy.mjs');
   await build({
     stdin: {
-      contents: ['spdyconnection', 'spdyframe', 'spdyupgrade', 'reusedreads']
+      contents: ['spdyconnection', 'spdyframe', 'spdyupgrade']
         .map((part) => `export * from './src/streams/${part}.ts';`)
         .join('\n'),
       resolveDir: root,

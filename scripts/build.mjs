@@ -5,6 +5,7 @@
  *   importer.cjs      imports modules on its behalf
  *   index.cjs         for `require('wherry')`: the public names of the bundle
  *   index.js          for `import 'wherry'`: the same
+ *   lmdbthread.cjs    the thread that writes to LMDB
  *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/launch.ts)
  *
  * `--source-maps` writes source maps too, for debugging; the code is the same without, so that positions in a stack of
@@ -16,6 +17,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { buildThread, defineThread } from './thread.mjs';
 
 const { values: asked } = parseArgs({ options: { 'source-maps': { type: 'boolean' } } });
 const folder = path.resolve('dist');
@@ -71,7 +73,7 @@ async function bundle() {
     write: false,
     sourcemap: asked['source-maps'] ?? false,
     plugins: [fieldTables],
-    define: { 'import.meta.url': 'moduleUrl' },
+    define: { ...defineThread, 'import.meta.url': 'moduleUrl' },
     // Strict like the modules it is made of; esbuild's own directive comes too late, behind these names.
     banner: {
       js: `'use strict';const moduleUrl = require('node:url').pathToFileURL(__filename).href, ${importer} = require('./importer.cjs');`,
@@ -111,4 +113,6 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
 const bundleFile = await bundle();
 library(bundleFile);
+const { minifyWhitespace, minifySyntax, logLevel } = common;
+await buildThread(folder, { minifyWhitespace, minifySyntax, logLevel });
 await command(bundleFile);

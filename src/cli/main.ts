@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { StartError, start, startNode } from '../cluster/index.ts';
 import { StoreUnavailableError } from '../store/store.ts';
+import { exposeCollector } from './collector.ts';
 import { logger } from './log.ts';
 import {
   type BackupLine,
@@ -26,6 +27,7 @@ export function runCommand(): void {
 async function run(): Promise<void> {
   // Output that nobody reads any more is no reason to end.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  exposeCollector();
   const line = readCommandLine(process.argv.slice(2));
   if (line.command === 'help') process.stdout.write(help);
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);

@@ -1,9 +1,7 @@
 /**
  * Group commit: the one place that knows the order of steps of a write, for every engine.
  *
- * Writes queue. When the commit before has finished, the queue is taken as one batch. While many write without a
- * rest, those that the commit before had are about to write again; so not more than half of all go now, and while
- * these wait for the disk the other half is prepared, instead of nearly all waiting at the same time:
+ * Writes queue. When the commit before has finished, the queue is taken as one batch:
  *   1. Preconditions are checked in order of arrival, against what is committed plus what this batch has won so
  *      far, so a later write sees an earlier one.
  *   2. A write that lost against something committed is answered.
@@ -11,8 +9,14 @@
  *   4. When that is durable: the revision moves, the feed gets all changes in one call, and then the winners,
  *      and those that lost against a winner of the same batch, are answered.
  * If the commit fails, every write that waited for it is rejected, and nothing of it was ever visible.
+ *
+ * While many write without a rest, the clients of the commit before are about to write again. So a batch takes at most
+ * half of all of them: while one half waits for the disk, the other half is prepared, instead of nearly all waiting at
+ * the same time. Together with the writing thread (`lmdbwriter.ts`) that is worth 3 % of creates at 16 connections.
  */
+import { asserting, optimized } from '../switches.ts';
 import { asStored, checkKey, type Engine, readVersion, VALUE_BYTES_MAX, type Version } from './engine.ts';
+import { RecentRevisions } from './recentrevisions.ts';
 import { type Change, type Stored, StoreUnavailableError, type Write, type WriteResult } from './store.ts';
 
 /** Most writes in one commit. More would make the first of them wait for the last. */
@@ -23,9 +27,6 @@ const UNDIVIDED_WRITES = 8;
 
 /** Most bytes of values in one commit; a single larger value goes alone. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
-
-/** Keys whose revisions are remembered. */
-const liveMax = 16_384;
 
 interface Pending {
   readonly write: Write;
@@ -60,8 +61,7 @@ export class CommitQueue {
   readonly #now: () => number;
   readonly #publish: (changes: readonly Change[]) => void;
   #revision: number;
-  /** Keys written lately that are there, and their revisions: what changes often need not be read each time. */
-  readonly #live = new Map<string, number>();
+  readonly #recent = new RecentRevisions();
   #writes: Pending[] = [];
   #tasks: Task[] = [];
   /** How many writes the last commit had; 0 after a rest. */
@@ -160,7 +160,7 @@ export class CommitQueue {
 
   #take(): Pending[] {
     const half = Math.ceil((this.#writes.length + this.#committed) / 2);
-    const divided = this.#committed > 0 && half >= UNDIVIDED_WRITES;
+    const divided = optimized && this.#committed > 0 && half >= UNDIVIDED_WRITES;
     const most = divided ? Math.min(half, BATCH_WRITES_MAX) : BATCH_WRITES_MAX;
     let count = 0;
     let bytes = 0;
@@ -190,7 +190,7 @@ export class CommitQueue {
       const { key, value, expected } = pending.write;
       const won = overlay.get(key);
       let previous = expected;
-      if (won || expected === 0 || this.#live.get(key) !== expected) {
+      if (won || expected === 0 || !this.#isNewest(key, expected)) {
         const head = won ?? this.#newest(key);
         const current = head && asStored(head);
         if ((current?.revision ?? 0) !== expected) {
@@ -211,6 +211,14 @@ export class CommitQueue {
     return checked;
   }
 
+  /** Known without reading. */
+  #isNewest(key: string, revision: number): boolean {
+    if (!this.#recent.has(key, revision)) return false;
+    if (asserting && this.#engine.head(key) !== revision)
+      throw new Error(`revision ${revision} of a key was remembered as its newest, and is not`);
+    return true;
+  }
+
   #newest(key: string): Version | undefined {
     const head = this.#engine.head(key);
     return head === 0 ? undefined : readVersion(this.#engine, head, key);
@@ -219,20 +227,13 @@ export class CommitQueue {
   #finish({ changes, winners, losers }: Checked): void {
     if (changes.length > 0) {
       this.#revision = changes.at(-1)!.revision;
-      this.#remember(changes);
+      this.#recent.remember(changes);
       this.#publish(changes);
     }
     for (let i = 0; i < winners.length; i++)
       winners[i]!.resolve({ ok: true, revision: changes[i]!.revision });
     for (const { pending, current } of losers) pending.resolve({ ok: false, current });
     this.#next();
-  }
-
-  #remember(changes: readonly Change[]): void {
-    if (this.#live.size + changes.length > liveMax) this.#live.clear();
-    for (const { key, revision, value } of changes)
-      if (value === null) this.#live.delete(key);
-      else this.#live.set(key, revision);
   }
 
   #fail(batch: readonly Pending[], cause: unknown): void {

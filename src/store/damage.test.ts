@@ -8,6 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openLmdbStore } from './lmdb.ts';
 import { numbers, put, remove } from './observer.case.ts';
 
+/** The built thread that writes; the configuration of the tests puts it in. */
+declare const lmdbThreadFile: string;
+
 /** How often a file is damaged; `WHERRY_DAMAGES=5000` for a long run. */
 const damages = Number(process.env['WHERRY_DAMAGES'] ?? 150);
 const seed = Number(process.env['WHERRY_SEED'] ?? 20_261_115);
@@ -24,6 +27,7 @@ beforeAll(async () => {
     format: 'esm',
     platform: 'node',
     packages: 'external',
+    define: { lmdbThreadFile: JSON.stringify(lmdbThreadFile) },
   });
 });
 

@@ -23,12 +23,14 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
+import { asserting } from '../switches.ts';
 import { checkDataFile } from './datafile.ts';
 import { closeFile, fileMode, openDataFolder } from './datafolder.ts';
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { damaged, notOurs, unavailable } from './folderfailure.ts';
-import { KeyFilter } from './keyfilter.ts';
-import { LmdbWriter, type WriteFailure } from './lmdbwriter.ts';
+import { knownKeys } from './keyfilter.ts';
+import type { WriteFailure } from './lmdbtransaction.ts';
+import { LmdbWriter } from './lmdbwriter.ts';
 import {
   claimFolder,
   currentOwner,
@@ -126,7 +128,7 @@ export class LmdbEngine implements Engine {
   readonly #index: Database<number, string>;
   readonly #meta: Database<Buffer, string>;
   /** The keys of the index. */
-  readonly #keys = new KeyFilter();
+  readonly #keys = knownKeys();
   readonly #writer: LmdbWriter;
   readonly #sheet = new WriteSheet();
   /** The newest revision LMDB is known to hold. */
@@ -173,8 +175,13 @@ export class LmdbEngine implements Engine {
 
   head(key: string): number {
     // LMDB has no empty key, and says so by throwing.
-    if (key === '' || !this.#keys.mayHold(key)) return 0;
-    return this.#read(() => this.#index.get(key)) ?? 0;
+    if (key === '') return 0;
+    const absent = !this.#keys.mayHold(key);
+    if (absent && !asserting) return 0;
+    const revision = this.#read(() => this.#index.get(key)) ?? 0;
+    if (absent && revision !== 0)
+      throw new Error(`a key is said not to be there, and has revision ${revision}`);
+    return revision;
   }
 
   *heads(start: string, end: string | undefined): Generator<{ key: string; value: number }, void, undefined> {

@@ -42,7 +42,7 @@ beforeEach(() => {
     encoding: 'binary',
   } as const;
   root = lmdb.open(options);
-  writer = new LmdbWriter(library, options, root);
+  writer = new LmdbWriter(library, options, root, TRANSACTIONS_HERE);
   sheet = new WriteSheet();
 });
 afterEach(async () => {

@@ -9,7 +9,12 @@
  *     8  key, then value
  *
  * Keys and values lie there as LMDB keeps them, but for the checksums of records: whoever carries it out adds them.
+ *
+ * The memory is used for one transaction after the other: allocating and clearing it for each would cost more than
+ * filling it. FIGURE A sheet must not change before its transaction is carried out; with `WHERRY_ASSERT=1` it is
+ * overwritten when the next begins, so a thread that still reads it fails.
  */
+import { optimized, poison } from '../switches.ts';
 import type { Version } from './engine.ts';
 import { encodeRecord, RECORD_OVERHEAD_BYTES, writeText, writeUint48 } from './record.ts';
 
@@ -36,7 +41,7 @@ const UTF8_BYTES_MAX = 3;
 export const USUAL_BYTES = 256 * 1024;
 
 export class WriteSheet {
-  readonly #usual = Buffer.from(new SharedArrayBuffer(USUAL_BYTES));
+  readonly #usual = sharedBuffer(USUAL_BYTES);
   #bytes = this.#usual;
   #end = 0;
 
@@ -51,7 +56,8 @@ export class WriteSheet {
 
   /** Begins anew, with nothing on it. */
   clear(): void {
-    this.#bytes = this.#usual;
+    poison(this.#bytes);
+    this.#bytes = optimized ? this.#usual : sharedBuffer(USUAL_BYTES);
     this.#end = 0;
   }
 
@@ -102,7 +108,7 @@ export class WriteSheet {
   #begin(bytes: number): number {
     const needed = this.#end + HEAD_BYTES + bytes;
     if (needed > this.#bytes.length) {
-      const larger = Buffer.from(new SharedArrayBuffer(needed * 2));
+      const larger = sharedBuffer(needed * 2);
       this.#bytes.copy(larger, 0, 0, this.#end);
       this.#bytes = larger;
     }
@@ -124,6 +130,8 @@ export class WriteSheet {
     this.#end = end;
   }
 }
+
+const sharedBuffer = (bytes: number): Buffer => Buffer.from(new SharedArrayBuffer(bytes));
 
 /** Revisions as keys: eight bytes, so that they sort as numbers do. */
 export function writeRevisionKey(target: Buffer, revision: number, position: number): number {

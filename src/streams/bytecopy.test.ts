@@ -5,8 +5,8 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { copy, type Pace, pipePace, socketPace } from './bytecopy.ts';
-import { ReusedReads, reusing } from './reusedreads.ts';
-import { socketPair } from './spdy.case.ts';
+import { ReusedReads } from './reusedreads.ts';
+import { reusingPair, socketPair } from './spdy.case.ts';
 
 const source = (): Readable => new Readable({ read: () => undefined });
 
@@ -17,12 +17,11 @@ describe('a copy', () => {
   ])(
     'brings everything to a slow target, from memory that is read into again, at the pace of %s',
     async (_name, pace: Pace) => {
-      const [server, client] = await socketPair();
+      const [sender, source] = await reusingPair();
       const [targetEnd, reader] = await socketPair();
       const sent = randomBytes(12 * 1024 * 1024);
-      copy(reusing(server), targetEnd, pace);
-      client.end(sent);
-      server.on('end', () => undefined);
+      copy(source, targetEnd, pace);
+      sender.end(sent);
       const received: Buffer[] = [];
       let bytes = 0;
       await new Promise<void>((resolve) => {

@@ -1,25 +1,39 @@
-/** Copying bytes from one stream to another that belongs to somebody else, and may go away first. */
+/**
+ * Copying bytes from one stream to another that belongs to somebody else, and may go away first.
+ *
+ * Pieces that come in one tick of the event loop leave in one write, because every write is a system call and wakes the
+ * reader up; and a source may run ahead of its target by more than the target's own bound, or every piece would wait for
+ * the one before it. FIGURE With `WHERRY_PLAIN=1` each piece is a write, and the target's own bound counts.
+ */
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
+import { optimized } from '../switches.ts';
 import { passed } from './passingbytes.ts';
 import { giveBack, isLent } from './reusedreads.ts';
 
-/** How a target likes to be written to. */
+/** How a target is written to. */
 export interface Pace {
-  /** What the source may be ahead of it. With too little, every piece waits for the one before it to leave. */
+  /** Bytes that may wait in the target, beyond its own bound, before the source is paused. */
   readonly aheadBytesMax: number;
   /** Pieces until then leave in one write. */
   soon(write: () => void): void;
 }
 
-/** Every write wakes somebody up, so few and large ones are best. */
-export const socketPace: Pace = { aheadBytesMax: 512 * 1024, soon: (write) => void setImmediate(write) };
+/** As Node's `pipe` does it. */
+const pieceByPiece: Pace = { aheadBytesMax: 0, soon: (write) => write() };
 
-/** Waiting for it is the cheapest way to be called in a moment. */
+/** Every write wakes the reader up, so few and large ones are best. */
+export const socketPace: Pace = optimized
+  ? { aheadBytesMax: 512 * 1024, soon: (write) => void setImmediate(write) }
+  : pieceByPiece;
+
+/** A promise's callback runs sooner, and costs less, than any timer. */
 const resolved = Promise.resolve();
 
-/** It takes 64 KB at a time, whenever its reader has taken those before. */
-export const pipePace: Pace = { aheadBytesMax: 1024 * 1024, soon: (write) => void resolved.then(write) };
+/** A pipe takes 64 KB at a time, whenever its reader has taken those before. */
+export const pipePace: Pace = optimized
+  ? { aheadBytesMax: 1024 * 1024, soon: (write) => void resolved.then(write) }
+  : pieceByPiece;
 
 /** A stream that passes on what it is given. */
 interface Passage extends Writable {
@@ -32,9 +46,8 @@ export const unsentBytes = (target: Writable): number | undefined =>
   target instanceof Socket ? target.writableLength : (target as Passage).unsentBytes;
 
 /**
- * Hands everything on, no faster than it is taken, and in one write what comes in one turn, such as the pieces of a
- * frame. What comes after the target has gone is dropped, so that the source never waits for the dead. The target is not
- * ended. Returns how to stop; the source then flows on unread.
+ * Hands everything on, no faster than it is taken. What comes after the target has gone is dropped, so that the source
+ * never waits for it. The target is not ended. Returns how to stop; the source then flows on unread.
  */
 export function copy(source: Readable, target: Writable | undefined, pace: Pace): () => void {
   const underWay = new PiecesUnderWay();

@@ -1,6 +1,6 @@
 /** The two ends of a carrier (a SPDY stream, a WebSocket channel) as streams of their own, with their own ends. */
 import { Readable, Writable } from 'node:stream';
-import { hand } from './handing.ts';
+import { hand, passesQueue } from './handing.ts';
 
 /** What waits in such a stream before its writer is stopped. */
 const bufferBytes = 64 * 1024;
@@ -68,7 +68,7 @@ export class Outflow extends Writable {
 
   /** Straight to the carrier, as long as that has room and nothing is waiting. */
   override write(chunk: unknown, ...rest: unknown[]): boolean {
-    if (rest.length > 0 || !Buffer.isBuffer(chunk) || this.#full || this.writableLength > 0 || !this.writable)
+    if (this.#full || !passesQueue(this, chunk, rest))
       return (super.write as (...args: unknown[]) => boolean)(chunk, ...rest);
     this.#pass(chunk);
     this.#drainOwed = this.#full;

@@ -1,12 +1,15 @@
 /**
  * A connection without a network: two streams of one process, joined. What is written to one is read from the
  * other, at the pace of the reader; each side can end its half alone. Node's HTTP takes it for a socket.
+ *
+ * A socket can take the place of one side (`carry`), so that bytes between a client and the agent of this process do not
+ * pass through the pipe's own queues, where every piece costs several ticks of the event loop. FIGURE
  */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { hand } from './handing.ts';
+import { optimized } from '../switches.ts';
+import { hand, passesQueue } from './handing.ts';
 import { passed } from './passingbytes.ts';
-import { isLent } from './reusedreads.ts';
 
 /** Bytes each side may hold before its writer has to wait; a socket in its place gets as much in one write. */
 const bufferBytesMax = 512 * 1024;
@@ -23,6 +26,9 @@ export function memoryPipe(): [PipeEnd, PipeEnd] {
   b.peer = a;
   return [a, b];
 }
+
+/** Whether a socket may take the place of this stream. */
+export const canCarry = (stream: Duplex): stream is PipeEnd => optimized && stream instanceof PipeEnd;
 
 const broken = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
@@ -42,9 +48,8 @@ export class PipeEnd extends Duplex {
   }
 
   /**
-   * Puts a socket in this side's place: what it reads goes to the peer, and what the peer writes to it, without passing
-   * through here, where every piece would cost several turns. Ends and closings stay with this side: it is up to the
-   * caller to pass them on.
+   * Puts a socket in this side's place: what it reads goes to the peer, and what the peer writes goes to the socket. Ends
+   * and closings stay with this side: the caller passes them on.
    */
   carry(socket: Socket): void {
     const { peer } = this;
@@ -55,7 +60,7 @@ export class PipeEnd extends Duplex {
       if (!this.writable || peer.destroyed) return;
       hand(peer, chunk);
       if (peer.readableLength > 0) socket.pause();
-      if (!isLent(chunk)) passed(chunk.length);
+      passed(chunk.length);
     });
     socket.on('drain', () => this.#goOn());
     // Of this side only its end is read from now on.
@@ -87,12 +92,9 @@ export class PipeEnd extends Duplex {
     const socket = this.peer.#socket;
     if (
       socket === undefined ||
-      rest.length > 0 ||
-      !Buffer.isBuffer(chunk) ||
-      this.writableLength > 0 ||
-      !this.writable ||
       this.peer.destroyed ||
-      socket.writableLength >= bufferBytesMax
+      socket.writableLength >= bufferBytesMax ||
+      !passesQueue(this, chunk, rest)
     )
       return (super.write as (...args: unknown[]) => boolean)(chunk, ...rest);
     pour([chunk], socket);

@@ -50,8 +50,8 @@ export async function servePortForward(
     case 'spdy': {
       const chosen = negotiateSpdy(request, [protocolName], protocolName);
       if (chosen.refusal) return refuseUpgrade(socket, chosen.refusal);
-      const connection = acceptSpdy(socket, chosen.protocol);
-      return forwardStreams(connection, head, forwarding);
+      acceptSpdy(socket, chosen.protocol);
+      return forwardStreams(socket, head, forwarding);
     }
     case 'websocket': {
       const bad = webSocketRefusal(request);

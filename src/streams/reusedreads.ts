@@ -1,14 +1,16 @@
 /**
- * Memory that sockets read into again, when those who have taken what was read say that they have no more use for it. So
- * it stays in the processor's cache, and there is nothing to collect.
+ * Reads into memory that is used again. Node allocates memory for every read of a socket; moving 200 MB out of a pod then
+ * costs the server 290 ms of processor time instead of 200, for fresh memory is not in the processor's cache and has to
+ * be collected. Sockets made here (the output pipes of containers, connections to pods) read into a few buffers instead,
+ * through Node's `onread` option. Accepted connections cannot: Node makes their sockets.
  *
- * What was read goes in pieces by way of parsers and streams that know nothing of this. Whoever stands at the end of the
- * way gives back each piece once. When all bytes of a read have come back, its memory is free; memory of which a byte
- * stays away is never read into again, and left to the collector.
+ * Parsers and streams pass on what was read without knowing of this. The last in line, `bytecopy.ts`, gives each piece
+ * back once it has left the process. A buffer is read into again when all bytes of its last read have come back; one of
+ * which a byte is kept is left to the garbage collector. Giving bytes back twice throws. With `WHERRY_ASSERT=1` bytes
+ * that were given back are overwritten at once, so a reader that still uses them fails.
  */
 import { Socket, type SocketConstructorOpts } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { TLSSocket } from 'node:tls';
+import { asserting, optimized, poison } from '../switches.ts';
 import { hand } from './handing.ts';
 import { passed } from './passingbytes.ts';
 
@@ -16,24 +18,27 @@ import { passed } from './passingbytes.ts';
 const smallBytes = 64 * 1024;
 /** For connections: the system lets the other side send as much at a time as is read at a time. */
 const largeBytes = 512 * 1024;
-/** Shorter pieces are copied, so that a few bytes do not hold all the memory. */
+/** Shorter pieces are copied, so that a few bytes do not hold a whole buffer. */
 const copiedBytesMax = 8 * 1024;
 /** Free memory that is kept for each socket. */
 const freeBytesMax = 1024 * 1024;
 
 const memoryOf = Symbol('memory');
 
-/** What pieces are parts of. */
+/** The memory under a piece knows its `ReadMemory`. */
 interface Marked extends ArrayBuffer {
   [memoryOf]?: ReadMemory;
 }
 
-/** Memory to read into, and how much of what was read last is with somebody. */
+/** A buffer to read into, and how much of its last read has not come back. */
 class ReadMemory {
   /** Not filled with zeros: what is never read into takes no memory of the machine. */
   readonly whole: Buffer;
   owedBytes = 0;
+  /** Whether the last read had filled it. */
   filled = false;
+  /** Start and end of each part of the last read that has come back; only when asserting. */
+  #returned: [start: number, end: number][] = [];
 
   constructor(
     readonly reads: ReusedReads,
@@ -42,18 +47,41 @@ class ReadMemory {
     this.whole = Buffer.allocUnsafeSlow(bytes);
     (this.whole.buffer as Marked)[memoryOf] = this;
   }
+
+  lend(bytes: number): void {
+    this.owedBytes = bytes;
+    this.filled = bytes === this.bytes;
+    if (asserting) this.#returned = [];
+  }
+
+  takeBack(piece: Buffer): void {
+    if (piece.length === 0) return;
+    if (piece.length > this.owedBytes || (asserting && this.#overlaps(piece)))
+      throw new Error('memory of a read was given back twice');
+    poison(piece);
+    this.owedBytes -= piece.length;
+    if (this.owedBytes === 0) this.reads.takeBack(this);
+  }
+
+  /** Whether a part of the piece has come back before. Remembers it. */
+  #overlaps({ byteOffset: start, length }: Buffer): boolean {
+    const end = start + length;
+    const twice = this.#returned.some(([from, to]) => start < to && from < end);
+    this.#returned.push([start, end]);
+    return twice;
+  }
 }
 
 export class ReusedReads {
-  /** Of the memory to read into next. */
+  /** Size of the buffer to read into next. */
   #bytes = smallBytes;
   #current = new ReadMemory(this, smallBytes);
   #free: ReadMemory[] = [];
 
-  /** Reads that fill their memory get as much as `bytesMax` the next time, if it comes back. */
+  /** After a read that filled its buffer and came back, the next gets one of `bytesMax`. */
   constructor(private readonly bytesMax: number) {}
 
-  /** To read into. */
+  /** The buffer to read into. */
   next(): Buffer {
     const { owedBytes, bytes } = this.#current;
     if (owedBytes !== 0 || bytes !== this.#bytes) this.#current = this.#free.pop() ?? this.#make();
@@ -62,14 +90,12 @@ export class ReusedReads {
 
   /** The piece that was read. */
   piece(bytes: number): Buffer {
-    const memory = this.#current;
-    const piece = memory.whole.subarray(0, bytes);
+    const piece = this.#current.whole.subarray(0, bytes);
     if (bytes <= copiedBytesMax) {
       this.#resize(smallBytes);
       return Buffer.from(piece);
     }
-    memory.owedBytes = bytes;
-    memory.filled = bytes === memory.bytes;
+    this.#current.lend(bytes);
     return piece;
   }
 
@@ -94,19 +120,17 @@ export class ReusedReads {
 
 const memoryUnder = (piece: Buffer): ReadMemory | undefined => (piece.buffer as Marked)[memoryOf];
 
-/** Says that a piece, or so many bytes of it, is not needed any more. Memory of other kinds is none of its business. */
-export function giveBack(piece: Buffer, bytes: number = piece.length): void {
-  const memory = memoryUnder(piece);
-  if (!memory || bytes === 0) return;
-  memory.owedBytes -= bytes;
-  if (memory.owedBytes === 0) memory.reads.takeBack(memory);
+/** Says that nobody needs a piece any more. Memory that was not lent by a read is left alone. */
+export function giveBack(piece: Buffer): void {
+  memoryUnder(piece)?.takeBack(piece);
 }
 
-/** Whether it is to be given back. */
+/** Whether a piece is in memory that is to be given back. */
 export const isLent = (piece: Buffer): boolean => memoryUnder(piece) !== undefined;
 
-/** Whoever reads from it and gives nothing back has memory of his own, as with any other socket. */
+/** A reader that gives nothing back gets memory of its own for each piece, as with any other socket. */
 export function reusingSocket(options: SocketConstructorOpts, bytesMax: number = largeBytes): Socket {
+  if (!optimized) return new Socket(options);
   const reads = new ReusedReads(bytesMax);
   const onread = {
     buffer: () => reads.next(),
@@ -119,32 +143,3 @@ export function reusingSocket(options: SocketConstructorOpts, bytesMax: number =
 /** For the read end of a pipe. */
 export const reusingPipe = (fd: number): Socket =>
   reusingSocket({ fd, readable: true, writable: false }, smallBytes);
-
-/** What a socket has of the system. Node has no other way to let one that it has accepted read into given memory. */
-interface Connected {
-  _handle: { reading: boolean; readStop(): void } | null;
-}
-
-/**
- * The connection of a socket, in one that reads this way; where that cannot be had, the socket as it is. The one it was
- * taken from is closed with it, and the other way round. Nobody may read from that or write to it any more.
- */
-export function reusing<S extends Duplex>(given: S): S | Socket {
-  if (!(given instanceof Socket) || given instanceof TLSSocket) return given;
-  const connected = given as unknown as Connected;
-  const { _handle: handle } = connected;
-  if (!handle || given.destroyed || given.readableEnded || given.writableLength > 0) return given;
-  const early: Buffer[] = [];
-  for (let chunk = given.read() as Buffer | null; chunk; chunk = given.read() as Buffer | null)
-    early.push(chunk);
-  given.setTimeout(0);
-  connected._handle = null;
-  // The new socket begins to read by itself, and learns of an end once more.
-  handle.readStop();
-  handle.reading = false;
-  const socket = reusingSocket({ handle, allowHalfOpen: given.allowHalfOpen } as SocketConstructorOpts);
-  for (const chunk of early) socket.push(chunk);
-  socket.on('error', (error) => given.destroy(error)).on('close', () => given.destroy());
-  given.on('close', () => socket.destroy());
-  return socket;
-}

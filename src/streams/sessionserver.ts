@@ -57,8 +57,8 @@ export async function serveSession(
     case 'spdy': {
       const chosen = negotiateSpdy(request, [...sessionProtocols.keys()], 'channel.k8s.io');
       if (chosen.refusal) return refuseUpgrade(socket, chosen.refusal);
-      const connection = acceptSpdy(socket, chosen.protocol);
-      return serveSpdySession(connection, head, chosen.protocol, carried, serving.optional ?? false);
+      acceptSpdy(socket, chosen.protocol);
+      return serveSpdySession(socket, head, chosen.protocol, carried, serving.optional ?? false);
     }
     case 'websocket': {
       const bad = webSocketRefusal(request);

@@ -1,19 +1,26 @@
 /** What tests of SPDY share: connections over real sockets, and hands to write hostile bytes with. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
+import { reusingSocket } from './reusedreads.ts';
 import { SpdyConnection, type SpdyConnectionOptions } from './spdyconnection.ts';
 import { type ControlFrame, encodeSynStream, FrameParser } from './spdyframe.ts';
 import { HeaderEncoder } from './spdyheaders.ts';
 import type { SpdyStream } from './spdystream.ts';
 
 /** Two ends of a TCP connection; they are destroyed when the test is over. */
-export async function socketPair(): Promise<[server: Socket, client: Socket]> {
+export const socketPair = (): Promise<[server: Socket, client: Socket]> => joined(new Socket());
+
+/** The same, with a client that reads into memory that is used again. */
+export const reusingPair = (): Promise<[server: Socket, client: Socket]> =>
+  joined(reusingSocket({ allowHalfOpen: true }));
+
+async function joined(client: Socket): Promise<[server: Socket, client: Socket]> {
   const listener = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const accepted = once(listener, 'connection') as Promise<[Socket]>;
-  const client = connect((listener.address() as AddressInfo).port, '127.0.0.1');
+  client.connect((listener.address() as AddressInfo).port, '127.0.0.1');
   const [server] = await accepted;
   listener.close();
   onTestFinished(() => {

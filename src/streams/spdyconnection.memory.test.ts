@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { copy, pipePace, socketPace } from './bytecopy.ts';
-import { reusing } from './reusedreads.ts';
-import { socketPair } from './spdy.case.ts';
+import { reusingPair, socketPair } from './spdy.case.ts';
 import { SpdyConnection } from './spdyconnection.ts';
 import type { SpdyStream } from './spdystream.ts';
 
@@ -35,10 +34,10 @@ async function writeAll(stream: SpdyStream, bytes: Buffer): Promise<void> {
 }
 
 it('each stream gets its own bytes, however fast the others are read', async () => {
-  const [serverSocket, clientSocket] = await socketPair();
+  const [clientSocket, serverSocket] = await reusingPair();
   const paces = [socketPace, pipePace, socketPace, pipePace];
   const received: Promise<Buffer>[] = [];
-  const server = new SpdyConnection(reusing(serverSocket), {
+  const server = new SpdyConnection(serverSocket, {
     role: 'server',
     onStream: (stream) => {
       stream.accept();

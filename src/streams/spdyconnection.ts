@@ -8,7 +8,6 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { unsentBytes } from './bytecopy.ts';
 import { IdleTimer } from './idletimer.ts';
-import { giveBack } from './reusedreads.ts';
 import {
   type ControlFrame,
   encodeDataHead,
@@ -81,8 +80,6 @@ export class SpdyConnection {
   #refusedInARow = 0;
   readonly #stalled = new Set<SpdyStream>();
   #keptBytes = 0;
-  /** Of the piece that is being parsed, what went to streams. */
-  #handedBytes = 0;
   #replies = 0;
   #paused = false;
   #writers: (() => void)[] = [];
@@ -188,11 +185,8 @@ export class SpdyConnection {
     if (this.#state !== 'open') return;
     this.#idle.touch();
     this.#socket.cork();
-    this.#handedBytes = 0;
     try {
       this.#parser.push(chunk);
-      // Heads and control frames are done with.
-      giveBack(chunk, chunk.length - this.#handedBytes);
     } catch (error) {
       if (!(error instanceof SpdyProtocolError)) throw error;
       this.#goaway(goawayStatus.protocolError);
@@ -278,9 +272,7 @@ export class SpdyConnection {
   #data(id: number, bytes: Buffer, fin: boolean): void {
     // Data of a stream that is gone, or that has no reply yet, is dropped by both ends.
     const stream = this.#openings.has(id) ? undefined : this.#streams.get(id);
-    if (stream === undefined) return;
-    this.#handedBytes += bytes.length;
-    stream.receive(bytes, fin);
+    stream?.receive(bytes, fin);
   }
 
   #failOpening(id: number, message: string): void {

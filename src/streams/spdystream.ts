@@ -6,8 +6,7 @@
  * stream here. After the peer's cut what has arrived can still be read, then reading ends; what is written goes nowhere.
  */
 import { Duplex } from 'node:stream';
-import { hand } from './handing.ts';
-import { giveBack } from './reusedreads.ts';
+import { hand, passesQueue } from './handing.ts';
 import { resetStatus } from './spdyframe.ts';
 
 /** Kept for a reader who is slow, before the connection is paused. */
@@ -108,9 +107,8 @@ export class SpdyStream extends Duplex {
 
   /** Sends a frame, unless something waits to be sent or the socket has enough. False when it was not sent. */
   sendAtOnce(chunk: Buffer): boolean {
-    if (chunk.length === 0 || chunk.length > frameBytesMax || this.writableLength > 0 || this.#carrier.full)
-      return false;
-    if (!this.writable || this.#localEnded || this.#cut) return false;
+    if (chunk.length === 0 || chunk.length > frameBytesMax || this.#carrier.full) return false;
+    if (!passesQueue(this, chunk) || this.#localEnded || this.#cut) return false;
     this.accept();
     this.#carrier.data(this.id, [chunk], chunk.length);
     return true;
@@ -315,7 +313,6 @@ function ownCopy(bytes: Buffer): Buffer {
   if (bytes.length * heldShare >= bytes.buffer.byteLength) return bytes;
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
-  giveBack(bytes);
   return copy;
 }
 

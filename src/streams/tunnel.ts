@@ -12,9 +12,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, plain, StatusError } from '../api/errors.ts';
 import { copy, socketPace } from './bytecopy.ts';
-import { PipeEnd } from './memorypipe.ts';
+import { canCarry } from './memorypipe.ts';
 import { readError } from './neterror.ts';
-import { reusing } from './reusedreads.ts';
 import { makeLongLived } from './upgraderequest.ts';
 
 /** The head of the backend's answer. */
@@ -129,7 +128,7 @@ export async function tunnel(
   if (answer.rest) {
     const first = [answerHead(response, response.rawHeaders), answer.rest];
     const fromClient = early.release();
-    return join(reusing(socket), backend, fromClient, Buffer.concat(first), times);
+    return join(socket, backend, fromClient, Buffer.concat(first), times);
   }
   early.release();
   if (response.statusCode! >= 400) return relay(socket, backend, response, times.relayMs);
@@ -279,7 +278,7 @@ function join(
 
     client.write(toClient);
     for (const chunk of fromClient) backend.write(chunk);
-    if (backend instanceof PipeEnd) backend.carry(client);
+    if (canCarry(backend)) backend.carry(client);
     else {
       copy(client, backend, socketPace);
       copy(backend, client, socketPace);

@@ -1,7 +1,6 @@
 /** Upgrade requests: which protocol is asked for, which version of it both sides speak, and how one is refused. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { reusing } from './reusedreads.ts';
 
 /** A client that was refused gets this long to read why. */
 const lingerMs = 10_000;
@@ -84,16 +83,14 @@ export function negotiateWebSocket(request: IncomingMessage, supported: readonly
 }
 
 /**
- * Answers 101 to a SPDY client, and with the connection to go on with. The client must read the chosen version there:
- * one that finds none falls back to v1 and prints later status objects as text.
+ * Answers 101 to a SPDY client. The client must read the chosen version there: one that finds none falls back to v1 and
+ * prints later status objects as text.
  */
-export function acceptSpdy(socket: Duplex, protocol: string): Duplex {
-  const connection = reusing(socket);
-  makeLongLived(connection);
-  connection.write(
+export function acceptSpdy(socket: Duplex, protocol: string): void {
+  makeLongLived(socket);
+  socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
   );
-  return connection;
 }
 
 /** Answers by hand, since an upgrade request comes with a bare socket, and closes it. */
