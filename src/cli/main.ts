@@ -106,7 +106,7 @@ async function runUntilEnded<T extends { close(): Promise<void> }>(starting: Pro
   process.on('uncaughtException', (error) => {
     ending = true;
     const late = setTimeout(() => fail(error), lastCloseMs);
-    close()
+    void close()
       .catch(() => undefined)
       .then(() => clearTimeout(late))
       .then(() => fail(error));
