@@ -138,6 +138,12 @@ describe('pipelining', () => {
     expect(replies.map(({ status }) => status)).toEqual([200, 400]);
   });
 
+  it('lets a request be answered before an upgrade behind it is refused', async () => {
+    const foreign = webSocketHead(`${configMaps}?watch=1`).replace('Host: localhost', 'Host: evil.example');
+    const replies = await target.exchange(head(`GET ${configMaps}`) + foreign);
+    expect(replies.map(({ status }) => status)).toEqual([200, 403]);
+  });
+
   it('takes a thousand requests at once', async () => {
     const replies = await target.exchange(head(`GET ${configMaps}`).repeat(1000) + next);
     expect(replies).toHaveLength(1001);

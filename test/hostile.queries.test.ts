@@ -222,6 +222,18 @@ describe('options', () => {
       else expect((await list()).body.items).toHaveLength(3);
     });
 
+  it('that are too many may ask for an answer that is easy to read', async () => {
+    // Proves that a refusal does not ask the query how it is to look when the query is what is refused.
+    const text = `pretty=1&${'a=b&'.repeat(1001)}`;
+    for (const path of [configMaps, `${configMaps}/a`, '/version'])
+      await target.refuses(() => target.get(`${path}?${text}`), 400, /at most 1000 query parameters/);
+    await target.refuses(
+      () => target.get(`${configMaps}?watch=1&${text}`),
+      400,
+      /at most 1000 query parameters/,
+    );
+  });
+
   for (const [text, code, says] of [
     ['dryRun=Some', 422, /dryRun: Unsupported value/],
     ['dryRun=All&dryRun=__proto__', 422, /dryRun: Unsupported value/],

@@ -140,6 +140,12 @@ export const forbidden = (of: Named, name: string, why: string): StatusError =>
     resourceDetails(of, name),
   );
 
+/** The same for what is not about a resource. */
+export const forbiddenRequest = (why: string): StatusError =>
+  new StatusError(403, 'Forbidden', `forbidden: ${why}`, {});
+
+export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
+
 export const namespaceTerminating = (of: Named, name: string, namespace: string): StatusError =>
   new StatusError(
     403,

@@ -27,7 +27,7 @@ import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.t
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
-import { isLoopback } from '../server/doors/localdoor.ts';
+import { isLoopback, LocalDoor } from '../server/doors/localdoor.ts';
 import { LimitKeeper, type Limits, limitsProblem } from '../server/http/limits.ts';
 import { ApiServer } from '../server/http/server.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
@@ -158,9 +158,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const usage = new UsageReports(registry, ways);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
+    const door = new LocalDoor({ host, port: options.port ?? 0, clusterIP: services.firstIP });
     const server = new ApiServer(registry, {
-      host,
-      port: options.port ?? 0,
+      doors: [door],
       createStatus: options.createStatus ?? (options.like ? 201 : 200),
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
@@ -177,7 +177,6 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         ...(chosen.length ? [controllersCheck(idle)] : []),
         nodesCheck(registry, () => ways.localNames, nodesStartup),
       ],
-      clusterIP: services.firstIP,
       nodes: ways,
       usage,
       report,

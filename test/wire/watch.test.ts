@@ -337,6 +337,26 @@ describe('sendInitialEvents', () => {
   });
 });
 
+describe('the watch parameter', () => {
+  it('is known however its name is encoded, and read as Kubernetes reads booleans', async () => {
+    const path = await place('encoded');
+    await created(client, path, configMap('a'));
+    for (const query of ['w%61tch=1', '%77%61%74%63%68=true', 'watch', 'watch=', 'a=b&watch=yes']) {
+      const watch = await client.watch(`${path}?${query}`);
+      expect(brief(await watch.next()), query).toBe('ADDED a');
+      watch.close();
+    }
+    for (const query of [
+      'watch=0',
+      'w%61tch=False',
+      'Watch=1',
+      'watches=1',
+      'fieldSelector=metadata.name%3Dwatch',
+    ])
+      expect((await client.get(`${path}?${query}`)).body.kind, query).toBe('ConfigMapList');
+  });
+});
+
 describe('paths under /watch/', () => {
   it('watch without being asked to', async () => {
     const path = await place('prefixed');

@@ -115,8 +115,16 @@ export async function answerReview(
 
 function selfReview(object: ApiObject, { serving, context }: Asked): SelfSubjectReviewStatus {
   object.metadata = { creationTimestamp: serving.registry.now() };
-  const { name, groups } = context.user;
-  return { userInfo: { username: name, groups: [...groups] } };
+  const { name, uid, groups, extra } = context.user;
+  const details = Object.entries(extra).map(([key, values]) => [key, [...values]]);
+  return {
+    userInfo: {
+      username: name,
+      ...(uid ? { uid } : {}),
+      groups: [...groups],
+      ...(details.length ? { extra: Object.fromEntries(details) } : {}),
+    },
+  };
 }
 
 async function tokenReview(object: ApiObject, { serving: { registry } }: Asked): Promise<TokenReviewStatus> {

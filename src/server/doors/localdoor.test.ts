@@ -1,12 +1,15 @@
 /** Proves who the local door lets in by the host they name: this machine, and pods by the names of the API in the cluster. */
 import { describe, expect, it } from 'vitest';
 import type { ApiRequest } from '../http/context.ts';
-import { checkLocal } from './localdoor.ts';
+import { LocalDoor } from './localdoor.ts';
 
 const ownPort = 8080;
 
 const asked = (host: string, headers: Record<string, string> = {}, localPort = ownPort): ApiRequest =>
   ({ headers: { host, ...headers }, socket: { localPort } }) as unknown as ApiRequest;
+
+const checkLocal = (request: ApiRequest, clusterIP?: string): void =>
+  new LocalDoor({ host: '127.0.0.1', port: 0, clusterIP }).admit(request);
 
 const names = [
   'kubernetes',

@@ -148,18 +148,23 @@ export function answerError(context: RequestContext, error: unknown, report: (er
     report(error as Error);
     status = internal('the server met a condition it was not made for');
   }
-  const pretty = context.pretty({
-    format: 'json',
-    transform: undefined,
-    transformVersion: '',
-    pretty: false,
-  });
-  const text = pretty ? JSON.stringify(status.status, null, 2) : `${JSON.stringify(status.status)}\n`;
+  const text = isPrettyError(context)
+    ? JSON.stringify(status.status, null, 2)
+    : `${JSON.stringify(status.status)}\n`;
   const headers = apiHeaders(context);
   const retryAfter = status.status.details?.retryAfterSeconds;
   if (retryAfter) headers['Retry-After'] = String(retryAfter);
   context.failure = status.status;
   answerEarly(context, status.code, headers, text);
+}
+
+/** The query may be what is wrong with the request; then it says nothing about the answer. */
+function isPrettyError(context: RequestContext): boolean {
+  try {
+    return context.pretty({ format: 'json', transform: undefined, transformVersion: '', pretty: false });
+  } catch {
+    return false;
+  }
 }
 
 /** Answers a request of which nothing may have been read but its header. */

@@ -3,7 +3,7 @@
  * to one that is meant. The token is taken out before anybody looks at the list or sends it on.
  */
 import type { IncomingMessage } from 'node:http';
-import { StatusError } from '../../api/errors.ts';
+import { unauthorized } from '../../api/errors.ts';
 import { bearerProtocolPrefix, withoutBearer } from '../../streams/forwardedheaders.ts';
 
 const header = 'sec-websocket-protocol';
@@ -29,8 +29,6 @@ export function takeBearerProtocol(request: IncomingMessage): string | undefined
   }
   return token;
 }
-
-const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
 
 /** Base64 for URLs, unpadded, of UTF-8. Anything else is refused: Node would skip over what does not fit. */
 function decode(text: string): string {

@@ -2,10 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Status } from '../../api/errors.ts';
+import type { Upgrade } from '../../streams/tunnel.ts';
+import type { Decision } from '../doors/authorizer.ts';
+import type { Door } from '../doors/door.ts';
+import type { User } from '../doors/user.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';
-import { Query } from './query.ts';
+import type { Query } from './query.ts';
 import type { RequestInfo } from './requestinfo.ts';
+import type { Handler } from './routes.ts';
 import type { Lane } from './traffic.ts';
 
 /** A request as Node's server reads it, or as the express lane does. */
@@ -34,15 +39,10 @@ export interface ApiResponse {
   off(event: 'close' | 'drain', listener: () => void): unknown;
 }
 
-export interface User {
-  readonly name: string;
-  readonly groups: readonly string[];
-}
-
 const idStart = randomUUID().slice(0, -12);
 let ids = 0;
 
-/** No two may be the same, but anybody may guess them: chance tells servers apart, and counting requests. */
+/** Unique, not secret: a random prefix per process plus a counter. */
 function nextId(): string {
   ids++;
   return idStart + ids.toString(16).padStart(12, '0');
@@ -51,30 +51,42 @@ function nextId(): string {
 export class RequestContext {
   /** Texts for Warning headers. */
   readonly warnings: string[] = [];
+  /** What is asked for; set by the first step, and empty when the URL cannot be read. */
+  info!: RequestInfo;
+  /** Who sends it: the unidentified user of its door until the door has identified it. */
+  user: User;
+  /** Whether the user may do this; undefined when it was refused before that was asked. */
+  decision: Decision | undefined;
   /** As what it is counted among the requests under way; undefined when it is not. */
   lane: Lane | undefined;
   /** Whose it is, where that is counted. */
   client: string | undefined;
-  /** Whether it was let in; what happens then is no question of who it is from. */
-  letIn = false;
-  watching = false;
+  /** How long its answer may take; 0 when that is not limited. */
+  timeLimitMs = 0;
+  /** What answers it, once it is routed. */
+  handler: Handler | undefined;
   /** The address it came from, when that is to be written down: a socket that is closed does not know it any more. */
   address: string | undefined;
   /** Of an object whose name is not in the path. */
   objectName: string | undefined;
   /** What went wrong, when the answer says so. */
   failure: Status | undefined;
-  #query: Query | undefined;
+  /** The code with which an upgrade was answered; 0 when it was not. */
+  upgradeCode = 0;
   #auditId: string | undefined;
 
   constructor(
+    readonly door: Door,
     readonly request: ApiRequest,
+    /** There is none for an upgrade. */
     readonly response: ApiResponse,
-    readonly info: RequestInfo,
-    readonly user: User,
     /** When it arrived, on the monotonic clock. */
-    readonly begunMs = performance.now(),
-  ) {}
+    readonly begunMs: number,
+    /** The bare socket of a request for another protocol, which is answered there. */
+    readonly upgrade?: Upgrade,
+  ) {
+    this.user = door.unidentified;
+  }
 
   /** Node's own request and response, for what lasts: that never comes by the express lane. */
   get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
@@ -91,8 +103,7 @@ export class RequestContext {
   }
 
   get query(): Query {
-    this.#query ??= new Query(this.info.queryText);
-    return this.#query;
+    return this.info.query;
   }
 
   negotiate(watching = false): Negotiated {

@@ -1,7 +1,7 @@
-/** What a path asks for when it leads through a proxy, in both forms. Streaming contract, 5.1 and 5.4. */
+/** What a method and a URL ask for: proxies in both forms (streaming contract, 5.1 and 5.4), verbs, and what lasts. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isLongRunning, parseRequest } from './requestinfo.ts';
+import { isBrief, parseRequest } from './requestinfo.ts';
 
 const parse = (path: string) => parseRequest('GET', path).resource;
 
@@ -78,7 +78,7 @@ describe('proxy paths', () => {
       });
       expect(info?.namespace).toBe(namespace);
       expect(info?.proxy).toEqual({ form, prefix, tail });
-      expect(isLongRunning(info)).toBe(true);
+      expect(parseRequest('GET', path).lasting).toBe('connection');
     });
 
   for (const path of [
@@ -156,4 +156,88 @@ describe('proxy paths', () => {
       { numRuns: 3000 },
     );
   });
+});
+
+describe('what lasts', () => {
+  it.each([
+    // Collections are watched by a parameter, as Kubernetes reads booleans, however its name is written.
+    ['GET', '/api/v1/pods', undefined, 'list'],
+    ['GET', '/api/v1/pods?watch=true', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?watch=1', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?watch', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?watch=', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?watch=no', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?w%61tch=1', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?%77%61%74%63%68=%31', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?limit=5&watch=true', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?watch=true&watch=false', 'watch', 'watch'],
+    ['GET', '/api/v1/namespaces/n/pods/?watch=true', 'watch', 'watch'],
+    ['GET', '/apis/apps/v1/deployments?watch=true', 'watch', 'watch'],
+    ['GET', '/apis/nobody/v1/nothings?watch=true', 'watch', 'watch'],
+    ['GET', '/api/v1/pods?watch=false', undefined, 'list'],
+    ['GET', '/api/v1/pods?watch=FALSE', undefined, 'list'],
+    ['GET', '/api/v1/pods?watch=0', undefined, 'list'],
+    ['GET', '/api/v1/pods?w%61tch=0', undefined, 'list'],
+    ['GET', '/api/v1/pods?watch=false&watch=true', undefined, 'list'],
+    ['GET', '/api/v1/pods?Watch=true', undefined, 'list'],
+    ['GET', '/api/v1/pods?watchers=true', undefined, 'list'],
+    ['GET', '/api/v1/pods?allowWatchBookmarks=true', undefined, 'list'],
+    ['GET', '/api/v1/pods?fieldSelector=metadata.name%3Dwatch', undefined, 'list'],
+    ['GET', '/api/v1/pods?a=watch=true', undefined, 'list'],
+    ['GET', '/api/v1/pods?a=%26watch=true', undefined, 'list'],
+    // The path of an object is not watched by a parameter, nor by another method.
+    ['GET', '/api/v1/namespaces/n/pods/p?watch=true', undefined, 'get'],
+    ['HEAD', '/api/v1/pods?watch=true', undefined, 'list'],
+    ['POST', '/api/v1/pods?watch=true', undefined, 'create'],
+    ['DELETE', '/api/v1/namespaces/n/pods?watch=true', undefined, 'deletecollection'],
+    ['GET', '/version?watch=true', undefined, 'get'],
+    // The old form says it in the path.
+    ['GET', '/api/v1/watch/pods', 'watch', 'watch'],
+    ['GET', '/api/v1/watch/pods?watch=false', 'watch', 'watch'],
+    ['GET', '/api/v1/watch/namespaces/n/pods/p', 'watch', 'watch'],
+    ['GET', '/api/v1/watch/namespaces/n/pods/p/status', undefined, 'get'],
+    ['POST', '/api/v1/watch/pods', undefined, 'create'],
+    // Connections last, whatever their method.
+    ['GET', '/api/v1/namespaces/n/pods/p/log', 'connection', 'get'],
+    ['POST', '/api/v1/namespaces/n/pods/p/exec', 'connection', 'create'],
+    ['GET', '/api/v1/namespaces/n/pods/p/attach?watch=true', 'connection', 'get'],
+    ['POST', '/api/v1/namespaces/n/pods/p/portforward', 'connection', 'create'],
+    ['PATCH', '/api/v1/nodes/n/proxy/x', 'connection', 'patch'],
+    ['GET', '/api/v1/proxy/nodes/n', 'connection', 'proxy'],
+    ['GET', '/api/v1/watch/namespaces/n/pods/p/log', 'connection', 'get'],
+    ['GET', '/api/v1/namespaces/n/pods/p/status', undefined, 'get'],
+    ['PUT', '/api/v1/namespaces/n/pods/p', undefined, 'update'],
+    ['OPTIONS', '/api/v1/pods', undefined, 'options'],
+  ] as const)('%s %s: %s', (method, url, lasting, verb) => {
+    // Proves that the URL alone decides it, and that the verb says the same.
+    const info = parseRequest(method, url);
+    expect([info.lasting, info.verb]).toEqual([lasting, verb]);
+    expect(isBrief(method, url)).toBe(lasting === undefined);
+  });
+
+  it('is not what has too many parameters to be read', () => {
+    const info = parseRequest('GET', `/api/v1/pods?watch=true&${'a=b&'.repeat(1001)}`);
+    expect(info.lasting).toBeUndefined();
+    expect(() => info.query).toThrow('at most 1000 query parameters');
+  });
+
+  it('is not what cannot be read at all', () => {
+    expect(isBrief('GET', '/api/v1/%zz?watch=true')).toBe(true);
+  });
+});
+
+it('group and version are told apart', () => {
+  expect(parse('/api/v1/pods')).toMatchObject({ apiVersion: 'v1', group: '', version: 'v1' });
+  expect(parse('/apis/apps/v1/deployments')).toMatchObject({
+    apiVersion: 'apps/v1',
+    group: 'apps',
+    version: 'v1',
+  });
+  expect(parse('/api/v1/proxy/nodes/n')).toMatchObject({ apiVersion: 'v1', group: '', version: 'v1' });
+});
+
+it('is worked out once for a URL', () => {
+  const first = parseRequest('GET', '/api/v1/pods?limit=7');
+  expect(parseRequest('GET', '/api/v1/pods?limit=7')).toBe(first);
+  expect(first.query).toBe(first.query);
 });

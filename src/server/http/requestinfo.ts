@@ -1,5 +1,6 @@
 /**
- * Request info: what a URL asks for. Parsed once; routing, authorization, audit and metrics all read this.
+ * Request info: what a method and a URL ask for. Worked out once and kept per URL; the express lane, authorization,
+ * limits, routing, metrics and audit all read it, and none of them looks at the URL again.
  *
  *   /api/v1/…                         core group
  *   /apis/<group>/<version>/…         other groups
@@ -9,20 +10,52 @@
  *   …/proxy/…                         pods, services and nodes: the same as …/{name}/proxy, as old clients write it
  */
 import { badRequest } from '../../api/errors.ts';
+import { Query } from './query.ts';
 
-export interface RequestInfo {
-  readonly method: string;
-  /** Path as it was sent, without the query; a trailing slash is dropped. */
-  readonly path: string;
-  /** The text after `?`; '' when there is none. */
-  readonly queryText: string;
-  /** undefined for paths that are not about resources. */
-  readonly resource: ResourceInfo | undefined;
+/** Requests that last as long as their client likes: a watch, or a connection to a pod, service or node. */
+export type Lasting = 'watch' | 'connection';
+
+export class RequestInfo {
+  /** How the request lasts; undefined when it is over as soon as it is answered. */
+  readonly lasting: Lasting | undefined;
+  /** What is being done, in Kubernetes' words; on paths that are not about resources HTTP's own, in small letters. */
+  readonly verb: string;
+  /** Whether it counts among the requests that read; the others count among those that write. */
+  readonly readOnly: boolean;
+  /** Whether its answer has to be ready in time. One object is read from memory, which takes none. */
+  readonly timed: boolean;
+  #query: Query | undefined;
+
+  constructor(
+    readonly method: string,
+    /** Decoded, without the query; a trailing slash is dropped. */
+    readonly path: string,
+    /** The text after `?`; '' when there is none. */
+    readonly queryText: string,
+    /** undefined for paths that are not about resources. */
+    readonly resource: ResourceInfo | undefined,
+  ) {
+    this.readOnly = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+    this.timed =
+      method !== 'GET' || queryText !== '' || (resource !== undefined && resource.name === undefined);
+    this.lasting = resource && lastingOf(this, resource);
+    this.verb = verbOf(this, resource);
+  }
+
+  /** The parameters of the query, read when first asked for. Throws when there are too many. */
+  get query(): Query {
+    this.#query ??= new Query(this.queryText);
+    return this.#query;
+  }
 }
 
 export interface ResourceInfo {
   /** `v1`, `extensions/v1beta1`. */
   readonly apiVersion: string;
+  /** `extensions`; '' for the core group. */
+  readonly group: string;
+  /** `v1beta1`. */
+  readonly version: string;
   readonly resource: string;
   /** undefined: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string | undefined;
@@ -49,34 +82,30 @@ export interface ProxyInfo {
 
 const noTail: readonly string[] = [];
 
-/** Connections to pods and nodes last as long as both sides like; the time limit of requests is not for them. */
-const longRunning = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
+/** Parts of pods, services and nodes that are connections. */
+const connections = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-export const isLongRunning = (info: ResourceInfo | undefined): boolean =>
-  longRunning.has(info?.subresource ?? '');
+function lastingOf(info: RequestInfo, resource: ResourceInfo): Lasting | undefined {
+  if (connections.has(resource.subresource ?? '')) return 'connection';
+  if (info.method !== 'GET') return undefined;
+  if (resource.watchPrefix) return resource.subresource === undefined ? 'watch' : undefined;
+  // Only collections are watched by parameter: the one of an object is ignored, as in Kubernetes.
+  if (resource.name !== undefined || info.queryText === '') return undefined;
+  return hasWatchFlag(info) ? 'watch' : undefined;
+}
 
-const connections = new Set(['attach', 'exec', 'log', 'portforward']);
+function hasWatchFlag(info: RequestInfo): boolean {
+  try {
+    return info.query.flag('watch');
+  } catch {
+    // Too many parameters to be read. The handler reads them too, and so refuses the request.
+    return false;
+  }
+}
 
-/** Whether it asks for a connection into a pod. */
-export const isConnection = (info: ResourceInfo): boolean =>
-  info.apiVersion === 'v1' &&
-  info.resource === 'pods' &&
-  info.namespace !== undefined &&
-  connections.has(info.subresource ?? '') &&
-  info.tail.length === 0;
-
-export type ProxiedInfo = ResourceInfo & { readonly proxy: NonNullable<ResourceInfo['proxy']> };
-
-export const isProxy = (info: ResourceInfo | undefined): info is ProxiedInfo => info?.proxy !== undefined;
-
-/** Those of them that Kubernetes calls connects; a log is read. */
-export const isConnect = (info: ResourceInfo | undefined): boolean =>
-  info?.subresource !== undefined && info.subresource !== 'log' && longRunning.has(info.subresource);
-
-/** What is being done, in Kubernetes' words; on paths that are not about resources HTTP's own, in small letters. */
-export function verbOf({ method, resource }: RequestInfo, watching: boolean): string {
+function verbOf({ method, lasting }: RequestInfo, resource: ResourceInfo | undefined): string {
   if (!resource) return method.toLowerCase();
-  if (watching) return 'watch';
+  if (lasting === 'watch') return 'watch';
   if (resource.proxy?.form === 'prefix') return 'proxy';
   switch (method) {
     case 'GET':
@@ -93,6 +122,13 @@ export function verbOf({ method, resource }: RequestInfo, watching: boolean): st
   }
 }
 
+export type ProxiedInfo = ResourceInfo & { readonly proxy: ProxyInfo };
+
+export const isProxy = (info: ResourceInfo): info is ProxiedInfo => info.proxy !== undefined;
+
+/** Of a request whose URL could not be read. */
+export const unreadInfo = (method: string): RequestInfo => new RequestInfo(method, '', '', undefined);
+
 /** The only parts of a namespace object with a path of their own; other third segments are resources. */
 const namespaceSubresources = new Set(['finalize', 'status']);
 
@@ -103,7 +139,7 @@ const proxied: ReadonlyMap<string, boolean> = new Map([
   ['nodes', false],
 ]);
 
-/** Clients ask for the same over and over: what their URLs mean is kept, for so many and up to so long ones. */
+/** Clients ask for the same over and over: the info of this many URLs of a method is kept, if they are no longer than this. */
 const knownMax = 1_000;
 const knownCharsMax = 200;
 const known = new Map<string, Map<string, RequestInfo>>();
@@ -119,6 +155,15 @@ export function parseRequest(method: string, url: string): RequestInfo {
   return info;
 }
 
+/** Whether a request is over as soon as it is answered. So is one that cannot be read. */
+export function isBrief(method: string, url: string): boolean {
+  try {
+    return parseRequest(method, url).lasting === undefined;
+  } catch {
+    return true;
+  }
+}
+
 function parse(method: string, url: string): RequestInfo {
   const question = url.indexOf('?');
   const sent = question < 0 ? url : url.slice(0, question);
@@ -129,7 +174,7 @@ function parse(method: string, url: string): RequestInfo {
   if (path.length > 1 && path.endsWith('/')) path = path.slice(0, -1);
   const resource = parseResource(path, sent);
   if (!exact && !resource?.proxy) throw malformed();
-  return { method, path, queryText, resource };
+  return new RequestInfo(method, path, queryText, resource);
 }
 
 /** Behind a proxy there may be bytes that are no text; they are not read here, so they need not be exact. */
@@ -149,14 +194,15 @@ const malformed = () => badRequest('the path holds a malformed percent-encoding'
 
 function parseResource(path: string, sent: string): ResourceInfo | undefined {
   const segments = path.split('/');
-  if (segments[1] === 'api' && segments.length > 3) return parseSegments(segments[2]!, segments, 3, sent);
-  if (segments[1] === 'apis' && segments.length > 4)
-    return parseSegments(`${segments[2]}/${segments[3]}`, segments, 4, sent);
-  return undefined;
+  if (segments[1] === 'api' && segments.length > 3)
+    return parseSegments({ apiVersion: segments[2]!, group: '', version: segments[2]! }, segments, 3, sent);
+  if (segments[1] !== 'apis' || segments.length <= 4) return undefined;
+  const [, , group, version] = segments as [string, string, string, string];
+  return parseSegments({ apiVersion: `${group}/${version}`, group, version }, segments, 4, sent);
 }
 
 function parseSegments(
-  apiVersion: string,
+  { apiVersion, group, version }: Pick<ResourceInfo, 'apiVersion' | 'group' | 'version'>,
   segments: string[],
   first: number,
   sent: string,
@@ -189,6 +235,8 @@ function parseSegments(
     proxied.get(resource) === (namespace !== undefined);
   return {
     apiVersion,
+    group,
+    version,
     resource,
     namespace,
     name: segments[at + 1],
@@ -209,10 +257,12 @@ function parseProxyPrefix(segments: string[], sent: string): ResourceInfo | unde
   if (proxied.get(resource) !== namespaced || namespace === '' || name === undefined) return undefined;
   return {
     apiVersion: 'v1',
+    group: '',
+    version: 'v1',
     resource,
     namespace,
     name,
-    // So that whoever does not know this form cannot take it for the object itself.
+    // Code that does not know this form must not take it for the object itself.
     subresource: 'proxy',
     tail: segments.length > at + 2 ? segments.slice(at + 2) : noTail,
     watchPrefix: false,

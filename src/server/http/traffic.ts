@@ -6,14 +6,20 @@
 import { StatusError } from '../../api/errors.ts';
 import type { RequestContext } from './context.ts';
 import type { LimitKeeper, LimitName } from './limits.ts';
+import type { Lasting } from './requestinfo.ts';
 
 /** When a client that was refused may try again. */
 export const retryAfterSeconds = 1;
 
-export type Lane = 'readOnly' | 'mutating' | 'watch' | 'connection';
-export type LongLane = 'watch' | 'connection';
+export type Lane = 'readOnly' | 'mutating' | Lasting;
 
-const bounds: Readonly<Record<LongLane, { all: LimitName; each: LimitName; what: string }>> = {
+/** There are too many requests under way. */
+export class Overload extends Error {}
+
+/** The only one there is: a server that is full has no time for stack traces. */
+export const overload = new Overload('too many requests');
+
+const bounds: Readonly<Record<Lasting, { all: LimitName; each: LimitName; what: string }>> = {
   watch: { all: 'watchersMax', each: 'watchersPerClientMax', what: 'watches' },
   connection: {
     all: 'connectionsMax',
@@ -22,12 +28,12 @@ const bounds: Readonly<Record<LongLane, { all: LimitName; each: LimitName; what:
   },
 };
 
-export const isLong = (lane: Lane | undefined): lane is LongLane => lane === 'watch' || lane === 'connection';
+export const isLong = (lane: Lane | undefined): lane is Lasting => lane === 'watch' || lane === 'connection';
 
 export class Traffic {
   #reads = 0;
   #writes = 0;
-  readonly #open: Record<LongLane, number> = { watch: 0, connection: 0 };
+  readonly #open: Record<Lasting, number> = { watch: 0, connection: 0 };
   /** By lane, user and address. */
   readonly #clients = new Map<string, number>();
 
@@ -58,7 +64,7 @@ export class Traffic {
   }
 
   /** Counts a watch or a connection in, or throws what its client is to be told. */
-  enterLong(context: RequestContext, lane: LongLane): void {
+  enterLong(context: RequestContext, lane: Lasting): void {
     const { all, each, what } = bounds[lane];
     const { limits } = this.keeper;
     if (this.#open[lane] >= limits[all]) throw this.#refusal(all, `too many ${what} are open`);

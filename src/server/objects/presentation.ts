@@ -2,7 +2,7 @@
  * Presentation: objects, lists and watch events in the form a client asked for. Plain JSON goes out as the bytes
  * that are stored; everything else is made from them.
  */
-import { badRequest, wrongTransform } from '../../api/errors.ts';
+import { badRequest, success, wrongTransform } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../../api/table.ts';
@@ -60,6 +60,10 @@ export async function answerObject(
   const negotiated = context.negotiate();
   await answerValue(context, code, shapedObject(context, negotiated, kind, object, nowMs), negotiated);
 }
+
+/** Something was done that leaves no object to show. */
+export const answerSuccess = (context: RequestContext, code: number): Promise<void> =>
+  answerValue(context, code, success(code), { ...context.negotiate(), transform: undefined });
 
 function shapedObject(
   context: RequestContext,

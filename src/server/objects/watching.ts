@@ -1,13 +1,14 @@
 /** Watching: the watch verb over HTTP and over WebSockets. */
-import type { Socket } from 'node:net';
 import { badRequest, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
+import type { Upgrade } from '../../streams/tunnel.ts';
 import { apiHeaders } from '../http/answer.ts';
 import { chunkedOutlet } from '../http/chunkedoutlet.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
+import { refuse } from '../http/refusal.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
 import type { WatchMetrics } from '../observe/watchmetrics.ts';
 import { includeObject } from './presentation.ts';
@@ -90,7 +91,18 @@ async function prepare(
   };
 }
 
-export async function watchOverHttp(
+/** Serves a watch to its end. */
+export const watchObjects = (
+  watching: Watching,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+): Promise<void> =>
+  context.upgrade
+    ? watchOverWebSocket(watching, context, kind, info, context.upgrade)
+    : watchOverHttp(watching, context, kind, info);
+
+async function watchOverHttp(
   watching: Watching,
   context: RequestContext,
   kind: Kind,
@@ -117,15 +129,12 @@ export async function watchOverHttp(
 const socketBufferBytes = 16 * 1024;
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
-/** Serves the watch to its end. */
-export async function watchOverWebSocket(
+async function watchOverWebSocket(
   watching: Watching,
   context: RequestContext,
   kind: Kind,
   info: ResourceInfo,
-  socket: Socket,
-  head: Buffer,
-  refuse: (error: StatusError) => void,
+  { socket, head }: Upgrade,
 ): Promise<void> {
   const { WebSocketServer } = await import('ws');
   let send: Pick<Outlet, 'write' | 'end'> = { write: () => true, end: () => undefined };
@@ -146,7 +155,7 @@ export async function watchOverWebSocket(
   });
   server.on('wsClientError', (error) => {
     stream.end();
-    refuse(badRequest(error.message));
+    refuse(socket, badRequest(error.message));
   });
   server.handleUpgrade(context.http.request, socket, head, (webSocket) => {
     send = {

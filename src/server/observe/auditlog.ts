@@ -6,8 +6,9 @@
  * Lines are put together by hand, in the order Kubernetes writes them: that takes a third of what JSON.stringify does.
  */
 import type { Status } from '../../api/errors.ts';
-import type { RequestContext, User } from '../http/context.ts';
-import { verbOf } from '../http/requestinfo.ts';
+import { allowed, type Decision } from '../doors/authorizer.ts';
+import type { User } from '../doors/user.ts';
+import type { RequestContext } from '../http/context.ts';
 import { AuditFile } from './auditfile.ts';
 
 /** Longer ones are cut; a request may have a mebibyte of either. */
@@ -39,9 +40,6 @@ export async function openAuditLog(
 }
 
 export type Stage = 'ResponseStarted' | 'ResponseComplete';
-
-/** Everybody who comes through the local door may do everything. */
-const allowed = ',"annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":""}';
 
 export class AuditLog {
   readonly #users = new WeakMap<User, string>();
@@ -84,21 +82,41 @@ export class AuditLog {
     return (
       `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${context.auditId}"` +
       `,"stage":"${stage}","requestURI":${text(request.url ?? '', uriCharsMax)}` +
-      `,"verb":"${verbOf(info, context.watching)}","user":${this.#user(user)},"sourceIPs":[${source}]` +
+      `,"verb":"${info.verb}","user":${this.#user(user)},"sourceIPs":[${source}]` +
       `${userAgent}${objectReference(context)}${status}` +
       `,"requestReceivedTimestamp":"${this.#received.format(receivedMs)}"` +
-      `,"stageTimestamp":"${this.#now.format(nowMs)}"${context.letIn ? allowed : ''}}\n`
+      `,"stageTimestamp":"${this.#now.format(nowMs)}"${decisionOf(context)}}\n`
     );
   }
 
   #user(user: User): string {
     let known = this.#users.get(user);
     if (known === undefined) {
-      known = JSON.stringify({ username: user.name, groups: user.groups });
+      known = userText(user);
       this.#users.set(user, known);
     }
     return known;
   }
+}
+
+/** As Kubernetes writes it: what is empty is left out. */
+function userText({ name, uid, groups, extra }: User): string {
+  return JSON.stringify({
+    ...(name ? { username: name } : {}),
+    ...(uid ? { uid } : {}),
+    ...(groups.length ? { groups } : {}),
+    ...(Object.keys(extra).length ? { extra } : {}),
+  });
+}
+
+function decisionOf({ decision }: RequestContext): string {
+  if (!decision) return '';
+  return decision === allowed ? allowedAnnotations : annotations(decision);
+}
+
+function annotations({ allowed: isAllowed, reason }: Decision): string {
+  const decision = isAllowed ? 'allow' : 'forbid';
+  return `,"annotations":{"authorization.k8s.io/decision":"${decision}","authorization.k8s.io/reason":${text(reason, wordCharsMax)}}`;
 }
 
 /** Times with microseconds, as Kubernetes writes them here. Many requests share a millisecond. */
@@ -136,17 +154,19 @@ function text(value: string, charsMax: number): string {
   return plain.test(value) ? `"${value}"` : JSON.stringify(value);
 }
 
+/** What nearly all requests are written down with. */
+const allowedAnnotations = annotations(allowed);
+
 function objectReference({ info: { resource: info }, objectName }: RequestContext): string {
   if (!info) return '';
-  const { apiVersion, namespace, subresource } = info;
-  const slash = apiVersion.indexOf('/');
+  const { apiVersion, group, version, namespace, subresource } = info;
   const name = info.name ?? objectName;
   return (
     `,"objectRef":{"resource":${text(info.resource, wordCharsMax)}` +
     (namespace ? `,"namespace":${text(namespace, wordCharsMax)}` : '') +
     (name ? `,"name":${text(name, wordCharsMax)}` : '') +
-    (slash < 0 ? '' : `,"apiGroup":${text(apiVersion.slice(0, slash), wordCharsMax)}`) +
-    `,"apiVersion":${text(apiVersion.slice(slash + 1), wordCharsMax)}` +
+    (apiVersion === version ? '' : `,"apiGroup":${text(group, wordCharsMax)}`) +
+    `,"apiVersion":${text(version, wordCharsMax)}` +
     `${subresource ? `,"subresource":${text(subresource, wordCharsMax)}` : ''}}`
   );
 }

@@ -4,7 +4,7 @@
  * get a series of their own; all others share one.
  */
 
-import { isConnect, type RequestInfo, type ResourceInfo, verbOf } from '../http/requestinfo.ts';
+import type { RequestInfo, ResourceInfo } from '../http/requestinfo.ts';
 import { type Exposition, Histogram, labelText } from './exposition.ts';
 
 const secondsBounds: readonly number[] = [
@@ -62,19 +62,19 @@ export class RequestMetrics {
   constructor(private readonly serves: Serves) {}
 
   /** @param code 0 when the client left before there was an answer */
-  record(info: RequestInfo, watching: boolean, code: number, tookMs: number): void {
-    const series = this.#of(info, watching);
+  record(info: RequestInfo, code: number, tookMs: number): void {
+    const series = this.#of(info);
     series.countCode(code);
     series.seconds.observe(tookMs / 1000);
   }
 
   /** One more, or with -1 one less, of the requests that last. */
-  addLongRunning(info: RequestInfo, watching: boolean, change: 1 | -1): void {
-    this.#of(info, watching).longRunning += change;
+  addLongRunning(info: RequestInfo, change: 1 | -1): void {
+    this.#of(info).longRunning += change;
   }
 
-  #of(info: RequestInfo, watching: boolean): Series {
-    const verb = metricVerb(info, watching);
+  #of(info: RequestInfo): Series {
+    const verb = metricVerb(info);
     const { resource } = info;
     if (!resource) return this.#page(info.path, verb);
     const { apiVersion, subresource } = resource;
@@ -121,22 +121,21 @@ function add(map: Map<string, Series[]>, key: string, series: Series): Series {
 }
 
 function seriesOf(verb: string, scope: string, info: ResourceInfo | undefined, page = ''): Series {
-  const apiVersion = info?.apiVersion ?? '';
-  const slash = apiVersion.indexOf('/');
   const labels = labelText({
     verb,
-    group: slash < 0 ? '' : apiVersion.slice(0, slash),
-    version: apiVersion.slice(slash + 1),
+    group: info?.group ?? '',
+    version: info?.version ?? '',
     resource: info?.resource ?? '',
     subresource: info?.subresource ?? page,
     scope,
   });
-  return new Series(verb, scope, apiVersion, info?.subresource, labels);
+  return new Series(verb, scope, info?.apiVersion ?? '', info?.subresource, labels);
 }
 
-function metricVerb(info: RequestInfo, watching: boolean): string {
-  if (isConnect(info.resource)) return 'CONNECT';
-  return metricVerbs[verbOf(info, watching)] ?? 'other';
+/** Kubernetes counts connections as such, but for logs, which are read. */
+function metricVerb({ lasting, resource, verb }: RequestInfo): string {
+  if (lasting === 'connection' && resource!.subresource !== 'log') return 'CONNECT';
+  return metricVerbs[verb] ?? 'other';
 }
 
 /** How much a request is about: one object, a namespace, or the cluster. */

@@ -34,20 +34,17 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   portforward: ['GET', 'POST'],
 };
 
-/**
- * Serves a connection to its end.
- * @param upgrade the client's bare socket; undefined when it did not ask for another protocol
- */
+/** Serves a connection to its end. */
 export async function connect(
   connecting: Connecting,
   context: RequestContext,
   pods: Kind,
   info: ResourceInfo,
-  upgrade?: Upgrade,
 ): Promise<void> {
+  const { upgrade } = context;
   if (!methods[info.subresource!]!.includes(context.info.method)) throw methodNotAllowed();
   if (context.query.has('dryRun')) throw badRequest('dryRun is not supported');
-  if (info.subresource === 'log') return serveLog(connecting, context, pods, info, upgrade);
+  if (info.subresource === 'log') return serveLog(connecting, context, pods, info);
   const asked = info.subresource === 'portforward' ? portForward(context) : session(context, info);
   const pod = await findPod(connecting, pods, info);
   const container = asked.options && chooseContainer(pod, context.query.get('container'));

@@ -34,7 +34,6 @@ export async function serveLog(
   context: RequestContext,
   pods: Kind,
   info: ResourceInfo,
-  upgrade: Upgrade | undefined,
 ): Promise<void> {
   const options = logOptions(context.query, info.name!);
   const pod = await findPod(connecting, pods, info);
@@ -47,8 +46,8 @@ export async function serveLog(
     insecure: options.insecure,
     pod: info.name!,
   };
-  return upgrade
-    ? logOverWebSocket(connecting, context, log, upgrade)
+  return context.upgrade
+    ? logOverWebSocket(connecting, context, log, context.upgrade)
     : logOverHttp(connecting, context, log);
 }
 

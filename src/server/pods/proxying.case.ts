@@ -16,8 +16,9 @@ import { memoryPipe } from '../../streams/memorypipe.ts';
 import type { NodeLocation, NodeWay } from '../../streams/nodeway.ts';
 import { isAllowedTarget } from '../../streams/targetaddress.ts';
 import { UsageReports } from '../computed/usagereports.ts';
+import { LocalDoor } from '../doors/localdoor.ts';
 import { LimitKeeper, type Limits } from '../http/limits.ts';
-import { ApiServer } from '../http/server.ts';
+import { ApiServer, type ServerOptions } from '../http/server.ts';
 
 /** An address of this machine that pods may have; undefined when there is none to test with. */
 export const machineAddress: string | undefined = Object.values(networkInterfaces())
@@ -62,7 +63,10 @@ export class Proxied extends Client {
   #closings: (() => void)[] = [];
   #count = 0;
 
-  constructor(private readonly limits: Partial<Limits> = {}) {
+  constructor(
+    private readonly limits: Partial<Limits> = {},
+    private readonly options: () => Partial<ServerOptions> = () => ({}),
+  ) {
     super(() => this.server.url);
   }
 
@@ -77,8 +81,7 @@ export class Proxied extends Client {
     };
     this.registry = new Registry(store, view, kinds, chance);
     this.server = new ApiServer(this.registry, {
-      host: '127.0.0.1',
-      port: 0,
+      doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
       watchDefault: 'history',
       keeper: new LimitKeeper(this.limits),
@@ -87,6 +90,7 @@ export class Proxied extends Client {
       nodes: this.agents,
       usage: new UsageReports(this.registry, this.agents),
       report: (error) => void this.failures.push(error),
+      ...this.options(),
     });
     this.#closeStore = async () => {
       view.close();
@@ -167,8 +171,9 @@ export class Proxied extends Client {
   }
 }
 
-export function useProxied(limits?: Partial<Limits>): Proxied {
-  const proxied = new Proxied(limits);
+/** @param options of the server that differ, asked for when it starts */
+export function useProxied(limits?: Partial<Limits>, options?: () => Partial<ServerOptions>): Proxied {
+  const proxied = new Proxied(limits, options);
   beforeAll(() => proxied.start());
   afterEach(() => proxied.closeAll());
   afterAll(() => proxied.stop());

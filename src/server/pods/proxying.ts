@@ -21,7 +21,12 @@ export class Proxying {
     this.#targets = new ProxyTargets(connecting, new PodPorts(connecting));
   }
 
-  async request(context: RequestContext, info: ProxiedInfo): Promise<void> {
+  /** Serves a request to its end, or an upgraded connection. */
+  serve(context: RequestContext, info: ProxiedInfo): Promise<void> {
+    return context.upgrade ? this.#upgrade(context, info, context.upgrade) : this.#request(context, info);
+  }
+
+  async #request(context: RequestContext, info: ProxiedInfo): Promise<void> {
     const { request, response } = context.http;
     const { method, queryText } = context.info;
     if (!methods.has(method)) throw methodNotAllowed();
@@ -38,7 +43,7 @@ export class Proxying {
     }
   }
 
-  async upgrade(context: RequestContext, info: ProxiedInfo, upgrade: Upgrade): Promise<void> {
+  async #upgrade(context: RequestContext, info: ProxiedInfo, upgrade: Upgrade): Promise<void> {
     const { method, queryText } = context.info;
     const { socket, head } = upgrade;
     if (!methods.has(method)) throw methodNotAllowed();

@@ -1,0 +1,134 @@
+/**
+ * The HTTP listener of a door: one of Node's HTTP servers, over TLS or not, with all that can happen on its connections
+ * led to the server's chain or refused with a Status.
+ */
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { methodNotAllowed, StatusError } from '../../api/errors.ts';
+import type { Arrivals } from '../http/arrivals.ts';
+import type { Limits } from '../http/limits.ts';
+import { refuse, refuseConnection } from '../http/refusal.ts';
+import { overload } from '../http/traffic.ts';
+import type { Door, Reception } from './door.ts';
+import { Pipelining } from './pipelining.ts';
+
+/** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
+export const keepAliveMs = 120_000;
+export const headersTimeoutMs = 30_000;
+/** When closing, clients get this long to take their last answer and let go of the connection. */
+const partingMs = 100;
+
+/** How Node's server is to be made, whatever it listens on. */
+export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({
+  maxHeaderSize: headerBytesMax,
+  keepAliveTimeout: keepAliveMs,
+  headersTimeout: headersTimeoutMs,
+  requestTimeout: 0,
+  // A request without one is refused like every other that is not local: with a Status.
+  requireHostHeader: false,
+  noDelay: true,
+});
+
+export class HttpListener {
+  /** Connections that are no longer HTTP's: nobody else would close them. */
+  readonly #detached = new Set<Socket>();
+  readonly #pipelining = new Pipelining();
+  #closed: Promise<void> | undefined;
+
+  constructor(
+    private readonly server: Server,
+    private readonly door: Door,
+    private readonly reception: Reception,
+    private readonly arrivals: Arrivals,
+  ) {
+    // Their bytes are bounded. Node would drop those beyond 2,000, or refuse them, as its version has it.
+    server.maxHeadersCount = 0;
+    server.on('request', (request, response) => this.#receive(request, response));
+    server.on('checkExpectation', (request, response) => {
+      const why = 'the server cannot meet the expectation of the request';
+      const error = new StatusError(417, undefined, why);
+      reception.turnAway(door, request, response, performance.now(), error);
+    });
+    server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    server.on('connect', (_request, socket) => {
+      this.#detach(socket as Socket);
+      refuse(socket as Socket, methodNotAllowed());
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+      this.#refuseConnection(error, socket as Socket),
+    );
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen({ host, port }, () => {
+        this.server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  /** `127.0.0.1:8080`, `[::1]:8080`. */
+  get authority(): string {
+    const { address, family, port } = this.server.address() as AddressInfo;
+    return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /** Takes no more connections, and closes those without a request. */
+  shut(): void {
+    this.#closed ??= new Promise((resolve) => this.server.close(() => resolve()));
+  }
+
+  /** @param cut closes connections that are not the server's */
+  async close(cut: () => void): Promise<void> {
+    this.server.closeIdleConnections();
+    const forced = setTimeout(() => {
+      this.server.closeAllConnections();
+      cut();
+      for (const socket of this.#detached) socket.destroy();
+    }, partingMs);
+    await this.#closed;
+    clearTimeout(forced);
+  }
+
+  #detach(socket: Socket): void {
+    this.#detached.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#detached.delete(socket));
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const begunMs = performance.now();
+    const { socket } = request;
+    const { door, reception } = this;
+    const before = this.#pipelining.add(socket, response);
+    if (!before) return this.arrivals.add(() => reception.request(door, request, response, begunMs));
+    const waits = this.#pipelining.after(before, socket, () => {
+      if (!socket.destroyed) reception.request(door, request, response, begunMs);
+    });
+    if (waits) return;
+    reception.keeper.reached('readsInFlightMax');
+    reception.turnAway(door, request, response, begunMs, overload);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const begunMs = performance.now();
+    this.#detach(socket);
+    const proceed = () => this.reception.upgrade(this.door, request, { socket, head }, begunMs);
+    const before = this.#pipelining.unfinished(socket);
+    // It is the last request of its connection, so it is no question how many wait.
+    if (before) before.once('close', proceed);
+    else proceed();
+  }
+
+  /** What is not even HTTP, or is too much of it, gets a Status all the same, once the requests before it have answers. */
+  #refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+    const { keeper } = this.reception;
+    if (error.code === 'HPE_HEADER_OVERFLOW') keeper.reached('headerBytesMax');
+    const refused = (): void => refuseConnection(error, socket, keeper.limits.headerBytesMax);
+    const before = this.#pipelining.unfinished(socket);
+    if (before?.req.complete) before.once('close', refused);
+    else refused();
+  }
+}

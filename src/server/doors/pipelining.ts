@@ -1,0 +1,41 @@
+/**
+ * Pipelining: requests that a client sends on one connection without waiting for answers are carried out one after the
+ * other, as if it had waited.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Requests of one connection that may wait for the answers before theirs. */
+const waitingMax = 1_000;
+
+export class Pipelining {
+  /** The newest answer of each connection. */
+  readonly #newest = new WeakMap<Socket, ServerResponse>();
+  /** How many requests of a connection wait for those before them. */
+  readonly #waiting = new WeakMap<Socket, number>();
+
+  /** The newest answer of a connection, if it is not out yet: nothing may be said before it. */
+  unfinished(socket: Socket): ServerResponse | undefined {
+    const newest = this.#newest.get(socket);
+    return newest && !newest.writableFinished && !newest.destroyed ? newest : undefined;
+  }
+
+  /** Takes the next request of a connection in; the answer that it has to wait for, if there is one. */
+  add(socket: Socket, response: ServerResponse): ServerResponse | undefined {
+    const before = this.unfinished(socket);
+    this.#newest.set(socket, response);
+    return before;
+  }
+
+  /** Calls back when an answer is out; false when too many of its connection wait already. */
+  after(before: ServerResponse, socket: Socket, proceed: () => void): boolean {
+    const waiting = this.#waiting.get(socket) ?? 0;
+    if (waiting >= waitingMax) return false;
+    this.#waiting.set(socket, waiting + 1);
+    before.once('close', () => {
+      this.#waiting.set(socket, this.#waiting.get(socket)! - 1);
+      proceed();
+    });
+    return true;
+  }
+}

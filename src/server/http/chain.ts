@@ -1,0 +1,137 @@
+/**
+ * The chain: every request of every door takes the same steps, in this order, one file each. A step lets the request go
+ * on or throws what its client is told; after the last step, and after every error, the request is completed.
+ *
+ * | step         | file                      | what it does                                        | error exit                   |
+ * |--------------|---------------------------|-----------------------------------------------------|------------------------------|
+ * | (the door)   | `doors/`                  | takes the connection, reads the request             | 400, 405, 408, 417, 429, 431 |
+ * | parse        | `steps/parsing.ts`        | request info: what the method and URL ask for       | 400                          |
+ * | enter        | `steps/entry.ts`          | may a request like this come in here at all?        | 403, 503                     |
+ * | authenticate | `steps/authentication.ts` | who sends it?                                       | 401                          |
+ * | authorize    | `steps/authorization.ts`  | may this user do that?                              | 403                          |
+ * | limit        | `steps/limiting.ts`       | counts it in, says how long its answer may take     | 429, 400                     |
+ * | auditStart   | `steps/auditing.ts`       | has the beginning of answers that last written down |                              |
+ * | route        | `steps/routing.ts`        | finds its handler                                   | 404, 405, 400                |
+ * | answer       | `steps/answering.ts`      | runs the handler                                    | any, 504                     |
+ * | (error exit) | `steps/failing.ts`        | tells the client what was thrown                    |                              |
+ * | (completion) | `steps/completion.ts`     | counts it out; metrics and audit                    |                              |
+ *
+ * Request info comes before anything is decided, so that every refusal is counted and audited as what was asked for.
+ * Authentication comes before limits, because they are per user. Routing comes after authorization, so that a 404
+ * does not tell what there is to users who may not know.
+ *
+ * Requests for another protocol take the same steps. They differ in how they are answered: on their bare socket, by the
+ * handlers of watches, connections and proxies (`context.upgrade`), and in `failing.ts`. Requests of the express lane
+ * differ in nothing.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { StatusError } from '../../api/errors.ts';
+import type { Upgrade } from '../../streams/tunnel.ts';
+import type { Door, Reception } from '../doors/door.ts';
+import { type ApiRequest, type ApiResponse, RequestContext } from './context.ts';
+import type { LimitKeeper } from './limits.ts';
+import { unreadInfo } from './requestinfo.ts';
+import { answer } from './steps/answering.ts';
+import { auditStart, noteUpgradeCode } from './steps/auditing.ts';
+import { authenticate } from './steps/authentication.ts';
+import { authorize } from './steps/authorization.ts';
+import { complete, record } from './steps/completion.ts';
+import { enter } from './steps/entry.ts';
+import { fail } from './steps/failing.ts';
+import { limit } from './steps/limiting.ts';
+import { parse } from './steps/parsing.ts';
+import { route } from './steps/routing.ts';
+import type { Services, Step } from './steps/step.ts';
+import type { Overload } from './traffic.ts';
+
+const steps: readonly Step[] = [parse, enter, authenticate, authorize, limit, auditStart, route, answer];
+
+export class Chain implements Reception {
+  /** Requests that wait for something. */
+  #underWay = 0;
+  /** Called when nothing is under way any more. */
+  #onRest = (): void => undefined;
+
+  constructor(private readonly services: Services) {}
+
+  get keeper(): LimitKeeper {
+    return this.services.keeper;
+  }
+
+  request(door: Door, request: ApiRequest, response: ApiResponse, begunMs: number): void {
+    this.#begin(new RequestContext(door, request, response, begunMs));
+  }
+
+  upgrade(door: Door, request: IncomingMessage, upgrade: Upgrade, begunMs: number): void {
+    const context = new RequestContext(door, request, undefined as never, begunMs, upgrade);
+    noteUpgradeCode(context, this.services);
+    this.#begin(context);
+  }
+
+  turnAway(
+    door: Door,
+    request: ApiRequest,
+    response: ApiResponse,
+    begunMs: number,
+    why: StatusError | Overload,
+  ): void {
+    const context = new RequestContext(door, request, response, begunMs);
+    context.info = unreadInfo(request.method!);
+    fail(context, why, this.services);
+    record(context, response.statusCode, this.services);
+  }
+
+  /** Lets nobody in any more. */
+  close(): void {
+    this.services.closing = true;
+  }
+
+  /** Resolves when nothing is under way any more. */
+  rest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onRest = resolve;
+      if (this.#underWay === 0) resolve();
+    });
+  }
+
+  #begin(context: RequestContext): void {
+    let work: undefined | void | Promise<void>;
+    try {
+      work = this.#take(context, 0);
+    } catch (error) {
+      fail(context, error, this.services);
+    }
+    if (!work) return complete(context, this.services);
+    this.#underWay++;
+    work.then(
+      () => this.#end(context),
+      (error: unknown) => {
+        fail(context, error, this.services);
+        this.#end(context);
+      },
+    );
+  }
+
+  /** Takes the steps from one on, without a promise as long as nothing has to be waited for. */
+  #take(context: RequestContext, from: number): void | Promise<void> {
+    for (let at = from; at < steps.length; at++) {
+      const waiting = steps[at]!(context, this.services);
+      if (waiting) return at === steps.length - 1 ? waiting : this.#takeAfter(waiting, context, at + 1);
+    }
+  }
+
+  async #takeAfter(waiting: Promise<void>, context: RequestContext, from: number): Promise<void> {
+    await waiting;
+    return this.#take(context, from);
+  }
+
+  #end(context: RequestContext): void {
+    try {
+      complete(context, this.services);
+    } catch (error) {
+      // Nobody waits for this promise: an error that leaves it would end the process.
+      this.services.report(error as Error);
+    }
+    if (--this.#underWay === 0) this.#onRest();
+  }
+}

@@ -1,0 +1,78 @@
+/** Pages: paths that are not about resources, such as health, metrics, versions and the documents about the API. */
+import { methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { answerBackup } from '../computed/backup.ts';
+import { AggregatedDiscovery } from '../discovery/aggregateddiscovery.ts';
+import type { Discovery } from '../discovery/discovery.ts';
+import { OpenApi } from '../discovery/openapi.ts';
+import { versionInfo } from '../discovery/version.ts';
+import { expositionType } from '../observe/exposition.ts';
+import { answerHealth, type HealthCheck } from '../observe/health.ts';
+import { answerText, answerValue } from './answer.ts';
+import type { RequestContext } from './context.ts';
+
+export class Pages {
+  readonly #aggregated: AggregatedDiscovery;
+  readonly #openApi: OpenApi;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly discovery: Discovery,
+    private readonly health: readonly HealthCheck[],
+    /** The figures of the server, as text. */
+    private readonly metrics: () => Promise<string>,
+  ) {
+    this.#aggregated = new AggregatedDiscovery(discovery);
+    this.#openApi = new OpenApi(discovery, registry.kinds, () => registry.chance.nowMs());
+  }
+
+  async answer(context: RequestContext): Promise<void> {
+    if (!(await this.#answer(context))) answerText(context, 404, '404 page not found\n');
+  }
+
+  /** False when there is no such page. */
+  async #answer(context: RequestContext): Promise<boolean> {
+    const { path, method } = context.info;
+    if (method === 'GET' || method === 'HEAD') {
+      if (await answerHealth(context, this.health)) return true;
+      if (path === '/metrics') {
+        answerText(context, 200, await this.metrics(), expositionType);
+        return true;
+      }
+    }
+    if (await answerBackup(context, this.registry)) return true;
+    if (await this.#aggregated.answer(context)) return true;
+    const value = this.#document(context, path);
+    if (value === undefined) return this.#openApi.answer(context);
+    if (method !== 'GET') throw methodNotAllowed();
+    const negotiated = context.negotiate();
+    const pretty = path === '/version' || path === '/';
+    await answerValue(context, 200, value, {
+      ...negotiated,
+      transform: undefined,
+      pretty: pretty || negotiated.pretty,
+    });
+    return true;
+  }
+
+  #document(context: RequestContext, path: string): unknown {
+    const { discovery } = this;
+    if (path === '/' || path === '') return { paths: discovery.paths() };
+    if (path === '/version') return versionInfo;
+    if (path === '/api') return discovery.apiVersions(context.request.headers.host ?? '');
+    if (path === '/apis') return discovery.groupList();
+    const [, root, group, version, ...rest] = path.split('/');
+    if (rest.length) return undefined;
+    if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
+    if (root !== 'apis') return undefined;
+    const described = discovery.group(group!);
+    if (!described || version === undefined) return described;
+    return known(discovery.resourceList(`${group}/${version}`));
+  }
+}
+
+/** A version that is not served is an API error, not an unknown page. */
+function known<T>(document: T | undefined): T {
+  if (document === undefined) throw resourceNotFound();
+  return document;
+}

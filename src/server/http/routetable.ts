@@ -1,0 +1,120 @@
+/**
+ * The table of routes: for each version and resource what answers its paths, made from the table of kinds in one go.
+ * Finding a route is two lookups in maps; nothing is searched or put together for a request.
+ */
+import type { Kind } from '../../api/kind.ts';
+import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
+import { answerMetrics, metricsResources, metricsVersion } from '../computed/metricsapi.ts';
+import { answerReview, reviewVersions } from '../computed/reviews.ts';
+import type { UsageReports } from '../computed/usagereports.ts';
+import type { ComputedVersions } from '../discovery/discovery.ts';
+import { createBinding } from '../objects/binding.ts';
+import { kindRoutes, oldScaleRoutes, oldScaleVersion } from '../objects/kindroutes.ts';
+import type { Serving } from '../objects/objects.ts';
+import type { Watching } from '../objects/watching.ts';
+import type { Connecting } from '../pods/connecting.ts';
+import { withConnections } from '../pods/podroutes.ts';
+import type { ResourceInfo } from './requestinfo.ts';
+import type { Handler, ResourceRoutes } from './routes.ts';
+
+/** Versions of which nothing is stored. */
+export const computedVersions: ComputedVersions = new Map([
+  ...reviewVersions,
+  [metricsVersion, metricsResources],
+]);
+
+/** What the handlers of resources work with. */
+export interface Resources {
+  readonly serving: Serving;
+  readonly watching: Watching;
+  readonly connecting: Connecting;
+  readonly components: readonly Component[];
+  /** What nodes and pods use. */
+  readonly usage: UsageReports;
+}
+
+/** One version: a handler that answers everything, or routes by resource. */
+type VersionRoutes = Handler | Map<string, ResourceRoutes>;
+
+export class RouteTable {
+  readonly #versions = new Map<string, VersionRoutes>();
+  /** All but the core, which has no name. */
+  readonly #groups = new Set<string>();
+
+  constructor(resources: Resources) {
+    const { serving, watching, connecting, usage } = resources;
+    const { kinds } = serving.registry;
+    for (const kind of kinds) this.#add(kind, kindRoutes(serving, watching, kind));
+    this.#addCore(resources);
+    const pods = kinds.resource('v1', 'pods');
+    if (pods) this.#add(pods, withConnections(connecting, pods, this.#stored('v1').get('pods')!));
+    for (const kind of kinds) this.#addOldScale(serving, kind);
+    this.#addComputed(metricsVersion, (context, info) =>
+      answerMetrics(serving.registry, usage, context, info),
+    );
+    for (const version of reviewVersions.keys())
+      this.#addComputed(version, (context, info) => answerReview(serving, context, info));
+  }
+
+  /** What answers a whole version, or the routes of a resource; undefined when there is neither. */
+  find({ apiVersion, resource }: ResourceInfo): Handler | ResourceRoutes | undefined {
+    const version = this.#versions.get(apiVersion);
+    return version instanceof Map ? version.get(resource) : version;
+  }
+
+  hasGroup(group: string): boolean {
+    return this.#groups.has(group);
+  }
+
+  #stored(apiVersion: string): Map<string, ResourceRoutes> {
+    let version = this.#versions.get(apiVersion);
+    if (!(version instanceof Map)) {
+      version = new Map();
+      this.#versions.set(apiVersion, version);
+    }
+    return version;
+  }
+
+  #add({ apiVersion, group, resource }: Kind, routes: ResourceRoutes): void {
+    if (group) this.#groups.add(group);
+    this.#stored(apiVersion).set(resource, routes);
+  }
+
+  /** Resources of the core that no stored kind stands for. */
+  #addCore({ serving, components }: Resources): void {
+    const core = this.#stored('v1');
+    const { chance } = serving.registry;
+    core.set(
+      'bindings',
+      answeredBy((context, info) => createBinding(serving, context, info)),
+    );
+    core.set(
+      'componentstatuses',
+      answeredBy((context, info) => answerComponentStatus(context, info, components, chance.nowMs())),
+    );
+  }
+
+  #addOldScale(serving: Serving, kind: Kind): void {
+    const old = this.#versions.get(oldScaleVersion);
+    if (kind.apiVersion !== 'v1' || !(old instanceof Map)) return;
+    if (kind.subresources.some(({ name }) => name === 'scale'))
+      old.set(kind.resource, oldScaleRoutes(serving, kind, old.get(kind.resource)));
+  }
+
+  #addComputed(apiVersion: string, handler: Handler): void {
+    this.#groups.add(apiVersion.split('/')[0]!);
+    this.#versions.set(apiVersion, handler);
+  }
+}
+
+/** Everything below the path of the resource goes to one handler. */
+const answeredBy = (all: Handler): ResourceRoutes => ({
+  namespaced: false,
+  deprecation: undefined,
+  all,
+  watch: undefined,
+  collection: undefined,
+  object: undefined,
+  parts: new Map(),
+  upgradable: new Set(),
+});

@@ -1,0 +1,16 @@
+/** Authentication: which user sends a request, as its door says. Error exit: 401. */
+import type { User } from '../../doors/user.ts';
+import { takeBearerProtocol } from '../bearerprotocol.ts';
+import type { RequestContext } from '../context.ts';
+
+export function authenticate(context: RequestContext): void | Promise<void> {
+  // Taken out of the request at every door, because a token is never passed on.
+  const token = context.upgrade && takeBearerProtocol(context.http.request);
+  const user = context.door.identify(context.request, token);
+  if (user instanceof Promise) return identified(context, user);
+  context.user = user;
+}
+
+async function identified(context: RequestContext, user: Promise<User>): Promise<void> {
+  context.user = await user;
+}

@@ -1,0 +1,34 @@
+/** Authorization: whether the user may do this, as the authorizer of the door says. Error exit: 403. */
+import { forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
+import type { Decision } from '../../doors/authorizer.ts';
+import type { RequestContext } from '../context.ts';
+
+export function authorize(context: RequestContext): void | Promise<void> {
+  const decision = context.door.authorizer.decide(context);
+  if (decision instanceof Promise) return decided(context, decision);
+  heed(context, decision);
+}
+
+async function decided(context: RequestContext, decision: Promise<Decision>): Promise<void> {
+  heed(context, await decision);
+}
+
+function heed(context: RequestContext, decision: Decision): void {
+  context.decision = decision;
+  if (!decision.allowed) throw refusal(context, decision.reason);
+}
+
+/** Kubernetes' words. */
+function refusal({ user, info: { verb, path, resource } }: RequestContext, reason: string): StatusError {
+  const who = `User ${JSON.stringify(user.name)} cannot ${verb}`;
+  const because = reason && `: ${reason}`;
+  if (!resource) return forbiddenRequest(`${who} path ${JSON.stringify(path)}${because}`);
+  const { group, namespace, subresource } = resource;
+  const what = JSON.stringify(subresource ? `${resource.resource}/${subresource}` : resource.resource);
+  const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
+  return forbidden(
+    { kind: '', resource: resource.resource, group },
+    resource.name ?? '',
+    `${who} resource ${what} in API group ${JSON.stringify(group)} ${where}${because}`,
+  );
+}

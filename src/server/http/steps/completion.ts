@@ -1,0 +1,39 @@
+/** Completion, after the last step and after every error exit: counts the request out and writes down what became of it. */
+import type { RequestContext } from '../context.ts';
+import { isLong } from '../traffic.ts';
+import type { Services } from './step.ts';
+
+/** An answer that its client does not take is waited for as long as a request may take. */
+export function complete(context: RequestContext, services: Services): void {
+  if (context.upgrade) return record(context, context.upgradeCode, services);
+  const { response } = context;
+  if (response.writableLength === 0 || response.writableFinished || response.destroyed)
+    return record(context, response.headersSent ? response.statusCode : 0, services);
+  awaitTaken(context, services);
+}
+
+function awaitTaken(context: RequestContext, services: Services): void {
+  const { response } = context;
+  const { keeper } = services;
+  const done = (): void => {
+    clearTimeout(timer);
+    response.off('close', done);
+    record(context, response.statusCode, services);
+  };
+  const timer = setTimeout(() => {
+    keeper.reached('requestTimeoutMs');
+    response.destroy();
+    done();
+  }, keeper.limits.requestTimeoutMs);
+  response.on('close', done);
+}
+
+/** @param code of the answer; 0 when the client left before there was one */
+export function record(context: RequestContext, code: number, services: Services): void {
+  const { info } = context;
+  const { requests, traffic, audit } = services;
+  if (isLong(context.lane)) requests.addLongRunning(info, -1);
+  traffic.leave(context);
+  requests.record(info, code, performance.now() - context.begunMs);
+  audit?.tell(context, 'ResponseComplete', code);
+}

@@ -1,0 +1,36 @@
+/** Failing, the error exit of every step: tells the client what was thrown. */
+import { StatusError, unavailable } from '../../../api/errors.ts';
+import { StoreUnavailableError } from '../../../store/store.ts';
+import { ClientGone, type Upgrade } from '../../../streams/tunnel.ts';
+import { answerError, answerOverload } from '../answer.ts';
+import type { RequestContext } from '../context.ts';
+import { refuse } from '../refusal.ts';
+import { Overload } from '../traffic.ts';
+import type { Services } from './step.ts';
+
+/** Never throws: a request that cannot even be refused loses its connection. */
+export function fail(context: RequestContext, error: unknown, { report }: Services): void {
+  // A store that has stopped working is not the client's fault.
+  const known = error instanceof StoreUnavailableError ? unavailable(error.message) : error;
+  try {
+    if (context.upgrade) failUpgrade(context, context.upgrade, known, report);
+    else if (known instanceof Overload) answerOverload(context);
+    else answerError(context, known, report);
+  } catch (unanswerable) {
+    report(unanswerable as Error);
+    context.request.socket.destroy();
+  }
+}
+
+function failUpgrade(
+  context: RequestContext,
+  { socket }: Upgrade,
+  error: unknown,
+  report: Services['report'],
+): void {
+  if (error instanceof ClientGone) return void socket.destroy();
+  if (!(error instanceof StatusError)) report(error as Error);
+  const status = error instanceof StatusError ? error : unavailable('the connection could not be upgraded');
+  context.failure = status.status;
+  refuse(socket, status);
+}

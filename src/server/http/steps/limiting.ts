@@ -1,0 +1,39 @@
+/**
+ * Limiting: counts a request in among those under way, and says how long its answer may take. Error exits: 429 when
+ * there are too many, 400 for a time limit that cannot be read.
+ */
+import { badRequest } from '../../../api/errors.ts';
+import type { RequestContext } from '../context.ts';
+import { parseDurationMs } from '../query.ts';
+import { overload } from '../traffic.ts';
+import type { Services } from './step.ts';
+
+/** Paths by which a server is looked after: they must be answered when it is full, too. */
+const unlimited = new Set(['/healthz', '/livez', '/metrics', '/readyz']);
+
+export function limit(context: RequestContext, { keeper, traffic, requests }: Services): void {
+  const { info } = context;
+  // Upgrades have left HTTP's connections for good, so each counts as one that lasts, whatever its path is.
+  const lasting = info.lasting ?? (context.upgrade && 'connection');
+  if (lasting) {
+    traffic.enterLong(context, lasting);
+    requests.addLongRunning(info, 1);
+    return;
+  }
+  const entered = traffic.enter(context, info.readOnly ? 'readOnly' : 'mutating');
+  if (!entered && !unlimited.has(info.path)) throw overload;
+  if (!info.timed) return;
+  const maxMs = keeper.limits.requestTimeoutMs;
+  context.timeLimitMs = info.queryText.includes('timeout') ? wishedMs(context, maxMs) : maxMs;
+}
+
+function wishedMs({ query }: RequestContext, maxMs: number): number {
+  const text = query.get('timeout');
+  if (!text) return maxMs;
+  const wishMs = parseDurationMs(text);
+  if (wishMs === undefined)
+    throw badRequest(
+      `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`,
+    );
+  return wishMs > 0 ? Math.min(wishMs, maxMs) : maxMs;
+}

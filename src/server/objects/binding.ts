@@ -1,0 +1,34 @@
+/** Bindings: pods put on nodes, by `…/pods/{name}/binding` or the older `…/bindings`, whose body names the pod. */
+import { methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
+import type { Binding } from '../../api/generated/types.ts';
+import { modelOf } from '../../api/model.ts';
+import { bind } from '../../registry/binding.ts';
+import { readObject } from '../../registry/input.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import { objectBody, type Serving, writeOptions } from './objects.ts';
+import { answerSuccess } from './presentation.ts';
+
+/** `POST …/bindings`; nothing of it can be read. */
+export function createBinding(serving: Serving, context: RequestContext, info: ResourceInfo): Promise<void> {
+  if (info.name !== undefined) throw resourceNotFound();
+  if (context.info.method !== 'POST') throw methodNotAllowed();
+  return bindPod(serving, context, info.namespace, undefined);
+}
+
+/** @param name of the pod; undefined when the body says it */
+export async function bindPod(
+  serving: Serving,
+  context: RequestContext,
+  namespace: string | undefined,
+  name: string | undefined,
+): Promise<void> {
+  const { registry } = serving;
+  const options = writeOptions(context, 'CreateOptions');
+  const input = await objectBody(serving, context, 'Binding');
+  const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
+  const binding = readObject(registry.kinds, expected, input, options) as Binding;
+  const pods = registry.kinds.resource('v1', 'pods')!;
+  await bind(registry, pods, namespace ?? (binding.metadata.namespace || 'default'), name, binding, options);
+  await answerSuccess(context, serving.createStatus);
+}

@@ -1,0 +1,35 @@
+/** Evictions: `POST …/pods/{name}/eviction` deletes a pod unless a disruption budget objects. */
+import type { Eviction } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { modelOf } from '../../api/model.ts';
+import { isJsonObject } from '../../api/object.ts';
+import { settleNamespace } from '../../registry/create.ts';
+import { evict } from '../../registry/eviction.ts';
+import { type Input, readObject } from '../../registry/input.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import { checkPathName, objectBody, type Serving, writeOptions } from './objects.ts';
+import { answerSuccess } from './presentation.ts';
+
+export async function evictPod(
+  serving: Serving,
+  context: RequestContext,
+  pods: Kind,
+  info: ResourceInfo,
+): Promise<void> {
+  const namespace = info.namespace ?? '';
+  const name = info.name!;
+  checkPathName(name);
+  const { registry } = serving;
+  const options = writeOptions(context, 'CreateOptions');
+  const input = await objectBody(serving, context, 'Eviction');
+  const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
+  const eviction = readObject(registry.kinds, expected, input, options) as Eviction;
+  settleNamespace(pods, eviction, namespace);
+  await evict(registry, pods, namespace, name, eviction, options);
+  await answerSuccess(context, serving.createStatus);
+}
+
+/** Bodies of both versions are alike, and clients send either. */
+const evictionVersion = ({ value }: Input): string =>
+  isJsonObject(value) && value.apiVersion === 'policy/v1beta1' ? value.apiVersion : 'policy/v1';

@@ -1,0 +1,46 @@
+/** Scaling: `…/scale`, the number of replicas as an object of its own, read, replaced and patched. */
+import { methodNotAllowed } from '../../api/errors.ts';
+import type { Kind } from '../../api/kind.ts';
+import { readObject } from '../../registry/input.ts';
+import { read } from '../../registry/list.ts';
+import { patched } from '../../registry/patch.ts';
+import { rescale, type Scale, type ScaleForm, scaleOf } from '../../registry/scale.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { ResourceInfo } from '../http/requestinfo.ts';
+import { checkPathName, objectBody, patchBody, patchType, type Serving, writeOptions } from './objects.ts';
+import { answerObject } from './presentation.ts';
+
+export async function scaleObject(
+  serving: Serving,
+  context: RequestContext,
+  kind: Kind,
+  info: ResourceInfo,
+  form: ScaleForm,
+): Promise<void> {
+  const { registry } = serving;
+  const namespace = info.namespace!;
+  const name = info.name!;
+  checkPathName(name);
+  const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
+  switch (context.info.method) {
+    case 'GET': {
+      const entry = await read(registry, kind, namespace, name, context.query.get('resourceVersion'));
+      return answer(scaleOf(entry, form));
+    }
+    case 'PUT': {
+      const options = writeOptions(context, 'UpdateOptions');
+      const input = await objectBody(serving, context, 'Scale');
+      const wanted = () => readObject(registry.kinds, form, input, options);
+      return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
+    }
+    case 'PATCH': {
+      patchType(context);
+      const options = writeOptions(context, 'PatchOptions');
+      const change = await patchBody(serving, context);
+      const wanted = (current: object) => patched(change, form, current, options);
+      return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
+    }
+    default:
+      throw methodNotAllowed();
+  }
+}
