@@ -1,8 +1,9 @@
 /** Proves that objects are found to be written alike exactly when their texts are equal, whatever they hold. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { writtenAlike } from './alike.ts';
 import { decodeObject } from './decode.ts';
-import { encodeObject, writtenAlike } from './encode.ts';
+import { encodeObject } from './encode.ts';
 import { modelOf } from './model.ts';
 import type { JsonObject } from './object.ts';
 

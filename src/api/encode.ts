@@ -3,9 +3,11 @@
  * in wire order, map keys are sorted, unset fields are left out or written as the table says. The same object
  * always gives the same text, so equal text means an equal object.
  *
- * Every write of every client comes by here. So a model has a writer of its own: a function that asks for each
- * field by name, generated from the table when the model is first written.
+ * A model has a writer, made when the model is first written: generated from its fields (`generatedwriter.ts`), or one that
+ * walks over them.
  */
+import { generatedWriter, type Writer } from './generatedwriter.ts';
+import { stringText } from './jsontext.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -15,75 +17,33 @@ export const encodeObject = (model: Model, object: JsonObject): string => writer
 export const normalized = (model: Model, object: JsonObject): JsonObject =>
   JSON.parse(encodeObject(model, object)) as JsonObject;
 
-/** Whether two objects would be written alike, found out without writing them. */
-export function writtenAlike(model: Model, a: JsonObject, b: JsonObject): boolean {
-  for (const name of Object.keys(a)) {
-    const field = model.fields.get(name);
-    if (field && !fieldAlike(field, a[name], b[name])) return false;
-  }
-  for (const name of Object.keys(b)) {
-    const field = a[name] === undefined ? model.fields.get(name) : undefined;
-    if (field && !fieldAlike(field, undefined, b[name])) return false;
-  }
-  return true;
-}
-
-export function fieldAlike(field: Field, a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  const set = a !== undefined && a !== null && b !== undefined && b !== null;
-  if (set && field.type === 'model') return writtenAlike(field.model, a as JsonObject, b as JsonObject);
-  if (set && field.type === 'array') {
-    const [items, others] = [a as unknown[], b as unknown[]];
-    return (
-      items.length === others.length && items.every((item, i) => fieldAlike(field.items!, item, others[i]))
-    );
-  }
-  if (set && field.type === 'map') {
-    const [map, other] = [a as JsonObject, b as JsonObject];
-    const names = Object.keys(map);
-    return (
-      names.length === Object.keys(other).length &&
-      names.every((name) => Object.hasOwn(other, name) && fieldAlike(field.values!, map[name], other[name]))
-    );
-  }
-  const write = fieldWriter(field);
-  return write(a) === write(b);
-}
-
-/** Writes an object, or the value of a field. */
-type Writer<Value> = (value: Value) => string;
+/** What is written for a field; '' when it is left out. */
+export const fieldText = (field: Field, value: unknown): string => fieldWriter(field)(value);
 
 const writers = new WeakMap<Model, Writer<JsonObject>>();
 
 function writerOf(model: Model): Writer<JsonObject> {
   let writer = writers.get(model);
   if (!writer) {
-    writer = generated(model);
+    const ofFields = model.order.map(fieldWriter);
+    writer = generatedWriter(model, ofFields) ?? walkingWriter(model, ofFields);
     writers.set(model, writer);
   }
   return writer;
 }
 
-/**
- *   let text = '', value;
- *   if ((value = object.name) !== undefined && (value = name(value)) !== '')
- *     text += (text === '' ? '{"name":' : ',"name":') + value;
- *   …
- */
-function generated(model: Model): Writer<JsonObject> {
-  const steps = model.order.map((field, i) => {
-    const name = JSON.stringify(field.name);
-    const [first, next] = [`{${name}:`, `,${name}:`].map((text) => JSON.stringify(text));
-    const isSet = field.empty === undefined ? `(value = object[${name}]) !== undefined` : 'true';
-    const value = field.empty === undefined ? 'value' : `object[${name}]`;
-    return `if (${isSet} && (value = write${i}(${value})) !== '') text += (text === '' ? ${first} : ${next}) + value;`;
-  });
-  const source = `return (object) => { let text = '', value; ${steps.join('\n')} return text === '' ? '{}' : text + '}'; };`;
-  const names = model.order.map((_, i) => `write${i}`);
-  return new Function(...names, source)(...model.order.map(fieldWriter)) as Writer<JsonObject>;
-}
+const walkingWriter =
+  ({ order }: Model, ofFields: readonly Writer<unknown>[]): Writer<JsonObject> =>
+  (object) => {
+    const fields: string[] = [];
+    order.forEach(({ name }, i) => {
+      const text = ofFields[i]!(object[name]);
+      if (text !== '') fields.push(`${JSON.stringify(name)}:${text}`);
+    });
+    return `{${fields.join(',')}}`;
+  };
 
-/** What is written for a field; '' when it is left out. */
+/** Writes the value of a field; '' when it is left out. */
 function fieldWriter(field: Field): Writer<unknown> {
   const unset = unsetText(field);
   const write = valueWriter(field);
@@ -156,20 +116,6 @@ function scalarText(value: unknown): string {
   if (typeof value === 'string') return stringText(value);
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value);
   return JSON.stringify(value) ?? 'null';
-}
-
-/** Strings up to this long are looked through here, which is quicker than to call for it. */
-const shortMax = 64;
-
-function stringText(value: string): string {
-  const { length } = value;
-  if (length > shortMax) return JSON.stringify(value);
-  for (let i = 0; i < length; i++) {
-    const code = value.charCodeAt(i);
-    const plain = code >= 0x20 && code < 0x7f && code !== 0x22 && code !== 0x5c;
-    if (!plain) return JSON.stringify(value);
-  }
-  return `"${value}"`;
 }
 
 /**

@@ -33,6 +33,13 @@ export function cloneJson(value: unknown): unknown {
   return copy;
 }
 
+/** Freezes a value and everything in it. */
+export function freezeJson(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) freezeJson(inner);
+}
+
 /**
  * Equality as Kubernetes' controllers see it: an absent value, null, '', [] and {} are alike; key order does
  * not matter.

@@ -5,6 +5,7 @@
  * it names the piece of its layout that did not fit and the text left at that point. So parsing walks the
  * same layout piece by piece.
  */
+import { LastMemo } from '../memo.ts';
 
 /** Longest text read, in characters. A fraction may have any number of digits, within this. */
 const textCharsMax = 256;
@@ -49,15 +50,12 @@ export function timeToMs(text: string): number {
   return seconds * 1000 + (fraction ? Number(`0.${fraction}`) * 1000 : 0);
 }
 
-/** The newest answer of `formatTime`: what happens in one second is written with one text. */
-let newest = { seconds: Number.NaN, text: '' };
+/** What happens in one second is written with one text. */
+const secondText = new LastMemo(
+  (seconds: number) => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`,
+);
 
-export function formatTime(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  if (seconds !== newest.seconds)
-    newest = { seconds, text: `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z` };
-  return newest.text;
-}
+export const formatTime = (ms: number): string => secondText.of(Math.floor(ms / 1000));
 
 export function formatMicroTime(ms: number): string {
   // To the nearest microsecond: a float cannot hold most of them exactly, and cutting would lose one.

@@ -13,7 +13,7 @@ import { Members } from './members.ts';
 import { Page, RecentPages } from './page.ts';
 import type { Watcher } from './watcher.ts';
 import type { WatchEvent } from './watchevent.ts';
-import { WatchRounds } from './watchrounds.ts';
+import { isToldInRounds, WatchRounds } from './watchrounds.ts';
 
 const nothing = new Page([], undefined, undefined);
 
@@ -156,11 +156,11 @@ export class Collection {
   }
 
   add(watcher: Watcher): void {
-    (watcher.patient ? this.#rounds : this.#watchers).add(watcher);
+    (isToldInRounds(watcher) ? this.#rounds : this.#watchers).add(watcher);
   }
 
   remove(watcher: Watcher): void {
-    (watcher.patient ? this.#rounds : this.#watchers).delete(watcher);
+    (isToldInRounds(watcher) ? this.#rounds : this.#watchers).delete(watcher);
   }
 
   get watcherCount(): number {

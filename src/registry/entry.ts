@@ -7,11 +7,11 @@
 import { normalized } from '../api/encode.ts';
 import type { Kind } from '../api/kind.ts';
 import { selfLink } from '../api/meta.ts';
-import type { ApiObject, JsonObject } from '../api/object.ts';
+import { type ApiObject, freezeJson, type JsonObject } from '../api/object.ts';
+import { Memo } from '../memo.ts';
+import { asserting, optimized } from '../switches.ts';
+import { stamped, uidEnd } from './stamp.ts';
 
-const uidMarker = Buffer.from('"uid":"');
-const quote = 0x22;
-const lineFeed = 0x0a;
 const comma = 0x2c;
 const [letterC, letterD, letterG] = Buffer.from('cdg');
 /** Of `ownerReferences`: a search is three times as fast for a word that begins with a rare character. */
@@ -26,7 +26,7 @@ interface Facets {
 export class Entry {
   #facets: Facets | undefined;
   #mayHaveOwners: boolean | undefined;
-  /** Many look at a change right after it was made; nobody should pay for those that are not looked at again. */
+  /** The object as it was parsed last. Controllers, admission and selectors look at a change right after it was made. */
   #shared: WeakRef<ApiObject> | undefined;
 
   private constructor(
@@ -51,6 +51,9 @@ export class Entry {
     revision: number,
   ): Entry {
     const at = uidEnd(value);
+    // Without it the revision would be written into another place, and clients would get broken JSON.
+    if (at === undefined)
+      throw new Error(`a stored object has no uid: ${kind.resource} ${namespace}/${name}`);
     return Entry.#stamped(kind, namespace, name, value, value.length, at, at, revision);
   }
 
@@ -66,20 +69,8 @@ export class Entry {
     revision: number,
   ): Entry {
     const stamp = revision > 0 ? `,"resourceVersion":"${revision}"` : '';
-    const stampEnd = cutStart + stamp.length;
-    // Not from the shared pool: it would keep alive what was put there beside it.
-    const document = Buffer.allocUnsafeSlow(length - (cutEnd - cutStart) + stamp.length + 1);
-    if (source.length <= document.length) {
-      // Half the calls of two copies, for the many that are written for the first time.
-      document.set(source);
-      document.copyWithin(stampEnd, cutEnd, length);
-    } else {
-      source.copy(document, 0, 0, cutStart);
-      source.copy(document, stampEnd, cutEnd, length);
-    }
-    for (let i = 0; i < stamp.length; i++) document[cutStart + i] = stamp.charCodeAt(i);
-    document[document.length - 1] = lineFeed;
-    return new Entry(kind, namespace, name, revision, document, cutStart, stampEnd);
+    const document = stamped(source, length, cutStart, cutEnd, stamp);
+    return new Entry(kind, namespace, name, revision, document, cutStart, cutStart + stamp.length);
   }
 
   /** Length of the JSON text. */
@@ -112,12 +103,13 @@ export class Entry {
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
   }
 
-  /** The object to look at. All who ask share it, so nobody may change it. */
+  /** The object to look at. All who ask share it, so nobody may change it: with `WHERRY_ASSERT=1` it is frozen. */
   peek(): ApiObject {
-    let object = this.#shared?.deref();
+    let object = optimized ? this.#shared?.deref() : undefined;
     if (!object) {
       object = this.object();
-      this.#shared = new WeakRef(object);
+      if (asserting) freezeJson(object);
+      if (optimized) this.#shared = new WeakRef(object);
     }
     return object;
   }
@@ -146,7 +138,7 @@ export class Entry {
 
   /** Where the text after `{"kind":…,"apiVersion":…,` begins: objects inside a list go without those two. */
   get itemStart(): number {
-    return itemOffset(this.kind);
+    return itemOffsets.of(this.kind);
   }
 
   get labels(): Record<string, string> | undefined {
@@ -161,7 +153,7 @@ export class Entry {
   }
 
   #read(): Facets {
-    if (!this.#facets) {
+    if (!this.#facets || !optimized) {
       const object = this.peek();
       const fields: Record<string, string> = {};
       for (const [path, read] of Object.entries(this.kind.selectableFields)) fields[path] = read(object);
@@ -171,26 +163,7 @@ export class Entry {
   }
 }
 
-/** Where the uid ends in a stored value, quote included. It stands near the beginning: to search here is quicker than to call. */
-function uidEnd(value: Buffer): number {
-  for (let at = 0; at < value.length; at++) {
-    let i = 0;
-    while (i < uidMarker.length && value[at + i] === uidMarker[i]) i++;
-    if (i === uidMarker.length) return value.indexOf(quote, at + i) + 1;
-  }
-  return 0;
-}
-
-const offsets = new WeakMap<Kind, number>();
-
 /** Length of `{"kind":"Pod","apiVersion":"v1",`, which every stored object begins with. */
-function itemOffset(kind: Kind): number {
-  let offset = offsets.get(kind);
-  if (offset === undefined) {
-    offset = Buffer.byteLength(
-      `{"kind":${JSON.stringify(kind.kind)},"apiVersion":${JSON.stringify(kind.apiVersion)},`,
-    );
-    offsets.set(kind, offset);
-  }
-  return offset;
-}
+const itemOffsets = new Memo(({ kind, apiVersion }: Kind) =>
+  Buffer.byteLength(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
+);

@@ -3,7 +3,7 @@
  * the current state and stored only if that state is still current; when another writer was faster it is worked
  * out again on the new state, so a change without a precondition never fails on account of others.
  */
-import { writtenAlike } from '../api/encode.ts';
+import { writtenAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';

@@ -1,7 +1,9 @@
 /**
  * Pages: what a list chose from a collection. All who ask for the same while nothing changes share one page, and the
- * text of a page that is asked for again is made once.
+ * text of a page that is asked for again is made once: clients that poll, and those that start at the same time, list the
+ * same again and again. FIGURE
  */
+import { asserting, optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';
 
 /** Pages kept for a collection. */
@@ -40,7 +42,8 @@ export class Page {
   text(): Buffer {
     if (this.#text) return this.#text;
     const text = itemsText(this.entries, 0, this.entries.length, this.textBytes);
-    if (this.#asked && text.length <= pageTextBytesMax && this.mayKeep(text.length)) this.#text = text;
+    if (optimized && this.#asked && text.length <= pageTextBytesMax && this.mayKeep(text.length))
+      this.#text = text;
     this.#asked = true;
     return text;
   }
@@ -90,6 +93,8 @@ export class RecentPages {
   }
 
   add(key: string, page: Page): void {
+    if (!optimized) return;
+    if (asserting) Object.freeze(page.entries);
     if (this.#pages.size >= pagesMax || this.#entries + page.entries.length > entriesMax) this.clear();
     this.#pages.set(key, page);
     this.#entries += page.entries.length;

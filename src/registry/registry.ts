@@ -76,6 +76,7 @@ export class Registry {
   encode({ storage: kind, stored }: Kind, versioned: ApiObject, current?: Entry): Buffer {
     const object = stored ? stored.toStored(versioned, current?.object()) : versioned;
     const meta = object.metadata;
+    if (!meta.uid) throw new Error(`an object without uid cannot be stored: ${kind.resource} ${meta.name}`);
     meta.resourceVersion = undefined;
     meta.managedFields = undefined;
     meta.selfLink = selfLink(kind, meta.namespace ?? '', meta.name ?? '');

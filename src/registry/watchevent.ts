@@ -1,4 +1,8 @@
-/** Watch events: one change of one object, with the line that tells it made at most once per type. */
+/**
+ * Watch events: one change of one object, with the line that tells it made at most once per type. All watchers of a change
+ * share the line, so telling 200 of them costs one copy of the document and not 200. FIGURE
+ */
+import { optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 
@@ -35,7 +39,7 @@ export class Notice {
   ) {}
 
   get line(): Buffer {
-    this.#line ??= eventLine(this.type, this.entry);
+    if (!this.#line || !optimized) this.#line = eventLine(this.type, this.entry);
     return this.#line;
   }
 }

@@ -1,5 +1,5 @@
 /** Changes: what differs between an object and its stored state. */
-import { fieldAlike } from '../encode.ts';
+import { fieldAlike } from '../alike.ts';
 import type { Model } from '../model.ts';
 import type { JsonObject } from '../object.ts';
 

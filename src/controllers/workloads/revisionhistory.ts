@@ -9,6 +9,7 @@ import type { Kind } from '../../api/kind.ts';
 import type { LabelSelector } from '../../api/labelselector.ts';
 import { suffixLetters } from '../../api/meta.ts';
 import { isJsonObject, type JsonObject, setKey } from '../../api/object.ts';
+import { Memo } from '../../memo.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
@@ -63,7 +64,6 @@ export interface History {
 export class RevisionHistory {
   readonly #kind: Kind;
   readonly #index: OwnedIndex;
-  readonly #read = new WeakMap<Entry, Revision>();
 
   constructor(private readonly registry: Registry) {
     this.#kind = registry.kinds.resource('apps/v1', 'controllerrevisions')!;
@@ -82,7 +82,7 @@ export class RevisionHistory {
   /** The history of an owner, with its template of today in it. Revisions that nobody owns are adopted. */
   async take(entry: Entry, owner: Revised, selector: LabelSelector): Promise<History> {
     const items = await claimFrom(this.registry, this.#index, { entry, owner, selector });
-    const revisions = items.filter(({ marked }) => !marked).map((item) => this.#revision(item.entry));
+    const revisions = items.filter(({ marked }) => !marked).map((item) => knownRevisions.of(item.entry));
     revisions.sort(byNumber);
     const { collisionCount } = owner.status ?? {};
     const data = patchOf(owner.spec?.template ?? {});
@@ -115,7 +115,7 @@ export class RevisionHistory {
     });
     const entry = this.registry.view.collection(this.#kind).get(item.namespace, name);
     if (!raised || !entry) throw new Error(`the revision ${name} is gone`);
-    return this.#revision(entry);
+    return knownRevisions.of(entry);
   }
 
   async #make(
@@ -149,31 +149,27 @@ export class RevisionHistory {
   /** Makes a revision, or answers with the one that has its name. */
   async #insert(namespace: string, revision: ControllerRevision): Promise<Revision> {
     try {
-      return this.#revision(
+      return knownRevisions.of(
         await create(this.registry, this.#kind, namespace, structuredClone(revision), internalWrite()),
       );
     } catch (error) {
       if (!(error instanceof StatusError && error.status.reason === 'AlreadyExists')) throw error;
-      return this.#revision(this.registry.find(this.#kind, namespace, revision.metadata.name!));
+      return knownRevisions.of(this.registry.find(this.#kind, namespace, revision.metadata.name!));
     }
   }
-
-  #revision(entry: Entry): Revision {
-    const known = this.#read.get(entry);
-    if (known) return known;
-    const { metadata, data, revision = 0 } = entry.peek() as ControllerRevision;
-    const made: Revision = {
-      item: ownedItem(entry),
-      name: entry.name,
-      hash: metadata.labels?.[revisionLabel] ?? entry.name,
-      number: revision,
-      text: JSON.stringify(sorted(data)),
-      template: templateOf(data),
-    };
-    this.#read.set(entry, made);
-    return made;
-  }
 }
+
+const knownRevisions = new Memo((entry: Entry): Revision => {
+  const { metadata, data, revision = 0 } = entry.peek() as ControllerRevision;
+  return {
+    item: ownedItem(entry),
+    name: entry.name,
+    hash: metadata.labels?.[revisionLabel] ?? entry.name,
+    number: revision,
+    text: JSON.stringify(sorted(data)),
+    template: templateOf(data),
+  };
+});
 
 /** The patch that brings a template back: it replaces whatever is there, and says nothing of the rest. */
 const patchOf = (template: PodTemplateSpec): JsonObject =>

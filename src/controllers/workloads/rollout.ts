@@ -14,6 +14,7 @@ import type { Kind } from '../../api/kind.ts';
 import type { LabelSelector } from '../../api/labelselector.ts';
 import { semanticEqual } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
+import { Memo } from '../../memo.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
@@ -65,7 +66,9 @@ interface Sets {
 }
 
 /** Texts of templates, so that each is worked out once per state of its replica set. */
-const texts = new WeakMap<Entry, string>();
+const templateTexts = new Memo((entry: Entry) =>
+  templateText((entry.peek() as ReplicaSet).spec?.template ?? {}),
+);
 
 export class Rollout {
   readonly #registry: Registry;
@@ -117,7 +120,7 @@ export class Rollout {
       .controlledBy(entry.namespace, this.#deployment.metadata.uid ?? '')
       .filter(({ labels }) => selector.matches(labels));
     const all = own.map((item) => item.entry.peek() as ReplicaSet).sort(byAge);
-    const equal = new Set(own.filter((item) => textOf(item.entry) === text).map(({ uid }) => uid));
+    const equal = new Set(own.filter((item) => templateTexts.of(item.entry) === text).map(({ uid }) => uid));
     const newSet = all.find(({ metadata }) => equal.has(metadata.uid ?? ''));
     return { newSet, oldSets: all.filter((set) => set !== newSet) };
   }
@@ -200,7 +203,7 @@ export class Rollout {
       const taken = this.#registry.view.collection(this.#setKind).get(namespace, name);
       const text = templateText(this.#spec.template ?? {});
       // Ours already, and seen in the next round.
-      if (!taken || (ownerOf(taken) === uid && textOf(taken) === text)) return;
+      if (!taken || (ownerOf(taken) === uid && templateTexts.of(taken) === text)) return;
       const { status = {} } = this.#deployment;
       this.#deployment.status = { ...status, collisionCount: (status.collisionCount ?? 0) + 1 };
       return;
@@ -333,12 +336,3 @@ const isIdle = ({ metadata, spec, status = {} }: ReplicaSet): boolean =>
 
 const ownerOf = (entry: Entry): string | undefined =>
   controllerOf(entry.peek().metadata.ownerReferences)?.uid;
-
-function textOf(entry: Entry): string {
-  let text = texts.get(entry);
-  if (text === undefined) {
-    text = templateText((entry.peek() as ReplicaSet).spec?.template ?? {});
-    texts.set(entry, text);
-  }
-  return text;
-}

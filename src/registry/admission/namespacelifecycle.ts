@@ -1,5 +1,6 @@
 /** NamespaceLifecycle: nothing is created in a namespace that does not exist or is going away. */
 import { forbidden, namespaceNotFound, namespaceTerminating } from '../../api/errors.ts';
+import { Memo } from '../../memo.ts';
 import type { Entry } from '../entry.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
@@ -8,8 +9,8 @@ const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);
 
 const deletionMark = Buffer.from('"deletionTimestamp"');
 
-/** Those that are here to stay, as nearly all are: their texts say so, and need not be looked through each time. */
-const lasting = new WeakSet<Entry>();
+/** Whether the text of a namespace says nothing of a deletion. That is so for nearly all, and asked with every create. */
+const lasting = new Memo(({ document }: Entry) => !document.includes(deletionMark));
 
 export const namespaceLifecycle: AdmissionPlugin = {
   name: 'NamespaceLifecycle',
@@ -18,9 +19,8 @@ export const namespaceLifecycle: AdmissionPlugin = {
     if (operation !== 'create' || !kind.namespaced) return;
     const entry = registry.view.collection('core/namespaces').get('', namespace);
     if (!entry) throw namespaceNotFound(namespace);
-    if (lasting.has(entry)) return;
-    if (!entry.document.includes(deletionMark)) lasting.add(entry);
-    else if (entry.object().metadata.deletionTimestamp) throw namespaceTerminating(kind, name, namespace);
+    if (lasting.of(entry)) return;
+    if (entry.object().metadata.deletionTimestamp) throw namespaceTerminating(kind, name, namespace);
   },
 
   validate(_registry, { operation, kind, name }) {

@@ -5,6 +5,7 @@
 import { forbidden } from '../../api/errors.ts';
 import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts';
 import { systemClasses } from '../../api/kinds/priorityclass.ts';
+import { Memo } from '../../memo.ts';
 import type { Entry } from '../entry.ts';
 import { Filter } from '../filter.ts';
 import type { Page } from '../page.ts';
@@ -72,18 +73,13 @@ const classOf = (registry: Registry, name: string | undefined): PriorityClass | 
         | undefined)
     : defaultClass(registry);
 
-/** The default among the classes there are, found once for as long as they do not change; null when there is none. */
-const defaults = new WeakMap<Page, Entry | null>();
+/** The default among the classes there are, found once for as long as they do not change. */
+const defaults = new Memo(defaultOf);
 
-function defaultClass(registry: Registry): PriorityClass | undefined {
-  const page = registry.view.collection('scheduling.k8s.io/priorityclasses').select(everything);
-  let found = defaults.get(page);
-  if (found === undefined) {
-    found = defaultOf(page) ?? null;
-    defaults.set(page, found);
-  }
-  return found?.peek() as PriorityClass | undefined;
-}
+const defaultClass = (registry: Registry): PriorityClass | undefined =>
+  defaults.of(registry.view.collection('scheduling.k8s.io/priorityclasses').select(everything))?.peek() as
+    | PriorityClass
+    | undefined;
 
 /** Two that were marked at the same time may both be there: the lower one counts. */
 function defaultOf({ entries }: Page): Entry | undefined {

@@ -6,6 +6,8 @@
  * Lines are put together by hand, in the order Kubernetes writes them: that takes a third of what JSON.stringify does.
  */
 import type { Status } from '../../api/errors.ts';
+import { stringText } from '../../api/jsontext.ts';
+import { LastMemo, Memo } from '../../memo.ts';
 import { allowed, type Decision } from '../doors/authorizer.ts';
 import type { User } from '../doors/user.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -42,12 +44,13 @@ export async function openAuditLog(
 export type Stage = 'ResponseStarted' | 'ResponseComplete';
 
 export class AuditLog {
-  readonly #users = new WeakMap<User, string>();
-  readonly #received = new MicroTime();
-  readonly #now = new MicroTime();
+  readonly #users = new Memo(userText);
+  /** Many requests share a millisecond. */
+  readonly #received = new LastMemo(microTime);
+  readonly #now = new LastMemo(microTime);
   /** Most requests come from few programs at few places. */
-  readonly #agent = new LastText();
-  readonly #address = new LastText();
+  readonly #agent = new LastMemo((agent: string) => text(agent, wordCharsMax));
+  readonly #address = new LastMemo((address: string) => text(address, wordCharsMax));
 
   constructor(
     private readonly file: AuditFile,
@@ -82,20 +85,11 @@ export class AuditLog {
     return (
       `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${context.auditId}"` +
       `,"stage":"${stage}","requestURI":${text(request.url ?? '', uriCharsMax)}` +
-      `,"verb":"${info.verb}","user":${this.#user(user)},"sourceIPs":[${source}]` +
+      `,"verb":"${info.verb}","user":${this.#users.of(user)},"sourceIPs":[${source}]` +
       `${userAgent}${objectReference(context)}${status}` +
-      `,"requestReceivedTimestamp":"${this.#received.format(receivedMs)}"` +
-      `,"stageTimestamp":"${this.#now.format(nowMs)}"${decisionOf(context)}}\n`
+      `,"requestReceivedTimestamp":"${this.#received.of(receivedMs)}"` +
+      `,"stageTimestamp":"${this.#now.of(nowMs)}"${decisionOf(context)}}\n`
     );
-  }
-
-  #user(user: User): string {
-    let known = this.#users.get(user);
-    if (known === undefined) {
-      known = userText(user);
-      this.#users.set(user, known);
-    }
-    return known;
   }
 }
 
@@ -119,39 +113,12 @@ function annotations({ allowed: isAllowed, reason }: Decision): string {
   return `,"annotations":{"authorization.k8s.io/decision":"${decision}","authorization.k8s.io/reason":${text(reason, wordCharsMax)}}`;
 }
 
-/** Times with microseconds, as Kubernetes writes them here. Many requests share a millisecond. */
-class MicroTime {
-  #ms = Number.NaN;
-  #text = '';
-
-  format(ms: number): string {
-    if (ms !== this.#ms) {
-      this.#text = `${new Date(ms).toISOString().slice(0, -1)}000Z`;
-      this.#ms = ms;
-    }
-    return this.#text;
-  }
-}
-
-class LastText {
-  #value = '';
-  #text = '""';
-
-  of(value: string): string {
-    if (value !== this.#value) {
-      this.#text = text(value, wordCharsMax);
-      this.#value = value;
-    }
-    return this.#text;
-  }
-}
-
-/** Text without anything that JSON would have to escape; for short texts this is quicker than to have it looked for. */
-const plain = /^[ !#-[\]-~]*$/;
+/** A time with microseconds, as Kubernetes writes it here. */
+const microTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 
 function text(value: string, charsMax: number): string {
   if (value.length > charsMax) return JSON.stringify(value.slice(0, charsMax) + cutMark);
-  return plain.test(value) ? `"${value}"` : JSON.stringify(value);
+  return stringText(value);
 }
 
 /** What nearly all requests are written down with. */
