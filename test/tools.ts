@@ -5,4 +5,4 @@ const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
 
 /** A suite that needs a tool, named as in `scripts/test.mjs`: skipped, visibly, where `npm test` said that it is missing. */
 export const describeWith = (tool: string): typeof describe | typeof describe.skip =>
-  missing.includes(tool) ? (describe.skip as typeof describe) : describe;
+  describe.skipIf(missing.includes(tool));

@@ -1,0 +1,91 @@
+/**
+ * The rules of the house that no other tool checks: names and sizes of files, no default exports, one reader of the wall
+ * clock, no test switched off. Layers are checked by dependency-cruiser, floating promises by Biome, dead exports by knip.
+ */
+import ts from 'typescript';
+
+/** A file longer than this holds a second noun. */
+const linesMax = 500;
+
+/** The one file that may read the time of day. */
+const clock = 'src/clock.ts';
+
+const vagueNames = /(^|\.)(utils?|helpers?|misc|common|stuff|lib)\./;
+/** What every break of the rules on code has in it; files without are not parsed. */
+const suspects = /\bexport\s+default\b|\bas\s+default\b|\bDate\b|\btimeOrigin\b|\.\s*(only|skip|todo)\b/;
+const nounNames = /^[a-z][a-z0-9]*(\.[a-z0-9]+)*\.(ts|mjs|py)$/;
+
+interface SourceFile {
+  /** From the root of the repository, with slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** What is wrong with a file, a sentence for each place. */
+export function complaintsAbout(file: SourceFile): string[] {
+  const { path, text } = file;
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const complaints: string[] = [];
+  if (vagueNames.test(name)) complaints.push(`${path}: says nothing; name the noun that it helps`);
+  // Scripts are commands: `generate-types.mjs` is how it is called.
+  if (!path.startsWith('scripts/') && !nounNames.test(name))
+    complaints.push(`${path}: a file is one noun in lower case`);
+  const count = text.split('\n').length - 1;
+  if (count > linesMax) complaints.push(`${path}: ${count} lines, more than ${linesMax}`);
+  if (!suspects.test(text)) return complaints;
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
+  visit(source, (node) => {
+    const words = complaintAboutNode(node, path);
+    if (!words) return;
+    const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
+    complaints.push(`${path}:${line + 1}: ${words}`);
+  });
+  return complaints;
+}
+
+function visit(node: ts.Node, look: (node: ts.Node) => void): void {
+  look(node);
+  ts.forEachChild(node, (child) => visit(child, look));
+}
+
+function complaintAboutNode(node: ts.Node, path: string): string | undefined {
+  if (isDefaultExport(node) && !path.endsWith('.d.ts')) return 'a default export; exports have names';
+  if (isProgram(path) && path !== clock && readsWallClock(node))
+    return `reads the wall clock; take a clock as an option, or the one of ${clock}`;
+  if (isTest(path) && isSwitchedOff(node)) return 'a test that is switched off, or switches the others off';
+  return undefined;
+}
+
+const isTest = (path: string): boolean => /\.(test|case)\.ts$/.test(path) || path.startsWith('test/');
+const isProgram = (path: string): boolean => path.startsWith('src/') && !isTest(path);
+
+const isDefaultExport = (node: ts.Node): boolean =>
+  (ts.isExportAssignment(node) && !node.isExportEquals) ||
+  (ts.isExportSpecifier(node) && node.name.text === 'default') ||
+  (ts.canHaveModifiers(node) &&
+    (ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword) ?? false));
+
+/** `Date.now`, called or handed on; `new Date()` and `Date()` of no given time; `performance.timeOrigin`. */
+function readsWallClock(node: ts.Node): boolean {
+  if (ts.isPropertyAccessExpression(node)) {
+    const { expression, name } = node;
+    return (
+      (isNamed(expression, 'Date') && name.text === 'now') ||
+      (isNamed(expression, 'performance') && name.text === 'timeOrigin')
+    );
+  }
+  if (ts.isNewExpression(node)) return isNamed(node.expression, 'Date') && !node.arguments?.length;
+  return ts.isCallExpression(node) && isNamed(node.expression, 'Date');
+}
+
+const isNamed = (node: ts.Node, name: string): boolean => ts.isIdentifier(node) && node.text === name;
+
+/** `it.only`, `describe.each.skip` and the like; `it.skipIf(…)` says why, and may be. */
+function isSwitchedOff(node: ts.Node): boolean {
+  if (!ts.isPropertyAccessExpression(node) || !['only', 'skip', 'todo'].includes(node.name.text))
+    return false;
+  let { expression } = node;
+  while (ts.isPropertyAccessExpression(expression) || ts.isCallExpression(expression))
+    ({ expression } = expression);
+  return ['it', 'test', 'describe', 'suite'].some((name) => isNamed(expression, name));
+}
