@@ -63,7 +63,8 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Op
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
   const temporary = options.folder === undefined;
-  const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'wherry-node-')));
+  // Mounts need whole paths.
+  const folder = path.resolve(options.folder ?? (await mkdtemp(path.join(tmpdir(), 'wherry-node-'))));
   const address = options.address ?? machineAddress();
   const images = await ImageTable.open(options.images);
   const network = await NodeNetwork.open({
