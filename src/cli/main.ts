@@ -68,7 +68,7 @@ async function runCluster({ command, start: options, logLevel }: ClusterLine): P
 
 async function runNode({ server, node: options, logLevel }: NodeLine): Promise<void> {
   const node = await runUntilEnded(startNode(server, { ...options, onError: reporting(logLevel) }));
-  process.stdout.write(`${node.description}, of ${server}\n`);
+  process.stdout.write(`${node.description}\nserver ${server}\n`);
 }
 
 async function runBackup({ command, file, server, dataDir }: BackupLine): Promise<void> {

@@ -1,6 +1,7 @@
 /** A node of this machine: an agent with the runtime, the network and the folder it needs. */
 import { rm } from 'node:fs/promises';
 import { hostname, networkInterfaces } from 'node:os';
+import path from 'node:path';
 import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
 import { isSubdomain1123 } from '../api/names.ts';
@@ -105,7 +106,8 @@ async function openParts(client: Client, options: NodeOptions, closers: Closers)
   const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
-  const folder = options.folder ?? (await temporaryFolder(closers));
+  // Mounts need whole paths.
+  const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
   const address = options.address ?? machineAddress();
   await orSentence(makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
   const images = await orSentence(ImageTable.open(options.images));

@@ -135,6 +135,28 @@ describeWith('kubectl')('wherry up', () => {
 });
 
 describeWith('kubectl')('wherry node', () => {
+  it('takes a data folder that is given relative to where it is started', async () => {
+    const [home, away] = [await children.folder(), await children.folder()];
+    const server = new Child(['serve', '--port', '0', '--data-dir', home]);
+    const cluster = await accessTo(server);
+    const args = ['--server', cluster.kubectl.cluster.url, '--node-name', 'away', '--kubelet-port', '0'];
+    const node = new Child(['node', '--data-dir', 'relative', ...args], away);
+    const mounted = {
+      nodeName: 'away',
+      volumes: [{ name: 'scratch', emptyDir: {} }],
+    };
+    const container = shell('echo hello > scratch/word; cat scratch/word; sleep 1000', {
+      volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }],
+    });
+    await cluster.run(podOf('talk', container, mounted));
+    expect(await cluster.kubectl.run('logs', 'talk')).toBe('hello\n');
+    node.signal('SIGINT');
+    expect(await node.exited).toEqual({ code: 0, signal: null });
+    expect(node.stdout).toMatch(/^Node away at /);
+    server.signal('SIGINT');
+    await server.exited;
+  });
+
   it('runs pods of a server elsewhere, reached over TLS, and comes back after it was killed', async () => {
     const [home, away] = [await children.folder(), await children.folder()];
     const server = new Child(['up', '--port', '0', '--data-dir', home, '--simulated-nodes', '1']);
