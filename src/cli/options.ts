@@ -77,6 +77,8 @@ ${limitHelp}
 Options of up
   --controllers LIST    which controllers run: * for all, names, or -name for all but that (default *)
   --leader-elect        agree with other servers on the same store about who runs the controllers
+  --service-account-token-secrets
+                        make a secret with a token for every account, as Kubernetes 1.1 did
   --ingress-port PORT   let traffic reach services as ingresses say, on this port
   --ingress-tls-port PORT
                         the same over HTTPS, with certificates from secrets
@@ -133,6 +135,7 @@ const options = {
   ...limitArgs,
   controllers: { ...text, for: ['up'] },
   'leader-elect': { ...flag, for: ['up'] },
+  'service-account-token-secrets': { ...flag, for: ['up'] },
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
@@ -217,6 +220,7 @@ function upOptions(values: Values): StartOptions {
   return {
     controllers: values.controllers?.split(',').filter(Boolean),
     leaderElection: values['leader-elect'],
+    controllerSettings: { serviceAccountTokenSecrets: values['service-account-token-secrets'] ?? false },
     ingress: ingressOptions(values),
     // Pods of a simulated cluster are not meant to be run.
     ...(simulatedNodes ? { simulatedNodes } : { node: nodeOptions(values) }),
