@@ -8,9 +8,10 @@ import { mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promise
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
+import { spawn as spawnTerminal } from '@lydell/node-pty';
 import { describe, expect, it } from 'vitest';
 import { openMemoryStore } from '../src/store/memory.ts';
-import { Child, type Exit, useChildren } from './child.ts';
+import { Child, command, type Exit, useChildren } from './child.ts';
 import { Client, type Json } from './http.ts';
 import { randomFrom } from './workload.ts';
 
@@ -286,6 +287,30 @@ describe('a restore', () => {
     expect(await readdir(folder)).toEqual(['data.mdb']);
     const { child, client } = await serve('--data-dir', folder);
     expect((await client.get(`${collection}?limit=1`)).body.metadata.remainingItemCount).toBe(999);
+    await stop(child);
+  });
+});
+
+describe('on a terminal', () => {
+  it('backup and restore show how far they are, and in the end what they have done', async () => {
+    const { child, url, client } = await serve('--in-memory');
+    await client.post(collection, { metadata: { name: 'a' } });
+    const folder = await children.folder();
+    const shown = (...args: string[]): Promise<string> =>
+      new Promise((resolve) => {
+        let text = '';
+        const pty = spawnTerminal(process.execPath, [command, ...args], { cwd: folder, cols: 120 });
+        pty.onData((data) => {
+          text += data;
+        });
+        pty.onExit(() => resolve(text));
+      });
+    expect(await shown('backup', 'file', '--server', url)).toMatch(
+      /^\rBacking up: \d+ objects, [\d.]+ (bytes|KB).*\r +\rBacked up \d+ objects at version \d+ to file\r\n$/s,
+    );
+    expect(await shown('restore', 'file', '--data-dir', 'again')).toMatch(
+      /^\rRestoring: \d+ objects, ([\d.]+ (?:bytes|KB)) of \1 \(100%\).*\r +\rRestored \d+ objects into again; .*\r\n$/s,
+    );
     await stop(child);
   });
 });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 
-const command = join(import.meta.dirname, '..', 'dist', 'cli.cjs');
+export const command = join(import.meta.dirname, '..', 'dist', 'cli.cjs');
 /** How long a process may take to become ready or to end. */
 const patienceMs = 20_000;
 

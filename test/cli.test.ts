@@ -132,6 +132,7 @@ describe('information', () => {
       '--port',
       '--request-timeout',
       '--server',
+      '--service-account-token-secrets',
       '--service-cluster-ip-range',
       '--service-node-port-range',
       '--simulated-nodes',
@@ -320,6 +321,24 @@ describe('a server', () => {
     const { spec } = (await client.post('/api/v1/namespaces/default/services', service)).body;
     expect(spec.clusterIP).toMatch(/^10\.9\.8\.(\d|1[0-5])$/);
     expect([31_000, 31_001]).toContain(spec.ports[0].nodePort);
+    await stop(child);
+  });
+
+  it('of `wherry up` gives every account a secret with a token where it is asked to', async () => {
+    const { child, client } = await serving(
+      'up',
+      ...inMemory,
+      '--simulated-nodes',
+      '1',
+      '--service-account-token-secrets',
+    );
+    const account = async () => (await client.get('/api/v1/namespaces/default/serviceaccounts/default')).body;
+    await expect.poll(async () => (await account()).secrets?.length).toBe(1);
+    const [{ name }] = (await account()).secrets;
+    expect(name).toMatch(/^default-token-[a-z0-9]{5}$/);
+    const secret = (await client.get(`/api/v1/namespaces/default/secrets/${name}`)).body;
+    expect(secret.type).toBe('kubernetes.io/service-account-token');
+    expect(Buffer.from(secret.data.token, 'base64').toString()).toMatch(/^ey[\w-]+\.[\w-]+\.[\w-]+$/);
     await stop(child);
   });
 

@@ -1,5 +1,6 @@
 /** The `wherry` command. */
 import { readFileSync } from 'node:fs';
+import type { Progress } from '../cluster/backup.ts';
 import { StartError, start, startNode } from '../cluster/index.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { exposeCollector } from './collector.ts';
@@ -13,6 +14,7 @@ import {
   readCommandLine,
   UsageError,
 } from './options.ts';
+import { ProgressLine } from './progress.ts';
 
 /** A close that takes longer is given up when a failure has led to it. */
 const lastCloseMs = 10_000;
@@ -73,13 +75,15 @@ async function runNode({ server, node: options, logLevel }: NodeLine): Promise<v
 
 async function runBackup({ command, file, server, dataDir }: BackupLine): Promise<void> {
   const { backup, restore } = await import('../cluster/backup.ts');
-  if (command === 'backup') {
-    const { objects, revision } = await backup(server, file);
-    process.stdout.write(`Backed up ${objects} objects at version ${revision} to ${file}\n`);
-  } else {
-    const { objects, revision } = await restore(file, dataDir);
-    process.stdout.write(`Restored ${objects} objects into ${dataDir}; versions go on after ${revision}\n`);
-  }
+  const line = new ProgressLine(process.stderr, command === 'backup' ? 'Backing up' : 'Restoring');
+  const show = (progress: Progress): void => line.show(progress);
+  const working = command === 'backup' ? backup(server, file, show) : restore(file, dataDir, show);
+  const { objects, revision } = await working.finally(() => line.end());
+  process.stdout.write(
+    command === 'backup'
+      ? `Backed up ${objects} objects at version ${revision} to ${file}\n`
+      : `Restored ${objects} objects into ${dataDir}; versions go on after ${revision}\n`,
+  );
 }
 
 /** Whether the process is on its way out: what fails then is nobody's concern. */

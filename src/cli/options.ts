@@ -74,6 +74,8 @@ Options of up and serve
   --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
                         for the default without that one (default: up *, serve housekeeping)
   --leader-elect        agree with other servers on the same store about who runs the controllers
+  --service-account-token-secrets
+                        make a secret with a token for every account, as Kubernetes 1.1 did
 
 Limits of up and serve
 ${limitHelp}
@@ -134,6 +136,7 @@ const options = {
   ...limitArgs,
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
+  'service-account-token-secrets': { ...flag, for: ['up', 'serve'] },
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
@@ -191,6 +194,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     serviceNodePortRange: values['service-node-port-range'],
     controllers: controllersOf(values.controllers ?? runs, runs),
     leaderElection: values['leader-elect'],
+    controllerSettings: { serviceAccountTokenSecrets: values['service-account-token-secrets'] ?? false },
     auditLog: auditOptions(values),
     limits: readLimits(values, (message) => {
       throw new UsageError(message);

@@ -1,5 +1,5 @@
 /** Backup and restore: what a running server holds into a file, and a file into a data folder. */
-import { createReadStream, openSync } from 'node:fs';
+import { createReadStream, fstatSync, openSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { get as getSecurely } from 'node:https';
@@ -13,18 +13,37 @@ const silenceMaxMs = 60_000;
 /** Of an answer that is no backup, so much is read to tell why. */
 const refusalBytesMax = 64 * 1024;
 
+/** How far a backup or a restore has come. */
+export interface Progress {
+  readonly objects: number;
+  readonly bytes: number;
+  /** Where it is known from the start. */
+  readonly bytesTotal?: number;
+}
+
+/** May be called for every piece of a file, so it must be cheap. */
+export type OnProgress = (progress: Progress) => void;
+
 /**
  * Takes a backup of a running server. The file is there when it is whole, checked and on disk; one that was there
  * before stays until then.
  */
-export async function backup(server: string, file: string): Promise<BackupSummary> {
+export async function backup(
+  server: string,
+  file: string,
+  onProgress: OnProgress = () => undefined,
+): Promise<BackupSummary> {
   const partial = `${file}.${process.pid}.partial`;
   let target: FileHandle | undefined;
   try {
     const answer = await request(new URL('/wherry/backup', server), server);
     // Secrets are in it.
     target = await open(partial, 'w', 0o600);
-    const summary = await readBackup(`from ${server}`, tee(answer, target), () => undefined);
+    let objects = 0;
+    const copied = tee(answer, target, (bytes) => onProgress({ objects, bytes }));
+    const summary = await readBackup(`from ${server}`, copied, (versions) => {
+      objects += versions.length;
+    });
     await target.sync();
     await target.close();
     target = undefined;
@@ -39,24 +58,52 @@ export async function backup(server: string, file: string): Promise<BackupSummar
 }
 
 /** Makes a data folder of a backup. The folder must not hold objects yet. */
-export async function restore(file: string, dataDir: string): Promise<BackupSummary> {
+export async function restore(
+  file: string,
+  dataDir: string,
+  onProgress: OnProgress = () => undefined,
+): Promise<BackupSummary> {
   const { restoreStore } = await import('../store/restore.ts');
   let source: ReturnType<typeof createReadStream>;
+  let bytesTotal: number;
   try {
-    source = createReadStream(file, { fd: openSync(file, 'r'), highWaterMark: 1024 * 1024 });
+    const fd = openSync(file, 'r');
+    bytesTotal = fstatSync(fd).size;
+    source = createReadStream(file, { fd, highWaterMark: 1024 * 1024 });
   } catch (error) {
     throw sentence(error, file);
   }
   try {
-    return await restoreStore(dataDir, file, source);
+    let objects = 0;
+    const counted = counting(source, (bytes) => onProgress({ objects, bytes, bytesTotal }));
+    return await restoreStore(dataDir, file, counted, (taken) => {
+      objects += taken;
+    });
   } finally {
     source.destroy();
   }
 }
 
-async function* tee(source: AsyncIterable<Buffer>, target: FileHandle): AsyncGenerator<Buffer> {
-  for await (const chunk of source) {
+async function* tee(
+  source: AsyncIterable<Buffer>,
+  target: FileHandle,
+  read: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of counting(source, read)) {
     await target.writeFile(chunk);
+    yield chunk;
+  }
+}
+
+/** Tells how many bytes have passed so far. */
+async function* counting(
+  source: AsyncIterable<Buffer>,
+  read: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of source) {
+    bytes += chunk.length;
+    read(bytes);
     yield chunk;
   }
 }

@@ -59,6 +59,7 @@ const settingNames: Names<ControllerSettings> = {
   finishedPodsMax: true,
   eventLifeMs: true,
   autoscalerSyncMs: true,
+  serviceAccountTokenSecrets: true,
 };
 
 /** Throws a `StartError` that names the first option there is not. Limits are checked where they are read. */

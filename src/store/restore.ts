@@ -20,11 +20,15 @@ import { StoreUnavailableError } from './store.ts';
 /** No server makes so many changes between a backup and its end: a thousand a second for eleven days. */
 const REVISIONS_SKIPPED = 1_000_000_000;
 
-/** `name` is what the backup is called when it is refused. Answers what the new store holds, and its revision. */
+/**
+ * `name` is what the backup is called when it is refused; `taken` is told how many objects more are in the new store.
+ * Answers what that holds, and its revision.
+ */
 export async function restoreStore(
   dataDir: string,
   name: string,
   backup: AsyncIterable<Buffer>,
+  taken: (objects: number) => void = () => undefined,
 ): Promise<BackupSummary> {
   let folder: string | undefined;
   try {
@@ -36,7 +40,7 @@ export async function restoreStore(
       throw new StoreUnavailableError(`${dataDir} holds objects already; restore into another folder`);
     const building = join(path, RESTORING);
     rmSync(building, { recursive: true, force: true });
-    const summary = await build(building, name, backup);
+    const summary = await build(building, name, backup, taken);
     renameSync(join(building, 'data.mdb'), join(path, 'data.mdb'));
     syncFolders(path, created === undefined ? path : realpathSync(created));
     rmSync(building, { recursive: true, force: true });
@@ -48,14 +52,20 @@ export async function restoreStore(
   }
 }
 
-async function build(folder: string, name: string, backup: AsyncIterable<Buffer>): Promise<BackupSummary> {
+async function build(
+  folder: string,
+  name: string,
+  backup: AsyncIterable<Buffer>,
+  taken: (objects: number) => void,
+): Promise<BackupSummary> {
   try {
     const engine = openEngine(folder);
     let summary: BackupSummary;
     try {
-      const { objects, revision } = await readBackup(name, backup, (versions, at) =>
-        engine.load(versions, at + REVISIONS_SKIPPED),
-      );
+      const { objects, revision } = await readBackup(name, backup, async (versions, at) => {
+        await engine.load(versions, at + REVISIONS_SKIPPED);
+        taken(versions.length);
+      });
       summary = { objects, revision: revision + REVISIONS_SKIPPED };
       await seal(engine, summary);
     } finally {

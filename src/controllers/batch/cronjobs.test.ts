@@ -234,10 +234,27 @@ describe('a cron job', () => {
     expect(names()).toEqual([nameAt('2024-05-02T09:00:00Z')]);
   });
 
-  it('that never comes is left alone', async () => {
+  it('that never comes makes nothing, and is told of once', async () => {
     await plantCronJob({ schedule: '0 0 30 2 *' });
     await at('2025-05-01T12:00:00Z');
+    await change(({ metadata }) => {
+      metadata.labels = { looked: 'again' };
+    });
+    await harness.settled();
+    const warning = 'Warning InvalidSchedule invalid schedule: 0 0 30 2 * : it never comes ×1';
+    expect([names(), told()]).toEqual([[], [warning]]);
+  });
+
+  it('that never comes, and is not meant to, is left alone', async () => {
+    await plantCronJob({ schedule: '0 0 30 2 *', suspend: true });
+    await at('2025-05-01T12:00:00Z');
     expect([names(), told()]).toEqual([[], []]);
+  });
+
+  it('that comes on a 29 February is no mistake', async () => {
+    await plantCronJob({ schedule: '0 0 29 2 *' });
+    await at('2024-06-01T12:00:00Z');
+    expect(told()).toEqual([]);
   });
 
   it('that makes no sense is told of once', async () => {

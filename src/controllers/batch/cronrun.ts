@@ -50,6 +50,8 @@ export class CronRun {
   readonly zone: TimeZone;
   /** The time for which a job is to be made now. */
   readonly startMs: number | undefined;
+  /** When there is something to do next, if nothing else happens. */
+  readonly nextMs: number | undefined;
   /** What has happened to jobs since the last look, and what is wrong. */
   readonly news: readonly News[];
   readonly #schedule: CronSchedule | undefined;
@@ -82,13 +84,8 @@ export class CronRun {
     this.#schedule = zone && this.#read(schedule, news);
     this.#newestMs = this.#schedule?.backwards(this.#baseMs, nowMs, this.zone).next().value || undefined;
     this.startMs = this.spec.suspend ? undefined : this.#start(news);
+    this.nextMs = this.spec.suspend ? undefined : this.#next(news);
     this.news = news;
-  }
-
-  /** When there is something to do next, if nothing else happens. */
-  get nextMs(): number | undefined {
-    if (this.spec.suspend) return undefined;
-    return this.#schedule?.next(this.#newestMs ?? this.#baseMs, this.zone);
   }
 
   /** The status, with the jobs that run now and the time that the newest was made for. */
@@ -189,6 +186,14 @@ export class CronRun {
     const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
     news.push({ type: 'Normal', reason: 'JobAlreadyActive', message, about });
     return undefined;
+  }
+
+  /** The next time; `0 0 30 2 *` has none, and whoever wrote it should know. */
+  #next(news: News[]): number | undefined {
+    const nextMs = this.#schedule?.next(this.#newestMs ?? this.#baseMs, this.zone);
+    if (this.#schedule && nextMs === undefined)
+      news.push(lasting('InvalidSchedule', `invalid schedule: ${this.spec.schedule} : it never comes`));
+    return nextMs;
   }
 
   #missedTooMany(deadlineMs: number): boolean {

@@ -23,6 +23,8 @@ export interface ControllerSettings {
   readonly eventLifeMs: number;
   /** How often autoscalers compare the usage of pods with their target. */
   readonly autoscalerSyncMs: number;
+  /** Every account has a secret with a token that does not end, as in 1.1. */
+  readonly serviceAccountTokenSecrets: boolean;
 }
 
 export const defaultSettings: ControllerSettings = {
@@ -30,6 +32,7 @@ export const defaultSettings: ControllerSettings = {
   finishedPodsMax: 12_500,
   eventLifeMs: 3_600_000,
   autoscalerSyncMs: 15_000,
+  serviceAccountTokenSecrets: false,
 };
 
 /** What a pod uses: thousandths of a core, and memory it works with. */

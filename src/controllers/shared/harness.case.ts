@@ -11,7 +11,12 @@ import { View } from '../../registry/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { chosenControllers, startControllers } from '../controllers.ts';
-import { type ControllerContext, defaultSettings, type RunningController } from './controller.ts';
+import {
+  type ControllerContext,
+  type ControllerSettings,
+  defaultSettings,
+  type RunningController,
+} from './controller.ts';
 
 /** How long a test waits for controllers to have done their work. */
 const settleMaxMs = 20_000;
@@ -110,8 +115,9 @@ export class Harness {
     return this.registry.view.collection(id).select(everything).entries;
   }
 
-  start(controllers: readonly string[]): void {
-    this.#running = startControllers(this.context, chosenControllers(controllers));
+  start(controllers: readonly string[], settings: Partial<ControllerSettings> = {}): void {
+    const context = { ...this.context, settings: { ...defaultSettings, ...settings } };
+    this.#running = startControllers(context, chosenControllers(controllers));
   }
 
   /** Resolves when the controllers have nothing left to do. */

@@ -1,0 +1,61 @@
+/** Tokens of accounts in secrets: which secrets hold them, and how one gets its token. */
+import type { Secret, ServiceAccount } from '../api/generated/types.ts';
+import { remove } from '../registry/delete.ts';
+import type { Entry } from '../registry/entry.ts';
+import { Filter } from '../registry/filter.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
+import { tolerant } from './shared/controller.ts';
+
+export const tokenType = 'kubernetes.io/service-account-token';
+export const accountName = 'kubernetes.io/service-account.name';
+export const accountUid = 'kubernetes.io/service-account.uid';
+
+export const isTokenSecret = (entry: Entry): boolean => entry.field('type') === tokenType;
+
+export const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
+  registry.view
+    .collection('core/secrets')
+    .select(new Filter(namespace, undefined, undefined, undefined))
+    .entries.filter(isTokenSecret);
+
+/** Puts the token of its account into a secret, or removes the secret when the account is gone. */
+export async function completeToken(registry: Registry, namespace: string, name: string): Promise<void> {
+  const entry = registry.view.collection('core/secrets').get(namespace, name);
+  if (!entry) return;
+  const secret = entry.object() as Secret;
+  const annotations = secret.metadata.annotations ?? {};
+  const account = accountOf(registry, namespace, annotations[accountName] ?? '', annotations[accountUid]);
+  if (!account) {
+    const { uid } = secret.metadata;
+    await tolerant(remove(registry, entry.kind, namespace, name, { preconditions: { uid } }));
+    return;
+  }
+  if (secret.data?.token && secret.data.namespace && annotations[accountUid]) return;
+  const token = await registry.tokens.legacy(account, name);
+  await tolerant(
+    modify(registry, entry.kind, namespace, name, 'main', internalWrite(), (current) => {
+      const now = current.object() as Secret;
+      now.metadata.annotations = { ...now.metadata.annotations, [accountUid]: account.metadata.uid! };
+      now.data = {
+        ...now.data,
+        namespace: Buffer.from(namespace).toString('base64'),
+        token: Buffer.from(token).toString('base64'),
+      };
+      return now;
+    }),
+  );
+}
+
+/** The account a secret names; undefined when it is gone, or another one has taken its name. */
+function accountOf(
+  registry: Registry,
+  namespace: string,
+  name: string,
+  uid: string | undefined,
+): ServiceAccount | undefined {
+  const account = registry.view.collection('core/serviceaccounts').get(namespace, name)?.object() as
+    | ServiceAccount
+    | undefined;
+  return account && (!uid || uid === account.metadata.uid) ? account : undefined;
+}

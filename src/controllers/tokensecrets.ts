@@ -1,0 +1,65 @@
+/**
+ * Token secrets: every account has a secret with its token and names it, as in Kubernetes 1.1. Today accounts have none,
+ * so this is done only where it is asked for.
+ */
+import type { Secret, ServiceAccount } from '../api/generated/types.ts';
+import { create } from '../registry/create.ts';
+import type { Entry } from '../registry/entry.ts';
+import { modify } from '../registry/modify.ts';
+import { internalWrite, type Registry } from '../registry/registry.ts';
+import { accountName, accountUid, completeToken, tokenSecrets, tokenType } from './accounttokens.ts';
+import { isNamespaceTerminating, tolerant } from './shared/controller.ts';
+
+/** A longer name would be cut after what tells its secret apart. */
+const accountCharsMax = 51;
+
+/** Makes sure that an account names a secret with its token. */
+export async function ensureTokenSecret(registry: Registry, namespace: string, name: string): Promise<void> {
+  await registry.view.caughtUp();
+  const entry = registry.view.collection('core/serviceaccounts').get(namespace, name);
+  const account = entry?.object() as ServiceAccount | undefined;
+  if (!entry || !account || account.metadata.deletionTimestamp) return;
+  const own = tokenSecrets(registry, namespace).filter((secret) => isTokenOf(secret, account));
+  const named = new Set(account.secrets?.map((secret) => secret.name));
+  if (own.some((secret) => named.has(secret.name))) return;
+  // One that was made and never named: this process, or one before it, was interrupted.
+  const spare = own.find((secret) => secret.name.startsWith(prefixOf(name)));
+  const secret = spare?.name ?? (await makeSecret(registry, account));
+  if (secret === undefined) return;
+  await completeToken(registry, namespace, secret);
+  await tolerant(
+    modify(registry, entry.kind, namespace, name, 'main', internalWrite(), (current) => {
+      const now = current.object() as ServiceAccount;
+      // Another account of the same name gets its own.
+      if (now.metadata.uid === account.metadata.uid) now.secrets = [...(now.secrets ?? []), { name: secret }];
+      return now;
+    }),
+  );
+}
+
+const prefixOf = (account: string): string =>
+  `${account.slice(0, accountCharsMax).replace(/[.-]+$/, '')}-token-`;
+
+function isTokenOf(entry: Entry, { metadata }: ServiceAccount): boolean {
+  const annotations = entry.peek().metadata.annotations ?? {};
+  return annotations[accountName] === metadata.name && annotations[accountUid] === metadata.uid;
+}
+
+/** Undefined: the namespace is going away, and needs none. */
+async function makeSecret(registry: Registry, { metadata }: ServiceAccount): Promise<string | undefined> {
+  const kind = registry.kinds.resource('v1', 'secrets')!;
+  const { namespace = '', name = '', uid = '' } = metadata;
+  const secret: Secret = {
+    metadata: {
+      generateName: prefixOf(name),
+      annotations: { [accountName]: name, [accountUid]: uid },
+    },
+    type: tokenType,
+  };
+  try {
+    return (await create(registry, kind, namespace, secret, internalWrite())).name;
+  } catch (error) {
+    if (isNamespaceTerminating(error)) return undefined;
+    throw error;
+  }
+}
