@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The `wherry` command. */
 import { readFileSync } from 'node:fs';
-import { StartError, start, startNode } from '../cluster/index.ts';
-import { StoreUnavailableError } from '../store/store.ts';
+import { start, startNode } from '../cluster/index.ts';
+import { Ending } from './ending.ts';
 import { logger } from './log.ts';
 import {
   type BackupLine,
@@ -11,8 +11,9 @@ import {
   type LogLevel,
   type NodeLine,
   readCommandLine,
-  UsageError,
 } from './options.ts';
+
+const ending = new Ending(process);
 
 async function main(): Promise<void> {
   const line = readCommandLine(process.argv.slice(2));
@@ -39,8 +40,9 @@ async function runCluster({ command, start: options, logLevel }: ClusterLine): P
     ...options,
     onError: (error) => log('error', error.stack ?? error.message),
     onWarning: (message) => log('warn', message),
+    onFatal: (error) => ending.failRunning(error),
   });
-  closeOnSignal(cluster);
+  ending.of(cluster);
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   if (command !== 'up') return;
   const description = await cluster.nodesReady;
@@ -50,7 +52,7 @@ async function runCluster({ command, start: options, logLevel }: ClusterLine): P
 
 async function runNode({ server, node: options, logLevel }: NodeLine): Promise<void> {
   const node = await startNode(server, { ...options, onError: reporting(logLevel) });
-  closeOnSignal(node);
+  ending.of(node);
   process.stdout.write(`${node.description}, of ${server}\n`);
 }
 
@@ -65,26 +67,4 @@ async function runBackup({ command, file, server, dataDir }: BackupLine): Promis
   }
 }
 
-function closeOnSignal(running: { close(): Promise<void> }): void {
-  let closing = false;
-  const close = (): void => {
-    // Who asks twice wants it now.
-    if (closing) process.exit(1);
-    closing = true;
-    running.close().then(
-      () => process.exit(0),
-      (error: Error) => fail(error),
-    );
-  };
-  process.on('SIGTERM', close);
-  process.on('SIGINT', close);
-}
-
-function fail(error: Error): never {
-  const expected =
-    error instanceof UsageError || error instanceof StartError || error instanceof StoreUnavailableError;
-  process.stderr.write(`wherry: ${expected ? error.message : (error.stack ?? error.message)}\n`);
-  process.exit(1);
-}
-
-main().catch(fail);
+main().catch((error: Error) => ending.fail(error));

@@ -87,6 +87,11 @@ export interface StartOptions {
   readonly auditLog?: string | AuditOptions;
   /** Told of failures that are the server's own; default: they are dropped. */
   readonly onError?: (error: Error) => void;
+  /**
+   * Told once, when the cluster cannot go on because it has lost its store. From then on it answers requests with 503,
+   * and is best closed. Default: `onError` is told.
+   */
+  readonly onFatal?: (error: Error) => void;
   /** Told of what an operator should know while there is time; default: it is dropped. */
   readonly onWarning?: (message: string) => void;
   /** Clock, uids and name suffixes, for tests that decide them. */
@@ -141,7 +146,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const view = await View.open(store, kinds);
+    const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
     const registry = new Registry(store, view, kinds, chance, [services]);
