@@ -32,6 +32,7 @@ const startNames: Names<StartOptions> = {
   limits: true,
   auditLog: true,
   onError: true,
+  onFatal: true,
   onWarning: true,
   chance: true,
 };

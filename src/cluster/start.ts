@@ -93,6 +93,11 @@ export interface StartOptions {
   readonly auditLog?: string | AuditOptions;
   /** Called with failures of the server itself, not with refused requests. Default: they are dropped. */
   readonly onError?: (error: Error) => void;
+  /**
+   * Called once, when the cluster cannot go on because it has lost its store. From then on it answers requests with 503,
+   * and is best closed. Default: `onError` is called.
+   */
+  readonly onFatal?: (error: Error) => void;
   /** Called when there are more objects or bytes than the limits `objectsWarned` and `bytesWarned`. Default: nothing. */
   readonly onWarning?: (message: string) => void;
   /** Clock, uids and random name suffixes, for tests that need the same ones each time. */
@@ -144,7 +149,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const view = await View.open(store, kinds);
+    const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
     const registry = new Registry(store, view, kinds, chance, [services]);

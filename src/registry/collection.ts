@@ -163,6 +163,11 @@ export class Collection {
     (isToldInRounds(watcher) ? this.#rounds : this.#watchers).delete(watcher);
   }
 
+  /** Ends watchers that cannot be told of what comes next. */
+  expire(isMeant: (watcher: Watcher) => boolean): void {
+    for (const watcher of [...this.#watchers, ...this.#rounds]) if (isMeant(watcher)) watcher.expire();
+  }
+
   get watcherCount(): number {
     return this.#watchers.size + this.#rounds.size;
   }

@@ -42,7 +42,7 @@ export class History {
 
   async #trim(): Promise<void> {
     const revision = this.view.revisionToForget(this.nowMs() - this.bounds.ageMaxMs, this.bounds.changesMax);
-    if (revision <= this.view.compacted) return;
+    if (revision === undefined) return;
     this.view.forget(revision);
     try {
       await this.store.compact(revision);

@@ -29,6 +29,7 @@ export function read(
   name: string,
   resourceVersion: string | undefined,
 ): Entry | Promise<Entry> {
+  registry.view.assertFed();
   const version = parseVersion(resourceVersion, 'get');
   const ready = version
     ? awaitVersion(registry.view, version)
@@ -59,6 +60,7 @@ interface PageQuery {
 
 function page(registry: Registry, kind: Kind, filter: Filter, query: PageQuery): ListResult {
   const { view } = registry;
+  view.assertFed();
   const shown = query.revision ?? view.revision;
   const found = view.collection(kind).select(filter, {
     start: query.start,

@@ -4,13 +4,21 @@
  */
 import type { Kind, ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
-import { type Change, CompactedError, type Store, type Subscription } from '../store/store.ts';
+import { type Change, CompactedError, type Store } from '../store/store.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
-import { type KeyParts, parseStoreKey } from './key.ts';
+import { type FedView, FeedRecovery, type RecoveryOptions } from './feedrecovery.ts';
+import { Filter } from './filter.ts';
+import { type KeyParts, parseStoreKey, storeKey } from './key.ts';
 import { WatchEvent } from './watchevent.ts';
 
 const loadPageSize = 1000;
+const everything = new Filter(undefined, undefined, undefined, undefined);
+
+export interface ViewOptions extends RecoveryOptions {
+  /** Told once, when the feed broke and cannot be taken up again: the view is stale for good. */
+  readonly onLost?: (error: Error) => void;
+}
 
 interface Waiter {
   readonly revision: number;
@@ -25,13 +33,15 @@ export class View {
   /** Revision and time of every change in the window, oldest first. */
   #log: { revision: number; timeMs: number }[] = [];
   #waiters: Waiter[] = [];
-  #subscription: Subscription | undefined;
+  readonly #feed: FeedRecovery;
   #failure: Error | undefined;
 
   private constructor(
     private readonly store: Store,
     kinds: KindTable,
+    private readonly options: ViewOptions,
   ) {
+    this.#feed = new FeedRecovery(store, this.#fed(), options);
     for (const kind of kinds.stored()) {
       this.#collections.set(kind.id, new Collection());
       this.#kindOf.set(kind.id, kind);
@@ -39,9 +49,9 @@ export class View {
   }
 
   /** Loads the state that history begins with, follows the feed, and is ready when it has caught up. */
-  static async open(store: Store, kinds: KindTable): Promise<View> {
+  static async open(store: Store, kinds: KindTable, options: ViewOptions = {}): Promise<View> {
     for (;;) {
-      const view = new View(store, kinds);
+      const view = new View(store, kinds, options);
       try {
         await view.#load();
         return view;
@@ -67,17 +77,7 @@ export class View {
       const last = page.items.at(-1);
       if (last) start = `${last.key}\u0000`;
     }
-    this.#subscription = this.store.watch(this.#compacted, (changes) => this.#take(changes));
-    const broken = this.#subscription.ended.then(
-      () => undefined,
-      (error: Error) => {
-        this.#failure = error;
-        for (const waiter of this.#waiters.splice(0)) waiter.done();
-      },
-    );
-    const revision = await this.store.revision();
-    await Promise.race([this.reached(revision), broken]);
-    if (this.#failure) throw this.#failure;
+    await this.#feed.start();
   }
 
   #entryOf(parts: KeyParts, value: Buffer, revision: number): Entry | undefined {
@@ -104,6 +104,50 @@ export class View {
     this.#wake();
   }
 
+  /** What keeps the feed going may do to the view, and nobody else. */
+  #fed(): FedView {
+    const view = this;
+    return {
+      get revision() {
+        return view.#revision;
+      },
+      reached: (revision) => this.reached(revision),
+      take: (changes) => this.#take(changes),
+      held: () => this.#held(),
+      skipping: (to) => this.#skipping(to),
+      skipped: (to) => this.#skipped(to),
+      lost: (error) => this.#lost(error),
+    };
+  }
+
+  *#held(): Iterable<readonly [key: string, entry: Entry]> {
+    for (const collection of this.#collections.values())
+      for (const entry of collection.select(everything).entries)
+        yield [storeKey(entry.kind.id, entry.namespace, entry.name), entry];
+  }
+
+  #skipping(to: number): void {
+    const from = this.#revision;
+    // Changes up to there are told under other revisions than they had, so nobody may begin among them.
+    this.#compacted = to;
+    for (const collection of this.#collections.values())
+      collection.expire(({ after }) => after > from && after < to);
+  }
+
+  #skipped(to: number): void {
+    this.#revision = to;
+    for (const collection of this.#collections.values()) collection.notify(collection.startNumber);
+    this.#wake();
+  }
+
+  #lost(error: Error): void {
+    this.#failure = error;
+    for (const waiter of this.#waiters.splice(0)) waiter.done();
+    // Clients come back, and are told why there is nothing to watch.
+    for (const collection of this.#collections.values()) collection.expire(({ patient }) => patient);
+    this.options.onLost?.(error);
+  }
+
   #wake(): void {
     if (this.#waiters.length === 0) return;
     const waiting: Waiter[] = [];
@@ -128,9 +172,14 @@ export class View {
     return this.#log.length;
   }
 
-  /** Why the feed broke, if it did; the view is stale then. */
+  /** Why the feed is lost, if it is; the view is stale then. */
   get failure(): Error | undefined {
     return this.#failure;
+  }
+
+  /** Throws when the view is stale for good: what it shows may not be told to anybody. */
+  assertFed(): void {
+    if (this.#failure) throw this.#failure;
   }
 
   /** The objects of a kind, whichever of its versions is meant. */
@@ -141,7 +190,10 @@ export class View {
     return collection;
   }
 
-  /** Resolves when a revision has arrived, or at once when it is here; rejects when the feed is broken. */
+  /**
+   * Resolves when a revision has arrived, or at once when it is here; rejects when the feed is lost. While a feed that
+   * broke is taken up again, it waits.
+   */
   reached(revision: number, signal?: AbortSignal): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     if (revision <= this.#revision) return Promise.resolve();
@@ -170,24 +222,23 @@ export class View {
     return revision.then((known) => this.reached(known));
   }
 
-  /** The newest revision that is too old to keep, given how old and how many changes may be kept. */
-  revisionToForget(olderThanMs: number, countMax: number): number {
+  /** The newest revision that is too old to keep, if any, given how old and how many changes may be kept. */
+  revisionToForget(olderThanMs: number, countMax: number): number | undefined {
     const surplus = this.#log.length - countMax;
     let index = Math.max(surplus, 0);
     while (index < this.#log.length && this.#log[index]!.timeMs < olderThanMs) index++;
-    return index > 0 ? this.#log[index - 1]!.revision : this.#compacted;
+    return this.#log[index - 1]?.revision;
   }
 
   /** Drops events up to and including a revision. */
   forget(revision: number): void {
-    if (revision <= this.#compacted) return;
-    this.#compacted = revision;
+    this.#compacted = Math.max(this.#compacted, revision);
     const keepFrom = this.#log.findIndex((change) => change.revision > revision);
     this.#log = keepFrom < 0 ? [] : this.#log.slice(keepFrom);
     for (const collection of this.#collections.values()) collection.forget(revision);
   }
 
   close(): void {
-    this.#subscription?.close();
+    this.#feed.close();
   }
 }

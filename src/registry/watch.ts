@@ -36,6 +36,7 @@ export async function watch(
   const collection = view.collection(kind);
   if (query.sendInitialEvents && version) await awaitVersion(view, version);
   else if (!version) await view.caughtUp();
+  view.assertFed();
   const stateRevision = view.revision;
   const now = (): WatchStart => ({
     state: collection.select(filter).entries,
@@ -54,7 +55,7 @@ export async function watch(
   else if (version === undefined)
     begin = {
       state: collection.select(filter, { revision: view.compacted }).entries,
-      position: collection.startNumber,
+      position: collection.numberAfter(view.compacted),
     };
   else begin = following(version);
   if (version && begin.state === undefined && version < view.compacted)

@@ -46,7 +46,8 @@ export class Watcher {
   #state: readonly Entry[] | undefined;
   #stateIndex = 0;
   #position: number;
-  readonly #after: number;
+  /** Events up to this revision are not told of. */
+  readonly after: number;
   #paused = false;
   #closed = false;
   #pumping = false;
@@ -62,7 +63,7 @@ export class Watcher {
   ) {
     this.#state = start.state;
     this.#position = start.position;
-    this.#after = start.after ?? 0;
+    this.after = start.after ?? 0;
     this.#sink = sink;
     this.#sliceBytesMax = sink.sliceBytesMax ?? sliceBytesDefault;
     collection.add(this);
@@ -85,6 +86,13 @@ export class Watcher {
   close(): void {
     this.#closed = true;
     this.collection.remove(this);
+  }
+
+  /** Closes it, and lets its sink know that it has to begin anew. */
+  expire(): void {
+    if (this.#closed) return;
+    this.close();
+    this.#sink.expired();
   }
 
   /** Hands over what there is, as far as the sink takes it. */
@@ -131,7 +139,7 @@ export class Watcher {
       const notices: Notice[] = [];
       for (let bytes = 0; this.#position < end && bytes < this.#sliceBytesMax; this.#position++) {
         const event = this.collection.event(this.#position)!;
-        const notice = event.revision > this.#after ? event.seenThrough(this.filter) : undefined;
+        const notice = event.revision > this.after ? event.seenThrough(this.filter) : undefined;
         if (!notice) continue;
         notices.push(notice);
         bytes += notice.entry.length;
@@ -144,8 +152,7 @@ export class Watcher {
   /** A watcher whose client does not read at all would otherwise stay for as long as it likes. */
   #expireIfPassed(): boolean {
     if (this.#position >= this.collection.startNumber) return false;
-    this.close();
-    this.#sink.expired();
+    this.expire();
     return true;
   }
 

@@ -17,7 +17,14 @@
 import { asserting, optimized } from '../switches.ts';
 import { asStored, checkKey, type Engine, readVersion, VALUE_BYTES_MAX, type Version } from './engine.ts';
 import { RecentRevisions } from './recentrevisions.ts';
-import { type Change, type Stored, StoreUnavailableError, type Write, type WriteResult } from './store.ts';
+import {
+  type Change,
+  type Stored,
+  StoreUnavailableError,
+  storeClosed,
+  type Write,
+  type WriteResult,
+} from './store.ts';
 
 /** Most writes in one commit. More would make the first of them wait for the last. */
 export const BATCH_WRITES_MAX = 1000;
@@ -84,7 +91,7 @@ export class CommitQueue {
 
   write(write: Write): Promise<WriteResult> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) throw new StoreUnavailableError('the store is closed');
+      if (this.#closed) throw storeClosed();
       checkWrite(write);
       this.#writes.push({ write, resolve, reject });
       this.#start();
@@ -94,7 +101,7 @@ export class CommitQueue {
   /** Runs a change to the engine that is not a write, between two commits. */
   between(run: () => void | Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) throw new StoreUnavailableError('the store is closed');
+      if (this.#closed) throw storeClosed();
       this.#tasks.push({ run, resolve, reject });
       this.#start();
     });

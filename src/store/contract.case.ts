@@ -61,6 +61,8 @@ export function storeContract(name: string, open: OpenForTest, { durable = false
         await closing;
         expect(history.revisions()).toEqual(numbers(1, 20));
         await expect(history.subscription.ended).rejects.toThrow(StoreUnavailableError);
+        // Who follows the store must not try again.
+        await expect(history.subscription.ended).rejects.toMatchObject({ permanent: true });
         await expect((async () => store.revision())()).rejects.toThrow(StoreUnavailableError);
         await expect(store.get('k1')).rejects.toThrow(StoreUnavailableError);
         await expect(store.range({ start: '' })).rejects.toThrow(StoreUnavailableError);

@@ -84,7 +84,7 @@ export function readVersion(engine: Engine, revision: number, key?: string): Ver
 
 /** An engine that keeps checksums of its values may still be wrong about which of them is a key's newest. */
 export const damaged = (why: string): StoreUnavailableError =>
-  new StoreUnavailableError(`the store is damaged: ${why}`);
+  new StoreUnavailableError(`the store is damaged: ${why}`, { permanent: true });
 
 /** What a version left in its key; undefined after a deletion. */
 export function asStored({ key, value, revision }: Version): Stored | undefined {

@@ -9,7 +9,7 @@
  * revision moving on, so no change can fall between the two, and none can be seen twice.
  */
 import { damaged, type Engine, readVersion, SLICE_MS } from './engine.ts';
-import { type Change, CompactedError, StoreUnavailableError, type Subscription } from './store.ts';
+import { type Change, CompactedError, type Subscription, storeClosed } from './store.ts';
 
 type Listener = (changes: readonly Change[]) => void;
 
@@ -39,7 +39,7 @@ export class Feed {
 
   watch(after: number, listener: Listener): Subscription {
     const watcher = new Watcher(after, listener, this.#leave);
-    if (this.#closed) watcher.end(new StoreUnavailableError('the store is closed'));
+    if (this.#closed) watcher.end(storeClosed());
     else if (after < this.#compacted()) watcher.end(new CompactedError(after, this.#compacted()));
     else if (after >= this.#revision()) this.#live.add(watcher);
     else {
@@ -61,7 +61,7 @@ export class Feed {
 
   close(): void {
     this.#closed = true;
-    const error = new StoreUnavailableError('the store is closed');
+    const error = storeClosed();
     for (const watcher of [...this.#live, ...this.#catchingUp]) watcher.end(error);
   }
 

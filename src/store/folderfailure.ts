@@ -6,7 +6,7 @@ import { StoreUnavailableError } from './store.ts';
 const FULL_BYTES = 8 * 1024 * 1024;
 
 export const damaged = (folder: string, why: string): StoreUnavailableError =>
-  new StoreUnavailableError(`the data file in ${folder} is damaged: ${why}`);
+  new StoreUnavailableError(`the data file in ${folder} is damaged: ${why}`, { permanent: true });
 
 export const notOurs = (folder: string): StoreUnavailableError =>
   new StoreUnavailableError(`the data file in ${folder} was not written by Wherry`);

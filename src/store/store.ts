@@ -61,7 +61,11 @@ export interface RangePage {
 export interface Subscription {
   /** Stops the feed; no call to the listener follows. Safe to call twice. */
   close(): void;
-  /** Resolves after close(); rejects when the feed broke (then no more changes come). */
+  /**
+   * Resolves after close(); rejects when the feed broke (then no more changes come): with CompactedError when the
+   * revision is older than history, with a permanent StoreUnavailableError when the store is closed or damaged, and
+   * with any other error when it makes sense to watch again.
+   */
   readonly ended: Promise<void>;
 }
 
@@ -85,8 +89,7 @@ export interface Store {
   write(write: Write): Promise<WriteResult>;
   /**
    * Calls the listener with every change after a revision, in order, first from history and then live: none
-   * missed, none twice. Changes committed together arrive in one call. `ended` rejects with CompactedError
-   * when the revision is older than history.
+   * missed, none twice. Changes committed together arrive in one call.
    */
   watch(after: number, listener: (changes: readonly Change[]) => void): Subscription;
   /** Forgets history up to and including a revision, in slices that do not hold up other calls. */
@@ -122,8 +125,15 @@ export class FutureRevisionError extends Error {
 
 /** The store cannot be opened or has stopped working; the message is a sentence for the operator. */
 export class StoreUnavailableError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+  /** Trying again does not help: it is closed or damaged. */
+  readonly permanent: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly permanent?: boolean } = {}) {
     super(message, options);
     this.name = 'StoreUnavailableError';
+    this.permanent = options.permanent ?? false;
   }
 }
+
+export const storeClosed = (): StoreUnavailableError =>
+  new StoreUnavailableError('the store is closed', { permanent: true });

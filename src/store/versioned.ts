@@ -23,6 +23,7 @@ import {
   type StoreStats,
   StoreUnavailableError,
   type Subscription,
+  storeClosed,
   type Write,
   type WriteResult,
 } from './store.ts';
@@ -169,7 +170,7 @@ export class VersionedStore implements Store {
   }
 
   #assertOpen(): void {
-    if (this.#closing) throw new StoreUnavailableError('the store is closed');
+    if (this.#closing) throw storeClosed();
   }
 
   /** Reads until the range is done and answers whether there is more, or gives way and answers where to go on. */

@@ -1,0 +1,93 @@
+/** Proves that the command ends as it should: on signals, and when what it runs cannot go on. */
+import { EventEmitter } from 'node:events';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { StoreUnavailableError } from '../store/store.ts';
+import { Ending } from './ending.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A process that writes down how it ends. */
+function host() {
+  const signals = new EventEmitter();
+  const codes: number[] = [];
+  const said: string[] = [];
+  let exited!: () => void;
+  const whenExited = new Promise<void>((resolve) => {
+    exited = resolve;
+  });
+  const ending = new Ending({
+    on: (name: string, listener: (...args: never[]) => void) => signals.on(name, listener as () => void),
+    exit: (code) => {
+      codes.push(code);
+      exited();
+    },
+    stderr: { write: (text: string) => said.push(text) },
+  });
+  return { ending, signals, codes, said, whenExited };
+}
+
+const lost = new StoreUnavailableError(
+  'the server no longer knows what its store holds: the store is closed',
+);
+
+describe('the command', () => {
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'])('closes what it runs on %s, and ends well', async (signal) => {
+    const { ending, signals, codes, said, whenExited } = host();
+    const close = vi.fn(async () => undefined);
+    void ending.of(Promise.resolve({ close }));
+    signals.emit(signal);
+    await whenExited;
+    expect(close).toHaveBeenCalledOnce();
+    expect({ codes, said }).toEqual({ codes: [0], said: [] });
+  });
+
+  it('ends at once when it is asked twice', () => {
+    const { ending, signals, codes } = host();
+    void ending.of(Promise.resolve({ close: () => new Promise(() => undefined) }));
+    signals.emit('SIGTERM');
+    signals.emit('SIGINT');
+    expect(codes).toEqual([1]);
+  });
+
+  it('says why it could not be closed', async () => {
+    const { ending, signals, codes, said, whenExited } = host();
+    void ending.of(Promise.resolve({ close: () => Promise.reject(lost) }));
+    signals.emit('SIGTERM');
+    await whenExited;
+    expect({ codes, said }).toEqual({ codes: [1], said: [`wherry: ${lost.message}\n`] });
+  });
+
+  it('says in one sentence why it cannot go on, closes what it runs, and ends with code 1', async () => {
+    const { ending, codes, said, whenExited } = host();
+    const close = vi.fn(async () => undefined);
+    void ending.of(Promise.resolve({ close }));
+    ending.failRunning(lost);
+    expect(said).toEqual([`wherry: ${lost.message}\n`]);
+    await whenExited;
+    expect(close).toHaveBeenCalledOnce();
+    expect(codes).toEqual([1]);
+  });
+
+  it('ends with code 1 when what it runs fails to close, or has not started yet', async () => {
+    for (const running of [{ close: () => Promise.reject(new Error('stuck')) }, undefined]) {
+      const { ending, codes, said, whenExited } = host();
+      if (running) void ending.of(Promise.resolve(running));
+      ending.failRunning(lost);
+      await whenExited;
+      expect({ codes, said }).toEqual({ codes: [1], said: [`wherry: ${lost.message}\n`] });
+    }
+  });
+
+  it('does not wait for ever for something to close that cannot go on', async () => {
+    vi.useFakeTimers();
+    const { ending, codes } = host();
+    void ending.of(Promise.resolve({ close: () => new Promise(() => undefined) }));
+    ending.failRunning(lost);
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(codes).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(codes).toEqual([1]);
+  });
+});
