@@ -60,8 +60,9 @@ async function runBackup({ command, file, server, dataDir }: BackupLine): Promis
     const { objects, revision } = await backup(server, file);
     process.stdout.write(`Backed up ${objects} objects at version ${revision} to ${file}\n`);
   } else {
-    const { objects, revision } = await restore(file, dataDir);
+    const { objects, revision, warning } = await restore(file, dataDir);
     process.stdout.write(`Restored ${objects} objects into ${dataDir}; versions go on after ${revision}\n`);
+    if (warning) process.stderr.write(`wherry: ${warning}\n`);
   }
 }
 

@@ -4,7 +4,9 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { get as getSecurely } from 'node:https';
 import { dirname } from 'node:path';
+import { formerKeys } from '../registry/formerkeys.ts';
 import { type BackupSummary, readBackup } from '../store/backupfile.ts';
+import { unknownSentence } from '../store/format.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { StartError } from './start.ts';
 
@@ -24,7 +26,7 @@ export async function backup(server: string, file: string): Promise<BackupSummar
     const answer = await request(new URL('/wherry/backup', server), server);
     // Secrets are in it.
     target = await open(partial, 'w', 0o600);
-    const summary = await readBackup(`from ${server}`, tee(answer, target), () => undefined);
+    const summary = await readBackup(`from ${server}`, tee(answer, target), () => undefined, formerKeys);
     await target.sync();
     await target.close();
     target = undefined;
@@ -38,8 +40,13 @@ export async function backup(server: string, file: string): Promise<BackupSummar
   }
 }
 
-/** Makes a data folder of a backup. The folder must not hold objects yet. */
-export async function restore(file: string, dataDir: string): Promise<BackupSummary> {
+export interface Restored extends BackupSummary {
+  /** What the person who restores should know besides. */
+  readonly warning: string | undefined;
+}
+
+/** Makes a data folder of a backup, also of one of a former format. The folder must not hold objects yet. */
+export async function restore(file: string, dataDir: string): Promise<Restored> {
   const { restoreStore } = await import('../store/restore.ts');
   let source: ReturnType<typeof createReadStream>;
   try {
@@ -48,7 +55,8 @@ export async function restore(file: string, dataDir: string): Promise<BackupSumm
     throw sentence(error, file);
   }
   try {
-    return await restoreStore(dataDir, file, source);
+    const { objects, revision, unknown } = await restoreStore(dataDir, file, source, formerKeys);
+    return { objects, revision, warning: unknown?.length ? unknownSentence(unknown) : undefined };
   } finally {
     source.destroy();
   }

@@ -8,10 +8,11 @@
  */
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BackupSummary, readBackup } from './backupfile.ts';
+import { type BackupHead, type BackupSummary, readBackup } from './backupfile.ts';
 import { checkDataFile } from './datafile.ts';
-import { damaged, readVersion } from './engine.ts';
+import { damaged, readVersion, type Version } from './engine.ts';
 import { unavailable } from './folderfailure.ts';
+import { Renaming, type Upgrade, type Upgraded } from './format.ts';
 import { type LmdbEngine, openEngine, RESTORING, syncFolders } from './lmdb.ts';
 import { claimFolder, releaseFolder } from './owner.ts';
 import { StoreUnavailableError } from './store.ts';
@@ -19,12 +20,21 @@ import { StoreUnavailableError } from './store.ts';
 /** No server makes so many changes between a backup and its end: a thousand a second for eleven days. */
 const REVISIONS_SKIPPED = 1_000_000_000;
 
-/** `name` is what the backup is called when it is refused. Answers what the new store holds, and its revision. */
+export interface RestoreSummary extends BackupSummary {
+  /** Where an upgrade was announced: what it found that is unknown. */
+  readonly unknown: Upgraded['unknown'] | undefined;
+}
+
+/**
+ * `name` is what the backup is called when it is refused. A backup of a former format needs an `upgrade`, which says
+ * how its keys are called now.
+ */
 export async function restoreStore(
   dataDir: string,
   name: string,
   backup: AsyncIterable<Buffer>,
-): Promise<BackupSummary> {
+  upgrade?: Upgrade,
+): Promise<RestoreSummary> {
   let folder: string | undefined;
   try {
     const created = mkdirSync(dataDir, { recursive: true });
@@ -35,7 +45,7 @@ export async function restoreStore(
       throw new StoreUnavailableError(`${dataDir} holds objects already; restore into another folder`);
     const building = join(path, RESTORING);
     rmSync(building, { recursive: true, force: true });
-    const summary = await build(building, name, backup);
+    const summary = await build(building, name, backup, upgrade);
     renameSync(join(building, 'data.mdb'), join(path, 'data.mdb'));
     syncFolders(path, created === undefined ? path : realpathSync(created));
     rmSync(building, { recursive: true, force: true });
@@ -47,15 +57,26 @@ export async function restoreStore(
   }
 }
 
-async function build(folder: string, name: string, backup: AsyncIterable<Buffer>): Promise<BackupSummary> {
+async function build(
+  folder: string,
+  name: string,
+  backup: AsyncIterable<Buffer>,
+  upgrade: Upgrade | undefined,
+): Promise<RestoreSummary> {
   try {
     const engine = openEngine(folder);
-    let summary: BackupSummary;
+    const renaming = upgrade && new Renaming(upgrade);
+    let summary: RestoreSummary;
     try {
-      const { objects, revision } = await readBackup(name, backup, (versions, at) =>
-        engine.load(versions, at + REVISIONS_SKIPPED),
-      );
-      summary = { objects, revision: revision + REVISIONS_SKIPPED };
+      const take = (versions: readonly Version[], head: BackupHead): Promise<void> => {
+        const named =
+          head.format === upgrade?.from
+            ? versions.map((version) => ({ ...version, key: renaming!.key(version.key) }))
+            : versions;
+        return engine.load(named, head.revision + REVISIONS_SKIPPED);
+      };
+      const { objects, revision } = await readBackup(name, backup, take, upgrade);
+      summary = { objects, revision: revision + REVISIONS_SKIPPED, unknown: renaming?.unknown };
       await seal(engine, summary);
     } finally {
       await engine.close();
