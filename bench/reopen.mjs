@@ -45,7 +45,7 @@ async function create(store, writers, from, count) {
   const writer = async () => {
     while (next < count) {
       const name = ((next++ * 7919) % count) + from;
-      const key = `pods\0default\0web-${String(name).padStart(7, '0')}`;
+      const key = `core/pods\0default\0web-${String(name).padStart(7, '0')}`;
       const { ok } = await store.write({ key, value, expected: 0 });
       if (!ok) throw new Error(`${key} exists`);
     }

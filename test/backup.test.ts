@@ -137,7 +137,7 @@ async function smallBackup(objects = 50, bytes = 2000): Promise<string> {
   const writes = Array.from({ length: objects }, (_, i) => {
     const name = `c${i}`;
     const text = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"${name}","namespace":"default","selfLink":"${collection}/${name}","uid":"uid-${i}","creationTimestamp":"2026-01-01T00:00:00Z"},"data":{"a":"${'z'.repeat(bytes)}"}}`;
-    return store.write({ key: `configmaps\0default\0${name}`, value: Buffer.from(text), expected: 0 });
+    return store.write({ key: `core/configmaps\0default\0${name}`, value: Buffer.from(text), expected: 0 });
   });
   await Promise.all(writes);
   const chunks: Buffer[] = [];

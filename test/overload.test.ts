@@ -50,7 +50,7 @@ async function* manyObjects(): AsyncGenerator<readonly Stored[]> {
       const number = String(from + i).padStart(12, '0');
       const text = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c${number}","namespace":"default","selfLink":"${configMaps}/c${number}","uid":"00000000-0000-4000-8000-${number}","creationTimestamp":"2026-01-01T00:00:00Z"}}`;
       return {
-        key: `configmaps\0default\0c${number}`,
+        key: `core/configmaps\0default\0c${number}`,
         value: Buffer.from(text),
         revision: from + i + 1,
       };

@@ -73,12 +73,13 @@ async function runBackup({ command, file, server, dataDir }: BackupLine): Promis
   const { backup, restore } = await import('../cluster/backup.ts');
   const line = new ProgressLine(process.stderr, command === 'backup' ? 'Backing up' : 'Restoring');
   const show = (progress: Progress): void => line.show(progress);
-  const working = command === 'backup' ? backup(server, file, show) : restore(file, dataDir, show);
-  const { objects, revision } = await working.finally(() => line.end());
-  process.stdout.write(
-    command === 'backup'
-      ? `Backed up ${objects} objects at version ${revision} to ${file}\n`
-      : `Restored ${objects} objects into ${dataDir}; versions go on after ${revision}\n`,
-  );
+  if (command === 'backup') {
+    const { objects, revision } = await backup(server, file, show).finally(() => line.end());
+    process.stdout.write(`Backed up ${objects} objects at version ${revision} to ${file}\n`);
+  } else {
+    const { objects, revision, warning } = await restore(file, dataDir, show).finally(() => line.end());
+    process.stdout.write(`Restored ${objects} objects into ${dataDir}; versions go on after ${revision}\n`);
+    if (warning) process.stderr.write(`wherry: ${warning}\n`);
+  }
 }
 

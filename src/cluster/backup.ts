@@ -4,7 +4,9 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { get as getSecurely } from 'node:https';
 import { dirname } from 'node:path';
+import { formerKeys } from '../registry/formerkeys.ts';
 import { type BackupSummary, readBackup } from '../store/backupfile.ts';
+import { unknownSentence } from '../store/format.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { StartError } from './starterror.ts';
 
@@ -41,9 +43,10 @@ export async function backup(
     target = await open(partial, 'w', 0o600);
     let objects = 0;
     const copied = tee(answer, target, (bytes) => onProgress({ objects, bytes }));
-    const summary = await readBackup(`from ${server}`, copied, (versions) => {
+    const count = (versions: readonly unknown[]): void => {
       objects += versions.length;
-    });
+    };
+    const summary = await readBackup(`from ${server}`, copied, count, formerKeys);
     await target.sync();
     await target.close();
     target = undefined;
@@ -57,12 +60,17 @@ export async function backup(
   }
 }
 
-/** Makes a data folder of a backup. The folder must not hold objects yet. */
+export interface Restored extends BackupSummary {
+  /** What the person who restores should know besides. */
+  readonly warning: string | undefined;
+}
+
+/** Makes a data folder of a backup, also of one of a former format. The folder must not hold objects yet. */
 export async function restore(
   file: string,
   dataDir: string,
   onProgress: OnProgress = () => undefined,
-): Promise<BackupSummary> {
+): Promise<Restored> {
   const { restoreStore } = await import('../store/restore.ts');
   let source: ReturnType<typeof createReadStream>;
   let bytesTotal: number;
@@ -74,11 +82,15 @@ export async function restore(
     throw sentence(error, file);
   }
   try {
-    let objects = 0;
-    const counted = counting(source, (bytes) => onProgress({ objects, bytes, bytesTotal }));
-    return await restoreStore(dataDir, file, counted, (taken) => {
-      objects += taken;
+    let taken = 0;
+    const counted = counting(source, (bytes) => onProgress({ objects: taken, bytes, bytesTotal }));
+    const { objects, revision, unknown } = await restoreStore(dataDir, file, counted, {
+      upgrade: formerKeys,
+      taken: (more) => {
+        taken += more;
+      },
     });
+    return { objects, revision, warning: unknown?.length ? unknownSentence(unknown) : undefined };
   } finally {
     source.destroy();
   }

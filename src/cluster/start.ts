@@ -19,6 +19,7 @@ import { LeaderElection } from '../controllers/shared/leaderelection.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
+import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
@@ -33,6 +34,7 @@ import { ApiServer } from '../server/http/server.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
+import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import { Closers } from './closers.ts';
@@ -326,7 +328,12 @@ async function openStore(options: StartOptions, chance: Chance, metrics: StoreMe
     throw new StartError(`there is no store ${JSON.stringify(kind)}; there are memory and lmdb`);
   if (options.dataDir === undefined) throw new StartError('the lmdb store needs a data folder');
   const { openLmdbStore } = await import('../store/lmdb.ts');
-  return openLmdbStore({ dataDir: options.dataDir, ...observed });
+  return openLmdbStore({
+    dataDir: options.dataDir,
+    upgrade: formerKeys,
+    onUpgraded: (upgraded) => options.onWarning?.(upgradedSentence(options.dataDir!, upgraded)),
+    ...observed,
+  });
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {

@@ -70,8 +70,11 @@ describe('a backup file', () => {
 
   it('is refused when it is of another format, or something else altogether', async () => {
     const other = Buffer.from(await written());
-    other.write('2', 14);
-    expect(await refusal(other)).toBe('the backup b has format 2, and this version of Wherry reads format 1');
+    other.write('3', 14);
+    expect(await refusal(other)).toBe('the backup b has format 3, and this version of Wherry reads format 2');
+    // Keys of a former format mean something else.
+    other.write('1', 14);
+    expect(await refusal(other)).toBe('the backup b has format 1, and this version of Wherry reads format 2');
     expect(await refusal(Buffer.from('{"kind":"List"}'.repeat(100)))).toBe('b is not a backup of Wherry');
   });
 

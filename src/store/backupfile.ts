@@ -1,7 +1,7 @@
 /**
  * The backup file: all that is stored, at one revision, in key order. Numbers are big-endian:
  *
- *     magic      16   `wherry backup 1` and a line feed; the number is the format
+ *     magic      16   `wherry backup 2` and a line feed; the number is the format (`format.ts`)
  *     revision    6   the revision it shows
  *
  *     length      4   for each key: length of the record,
@@ -16,6 +16,7 @@
  */
 import { createHash } from 'node:crypto';
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX, type Version } from './engine.ts';
+import { FORMAT, readableFormats, type Upgrade } from './format.ts';
 import {
   decodeRecord,
   encodeRecord,
@@ -27,8 +28,8 @@ import {
 import { compareKeys } from './sortedmap.ts';
 import { type Stored, StoreUnavailableError } from './store.ts';
 
-const FORMAT = 1;
-const MAGIC = Buffer.from(`wherry backup ${FORMAT}\n`);
+const magicOf = (format: number): Buffer => Buffer.from(`wherry backup ${format}\n`);
+const MAGIC = magicOf(FORMAT);
 const FRAME_BYTES = 10;
 const DIGEST_BYTES = 32;
 /** A record is a key, a value and a header of a few bytes. */
@@ -39,6 +40,12 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 export interface BackupSummary {
   readonly revision: number;
   readonly objects: number;
+}
+
+/** What a backup says of itself before its records. */
+export interface BackupHead {
+  readonly format: number;
+  readonly revision: number;
 }
 
 /** The bytes of a backup from pages of all keys in order. */
@@ -82,26 +89,30 @@ function encodeFrames(page: readonly Stored[]): Buffer {
 }
 
 /**
- * Reads a backup to its end and hands over what it holds, a batch at a time. Whoever takes it must not use it before
- * this resolves: only then is it known to be all of it. `name` is what the file is called in a refusal.
+ * Reads a backup to its end and hands over what it holds, a batch at a time, with the keys of its format. Nothing of it
+ * may be used before this resolves: only then is it known to be all of it. `name` is what the file is called in a
+ * refusal; a former format is read only with an `upgrade`.
  */
 export async function readBackup(
   name: string,
   chunks: AsyncIterable<Buffer>,
-  take: (versions: readonly Version[], revision: number) => void | Promise<void>,
+  take: (versions: readonly Version[], head: BackupHead) => void | Promise<void>,
+  upgrade?: Upgrade,
 ): Promise<BackupSummary> {
   const damaged = (why: string) => new StoreUnavailableError(`the backup ${name} is damaged: ${why}`);
   const hash = createHash('sha256');
   const source = new Pieces(chunks, hash, () => damaged('it ends too early'));
-  const magic = await source.next(MAGIC.length, () => notReadable(name, Buffer.alloc(0)));
-  if (!magic.equals(MAGIC)) throw notReadable(name, magic);
+  const refuse = (magic: Buffer) => notReadable(name, magic, upgrade);
+  const magic = await source.next(MAGIC.length, () => refuse(Buffer.alloc(0)));
+  const format = [FORMAT, ...(upgrade ? [upgrade.from] : [])].find((known) => magic.equals(magicOf(known)));
+  if (format === undefined) throw refuse(magic);
   const revision = readUint48(await source.next(6), 0);
   let batch: Version[] = [];
   let bytes = 0;
   let objects = 0;
   let last: string | undefined;
   const flush = async (): Promise<void> => {
-    if (batch.length > 0) await take(batch, revision);
+    if (batch.length > 0) await take(batch, { format, revision });
     batch = [];
     bytes = 0;
   };
@@ -132,11 +143,11 @@ export async function readBackup(
   }
 }
 
-function notReadable(name: string, magic: Buffer): StoreUnavailableError {
+function notReadable(name: string, magic: Buffer, upgrade: Upgrade | undefined): StoreUnavailableError {
   const other = /^wherry backup (\S+)/.exec(magic.toString('latin1'));
   return new StoreUnavailableError(
     other
-      ? `the backup ${name} has format ${other[1]}, and this version of Wherry reads format ${FORMAT}`
+      ? `the backup ${name} has format ${other[1]}, and this version of Wherry reads ${readableFormats(upgrade)}`
       : `${name} is not a backup of Wherry`,
   );
 }

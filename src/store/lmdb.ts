@@ -28,6 +28,7 @@ import { checkDataFile } from './datafile.ts';
 import { closeFile, fileMode, openDataFolder } from './datafolder.ts';
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { damaged, notOurs, unavailable } from './folderfailure.ts';
+import { FORMAT, readableFormats, type Upgrade, type Upgraded } from './format.ts';
 import { knownKeys } from './keyfilter.ts';
 import type { WriteFailure } from './lmdbtransaction.ts';
 import { LmdbWriter } from './lmdbwriter.ts';
@@ -43,16 +44,18 @@ import {
 import { decodeRecord, readUint48, writeUint48 } from './record.ts';
 import { compareKeys } from './sortedmap.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
+import { UPGRADING, upgradeFolder } from './upgrade.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
 import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './writesheet.ts';
 
 export interface LmdbStoreOptions extends VersionedStoreOptions {
   /** The folder for the data file; it is created when it does not exist. */
   readonly dataDir: string;
+  /** How a folder of a former format is taken over; without it, one is refused. */
+  readonly upgrade?: Upgrade;
+  /** Told when a folder of a former format has been taken over. */
+  readonly onUpgraded?: (upgraded: Upgraded) => void;
 }
-
-/** Layout of the databases. A store of another format is refused. */
-const FORMAT = 1;
 
 /**
  * Address space set aside for the file, in bytes; it costs no memory and no disk. LMDB maps anew when the file
@@ -70,11 +73,24 @@ const OPENING_BYTES = 112 * 1024;
 type Lmdb = typeof import('lmdb');
 
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
-  return new VersionedStore(openEngine(options.dataDir), options);
+  const { dataDir, upgrade, onUpgraded } = options;
+  let engine = openEngine(dataDir, upgrade);
+  if (upgrade && engine.format === upgrade.from) {
+    const { folder } = engine;
+    try {
+      const upgraded = await upgradeFolder(engine, upgrade, openEngine);
+      syncFolders(folder, folder);
+      onUpgraded?.(upgraded);
+    } finally {
+      releaseFolder(folder);
+    }
+    engine = openEngine(dataDir);
+  }
+  return new VersionedStore(engine, options);
 }
 
-/** Opens the data file of a folder, and makes both when they do not exist. */
-export function openEngine(dataDir: string): LmdbEngine {
+/** Opens the data file of a folder, and makes both when they do not exist. With `upgrade`, it may be of a former format. */
+export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
   // The one CommonJS file that it also comes as is there in half the time of its many modules.
   const require = createRequire(import.meta.url);
   const library = require.resolve('lmdb');
@@ -90,10 +106,12 @@ export function openEngine(dataDir: string): LmdbEngine {
       throw new StoreUnavailableError(
         `a restore into ${dataDir} has not come to its end; run it again, or delete ${join(dataDir, RESTORING)}`,
       );
+    // What a process left that was killed while it upgraded: the file it built, or an empty folder.
+    rmSync(join(path, UPGRADING), { recursive: true, force: true });
     isNew = !existsSync(join(path, 'data.mdb'));
     closeFile(join(path, 'data.mdb'));
     prepareLockFile(join(path, 'lock.mdb'));
-    const engine = new LmdbEngine(require(library) as Lmdb, library, path);
+    const engine = new LmdbEngine(require(library) as Lmdb, library, path, upgrade);
     if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
     return engine;
   } catch (error) {
@@ -122,6 +140,8 @@ function prepareLockFile(path: string): void {
 
 export class LmdbEngine implements Engine {
   readonly opened: EngineState;
+  /** Format of the data file; another than today's only where an upgrade was announced. */
+  readonly format: number;
   readonly #folder: string;
   readonly #root: RootDatabase<Buffer, string>;
   readonly #versions: Database<Buffer, number>;
@@ -135,9 +155,10 @@ export class LmdbEngine implements Engine {
   #revision: number;
   /** Why nothing can be written any more. */
   #broken: StoreUnavailableError | undefined;
+  #closing: Promise<void> | undefined;
 
   /** `library` is the file that LMDB was loaded from. */
-  constructor(lmdb: Lmdb, library: string, folder: string) {
+  constructor(lmdb: Lmdb, library: string, folder: string, upgrade?: Upgrade) {
     this.#folder = folder;
     checkDataFile(join(folder, 'data.mdb'));
     let root: RootDatabase<Buffer, string> | undefined;
@@ -162,7 +183,7 @@ export class LmdbEngine implements Engine {
       });
       this.#index = openDatabase(root, 'index', { encoder: revisionValue, keyEncoder: textKey });
       this.#meta = openDatabase(root, 'meta', { encoding: 'binary', keyEncoder: textKey });
-      this.#checkFormat();
+      this.format = this.#checkFormat(upgrade);
       this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
       for (const key of this.#index.getKeys({ start: '' })) this.#keys.add(key);
@@ -171,6 +192,11 @@ export class LmdbEngine implements Engine {
       void root?.close();
       throw error;
     }
+  }
+
+  /** The path of the data folder. */
+  get folder(): string {
+    return this.#folder;
   }
 
   head(key: string): number {
@@ -201,6 +227,11 @@ export class LmdbEngine implements Engine {
     return version;
   }
 
+  /** The first so many revisions after one that there are versions of. */
+  revisions(after: number, limit: number): number[] {
+    return this.#read(() => [...this.#versions.getKeys({ start: after + 1, limit })]);
+  }
+
   async commit(versions: readonly Version[]): Promise<void> {
     // Before they are there: too early costs a look, too late would deny them.
     for (const { key, previous } of versions) if (previous === 0) this.#keys.add(key);
@@ -217,6 +248,12 @@ export class LmdbEngine implements Engine {
   load(versions: readonly Version[], revision: number): Promise<void> {
     for (const { key } of versions) this.#keys.add(key);
     return this.#put(versions, PUT, revision);
+  }
+
+  /** The same with versions in the order of their revisions, and after all that are there. */
+  loadInOrder(versions: readonly Version[], revision: number): Promise<void> {
+    for (const { key } of versions) this.#keys.add(key);
+    return this.#put(versions, APPEND, revision);
   }
 
   async remove({ versions, keys, compacted, swept }: Removal): Promise<void> {
@@ -240,6 +277,20 @@ export class LmdbEngine implements Engine {
 
   async close(): Promise<void> {
     try {
+      await this.closeFile();
+    } finally {
+      releaseFolder(this.#folder);
+    }
+  }
+
+  /** Closes the data file alone: the folder stays claimed. Safe to call twice. */
+  closeFile(): Promise<void> {
+    this.#closing ??= this.#closeFile();
+    return this.#closing;
+  }
+
+  async #closeFile(): Promise<void> {
+    try {
       this.#sheet.clear();
       this.#sheet.removeMeta('owner');
       if (!this.#broken) await this.#writer.write(this.#sheet);
@@ -248,7 +299,6 @@ export class LmdbEngine implements Engine {
     } finally {
       await this.#writer.close();
       if (!this.#writer.isLost) await this.#root.close();
-      releaseFolder(this.#folder);
     }
   }
 
@@ -308,16 +358,17 @@ export class LmdbEngine implements Engine {
     return readUint48(value, 0);
   }
 
-  #checkFormat(): void {
+  #checkFormat(upgrade: Upgrade | undefined): number {
     const format = this.#meta.getBinary('format');
     if (!format) {
       for (const _ of this.#versions.getKeys({ start: 0, limit: 1 })) throw notOurs(this.#folder);
-    } else if (format.length !== 6 || readUint48(format, 0) !== FORMAT) {
-      const found = format.length === 6 ? readUint48(format, 0) : 'unknown';
-      throw new StoreUnavailableError(
-        `the data folder ${this.#folder} has format ${found}, and this version of Wherry reads format ${FORMAT}`,
-      );
+      return FORMAT;
     }
+    const found = format.length === 6 ? readUint48(format, 0) : 'unknown';
+    if (found === FORMAT || (found !== 'unknown' && found === upgrade?.from)) return found;
+    throw new StoreUnavailableError(
+      `the data folder ${this.#folder} has format ${found}, and this version of Wherry reads ${readableFormats(upgrade)}`,
+    );
   }
 
   /** Runs in a write transaction: of two processes, the second sees what the first wrote. */

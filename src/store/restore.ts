@@ -8,11 +8,12 @@
  */
 import { existsSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BackupSummary, readBackup } from './backupfile.ts';
+import { type BackupHead, type BackupSummary, readBackup } from './backupfile.ts';
 import { checkDataFile } from './datafile.ts';
 import { openDataFolder } from './datafolder.ts';
-import { damaged, readVersion } from './engine.ts';
+import { damaged, readVersion, type Version } from './engine.ts';
 import { unavailable } from './folderfailure.ts';
+import { Renaming, type Upgrade, type Upgraded } from './format.ts';
 import { type LmdbEngine, openEngine, RESTORING, syncFolders } from './lmdb.ts';
 import { claimFolder, releaseFolder } from './owner.ts';
 import { StoreUnavailableError } from './store.ts';
@@ -20,16 +21,27 @@ import { StoreUnavailableError } from './store.ts';
 /** No server makes so many changes between a backup and its end: a thousand a second for eleven days. */
 const REVISIONS_SKIPPED = 1_000_000_000;
 
+export interface RestoreSummary extends BackupSummary {
+  /** Where an upgrade was given: what it found that is unknown. */
+  readonly unknown: Upgraded['unknown'] | undefined;
+}
+
+export interface RestoreOptions {
+  /** Says how the keys of a backup of a former format are called now; without it such a backup is refused. */
+  readonly upgrade?: Upgrade;
+  /** Called with how many objects more are in the new store. */
+  readonly taken?: (objects: number) => void;
+}
+
 /**
- * `name` is what the backup is called when it is refused; `taken` is told how many objects more are in the new store.
- * Answers what that holds, and its revision.
+ * `name` is what the backup is called when it is refused. Answers what the new store holds, and its revision.
  */
 export async function restoreStore(
   dataDir: string,
   name: string,
   backup: AsyncIterable<Buffer>,
-  taken: (objects: number) => void = () => undefined,
-): Promise<BackupSummary> {
+  options: RestoreOptions = {},
+): Promise<RestoreSummary> {
   let folder: string | undefined;
   try {
     const created = openDataFolder(dataDir);
@@ -40,7 +52,7 @@ export async function restoreStore(
       throw new StoreUnavailableError(`${dataDir} holds objects already; restore into another folder`);
     const building = join(path, RESTORING);
     rmSync(building, { recursive: true, force: true });
-    const summary = await build(building, name, backup, taken);
+    const summary = await build(building, name, backup, options);
     renameSync(join(building, 'data.mdb'), join(path, 'data.mdb'));
     syncFolders(path, created === undefined ? path : realpathSync(created));
     rmSync(building, { recursive: true, force: true });
@@ -56,17 +68,23 @@ async function build(
   folder: string,
   name: string,
   backup: AsyncIterable<Buffer>,
-  taken: (objects: number) => void,
-): Promise<BackupSummary> {
+  { upgrade, taken }: RestoreOptions,
+): Promise<RestoreSummary> {
   try {
     const engine = openEngine(folder);
-    let summary: BackupSummary;
+    const renaming = upgrade && new Renaming(upgrade);
+    let summary: RestoreSummary;
     try {
-      const { objects, revision } = await readBackup(name, backup, async (versions, at) => {
-        await engine.load(versions, at + REVISIONS_SKIPPED);
-        taken(versions.length);
-      });
-      summary = { objects, revision: revision + REVISIONS_SKIPPED };
+      const take = async (versions: readonly Version[], head: BackupHead): Promise<void> => {
+        const named =
+          head.format === upgrade?.from
+            ? versions.map((version) => ({ ...version, key: renaming!.key(version.key) }))
+            : versions;
+        await engine.load(named, head.revision + REVISIONS_SKIPPED);
+        taken?.(versions.length);
+      };
+      const { objects, revision } = await readBackup(name, backup, take, upgrade);
+      summary = { objects, revision: revision + REVISIONS_SKIPPED, unknown: renaming?.unknown };
       await seal(engine, summary);
     } finally {
       await engine.close();
