@@ -33,6 +33,7 @@ import { WorkQueue } from './shared/workqueue.ts';
 
 export const autoscalerController: Controller = {
   name: 'autoscaler',
+  writer: 'horizontal-pod-autoscaler',
   start: (context) => new Autoscalers(context).start(),
 };
 

@@ -1,4 +1,5 @@
 /** The list of controllers. Adding one: its file, and a line here. */
+import { actingAs } from '../registry/writers.ts';
 import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
@@ -75,7 +76,9 @@ export function startControllers(
 ): RunningController {
   if (chosen.length === 0) return { settled: true, close: async () => undefined };
   const pods = new PodIndex(context);
-  const running = chosen.map((controller) => controller.start({ ...context, pods }));
+  const running = chosen.map((controller) =>
+    controller.start({ ...context, pods, request: (verb) => actingAs(controller.writer, verb) }),
+  );
   return {
     get settled() {
       return running.every((controller) => controller.settled);

@@ -42,6 +42,7 @@ const targetMark = Buffer.from('"DisruptionTarget"');
 
 export const disruptionController: Controller = {
   name: 'disruption',
+  writer: 'disruption-controller',
   start: (context) => new Disruption(context).start(),
 };
 

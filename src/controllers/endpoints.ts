@@ -44,6 +44,7 @@ const component = 'endpoint-controller';
 
 export const endpointsController: Controller = {
   name: 'endpoints',
+  writer: 'endpoint-controller',
   start: (context) => new EndpointsKeeper(context).start(),
 };
 

@@ -22,6 +22,7 @@ const sweep = 'sweep';
 
 export const eventExpiryController: Controller = {
   name: 'event-expiry',
+  writer: 'kube-apiserver',
   start: (context) => new EventExpiry(context).start(),
 };
 

@@ -32,6 +32,7 @@ type OwnerState = 'present' | 'deleting in foreground' | 'gone' | 'unknown kind'
 
 export const garbageCollector: Controller = {
   name: 'garbagecollector',
+  writer: 'generic-garbage-collector',
   start: (context) => new GarbageCollector(context),
 };
 

@@ -20,6 +20,7 @@ interface Remains {
 
 export const namespaceController: Controller = {
   name: 'namespace',
+  writer: 'namespace-controller',
   start(context) {
     const { registry, onError } = context;
     const queue = new WorkQueue({

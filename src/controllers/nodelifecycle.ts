@@ -45,6 +45,7 @@ const ownKeys = new Set([
 
 export const nodeLifecycleController: Controller = {
   name: 'node',
+  writer: 'node-controller',
   start: (context) => new NodeLifecycle(context).start(),
 };
 

@@ -28,6 +28,7 @@ const quarantineShare = 0.8;
 
 export const podCollector: Controller = {
   name: 'pod-collector',
+  writer: 'pod-garbage-collector',
   start: (context) => new PodCollector(context).start(),
 };
 

@@ -15,6 +15,7 @@ const volumeFinalizer = 'kubernetes.io/pv-protection';
 
 export const protectionController: Controller = {
   name: 'protection',
+  writer: 'pvc-protection-controller',
   start(context) {
     const { registry, onError } = context;
     const claims = new WorkQueue({

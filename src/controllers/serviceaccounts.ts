@@ -5,6 +5,7 @@ import { WorkQueue } from './shared/workqueue.ts';
 
 export const serviceAccountController: Controller = {
   name: 'serviceaccount',
+  writer: 'service-account-controller',
   start(context) {
     const { registry, onError } = context;
     const queue = new WorkQueue({

@@ -19,6 +19,7 @@ const isTokenSecret = (entry: Entry): boolean => entry.field('type') === tokenTy
 
 export const tokenController: Controller = {
   name: 'serviceaccount-token',
+  writer: 'kube-controller-manager',
   start(context) {
     const { registry, onError } = context;
     const report = (_: string, error: Error): void => onError(error);

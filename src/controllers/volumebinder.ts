@@ -30,6 +30,7 @@ const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export const volumeBinder: Controller = {
   name: 'volume-binder',
+  writer: 'persistent-volume-binder',
   start: (context) => new VolumeBinder(context).start(),
 };
 

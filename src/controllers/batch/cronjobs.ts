@@ -40,6 +40,7 @@ const minuteMs = 60_000;
 
 export const cronJobController: Controller = {
   name: 'cronjob',
+  writer: 'cronjob-controller',
   start: (context) => new CronJobs(context).start(),
 };
 

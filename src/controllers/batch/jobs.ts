@@ -37,6 +37,7 @@ const ownManager = 'kubernetes.io/job-controller';
 
 export const jobController: Controller = {
   name: 'job',
+  writer: 'job-controller',
   start: (context) => new Jobs(context).start(),
 };
 

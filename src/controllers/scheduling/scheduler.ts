@@ -43,6 +43,7 @@ const messageCharactersMax = 1024;
 
 export const schedulerController: Controller = {
   name: 'scheduler',
+  writer: 'kube-scheduler',
   start: (context) => new Scheduler(context),
 };
 

@@ -44,6 +44,7 @@ const burstMax = 250;
 
 export const daemonSetController: Controller = {
   name: 'daemonset',
+  writer: 'daemon-set-controller',
   start: (context) => new DaemonSets(context).start(),
 };
 

@@ -25,6 +25,7 @@ import { Rollout } from './rollout.ts';
 
 export const deploymentController: Controller = {
   name: 'deployment',
+  writer: 'deployment-controller',
   start: (context) => new Deployments(context).start(),
 };
 

@@ -45,6 +45,7 @@ import { type SetRevisions, statusOf } from './statefulstatus.ts';
 
 export const statefulSetController: Controller = {
   name: 'statefulset',
+  writer: 'statefulset-controller',
   start: (context) => new StatefulSets(context).start(),
 };
 

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Status } from '../../api/errors.ts';
+import type { User } from '../../api/user.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';
 import { Query } from './query.ts';
@@ -32,11 +33,6 @@ export interface ApiResponse {
   destroy(): unknown;
   on(event: 'close' | 'drain', listener: () => void): unknown;
   off(event: 'close' | 'drain', listener: () => void): unknown;
-}
-
-export interface User {
-  readonly name: string;
-  readonly groups: readonly string[];
 }
 
 const idStart = randomUUID().slice(0, -12);

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { badRequest, methodNotAllowed, requestTimeout, StatusError, unavailable } from '../../api/errors.ts';
+import { authenticated, masters, type User } from '../../api/user.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
 import { StoreUnavailableError } from '../../store/store.ts';
@@ -25,7 +26,7 @@ import { defaultAddressTypes } from '../pods/nodelocation.ts';
 import { answerError, answerOverload } from './answer.ts';
 import { Arrivals } from './arrivals.ts';
 import { takeBearerProtocol } from './bearerprotocol.ts';
-import { type ApiRequest, type ApiResponse, RequestContext, type User } from './context.ts';
+import { type ApiRequest, type ApiResponse, RequestContext } from './context.ts';
 import { ExpressLane } from './expresslane.ts';
 import type { LimitKeeper } from './limits.ts';
 import { parseDurationMs } from './query.ts';
@@ -46,7 +47,7 @@ const partingMs = 100;
 const pipelinedMax = 1_000;
 
 /** Whoever comes through the local door. */
-const localUser: User = { name: 'system:unsecured', groups: ['system:masters', 'system:authenticated'] };
+const localUser: User = { name: 'system:unsecured', groups: [masters, authenticated] };
 
 export interface ServerOptions {
   readonly host: string;

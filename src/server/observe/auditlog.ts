@@ -6,7 +6,8 @@
  * Lines are put together by hand, in the order Kubernetes writes them: that takes a third of what JSON.stringify does.
  */
 import type { Status } from '../../api/errors.ts';
-import type { RequestContext, User } from '../http/context.ts';
+import type { User } from '../../api/user.ts';
+import type { RequestContext } from '../http/context.ts';
 import { verbOf } from '../http/requestinfo.ts';
 import { AuditFile } from './auditfile.ts';
 
