@@ -7,9 +7,9 @@ export const serviceAccountController: Controller = {
   name: 'serviceaccount',
   writer: 'service-account-controller',
   start(context) {
-    const { registry, onError } = context;
+    const { registry, request, onError } = context;
     const queue = new WorkQueue({
-      work: (namespace) => ensureDefaultAccount(registry, namespace),
+      work: (namespace) => ensureDefaultAccount(registry, request('create'), namespace),
       onError: (_, error) => onError(error),
     });
     const observers = [

@@ -7,8 +7,9 @@ import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe, running, tolerant } from './shared/controller.ts';
+import type { Registry } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
+import { type Controller, observe, running, tolerant, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
 const tokenType = 'kubernetes.io/service-account-token';
@@ -23,8 +24,8 @@ export const tokenController: Controller = {
   start(context) {
     const { registry, onError } = context;
     const report = (_: string, error: Error): void => onError(error);
-    const secrets = new WorkQueue({ work: (key) => complete(registry, key), onError: report });
-    const accounts = new WorkQueue({ work: (key) => forgetGone(registry, key), onError: report });
+    const secrets = new WorkQueue({ work: (key) => complete(context, key), onError: report });
+    const accounts = new WorkQueue({ work: (key) => forgetGone(context, key), onError: report });
     const observers = [
       observe(context, 'core/secrets', (entry, previous) => {
         if (entry && isTokenSecret(entry)) secrets.add(`${entry.namespace}/${entry.name}`);
@@ -51,7 +52,7 @@ const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
     .select(new Filter(namespace, undefined, undefined, undefined))
     .entries.filter(isTokenSecret);
 
-async function complete(registry: Registry, key: string): Promise<void> {
+async function complete({ registry, request }: Writing, key: string): Promise<void> {
   const [namespace, name] = key.split('/') as [string, string];
   const entry = registry.view.collection('core/secrets').get(namespace, name);
   if (!entry) return;
@@ -60,13 +61,13 @@ async function complete(registry: Registry, key: string): Promise<void> {
   const account = accountOf(registry, namespace, annotations[accountName] ?? '', annotations[accountUid]);
   if (!account) {
     const { uid } = secret.metadata;
-    await tolerant(remove(registry, entry.kind, namespace, name, { preconditions: { uid } }));
+    await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions: { uid } }));
     return;
   }
   if (secret.data?.token && secret.data.namespace && annotations[accountUid]) return;
   const token = await registry.tokens.legacy(account, name);
   await tolerant(
-    modify(registry, entry.kind, namespace, name, 'main', internalWrite(), (current) => {
+    modify(registry, request('update'), targetOf(entry), (current) => {
       const now = current.object() as Secret;
       now.metadata.annotations = { ...now.metadata.annotations, [accountUid]: account.metadata.uid! };
       now.data = {
@@ -92,7 +93,7 @@ function accountOf(
   return account && (!uid || uid === account.metadata.uid) ? account : undefined;
 }
 
-async function forgetGone(registry: Registry, key: string): Promise<void> {
+async function forgetGone({ registry, request }: Writing, key: string): Promise<void> {
   const [namespace, name] = key.split('/') as [string, string];
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
   const secrets = registry.view.collection('core/secrets');
@@ -100,7 +101,7 @@ async function forgetGone(registry: Registry, key: string): Promise<void> {
   const account = registry.view.collection(kind).get(namespace, name)?.object() as ServiceAccount | undefined;
   if (!account?.secrets?.some(isGone)) return;
   await tolerant(
-    modify(registry, kind, namespace, name, 'main', internalWrite(), (current) => {
+    modify(registry, request('update'), { kind, namespace, name, part: 'main' }, (current) => {
       const now = current.object() as ServiceAccount;
       now.secrets = now.secrets?.filter((secret) => !isGone(secret));
       return now;

@@ -29,7 +29,7 @@ export interface Target extends Place {
   readonly part: Part;
 }
 
-/** An object that is there, such as an entry, or a part of it. */
+/** An object, or a part of it, by where it is: entries know that of themselves. */
 export const targetOf = ({ kind, namespace, name }: Place, part: Part = 'main'): Target => ({
   kind,
   namespace,
@@ -44,6 +44,10 @@ export const collectionOf = (kind: Kind, namespace: string): Target => ({
   name: '',
   part: 'main',
 });
+
+/** An object of a collection by its name. */
+export const named = (target: Target, name: string): Target =>
+  target.name === name ? target : { ...target, name };
 
 /** The part as it stands in paths; undefined for the object itself. */
 export const subresourceOf = (part: Part): string | undefined =>

@@ -9,8 +9,9 @@ import type { EventRecorder } from '../../client/events.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { Filter } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
+import { targetOf } from '../../registry/target.ts';
 import { Watcher } from '../../registry/watcher.ts';
 import type { WriterName } from '../../registry/writers.ts';
 import type { PodIndex } from './podindex.ts';
@@ -176,7 +177,7 @@ export async function tolerant(write: Promise<unknown>): Promise<boolean> {
  * key back.
  */
 export async function writeStatus(
-  registry: Registry,
+  { registry, request }: Writing,
   entry: Entry,
   status: object,
   annotations = entry.peek().metadata.annotations,
@@ -185,7 +186,7 @@ export async function writeStatus(
   if (semanticEqual(before.status, status) && semanticEqual(before.metadata.annotations, annotations))
     return true;
   return tolerant(
-    modify(registry, entry.kind, entry.namespace, entry.name, 'status', internalWrite(), () => {
+    modify(registry, request('update'), targetOf(entry, 'status'), () => {
       // Its resourceVersion makes the write fail when the state is no longer current.
       const object = entry.object();
       object.metadata.annotations = annotations && { ...annotations };

@@ -82,7 +82,7 @@ class Deployments {
     if (deletionTimestamp && finalizers?.includes('orphan')) return;
     const selector = objectSelector(owner.spec?.selector);
     if (!selector) return;
-    await claimFrom(this.#registry, this.#sets, { entry, owner, selector });
+    await claimFrom(this.context, this.#sets, { entry, owner, selector });
     const { context } = this;
     const rollout = new Rollout({ context, recorder: this.#recorder, sets: this.#sets, entry, selector });
     if (deletionTimestamp) return rollout.watch();

@@ -11,6 +11,7 @@ import { type Input, readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
 import { patched } from '../../registry/patch.ts';
 import { rescale, type Scale, type ScaleForm, scaleForms, scaleOf } from '../../registry/scale.ts';
+import type { Target } from '../../registry/target.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import { answerBackup } from '../computed/backup.ts';
 import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
@@ -35,7 +36,7 @@ import {
   patchType,
   replaceObject,
   type Serving,
-  writeOptions,
+  writeRequest,
 } from '../objects/objects.ts';
 import { answerObject } from '../objects/presentation.ts';
 import { type Watching, watchOverHttp } from '../objects/watching.ts';
@@ -272,27 +273,26 @@ export class Router {
 
   async #scale(context: RequestContext, kind: Kind, info: ResourceInfo, form: ScaleForm): Promise<void> {
     const { registry } = this.serving;
-    const namespace = info.namespace!;
-    const name = info.name!;
-    checkPathName(name);
+    const target: Target = { kind, namespace: info.namespace!, name: info.name!, part: 'scale' };
+    checkPathName(target.name);
     const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
     switch (context.info.method) {
       case 'GET': {
-        const entry = await read(registry, kind, namespace, name, context.query.get('resourceVersion'));
+        const entry = await read(registry, target, context.query.get('resourceVersion'));
         return answer(scaleOf(entry, form));
       }
       case 'PUT': {
-        const options = writeOptions(context, 'UpdateOptions');
+        const request = writeRequest(context, 'UpdateOptions');
         const input = await objectBody(this.serving, context, 'Scale');
-        const wanted = () => readObject(registry.kinds, form, input, options);
-        return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
+        const wanted = () => readObject(registry.kinds, form, input, request);
+        return answer(await rescale(registry, request, target, form, wanted));
       }
       case 'PATCH': {
         patchType(context);
-        const options = writeOptions(context, 'PatchOptions');
+        const request = writeRequest(context, 'PatchOptions');
         const change = await patchBody(this.serving, context);
-        const wanted = (current: object) => patched(change, form, current, options);
-        return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
+        const wanted = (current: object) => patched(change, form, current, request);
+        return answer(await rescale(registry, request, target, form, wanted));
       }
       default:
         throw methodNotAllowed();
@@ -311,31 +311,29 @@ export class Router {
     name: string | undefined,
   ): Promise<void> {
     const { registry } = this.serving;
-    const options = writeOptions(context, 'CreateOptions');
+    const request = writeRequest(context, 'CreateOptions');
     const input = await objectBody(this.serving, context, 'Binding');
     const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
-    const binding = readObject(registry.kinds, expected, input, options) as Binding;
-    const pods = registry.kinds.resource('v1', 'pods')!;
-    await bind(
-      registry,
-      pods,
-      namespace ?? (binding.metadata.namespace || 'default'),
-      name,
-      binding,
-      options,
-    );
+    const binding = readObject(registry.kinds, expected, input, request) as Binding;
+    const target: Target = {
+      kind: registry.kinds.resource('v1', 'pods')!,
+      namespace: namespace ?? (binding.metadata.namespace || 'default'),
+      name: name ?? binding.metadata.name ?? '',
+      part: 'binding',
+    };
+    await bind(registry, request, target, binding);
     await this.#succeeded(context);
   }
 
   async #evict(context: RequestContext, pods: Kind, namespace: string, name: string): Promise<void> {
     checkPathName(name);
     const { registry } = this.serving;
-    const options = writeOptions(context, 'CreateOptions');
+    const request = writeRequest(context, 'CreateOptions');
     const input = await objectBody(this.serving, context, 'Eviction');
     const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
-    const eviction = readObject(registry.kinds, expected, input, options) as Eviction;
+    const eviction = readObject(registry.kinds, expected, input, request) as Eviction;
     settleNamespace(pods, eviction, namespace);
-    await evict(registry, pods, namespace, name, eviction, options);
+    await evict(registry, request, { kind: pods, namespace, name, part: 'eviction' }, eviction);
     await this.#succeeded(context);
   }
 
