@@ -82,4 +82,3 @@ async function runBackup({ command, file, server, dataDir }: BackupLine): Promis
     if (warning) process.stderr.write(`wherry: ${warning}\n`);
   }
 }
-

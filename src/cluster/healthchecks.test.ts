@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KindTable } from '../api/kinds.ts';
 import { Registry } from '../registry/registry.ts';
+import { asTester } from '../registry/request.case.ts';
+import { collectionOf } from '../registry/target.ts';
 import { View } from '../registry/view.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import { type Store, StoreUnavailableError } from '../store/store.ts';
@@ -34,9 +36,9 @@ describe('a store that fails', () => {
       () => real.close(),
       () => view.close(),
     );
-    const namespaces = kinds.resource('v1', 'namespaces')!;
+    const namespaces = collectionOf(kinds.resource('v1', 'namespaces')!, '');
     let made = 0;
-    const write = () => registry.plant(namespaces, '', { metadata: { name: `n${made++}` } });
+    const write = () => registry.plant(asTester('create'), namespaces, { metadata: { name: `n${made++}` } });
     return { state, real, registry, write };
   }
 

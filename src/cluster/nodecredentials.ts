@@ -8,6 +8,8 @@ import {
   nodeAuthoritySecret,
 } from '../client/nodecertificates.ts';
 import type { Registry } from '../registry/registry.ts';
+import { collectionOf } from '../registry/target.ts';
+import { actingAs } from '../registry/writers.ts';
 
 export class NodeCredentials {
   #loading: Promise<NodeAuthority> | undefined;
@@ -36,7 +38,8 @@ export class NodeCredentials {
     const { namespace, name } = nodeAuthoritySecret;
     const secret: Secret = { metadata: { name }, type: 'Opaque', data: authorityData(made) };
     // When another server made one at the same moment, that one counts.
-    const planted = await this.registry.plant(kind, namespace, secret);
+    const request = actingAs('kube-apiserver', 'create');
+    const planted = await this.registry.plant(request, collectionOf(kind, namespace), secret);
     this.#revision = this.#entry()?.revision;
     const current = planted ? made : this.#stored();
     if (!current) throw new Error(`the secret ${namespace}/${name} does not hold certificates`);

@@ -4,8 +4,9 @@ import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
-import { tolerant } from './shared/controller.ts';
+import type { Registry } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
+import { tolerant, type Writing } from './shared/controller.ts';
 
 export const tokenType = 'kubernetes.io/service-account-token';
 export const accountName = 'kubernetes.io/service-account.name';
@@ -20,7 +21,8 @@ export const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
     .entries.filter(isTokenSecret);
 
 /** Puts the token of its account into a secret, or removes the secret when the account is gone. */
-export async function completeToken(registry: Registry, namespace: string, name: string): Promise<void> {
+export async function completeToken(writing: Writing, namespace: string, name: string): Promise<void> {
+  const { registry, request } = writing;
   const entry = registry.view.collection('core/secrets').get(namespace, name);
   if (!entry) return;
   const secret = entry.object() as Secret;
@@ -28,13 +30,13 @@ export async function completeToken(registry: Registry, namespace: string, name:
   const account = accountOf(registry, namespace, annotations[accountName] ?? '', annotations[accountUid]);
   if (!account) {
     const { uid } = secret.metadata;
-    await tolerant(remove(registry, entry.kind, namespace, name, { preconditions: { uid } }));
+    await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions: { uid } }));
     return;
   }
   if (secret.data?.token && secret.data.namespace && annotations[accountUid]) return;
   const token = await registry.tokens.legacy(account, name);
   await tolerant(
-    modify(registry, entry.kind, namespace, name, 'main', internalWrite(), (current) => {
+    modify(registry, request('update'), targetOf(entry), (current) => {
       const now = current.object() as Secret;
       now.metadata.annotations = { ...now.metadata.annotations, [accountUid]: account.metadata.uid! };
       now.data = {

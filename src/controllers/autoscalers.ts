@@ -12,8 +12,9 @@ import { type LabelSelector, type Labels, selectorFromObject } from '../api/labe
 import { milliValue, parseQuantity, toNumber } from '../api/quantity.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
 import { rescale, type Scale, scaleForms, scaleOf } from '../registry/scale.ts';
+import { targetOf } from '../registry/target.ts';
 import { ScalingPace } from './scalingpace.ts';
 import { type MeasuredPod, type Proposal, propose, type Target } from './scalingproposal.ts';
 import {
@@ -33,6 +34,7 @@ import { WorkQueue } from './shared/workqueue.ts';
 
 export const autoscalerController: Controller = {
   name: 'autoscaler',
+  writer: 'horizontal-pod-autoscaler',
   start: (context) => new Autoscalers(context).start(),
 };
 
@@ -93,7 +95,7 @@ class Autoscalers {
         lastTransitionTime: old && old.status === condition.status ? old.lastTransitionTime : now,
       };
     });
-    await writeStatus(this.#registry, entry, {
+    await writeStatus(this.context, entry, {
       ...before,
       observedGeneration: metadata.generation,
       ...(found.scaled ? { lastScaleTime: now } : {}),
@@ -224,12 +226,13 @@ class Autoscalers {
     conditions: HorizontalPodAutoscalerCondition[],
   ): Promise<Findings> {
     if (desired === current) return { current, desired, metrics, conditions, scaled: false };
-    const { namespace } = autoscaler.metadata;
-    const { name } = autoscaler.spec!.scaleTargetRef!;
+    const { namespace = '' } = autoscaler.metadata;
+    const { name = '' } = autoscaler.spec!.scaleTargetRef!;
     const able = conditions.find(({ type }) => type === 'AbleToScale')!;
     try {
       const read = (scale: Scale): Scale => ({ ...scale, spec: { replicas: desired } });
-      await rescale(this.#registry, kind, namespace!, name!, scaleForms.v1!, read, internalWrite());
+      const target = targetOf({ kind, namespace, name }, 'scale');
+      await rescale(this.#registry, this.context.request('update'), target, scaleForms.v1!, read);
     } catch (error) {
       const why = (error as Error).message;
       this.#warn(autoscaler, 'FailedRescale', `New size: ${desired}; reason: ${reason}; error: ${why}`);

@@ -1,4 +1,5 @@
 /** The list of controllers. Adding one: its file, and a line here. */
+import { actingAs } from '../registry/writers.ts';
 import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
@@ -80,15 +81,17 @@ export function startControllers(
   chosen: readonly Controller[],
 ): RunningController {
   let pods: PodIndex | undefined;
-  const shared: SharedContext = {
-    ...context,
-    // Made for the first controller that asks: those that keep house do not, and every change of a pod costs.
-    get pods() {
-      pods ??= new PodIndex(context);
-      return pods;
-    },
-  };
-  const running = chosen.map((controller) => controller.start(shared));
+  const start = ({ writer, start }: Controller): RunningController =>
+    start({
+      ...context,
+      request: (verb) => actingAs(writer, verb),
+      // Made for the first controller that asks: those that keep house do not, and every change of a pod costs.
+      get pods() {
+        pods ??= new PodIndex(context);
+        return pods;
+      },
+    });
+  const running = chosen.map(start);
   return {
     get settled() {
       return running.every((controller) => controller.settled);

@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Event, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
 import { formatTime } from '../api/time.ts';
+import { asTester } from '../registry/request.case.ts';
+import { targetOf } from '../registry/target.ts';
 import { Harness } from './shared/harness.case.ts';
 
 let harness: Harness;
@@ -26,10 +28,11 @@ const pod = (name: string, conditions: object[] = [], metadata: object = {}) =>
 
 /** A pod that has been there for ten minutes. */
 async function oldPod(name: string): Promise<void> {
-  const { kind, revision } = await pod(name);
-  const object = harness.registry.find(kind, 'default', name).object();
+  const entry = await pod(name);
+  const object = entry.object();
   object.metadata.creationTimestamp = ago(600);
-  await harness.registry.commit(kind, 'default', name, harness.registry.encode(kind, object), revision);
+  const value = harness.registry.encode(asTester('update'), targetOf(entry), object, entry);
+  await harness.registry.commit(entry, value, entry.revision);
 }
 
 const budget = (disruptedPods: Record<string, string>) =>

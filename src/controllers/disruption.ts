@@ -16,7 +16,8 @@ import { withCondition } from '../api/rules/condition.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
 import { type Expectation, expectationOf } from './disruptionscale.ts';
 import {
   type Controller,
@@ -42,6 +43,7 @@ const targetMark = Buffer.from('"DisruptionTarget"');
 
 export const disruptionController: Controller = {
   name: 'disruption',
+  writer: 'disruption-controller',
   start: (context) => new Disruption(context).start(),
 };
 
@@ -110,7 +112,7 @@ class Disruption {
         : this.#statusOf(key, budget, pods, expectation);
     if (semanticEqual(budget.status, status)) return;
     this.#tell(entry, pods, expectation);
-    await writeStatus(this.#registry, entry, status);
+    await writeStatus(this.context, entry, status);
   }
 
   #statusOf(
@@ -206,9 +208,8 @@ class Disruption {
     if (sinceMs === undefined) return;
     const leftMs = sinceMs + departureMs - this.#nowMs;
     if (leftMs > 0) return this.#targets.addAfter(key, leftMs);
-    const { kind } = pod!.entry;
     await tolerant(
-      modify(this.#registry, kind, namespace, name, 'status', internalWrite(), (current) => {
+      modify(this.#registry, this.context.request('update'), targetOf(pod!.entry, 'status'), (current) => {
         const object = current.object() as Pod;
         const condition = object.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
         if (condition?.status !== 'True' || object.metadata.deletionTimestamp) return object;

@@ -12,7 +12,8 @@ import { create } from '../registry/create.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import { collectionOf, targetOf } from '../registry/target.ts';
 import { isHeadless, subsetsOf, truncated } from './endpointsubsets.ts';
 import {
   type Controller,
@@ -44,6 +45,7 @@ const component = 'endpoint-controller';
 
 export const endpointsController: Controller = {
   name: 'endpoints',
+  writer: 'endpoint-controller',
   start: (context) => new EndpointsKeeper(context).start(),
 };
 
@@ -145,7 +147,8 @@ class EndpointsKeeper {
     this.#triggers.delete(key);
     // A service takes its Endpoints with it; what is left here is from a server that stopped in between.
     if (!service) {
-      if (current && isOurs(current)) await tolerant(remove(this.#registry, this.#kind, namespace, name, {}));
+      if (current && isOurs(current))
+        await tolerant(remove(this.#registry, this.context.request('delete'), targetOf(current), {}));
       return;
     }
     const selector = selectorOf(service);
@@ -176,16 +179,19 @@ class EndpointsKeeper {
     triggerMs: number,
   ): Promise<void> {
     const { namespace = '', name = '' } = service.metadata;
+    const target = targetOf({ kind: this.#kind, namespace, name }, 'whole');
     const trigger = formatTime(triggerMs);
     if (!current) {
       const metadata = { name, labels: wanted.labels, annotations: { [triggerAnnotation]: trigger } };
       const made = await tolerant(
-        create(this.#registry, this.#kind, namespace, { metadata }, internalWrite()),
+        create(this.#registry, this.context.request('create'), collectionOf(this.#kind, namespace), {
+          metadata,
+        }),
       );
       if (made && !wanted.subsets?.length) return;
     }
     await tolerant(
-      modify(this.#registry, this.#kind, namespace, name, 'whole', internalWrite(), (entry) => {
+      modify(this.#registry, this.context.request('update'), target, (entry) => {
         const endpoints = entry.object() as Endpoints;
         const { [capacityAnnotation]: _, ...annotations } = endpoints.metadata.annotations ?? {};
         endpoints.metadata.labels = wanted.labels;

@@ -3,14 +3,15 @@ import type { Event } from '../api/generated/types.ts';
 import { timeToMs } from '../api/time.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
+import { targetOf } from '../registry/target.ts';
 import {
   type Controller,
-  type ControllerContext,
   fromKey,
   keyOf,
   observe,
   type RunningController,
   running,
+  type SharedContext,
   tolerant,
 } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
@@ -23,6 +24,7 @@ const sweep = 'sweep';
 export const eventExpiryController: Controller = {
   name: 'event-expiry',
   housekeeping: true,
+  writer: 'kube-apiserver',
   start: (context) => new EventExpiry(context).start(),
 };
 
@@ -32,7 +34,7 @@ class EventExpiry {
   readonly #sweeps: WorkQueue;
   readonly #removals: WorkQueue;
 
-  constructor(private readonly context: ControllerContext) {
+  constructor(private readonly context: SharedContext) {
     const onError = (_: string, error: Error): void => context.onError(error);
     this.#sweeps = new WorkQueue({ work: async () => this.#sweep(), onError });
     // Nobody writes to an event that is over, so nothing else would bring it back.
@@ -72,12 +74,12 @@ class EventExpiry {
   }
 
   async #remove(key: string): Promise<void> {
-    const { registry } = this.context;
+    const { registry, request } = this.context;
     const [namespace, name] = fromKey(key);
     const entry = registry.view.collection('core/events').get(namespace, name);
     // Written again meanwhile: then it has a new end.
     if (!entry || this.#endMs(entry) > registry.chance.nowMs()) return;
-    await tolerant(remove(registry, registry.kinds.resource('v1', 'events')!, namespace, name, {}));
+    await tolerant(remove(registry, request('delete'), targetOf(entry), {}));
   }
 
   #endMs(entry: Entry): number {

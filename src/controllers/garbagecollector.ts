@@ -12,13 +12,14 @@ import type { ApiObject } from '../api/object.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
 import {
   type Controller,
-  type ControllerContext,
   observe,
   type RunningController,
   running,
+  type SharedContext,
   tolerant,
 } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
@@ -33,18 +34,21 @@ type OwnerState = 'present' | 'deleting in foreground' | 'gone' | 'unknown kind'
 export const garbageCollector: Controller = {
   name: 'garbagecollector',
   housekeeping: true,
+  writer: 'generic-garbage-collector',
   start: (context) => new GarbageCollector(context),
 };
 
 class GarbageCollector implements RunningController {
+  readonly #context: SharedContext;
   readonly #registry: Registry;
   readonly #queue: WorkQueue;
   readonly #running: RunningController;
   /** Dependents of each owner, by the owner's uid. */
   readonly #dependents = new Map<string, Set<Place>>();
 
-  constructor(context: ControllerContext) {
+  constructor(context: SharedContext) {
     const { registry, onError } = context;
+    this.#context = context;
     this.#registry = registry;
     this.#queue = new WorkQueue({
       work: (place) => this.#look(place),
@@ -161,7 +165,7 @@ class GarbageCollector implements RunningController {
     const { uid, finalizers } = object.metadata;
     const propagationPolicy = policy ?? (finalizers?.some(isCollectors) ? undefined : 'Background');
     await tolerant(
-      remove(this.#registry, entry.kind, entry.namespace, entry.name, {
+      remove(this.#registry, this.#context.request('delete'), targetOf(entry), {
         preconditions: { uid },
         propagationPolicy,
       }),
@@ -191,12 +195,9 @@ class GarbageCollector implements RunningController {
     await this.#dropFinalizer(entry, 'orphan');
   }
 
-  async #dropReferences(
-    { kind, namespace, name }: Entry,
-    keep: (reference: OwnerReference) => boolean,
-  ): Promise<void> {
+  async #dropReferences(entry: Entry, keep: (reference: OwnerReference) => boolean): Promise<void> {
     await tolerant(
-      modify(this.#registry, kind, namespace, name, 'whole', internalWrite(), (current) => {
+      modify(this.#registry, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
         const object = current.object();
         object.metadata.ownerReferences = object.metadata.ownerReferences?.filter(keep);
         return object;
@@ -204,9 +205,9 @@ class GarbageCollector implements RunningController {
     );
   }
 
-  async #dropFinalizer({ kind, namespace, name }: Entry, finalizer: string): Promise<void> {
+  async #dropFinalizer(entry: Entry, finalizer: string): Promise<void> {
     await tolerant(
-      modify(this.#registry, kind, namespace, name, 'whole', internalWrite(), (current) => {
+      modify(this.#registry, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
         const object = current.object();
         object.metadata.finalizers = object.metadata.finalizers?.filter((one) => one !== finalizer);
         return object;

@@ -6,10 +6,12 @@ import type { Namespace, NamespaceCondition } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
 import { removeCollection } from '../registry/delete.ts';
+import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe, running } from './shared/controller.ts';
+import type { Registry } from '../registry/registry.ts';
+import { collectionOf, targetOf } from '../registry/target.ts';
+import { type Controller, observe, running, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
 /** What still stands in a namespace: how many objects of each resource, and which finalizers hold how many. */
@@ -21,10 +23,11 @@ interface Remains {
 export const namespaceController: Controller = {
   name: 'namespace',
   housekeeping: true,
+  writer: 'namespace-controller',
   start(context) {
     const { registry, onError } = context;
     const queue = new WorkQueue({
-      work: (name) => empty(registry, name),
+      work: (name) => empty(context, name),
       onError: (_, error) => onError(error),
     });
     const observers = [...registry.kinds.stored()].map((kind) =>
@@ -38,34 +41,38 @@ export const namespaceController: Controller = {
   },
 };
 
-async function empty(registry: Registry, name: string): Promise<void> {
+async function empty(writing: Writing, name: string): Promise<void> {
+  const { registry } = writing;
   const entry = registry.view.collection('core/namespaces').get('', name);
   if (!entry?.mayBeMarked) return;
   const namespace = entry.object() as Namespace;
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;
   const kinds = [...registry.kinds.stored()].filter((kind) => kind.namespaced);
   const pods = kinds.filter((kind) => kind.id === 'core/pods');
-  await clear(registry, name, pods);
+  await clear(writing, name, pods);
   if (remainsOf(registry, name, pods).resources.size === 0)
     await clear(
-      registry,
+      writing,
       name,
       kinds.filter((kind) => kind.id !== 'core/pods'),
     );
   const remains = remainsOf(registry, name, kinds);
-  await report(registry, name, remains);
-  if (remains.resources.size === 0) await release(registry, name);
+  await report(writing, entry, remains);
+  if (remains.resources.size === 0) await release(writing, entry);
 }
 
-async function clear(registry: Registry, namespace: string, kinds: readonly Kind[]): Promise<void> {
+async function clear(
+  { registry, request }: Writing,
+  namespace: string,
+  kinds: readonly Kind[],
+): Promise<void> {
   const filter = new Filter(namespace, undefined, undefined, undefined);
   for (const kind of kinds) {
-    const collection = registry.view.collection(kind);
-    if (collection.select(filter, { limit: 1 }).entries.length === 0) continue;
+    if (registry.view.collection(kind).select(filter, { limit: 1 }).entries.length === 0) continue;
     await removeCollection(
       registry,
-      kind,
-      collection,
+      request('deletecollection'),
+      collectionOf(kind, namespace),
       filter,
       { propagationPolicy: 'Background' },
       undefined,
@@ -134,11 +141,9 @@ function conditionsOf({ resources, finalizers }: Remains): NamespaceCondition[] 
   ];
 }
 
-const namespaceKind = (registry: Registry): Kind => registry.kinds.resource('v1', 'namespaces')!;
-
 /** Writes the conditions; the time of one changes only with its status. */
-async function report(registry: Registry, name: string, remains: Remains): Promise<void> {
-  await modify(registry, namespaceKind(registry), '', name, 'status', internalWrite(), (current) => {
+async function report({ registry, request }: Writing, entry: Entry, remains: Remains): Promise<void> {
+  await modify(registry, request('update'), targetOf(entry, 'status'), (current) => {
     const namespace = current.object() as Namespace;
     const before = namespace.status?.conditions ?? [];
     const conditions = conditionsOf(remains).map((condition) => {
@@ -155,8 +160,8 @@ async function report(registry: Registry, name: string, remains: Remains): Promi
   });
 }
 
-async function release(registry: Registry, name: string): Promise<void> {
-  await modify(registry, namespaceKind(registry), '', name, 'finalize', internalWrite(), (current) => {
+async function release({ registry, request }: Writing, entry: Entry): Promise<void> {
+  await modify(registry, request('update'), targetOf(entry, 'finalize'), (current) => {
     const namespace = current.object() as Namespace;
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== 'kubernetes');
     namespace.spec = { ...namespace.spec, finalizers };

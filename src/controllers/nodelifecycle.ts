@@ -7,7 +7,8 @@ import { timeToMs } from '../api/time.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
 import {
   type Controller,
   observe,
@@ -45,6 +46,7 @@ const ownKeys = new Set([
 
 export const nodeLifecycleController: Controller = {
   name: 'node',
+  writer: 'node-controller',
   start: (context) => new NodeLifecycle(context).start(),
 };
 
@@ -172,7 +174,7 @@ class NodeLifecycle {
   async #modifyNode(name: string, part: 'main' | 'status', change: (node: Node) => Node): Promise<void> {
     const kind = this.#registry.kinds.resource('v1', 'nodes')!;
     await tolerant(
-      modify(this.#registry, kind, '', name, part, internalWrite(), (current) =>
+      modify(this.#registry, this.context.request('update'), { kind, namespace: '', name, part }, (current) =>
         change(current.object() as Node),
       ),
     );
@@ -180,13 +182,12 @@ class NodeLifecycle {
 
   /** Pods of a node that is not well are not ready either, whatever they last said. */
   async #podsNotReady(node: Node): Promise<void> {
-    const kind = this.#registry.kinds.resource('v1', 'pods')!;
     for (const { entry, ready } of this.context.pods.onNode(node.metadata.name!)) {
       if (!ready) continue;
       const pod = entry.peek() as Pod;
       const now = this.#registry.now();
       await tolerant(
-        modify(this.#registry, kind, entry.namespace, entry.name, 'status', internalWrite(), (current) => {
+        modify(this.#registry, this.context.request('update'), targetOf(entry, 'status'), (current) => {
           const object = current.object() as Pod;
           for (const condition of object.status?.conditions ?? [])
             if (condition.type === 'Ready' && condition.status === 'True')

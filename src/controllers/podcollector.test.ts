@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Node } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite } from '../registry/registry.ts';
+import { asTester } from '../registry/request.case.ts';
 import { harness, useHarness } from './shared/harness.case.ts';
 
 useHarness();
@@ -27,11 +27,16 @@ it('ends pods that are to go from a node out of service', async () => {
   await plant('elsewhere', 'n2', deleted);
   await harness.settled();
   expect(names()).toEqual(['early', 'elsewhere', 'late', 'staying']);
-  await modify(harness.registry, kind, '', 'n1', 'whole', internalWrite(), (current) => {
-    const node = current.object() as Node;
-    node.spec = { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] };
-    return node as ApiObject;
-  });
+  await modify(
+    harness.registry,
+    asTester('update'),
+    { kind, namespace: '', name: 'n1', part: 'whole' },
+    (current) => {
+      const node = current.object() as Node;
+      node.spec = { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] };
+      return node as ApiObject;
+    },
+  );
   await harness.settled();
   expect(names()).toEqual(['elsewhere', 'staying']);
 });

@@ -9,7 +9,7 @@ import { isFinished } from '../api/rules/podfacts.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
 import {
   type Controller,
   fromKey,
@@ -28,6 +28,7 @@ const quarantineShare = 0.8;
 
 export const podCollector: Controller = {
   name: 'pod-collector',
+  writer: 'pod-garbage-collector',
   start: (context) => new PodCollector(context).start(),
 };
 
@@ -103,11 +104,11 @@ class PodCollector {
     const nodeName = pod.spec?.nodeName;
     const finished = isFinished(pod.status?.phase);
     if (nodeName && !this.#node(nodeName)) {
-      if (!finished) await this.#fail(pod, 'PodGC: node no longer exists');
-      await this.#end(pod);
-    } else if (finished && this.#surplus.has(key)) await this.#end(pod);
+      if (!finished) await this.#fail(entry, 'PodGC: node no longer exists');
+      await this.#end(entry);
+    } else if (finished && this.#surplus.has(key)) await this.#end(entry);
     else if (pod.metadata.deletionTimestamp && (!nodeName || this.#isOutOfService(nodeName)))
-      await this.#end(pod);
+      await this.#end(entry);
   }
 
   #isOutOfService(nodeName: string): boolean {
@@ -116,37 +117,27 @@ class PodCollector {
     return !ready && (node?.spec?.taints?.some(({ key }) => key === outOfService) ?? false);
   }
 
-  async #fail(pod: Pod, message: string): Promise<void> {
-    const { registry } = this.context;
-    const kind = registry.kinds.resource('v1', 'pods')!;
+  async #fail(entry: Entry, message: string): Promise<void> {
+    const { registry, request } = this.context;
     const now = registry.now();
     await tolerant(
-      modify(
-        registry,
-        kind,
-        pod.metadata.namespace!,
-        pod.metadata.name!,
-        'status',
-        internalWrite(),
-        (current) => {
-          const object = current.object() as Pod;
-          const status = (object.status ??= {});
-          status.phase = 'Failed';
-          const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message };
-          status.conditions = withCondition(status.conditions, target, now);
-          return object;
-        },
-      ),
+      modify(registry, request('update'), targetOf(entry, 'status'), (current) => {
+        const object = current.object() as Pod;
+        const status = (object.status ??= {});
+        status.phase = 'Failed';
+        const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message };
+        status.conditions = withCondition(status.conditions, target, now);
+        return object;
+      }),
     );
   }
 
-  async #end({ metadata }: Pod): Promise<void> {
-    const { registry } = this.context;
-    const kind = registry.kinds.resource('v1', 'pods')!;
+  async #end(entry: Entry): Promise<void> {
+    const { registry, request } = this.context;
     await tolerant(
-      remove(registry, kind, metadata.namespace!, metadata.name!, {
+      remove(registry, request('delete'), targetOf(entry), {
         gracePeriodSeconds: 0,
-        preconditions: { uid: metadata.uid },
+        preconditions: { uid: entry.peek().metadata.uid },
       }),
     );
   }

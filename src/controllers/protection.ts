@@ -1,13 +1,15 @@
 /** In-use protection: a claim that is deleted stays until no pod uses it, a volume until no claim is bound to it. */
 
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
+import type { Verb } from '../api/kind.ts';
 import { claimsOf, isFinished } from '../api/rules/podfacts.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
-import { type Controller, observe, running } from './shared/controller.ts';
+import type { Request } from '../registry/request.ts';
+import { targetOf } from '../registry/target.ts';
+import { actingAs } from '../registry/writers.ts';
+import { type Controller, observe, running, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
 const claimFinalizer = 'kubernetes.io/pvc-protection';
@@ -16,14 +18,17 @@ const volumeFinalizer = 'kubernetes.io/pv-protection';
 export const protectionController: Controller = {
   name: 'protection',
   housekeeping: true,
+  writer: 'pvc-protection-controller',
   start(context) {
     const { registry, onError } = context;
+    // In Kubernetes volumes have a controller of their own.
+    const byVolumeProtection = (verb: Verb): Request => actingAs('pv-protection-controller', verb);
     const claims = new WorkQueue({
-      work: (key) => releaseClaim(registry, key),
+      work: (key) => releaseClaim(context, key),
       onError: (_, error) => onError(error),
     });
     const volumes = new WorkQueue({
-      work: (name) => releaseVolume(registry, name),
+      work: (name) => releaseVolume({ registry, request: byVolumeProtection }, name),
       onError: (_, error) => onError(error),
     });
     const observers = [
@@ -49,10 +54,11 @@ const claimMark = Buffer.from('Claim');
 /** Saves reading most pods. */
 const mayUseClaims = ({ document }: Entry): boolean => document.includes(claimMark);
 
-async function releaseClaim(registry: Registry, key: string): Promise<void> {
+async function releaseClaim(writing: Writing, key: string): Promise<void> {
+  const { registry } = writing;
   const [namespace, name] = key.split('/') as [string, string];
-  const kind = registry.kinds.resource('v1', 'persistentvolumeclaims')!;
-  if (!isHeld(registry, kind, namespace, name, claimFinalizer)) return;
+  const claim = registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
+  if (!claim || !isHeld(claim, claimFinalizer)) return;
   const pods = registry.view
     .collection('core/pods')
     .select(new Filter(namespace, undefined, undefined, undefined)).entries;
@@ -61,32 +67,25 @@ async function releaseClaim(registry: Registry, key: string): Promise<void> {
     const pod = entry.peek() as Pod;
     return !isFinished(pod.status?.phase) && claimsOf(pod).includes(name);
   });
-  if (!inUse) await dropFinalizer(registry, kind, namespace, name, claimFinalizer);
+  if (!inUse) await dropFinalizer(writing, claim, claimFinalizer);
 }
 
-async function releaseVolume(registry: Registry, name: string): Promise<void> {
-  const kind = registry.kinds.resource('v1', 'persistentvolumes')!;
-  if (!isHeld(registry, kind, '', name, volumeFinalizer)) return;
-  const volume = registry.find(kind, '', name).object() as PersistentVolume;
-  if (volume.status?.phase !== 'Bound') await dropFinalizer(registry, kind, '', name, volumeFinalizer);
+async function releaseVolume(writing: Writing, name: string): Promise<void> {
+  const volume = writing.registry.view.collection('core/persistentvolumes').get('', name);
+  if (!volume || !isHeld(volume, volumeFinalizer)) return;
+  const { status } = volume.peek() as PersistentVolume;
+  if (status?.phase !== 'Bound') await dropFinalizer(writing, volume, volumeFinalizer);
 }
 
 /** Whether an object is being deleted and this finalizer is among those that keep it. */
-function isHeld(registry: Registry, kind: Kind, namespace: string, name: string, finalizer: string): boolean {
-  const entry = registry.view.collection(kind).get(namespace, name);
-  if (!entry?.mayBeMarked) return false;
-  const { deletionTimestamp, finalizers } = entry.object().metadata;
+function isHeld(entry: Entry, finalizer: string): boolean {
+  if (!entry.mayBeMarked) return false;
+  const { deletionTimestamp, finalizers } = entry.peek().metadata;
   return deletionTimestamp !== undefined && (finalizers?.includes(finalizer) ?? false);
 }
 
-async function dropFinalizer(
-  registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
-  finalizer: string,
-): Promise<void> {
-  await modify(registry, kind, namespace, name, 'whole', internalWrite(), (current) => {
+async function dropFinalizer({ registry, request }: Writing, entry: Entry, finalizer: string): Promise<void> {
+  await modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
     const object = current.object();
     object.metadata.finalizers = object.metadata.finalizers?.filter((one) => one !== finalizer);
     return object;

@@ -9,6 +9,7 @@ const recountMs = 5 * 60_000;
 
 export const resourceQuotaController: Controller = {
   name: 'resourcequota',
+  writer: 'resourcequota-controller',
   start(context) {
     const { registry, onError } = context;
     const queue = new WorkQueue({

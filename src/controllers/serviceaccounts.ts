@@ -6,10 +6,11 @@ import { WorkQueue } from './shared/workqueue.ts';
 export const serviceAccountController: Controller = {
   name: 'serviceaccount',
   housekeeping: true,
+  writer: 'service-account-controller',
   start(context) {
-    const { registry, onError } = context;
+    const { registry, request, onError } = context;
     const queue = new WorkQueue({
-      work: (namespace) => ensureDefaultAccount(registry, namespace),
+      work: (namespace) => ensureDefaultAccount(registry, request('create'), namespace),
       onError: (_, error) => onError(error),
     });
     const observers = [

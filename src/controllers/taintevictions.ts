@@ -10,7 +10,7 @@ import type { EventRecorder } from '../client/events.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
 import { tolerates } from './scheduling/nodeaffinity.ts';
 import {
   fromKey,
@@ -86,17 +86,17 @@ export class TaintEvictions {
       return;
     }
     this.#marked.delete(key);
-    await this.#evict(pod, key);
+    await this.#evict(entry, key);
   }
 
-  async #evict(pod: Pod, key: string): Promise<void> {
-    const { registry } = this.context;
-    const kind = registry.kinds.resource('v1', 'pods')!;
-    const { namespace, name, uid } = pod.metadata;
+  async #evict(entry: Entry, key: string): Promise<void> {
+    const { registry, request } = this.context;
+    const pod = entry.peek() as Pod;
+    const { uid } = pod.metadata;
     this.#tell(pod, `Marking for deletion Pod ${key}`);
     const now = registry.now();
     await tolerant(
-      modify(registry, kind, namespace!, name!, 'status', internalWrite(), (current) => {
+      modify(registry, request('update'), targetOf(entry, 'status'), (current) => {
         const object = current.object() as Pod;
         const status = (object.status ??= {});
         const target = {
@@ -109,7 +109,7 @@ export class TaintEvictions {
         return object;
       }),
     );
-    await tolerant(remove(registry, kind, namespace!, name!, { preconditions: { uid } }));
+    await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions: { uid } }));
   }
 
   #tell(pod: Pod, message: string): void {

@@ -4,28 +4,37 @@
  */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
 import { accountName, completeToken, isTokenSecret, tokenSecrets } from './accounttokens.ts';
-import { type Controller, fromKey, keyOf, observe, running, tolerant } from './shared/controller.ts';
+import {
+  type Controller,
+  fromKey,
+  keyOf,
+  observe,
+  running,
+  tolerant,
+  type Writing,
+} from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 import { ensureTokenSecret } from './tokensecrets.ts';
 
 export const tokenController: Controller = {
   name: 'serviceaccount-token',
   housekeeping: true,
+  writer: 'kube-controller-manager',
   start(context) {
     const { registry, settings, onError } = context;
     const report = (_: string, error: Error): void => onError(error);
     const secrets = new WorkQueue({
-      work: (key) => completeToken(registry, ...fromKey(key)),
+      work: (key) => completeToken(context, ...fromKey(key)),
       onError: report,
     });
     const accounts = new WorkQueue({
-      work: (key) => forgetGone(registry, ...fromKey(key)),
+      work: (key) => forgetGone(context, ...fromKey(key)),
       onError: report,
     });
     const lacking = new WorkQueue({
-      work: (key) => ensureTokenSecret(registry, ...fromKey(key)),
+      work: (key) => ensureTokenSecret(context, ...fromKey(key)),
       onError: report,
     });
     const observers = [
@@ -49,14 +58,14 @@ export const tokenController: Controller = {
   },
 };
 
-async function forgetGone(registry: Registry, namespace: string, name: string): Promise<void> {
+async function forgetGone({ registry, request }: Writing, namespace: string, name: string): Promise<void> {
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
   const secrets = registry.view.collection('core/secrets');
   const isGone = ({ name: secret }: { name?: string }): boolean => !secrets.get(namespace, secret ?? '');
   const account = registry.view.collection(kind).get(namespace, name)?.object() as ServiceAccount | undefined;
   if (!account?.secrets?.some(isGone)) return;
   await tolerant(
-    modify(registry, kind, namespace, name, 'main', internalWrite(), (current) => {
+    modify(registry, request('update'), { kind, namespace, name, part: 'main' }, (current) => {
       const now = current.object() as ServiceAccount;
       now.secrets = now.secrets?.filter((secret) => !isGone(secret));
       return now;

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { remove } from '../registry/delete.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite } from '../registry/registry.ts';
+import { asTester } from '../registry/request.case.ts';
+import { targetOf } from '../registry/target.ts';
 import { harness, useHarness } from './shared/harness.case.ts';
 
 useHarness();
@@ -29,7 +30,12 @@ const named = (name?: string): (string | undefined)[] =>
   (account(name).secrets ?? []).map((secret) => secret.name);
 
 const drop = (resource: string, name: string): Promise<unknown> =>
-  remove(harness.registry, harness.registry.kinds.resource('v1', resource)!, 'default', name, {});
+  remove(
+    harness.registry,
+    asTester('delete'),
+    targetOf({ kind: harness.registry.kinds.resource('v1', resource)!, namespace: 'default', name }),
+    {},
+  );
 
 describe('an account', () => {
   it('gets a secret with its token, and names it', async () => {
@@ -52,8 +58,8 @@ describe('an account', () => {
     await begin();
     const before = named();
     for (const round of ['a', 'b', 'c']) {
-      const { kind } = harness.all('core/serviceaccounts')[0]!;
-      await modify(harness.registry, kind, 'default', 'default', 'main', internalWrite(), (entry) => {
+      const target = targetOf(harness.all('core/serviceaccounts')[0]!);
+      await modify(harness.registry, asTester('update'), target, (entry) => {
         const now = entry.object() as ServiceAccount;
         now.metadata.labels = { round };
         return now;

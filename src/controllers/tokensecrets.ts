@@ -6,15 +6,16 @@ import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { create } from '../registry/create.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
+import { collectionOf, targetOf } from '../registry/target.ts';
 import { accountName, accountUid, completeToken, tokenSecrets, tokenType } from './accounttokens.ts';
-import { isNamespaceTerminating, tolerant } from './shared/controller.ts';
+import { isNamespaceTerminating, tolerant, type Writing } from './shared/controller.ts';
 
 /** A longer name would be cut after what tells its secret apart. */
 const accountCharsMax = 51;
 
 /** Makes sure that an account names a secret with its token. */
-export async function ensureTokenSecret(registry: Registry, namespace: string, name: string): Promise<void> {
+export async function ensureTokenSecret(writing: Writing, namespace: string, name: string): Promise<void> {
+  const { registry, request } = writing;
   await registry.view.caughtUp();
   const entry = registry.view.collection('core/serviceaccounts').get(namespace, name);
   const account = entry?.object() as ServiceAccount | undefined;
@@ -24,11 +25,11 @@ export async function ensureTokenSecret(registry: Registry, namespace: string, n
   if (own.some((secret) => named.has(secret.name))) return;
   // One that was made and never named: this process, or one before it, was interrupted.
   const spare = own.find((secret) => secret.name.startsWith(prefixOf(name)));
-  const secret = spare?.name ?? (await makeSecret(registry, account));
+  const secret = spare?.name ?? (await makeSecret(writing, account));
   if (secret === undefined) return;
-  await completeToken(registry, namespace, secret);
+  await completeToken(writing, namespace, secret);
   await tolerant(
-    modify(registry, entry.kind, namespace, name, 'main', internalWrite(), (current) => {
+    modify(registry, request('update'), targetOf(entry), (current) => {
       const now = current.object() as ServiceAccount;
       // Another account of the same name gets its own.
       if (now.metadata.uid === account.metadata.uid) now.secrets = [...(now.secrets ?? []), { name: secret }];
@@ -46,7 +47,10 @@ function isTokenOf(entry: Entry, { metadata }: ServiceAccount): boolean {
 }
 
 /** Undefined: the namespace is going away, and needs none. */
-async function makeSecret(registry: Registry, { metadata }: ServiceAccount): Promise<string | undefined> {
+async function makeSecret(
+  { registry, request }: Writing,
+  { metadata }: ServiceAccount,
+): Promise<string | undefined> {
   const kind = registry.kinds.resource('v1', 'secrets')!;
   const { namespace = '', name = '', uid = '' } = metadata;
   const secret: Secret = {
@@ -57,7 +61,7 @@ async function makeSecret(registry: Registry, { metadata }: ServiceAccount): Pro
     type: tokenType,
   };
   try {
-    return (await create(registry, kind, namespace, secret, internalWrite())).name;
+    return (await create(registry, request('create'), collectionOf(kind, namespace), secret)).name;
   } catch (error) {
     if (isNamespaceTerminating(error)) return undefined;
     throw error;

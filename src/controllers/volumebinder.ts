@@ -8,15 +8,15 @@ import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite, type Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
 import {
   type Controller,
-  type ControllerContext,
   fromKey,
   keyOf,
   observe,
   type RunningController,
   running,
+  type SharedContext,
   tolerant,
 } from './shared/controller.ts';
 import { recorderFor } from './shared/eventsink.ts';
@@ -30,6 +30,7 @@ const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export const volumeBinder: Controller = {
   name: 'volume-binder',
+  writer: 'persistent-volume-binder',
   start: (context) => new VolumeBinder(context).start(),
 };
 
@@ -40,7 +41,7 @@ class VolumeBinder {
   readonly #volumes: WorkQueue;
   readonly #reclaimer: VolumeReclaimer;
 
-  constructor(private readonly context: ControllerContext) {
+  constructor(private readonly context: SharedContext) {
     this.#registry = context.registry;
     this.#recorder = recorderFor(context, 'persistentvolume-controller');
     this.#reclaimer = new VolumeReclaimer(context, this.#recorder);
@@ -280,7 +281,8 @@ class VolumeBinder {
   ): Promise<void> {
     const kind = this.#registry.kinds.resource('v1', resource)!;
     const work = (current: Entry): ApiObject => change(current.object() as T) as ApiObject;
-    await tolerant(modify(this.#registry, kind, namespace, name, part, internalWrite(), work));
+    const request = this.context.request('update');
+    await tolerant(modify(this.#registry, request, { kind, namespace, name, part }, work));
   }
 
   #warn(claim: PersistentVolumeClaim, reason: string, message: string): void {

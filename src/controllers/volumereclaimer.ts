@@ -3,7 +3,7 @@
  * is the work of a pod, because only a node can reach the storage.
  */
 
-import type { PersistentVolume, Pod } from '../api/generated/types.ts';
+import type { ObjectMeta, PersistentVolume, Pod } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
 import { isFinished } from '../api/rules/podfacts.ts';
 import type { EventRecorder } from '../client/events.ts';
@@ -11,8 +11,8 @@ import { create } from '../registry/create.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
-import { internalWrite } from '../registry/registry.ts';
-import { type ControllerContext, tolerant } from './shared/controller.ts';
+import { collectionOf, type Part, type Target, targetOf } from '../registry/target.ts';
+import { type SharedContext, tolerant } from './shared/controller.ts';
 
 const podNamespace = 'kube-system';
 const podPrefix = 'recycler-for-';
@@ -26,7 +26,7 @@ const script = ['cd "$WHERRY_ROOT/scrub" || exit 1', 'rm -rf ..?* .[!.]* ./*', '
 
 export class VolumeReclaimer {
   constructor(
-    private readonly context: ControllerContext,
+    private readonly context: SharedContext,
     private readonly recorder: EventRecorder,
   ) {}
 
@@ -82,7 +82,7 @@ export class VolumeReclaimer {
   }
 
   async #empty({ metadata }: PersistentVolume, path: string): Promise<void> {
-    const { registry } = this.context;
+    const { registry, request } = this.context;
     const pod: Pod = {
       metadata: { name: `${podPrefix}${metadata.name}`, namespace: podNamespace },
       spec: {
@@ -101,21 +101,22 @@ export class VolumeReclaimer {
       },
     };
     const kind = registry.kinds.resource('v1', 'pods')!;
-    await tolerant(create(registry, kind, podNamespace, pod as ApiObject, internalWrite()));
+    await tolerant(create(registry, request('create'), collectionOf(kind, podNamespace), pod as ApiObject));
   }
 
   async #removePod({ metadata }: Pod): Promise<void> {
-    const kind = this.context.registry.kinds.resource('v1', 'pods')!;
-    const options = { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } };
-    await tolerant(remove(this.context.registry, kind, metadata.namespace!, metadata.name!, options));
+    const { registry, request } = this.context;
+    const { namespace = '', name = '', uid } = metadata;
+    const kind = registry.kinds.resource('v1', 'pods')!;
+    const options = { gracePeriodSeconds: 0, preconditions: { uid } };
+    await tolerant(remove(registry, request('delete'), targetOf({ kind, namespace, name }), options));
   }
 
   /** Free for the next claim. */
   async #release({ metadata }: PersistentVolume): Promise<void> {
-    const { registry } = this.context;
-    const kind = registry.kinds.resource('v1', 'persistentvolumes')!;
+    const { registry, request } = this.context;
     await tolerant(
-      modify(registry, kind, '', metadata.name!, 'main', internalWrite(), (current) => {
+      modify(registry, request('update'), this.#target(metadata, 'main'), (current) => {
         const object = current.object() as PersistentVolume;
         delete object.spec!.claimRef;
         delete object.metadata.annotations?.['pv.kubernetes.io/bound-by-controller'];
@@ -125,22 +126,26 @@ export class VolumeReclaimer {
   }
 
   async #remove({ metadata }: PersistentVolume): Promise<void> {
-    const kind = this.context.registry.kinds.resource('v1', 'persistentvolumes')!;
+    const { registry, request } = this.context;
     const options = { preconditions: { uid: metadata.uid } };
-    await tolerant(remove(this.context.registry, kind, '', metadata.name!, options));
+    await tolerant(remove(registry, request('delete'), this.#target(metadata, 'main'), options));
   }
 
   async #fail(volume: PersistentVolume, reason: string, message: string): Promise<void> {
-    const { registry } = this.context;
-    const kind = registry.kinds.resource('v1', 'persistentvolumes')!;
+    const { registry, request } = this.context;
     this.#warn(volume, reason, message);
     await tolerant(
-      modify(registry, kind, '', volume.metadata.name!, 'status', internalWrite(), (current) => {
+      modify(registry, request('update'), this.#target(volume.metadata, 'status'), (current) => {
         const object = current.object() as PersistentVolume;
         object.status = { phase: 'Failed', message };
         return object as ApiObject;
       }),
     );
+  }
+
+  #target({ name = '' }: ObjectMeta, part: Part): Target {
+    const kind = this.context.registry.kinds.resource('v1', 'persistentvolumes')!;
+    return targetOf({ kind, namespace: '', name }, part);
   }
 
   #warn(volume: PersistentVolume, reason: string, message: string): void {

@@ -2,34 +2,31 @@
 import { badRequest, conflict, plain } from '../api/errors.ts';
 import { type FieldError, notSupported, required } from '../api/fielderror.ts';
 import type { Binding, Pod } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
 import { withCondition } from '../api/rules/condition.ts';
 import { checkPreconditions, modify } from './modify.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import type { Target } from './target.ts';
 
-/** `name` is the pod's; undefined when the path does not say. */
 export async function bind(
   registry: Registry,
-  pods: Kind,
-  namespace: string,
-  name: string | undefined,
+  request: Request,
+  target: Target,
   binding: Binding,
-  options: WriteOptions,
 ): Promise<void> {
-  const podName = binding.metadata.name ?? '';
-  if (name !== undefined && podName !== name)
-    throw badRequest('name in URL does not match name in Binding object');
-  checkTarget(binding);
-  await modify(registry, pods, namespace, podName, 'whole', options, (current) => {
+  const name = binding.metadata.name ?? '';
+  if (target.name !== name) throw badRequest('name in URL does not match name in Binding object');
+  checkNode(binding);
+  await modify(registry, request, { ...target, part: 'whole' }, (current) => {
     const pod = current.object() as Pod;
-    checkPreconditions(pods, podName, binding.metadata, current, pod);
-    assign(pod, podName, binding, registry.now());
+    checkPreconditions(target.kind, name, binding.metadata, current, pod);
+    assign(pod, name, binding, registry.now());
     return pod;
   });
 }
 
 /** Kubernetes answers these with a bare 500, so clients know them as that. */
-function checkTarget({ target }: Binding): void {
+function checkNode({ target }: Binding): void {
   const errors: FieldError[] = [];
   if (target?.kind && target.kind !== 'Node')
     errors.push(notSupported('target.kind', target.kind, ['Node', '<empty>']));

@@ -6,7 +6,9 @@ import type { ApiObject } from '../api/object.ts';
 import { admitted, mutate } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import { named, type Place, type Target } from './target.ts';
 import { check, nameErrors } from './validation.ts';
 
 /** A generated name that is taken is tried anew this often. */
@@ -25,11 +27,11 @@ export function settleNamespace(kind: Pick<Kind, 'namespaced'>, object: ApiObjec
 
 export async function create(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
+  request: Request,
+  collection: Target,
   object: ApiObject,
-  options: WriteOptions,
 ): Promise<Entry> {
+  const { kind, namespace } = collection;
   kind.defaults?.(object);
   settleNamespace(kind, object, namespace);
   const meta = object.metadata;
@@ -37,37 +39,38 @@ export async function create(
   meta.deletionTimestamp = undefined;
   meta.deletionGracePeriodSeconds = undefined;
   const generate = !meta.name && Boolean(meta.generateName);
-  const request = {
+  let target = named(collection, meta.name ?? '');
+  const admission = {
+    request,
+    target,
     operation: 'create' as const,
-    kind,
-    namespace,
-    name: meta.name ?? '',
-    subresource: undefined,
     object,
     old: undefined,
-    dryRun: options.dryRun,
     afterwards: [],
   };
   // Whether its namespace exists, and its name is free, may just have changed through another server.
   const behind = registry.view.caughtUp();
   if (behind) await behind;
-  await mutate(registry, request);
+  await mutate(registry, admission);
 
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
-  if (generate) request.name = meta.name = generatedName(meta.generateName!, suffix(registry));
+  if (generate) {
+    meta.name = generatedName(meta.generateName!, suffix(registry));
+    admission.target = target = named(collection, meta.name);
+  }
   prepare(kind, object, registry.now());
-  const name = meta.name ?? '';
-  allocated(registry, request, () =>
+  const { name } = target;
+  allocated(registry, admission, () =>
     check(kind, name, () => [
       ...validateMeta(kind, meta),
       ...nameErrors(kind, namespace, name),
       ...(kind.validate?.(object) ?? []),
     ]),
   );
-  if (kind.warnings) options.warnings.push(...kind.warnings(object, undefined));
-  const entry = await admitted(registry, request, () =>
-    insert(registry, kind, namespace, object, generate, options.dryRun),
+  if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));
+  const entry = await admitted(registry, admission, () =>
+    insert(registry, request, target, object, generate),
   );
   return entry!;
 }
@@ -75,25 +78,26 @@ export async function create(
 /** Stores a new object; a generated name that is taken is replaced by another. */
 async function insert(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
+  request: Request,
+  first: Target,
   object: ApiObject,
   generate: boolean,
-  dryRun: boolean,
 ): Promise<Entry> {
+  const { kind, namespace } = first;
   const meta = object.metadata;
-  for (let tries = 1; ; tries++) {
-    const name = meta.name!;
-    const value = registry.encode(kind, object);
+  for (let target = first, tries = 1; ; tries++) {
+    const { name } = target;
+    const value = registry.encode(request, target, object);
     const taken = registry.view.collection(kind).get(namespace, name);
-    if (!taken && dryRun) return Entry.of(kind, namespace, name, value, 0);
+    if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
-      const revision = await registry.commit(kind, namespace, name, value, 0);
-      if (revision !== undefined) return registry.entryOf(kind, namespace, name, value, revision);
+      const revision = await registry.commit(target, value, 0);
+      if (revision !== undefined) return registry.entryOf(target, value, revision);
     }
-    if (!generate) throw alreadyExists(kind, name, isDeleting(registry, kind, namespace, name));
+    if (!generate) throw alreadyExists(kind, name, isDeleting(registry, target));
     if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);
     meta.name = generatedName(meta.generateName!, suffix(registry));
+    target = named(first, meta.name);
     // Some kinds write their name elsewhere, too.
     kind.prepareForCreate?.(object, { now: meta.creationTimestamp! });
   }
@@ -107,5 +111,5 @@ function prepare(kind: Kind, object: ApiObject, now: string): void {
   kind.prepareForCreate?.(object, { now });
 }
 
-const isDeleting = (registry: Registry, kind: Kind, namespace: string, name: string): boolean =>
+const isDeleting = (registry: Registry, { kind, namespace, name }: Place): boolean =>
   registry.view.collection(kind).get(namespace, name)?.object().metadata.deletionTimestamp !== undefined;

@@ -7,12 +7,13 @@ import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { formatTime, timeToMs } from '../api/time.ts';
-import { admitted } from './admission/admission.ts';
-import type { Collection } from './collection.ts';
+import { type Admission, admitted } from './admission/admission.ts';
 import { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 import { isReleased } from './modify.ts';
 import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import { type Target, targetOf } from './target.ts';
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
@@ -54,31 +55,27 @@ export function checkDeleteOptions(options: DeleteOptions): void {
 
 export async function remove(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
+  request: Request,
+  target: Target,
   options: DeleteOptions,
 ): Promise<Deletion> {
+  const { kind, name } = target;
   checkDeleteOptions(options);
-  const dryRun = (options.dryRun?.length ?? 0) > 0;
   await registry.view.caughtUp();
   for (let round = 1; round <= roundsMax; round++) {
-    const current = registry.find(kind, namespace, name);
+    const current = registry.find(target);
     const object = current.object();
     checkDeletePreconditions(kind, name, options, object, current);
-    const request = {
-      operation: 'delete' as const,
-      kind,
-      namespace,
-      name,
-      subresource: undefined,
+    const admission: Admission = {
+      request,
+      target,
+      operation: 'delete',
       object: undefined,
       old: current.object(kind),
-      dryRun,
       afterwards: [],
     };
     mark(registry, kind, object, options);
-    const deletion = await admitted(registry, request, () => carryOut(registry, current, object, dryRun));
+    const deletion = await admitted(registry, admission, () => carryOut(registry, request, current, object));
     if (deletion) return deletion;
   }
   throw modified(kind, name);
@@ -87,18 +84,18 @@ export async function remove(
 /** Removes a released object, stores a marked one. Undefined: another writer was faster. */
 async function carryOut(
   registry: Registry,
+  request: Request,
   current: Entry,
   object: ApiObject,
-  dryRun: boolean,
 ): Promise<Deletion | undefined> {
   const { kind, namespace, name } = current;
-  const value = registry.encode(kind, object);
+  const value = registry.encode(request, targetOf(current), object, current);
   const removed = isReleased(kind, object);
   if (!removed && current.holds(value)) return { entry: current, removed: false };
-  if (dryRun) return { entry: Entry.of(kind, namespace, name, value, current.revision), removed };
-  const revision = await registry.commit(kind, namespace, name, removed ? null : value, current.revision);
+  if (request.dryRun) return { entry: Entry.of(kind, namespace, name, value, current.revision), removed };
+  const revision = await registry.commit(current, removed ? null : value, current.revision);
   if (revision === undefined) return undefined;
-  if (!removed) return { entry: registry.entryOf(kind, namespace, name, value, revision), removed };
+  if (!removed) return { entry: registry.entryOf(current, value, revision), removed };
   return {
     entry: lastState(kind, object) ? Entry.of(kind, namespace, name, value, revision) : current,
     removed,
@@ -194,21 +191,22 @@ function propagationOf(kind: Kind, object: ApiObject, options: DeleteOptions): P
 /** Deletes everything a filter chooses; answers with what was found. */
 export async function removeCollection(
   registry: Registry,
-  kind: Kind,
-  collection: Collection,
+  request: Request,
+  collection: Target,
   filter: Filter,
   options: DeleteOptions,
   limit: number | undefined,
 ): Promise<{ entries: readonly Entry[]; revision: number }> {
   checkDeleteOptions(options);
   await registry.view.caughtUp();
-  const { entries } = collection.select(filter, { limit });
+  const { entries } = registry.view.collection(collection.kind).select(filter, { limit });
   const revision = registry.view.revision;
   const queue = [...entries];
   const worker = async (): Promise<void> => {
     for (let entry = queue.pop(); entry; entry = queue.pop()) {
+      const { namespace, name } = entry;
       try {
-        await remove(registry, kind, entry.namespace, entry.name, options);
+        await remove(registry, request, { ...collection, namespace, name }, options);
       } catch (error) {
         // Somebody else deleted it first: that is what was asked for.
         if ((error as { code?: number }).code !== 404) throw error;

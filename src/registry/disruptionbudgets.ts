@@ -14,7 +14,9 @@ import { type LabelSelectorObject, SelectorError, selectorFromObject } from '../
 import type { Entry } from './entry.ts';
 import { Filter } from './filter.ts';
 import { modify } from './modify.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import { targetOf } from './target.ts';
 
 /** Evictions a budget may have allowed without its controller having seen the pods go. */
 const disruptedPodsMax = 2000;
@@ -61,11 +63,11 @@ export function isExempt({ spec, status = {} }: PodDisruptionBudget, pod: Pod): 
 /** Takes one from what a budget allows, and notes for which pod. Throws when it allows nothing. */
 export async function spend(
   registry: Registry,
-  { kind, namespace, name }: Entry,
+  request: Request,
+  entry: Entry,
   podName: string,
-  options: WriteOptions,
 ): Promise<void> {
-  await modify(registry, kind, namespace, name, 'status', options, (current) => {
+  await modify(registry, request, targetOf(entry, 'status'), (current) => {
     const budget = current.object() as PodDisruptionBudget;
     const status = (budget.status ??= {});
     checkAllowance(budget, status);

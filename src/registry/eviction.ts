@@ -5,14 +5,15 @@
 
 import { badRequest, modified, StatusError } from '../api/errors.ts';
 import type { Eviction, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
 import { withCondition } from '../api/rules/condition.ts';
 import { isFinished } from '../api/rules/podfacts.ts';
 import { checkDeleteOptions, checkDeletePreconditions, type DeleteOptions, remove } from './delete.ts';
 import { budgetOf, isExempt, spend, stillProcessed } from './disruptionbudgets.ts';
 import type { Entry } from './entry.ts';
 import { modify } from './modify.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import { type Target, targetOf } from './target.ts';
 
 /** How often it is decided anew, because pod or budget changed meanwhile. */
 const roundsMax = 20;
@@ -22,29 +23,28 @@ class Changed extends Error {}
 
 export async function evict(
   registry: Registry,
-  pods: Kind,
-  namespace: string,
-  name: string,
+  asking: Request,
+  target: Target,
   eviction: Eviction,
-  options: WriteOptions,
 ): Promise<void> {
+  const { kind: pods, namespace, name } = target;
   if ((eviction.metadata.name ?? '') !== name)
     throw badRequest('name in URL does not match name in Eviction object');
   const asked = (eviction.deleteOptions ?? {}) as DeleteOptions;
   checkDeleteOptions(asked);
-  const dryRun = options.dryRun || (asked.dryRun?.length ?? 0) > 0;
+  const request = asked.dryRun?.length ? asking.asDryRun() : asking;
   await registry.view.caughtUp();
   for (let round = 1; ; round++) {
-    const seen = registry.find(pods, namespace, name);
+    const seen = registry.find(target);
     const pod = seen.peek() as Pod;
     checkDeletePreconditions(pods, name, asked, pod, seen);
     const budget = isGuarded(pod) ? budgetOf(registry, namespace, pod) : undefined;
     const exempt = budget !== undefined && isExempt(budget.peek() as PodDisruptionBudget, pod);
     try {
-      if (budget && !exempt) await spend(registry, budget, name, { ...options, dryRun });
+      if (budget && !exempt) await spend(registry, request, budget, name);
       // What is let go for its state must still be in it.
       const fixed = exempt || isWaiting(pod);
-      return await end(registry, seen, { ...asked, ...(dryRun ? { dryRun: ['All'] } : {}) }, fixed, options);
+      return await end(registry, request, seen, asked, fixed);
     } catch (error) {
       if (!mayHelp(error, budget)) throw error;
       if (round === roundsMax) throw budget ? stillProcessed(budget.name) : modified(pods, name);
@@ -71,33 +71,24 @@ const isGuarded = (pod: Pod): boolean => !isOver(pod) && !isWaiting(pod);
 /** Notes in the pod that it was evicted, and deletes it; with `fixed` only as it was seen. */
 async function end(
   registry: Registry,
+  request: Request,
   seen: Entry,
   asked: DeleteOptions,
   fixed: boolean,
-  options: WriteOptions,
 ): Promise<void> {
-  const { kind, namespace, name } = seen;
+  const { kind, name } = seen;
   const uid = (seen.peek() as Pod).metadata.uid!;
-  const dryRun = asked.dryRun !== undefined;
-  const marked = await modify(
-    registry,
-    kind,
-    namespace,
-    name,
-    'status',
-    { ...options, dryRun },
-    (current) => {
-      const pod = current.object() as Pod;
-      if (pod.metadata.uid !== uid || (fixed && current.revision !== seen.revision)) throw new Changed();
-      checkDeletePreconditions(kind, name, asked, pod, current);
-      noteEviction(pod, registry.now());
-      return pod;
-    },
-  );
+  const marked = await modify(registry, request, targetOf(seen, 'status'), (current) => {
+    const pod = current.object() as Pod;
+    if (pod.metadata.uid !== uid || (fixed && current.revision !== seen.revision)) throw new Changed();
+    checkDeletePreconditions(kind, name, asked, pod, current);
+    noteEviction(pod, registry.now());
+    return pod;
+  });
   // The version has been checked, and the note has changed it.
   const preconditions = { uid, ...(fixed ? { resourceVersion: String(marked.revision) } : {}) };
   try {
-    await remove(registry, kind, namespace, name, { ...asked, preconditions });
+    await remove(registry, request, targetOf(seen), { ...asked, preconditions });
   } catch (error) {
     throw fixed && error instanceof StatusError && error.code === 409 ? new Changed() : error;
   }

@@ -15,8 +15,10 @@ import { Filter } from './filter.ts';
 import { History } from './history.ts';
 import { list, read } from './list.ts';
 import { patch, readPatch } from './patch.ts';
-import { internalWrite, Registry } from './registry.ts';
+import { Registry } from './registry.ts';
+import { asTester } from './request.case.ts';
 import { ensureSystemNamespaces } from './systemnamespaces.ts';
+import { collectionOf, targetOf } from './target.ts';
 import { View } from './view.ts';
 import { watch } from './watch.ts';
 import { Watcher } from './watcher.ts';
@@ -61,11 +63,15 @@ async function pair(times?: Partial<RecoveryTimes>) {
   return { shared, writer: writer.registry, store, ...reader };
 }
 
+const configMap = (name: string) => targetOf({ kind: configMaps, namespace: 'default', name });
 const make = (registry: Registry, name: string, data: Record<string, string> = {}) =>
-  create(registry, configMaps, 'default', { metadata: { name }, data } as object as never, internalWrite());
+  create(registry, asTester('create'), collectionOf(configMaps, 'default'), {
+    metadata: { name },
+    data,
+  } as object as never);
 const change = (registry: Registry, name: string, data: Record<string, string>) =>
-  patch(registry, configMaps, 'default', name, 'main', readPatch('merge', { data }, []), internalWrite());
-const drop = (registry: Registry, name: string) => remove(registry, configMaps, 'default', name, {});
+  patch(registry, asTester('patch'), configMap(name), readPatch('merge', { data }, []));
+const drop = (registry: Registry, name: string) => remove(registry, asTester('delete'), configMap(name), {});
 const names = async (registry: Registry): Promise<string[]> =>
   (await list(registry, configMaps, { namespace: 'default' })).page.entries.map(({ name }) => name);
 
@@ -221,7 +227,7 @@ describe('a feed that broke for longer than history lasts', () => {
     for (const name of ['kept', 'changed', 'deleted', 'gone', 'replaced']) await make(writer, name);
     await names(registry);
     const before = view.revision;
-    const uid = (await read(registry, configMaps, 'default', 'replaced', undefined)).peek().metadata.uid;
+    const uid = (await read(registry, configMap('replaced'), undefined)).peek().metadata.uid;
     store.silence = cut();
     store.breakFeed(cut());
     for (let i = 0; i < 3; i++) await change(writer, 'changed', { i: String(i) });
@@ -247,13 +253,11 @@ describe('a feed that broke for longer than history lasts', () => {
     expect(await names(registry)).toEqual(['changed', 'kept', 'made', 'replaced']);
     for (const name of await names(writer)) {
       const [mine, theirs] = await Promise.all(
-        [registry, writer].map((one) => read(one, configMaps, 'default', name, undefined)),
+        [registry, writer].map((one) => read(one, configMap(name), undefined)),
       );
       expect(mine!.document.toString()).toBe(theirs!.document.toString());
     }
-    expect((await read(registry, configMaps, 'default', 'replaced', undefined)).peek().metadata.uid).not.toBe(
-      uid,
-    );
+    expect((await read(registry, configMap('replaced'), undefined)).peek().metadata.uid).not.toBe(uid);
     // And follows again.
     await make(writer, 'later');
     expect(await names(registry)).toContain('later');
@@ -385,9 +389,10 @@ describe('a feed that cannot be mended', () => {
       const query = { namespace: undefined, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
       await expect(list(registry, namespaces, query)).rejects.toBe(error);
       await expect(watch(registry, namespaces, query, 'history')).rejects.toBe(error);
-      await expect((async () => read(registry, namespaces, '', 'default', resourceVersion))()).rejects.toBe(
-        error,
-      );
+      await expect(
+        (async () =>
+          read(registry, targetOf({ kind: namespaces, namespace: '', name: 'default' }), resourceVersion))(),
+      ).rejects.toBe(error);
     }
   });
 

@@ -11,8 +11,10 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { KubernetesService } from './kubernetesservice.ts';
 import { modify } from './modify.ts';
-import { internalWrite, Registry } from './registry.ts';
+import { Registry } from './registry.ts';
+import { asTester } from './request.case.ts';
 import { ensureSystemNamespaces } from './systemnamespaces.ts';
+import { collectionOf } from './target.ts';
 import { View } from './view.ts';
 
 let store: Store;
@@ -59,7 +61,13 @@ afterEach(async () => {
 const kind = (resource: string) => registry.kinds.resource('v1', resource)!;
 const found = <T>(resource: string): T =>
   view.collection(kind(resource)).get('default', 'kubernetes')?.object() as T;
-const drop = (resource: string) => remove(registry, kind(resource), 'default', 'kubernetes', {});
+const drop = (resource: string) =>
+  remove(
+    registry,
+    asTester('delete'),
+    { kind: kind(resource), namespace: 'default', name: 'kubernetes', part: 'main' },
+    {},
+  );
 
 test('what they say', () => {
   const service = found<Service>('services');
@@ -102,12 +110,17 @@ test('deleted, they come back', async () => {
 
 test('changed, they are put right, and what else they carry stays', async () => {
   const write = (resource: string, change: (object: Service & Endpoints) => void) =>
-    modify(registry, kind(resource), 'default', 'kubernetes', 'whole', internalWrite(), (current) => {
-      const object = current.object() as Service & Endpoints;
-      object.metadata.labels = { mine: 'too' };
-      change(object);
-      return object;
-    });
+    modify(
+      registry,
+      asTester('update'),
+      { kind: kind(resource), namespace: 'default', name: 'kubernetes', part: 'whole' },
+      (current) => {
+        const object = current.object() as Service & Endpoints;
+        object.metadata.labels = { mine: 'too' };
+        change(object);
+        return object;
+      },
+    );
   const before = found<Service>('services').spec;
   await write('services', (service) => {
     service.spec = {
@@ -147,14 +160,22 @@ test('another port or another range is followed at the next start', async () => 
 
 test('an address that another service holds is reported, not taken away', async () => {
   const spec = { clusterIP: '10.0.0.9', ports: [{ port: 80 }] };
-  await create(registry, kind('services'), 'default', { metadata: { name: 'a' }, spec }, internalWrite());
+  await create(registry, asTester('create'), collectionOf(kind('services'), 'default'), {
+    metadata: { name: 'a' },
+    spec,
+  });
   await kubernetes.close();
   view.close();
   await open('10.0.0.8/29', 8080);
   expect(errors.map((error) => error.message)).toEqual([
     'Service "kubernetes" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.9"]: failed to allocate IP 10.0.0.9: provided IP is already allocated',
   ]);
-  await remove(registry, kind('services'), 'default', 'a', {});
+  await remove(
+    registry,
+    asTester('delete'),
+    { kind: kind('services'), namespace: 'default', name: 'a', part: 'main' },
+    {},
+  );
   await kubernetes.restore();
   expect(found<Service>('services').spec!.clusterIP).toBe('10.0.0.9');
 });

@@ -3,19 +3,23 @@
  * server. They are made at start and put right whenever somebody has deleted or changed them.
  */
 import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
+import type { Kind, Verb } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
 import { kubernetesService } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Entry } from './entry.ts';
 import { modify } from './modify.ts';
-import { internalWrite, type Registry } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import { collectionOf, type Target, targetOf } from './target.ts';
+import { actingAs } from './writers.ts';
 
 /** Looking costs two lookups when nothing has changed; Kubernetes promises to put things right within ten seconds. */
 const intervalMs = 5_000;
 
 const { namespace, name } = kubernetesService;
+const by = (verb: Verb): Request => actingAs('kube-apiserver', verb);
 const serviceLabels = { component: 'apiserver', provider: 'kubernetes' };
 /** Keeps Kubernetes' mirroring controller away; clients know the Endpoints by it. */
 const endpointsLabels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
@@ -106,29 +110,21 @@ export class KubernetesService {
     }
     // An address is for life. Only a server that was started with another range finds one that is not its own.
     if (spec?.clusterIP !== this.advertised.clusterIP) {
-      await remove(this.registry, this.#services, namespace, name, {});
+      await remove(this.registry, by('delete'), targetOf(entry), {});
       this.#rightService = await this.#create();
       return;
     }
-    this.#rightService = await modify(
-      this.registry,
-      this.#services,
-      namespace,
-      name,
-      'main',
-      internalWrite(),
-      (current) => {
-        const service = current.object() as Service;
-        service.metadata.labels = { ...service.metadata.labels, ...serviceLabels };
-        service.spec = this.#spec();
-        return service;
-      },
-    );
+    this.#rightService = await modify(this.registry, by('update'), targetOf(entry), (current) => {
+      const service = current.object() as Service;
+      service.metadata.labels = { ...service.metadata.labels, ...serviceLabels };
+      service.spec = this.#spec();
+      return service;
+    });
   }
 
   #create(): Promise<Entry> {
     const service: Service = { metadata: { name, labels: { ...serviceLabels } }, spec: this.#spec() };
-    return create(this.registry, this.#services, namespace, service, internalWrite());
+    return create(this.registry, by('create'), collectionOf(this.#services, namespace), service);
   }
 
   // The endpoints
@@ -154,25 +150,17 @@ export class KubernetesService {
       this.#rightEndpoints = entry;
       return;
     }
-    this.#rightEndpoints = await modify(
-      this.registry,
-      this.#endpoints,
-      namespace,
-      name,
-      'whole',
-      internalWrite(),
-      (current) => {
-        const endpoints = current.object() as Endpoints;
-        endpoints.metadata.labels = { ...endpoints.metadata.labels, ...endpointsLabels };
-        endpoints.subsets = this.#subsets();
-        return endpoints;
-      },
-    );
+    this.#rightEndpoints = await modify(this.registry, by('update'), targetOf(entry, 'whole'), (current) => {
+      const endpoints = current.object() as Endpoints;
+      endpoints.metadata.labels = { ...endpoints.metadata.labels, ...endpointsLabels };
+      endpoints.subsets = this.#subsets();
+      return endpoints;
+    });
   }
 
   async #createEndpoints(): Promise<Entry | undefined> {
     const { registry } = this;
-    const kind = this.#endpoints;
+    const target: Target = { kind: this.#endpoints, namespace, name, part: 'main' };
     const endpoints: Endpoints = {
       metadata: {
         name,
@@ -183,9 +171,9 @@ export class KubernetesService {
       },
       subsets: this.#subsets(),
     };
-    const value = registry.encode(kind, endpoints);
-    const revision = await registry.commit(kind, namespace, name, value, 0);
-    return revision === undefined ? undefined : registry.entryOf(kind, namespace, name, value, revision);
+    const value = registry.encode(by('create'), target, endpoints);
+    const revision = await registry.commit(target, value, 0);
+    return revision === undefined ? undefined : registry.entryOf(target, value, revision);
   }
 
   #find(kind: Kind): Entry | undefined {

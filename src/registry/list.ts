@@ -6,6 +6,7 @@ import type { Filter } from './filter.ts';
 import type { Page } from './page.ts';
 import type { Registry } from './registry.ts';
 import { filterOf, type Selection } from './selection.ts';
+import type { Place } from './target.ts';
 import { awaitVersion, parseMatch, parseVersion } from './version.ts';
 
 export interface ListQuery extends Selection {
@@ -24,9 +25,7 @@ export interface ListResult {
 /** The object at once when the view has it, or a promise when something has to be waited for. */
 export function read(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
+  place: Place,
   resourceVersion: string | undefined,
 ): Entry | Promise<Entry> {
   registry.view.assertFed();
@@ -34,7 +33,7 @@ export function read(
   const ready = version
     ? awaitVersion(registry.view, version)
     : version === undefined && registry.view.caughtUp();
-  const find = (): Entry => registry.find(kind, namespace, name);
+  const find = (): Entry => registry.find(place);
   return ready ? ready.then(find) : find();
 }
 

@@ -9,39 +9,32 @@ import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
-import { admitted, mutate } from './admission/admission.ts';
+import { type Admission, admitted, mutate } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import type { Part, Target } from './target.ts';
 import { check } from './validation.ts';
 
 /** Rounds lost to other writers before giving up; each lost round means that somebody else got on. */
 const roundsMax = 1000;
-
-/**
- * The part of an object that a request may change. `whole` is for changes the server itself works out, such as
- * binding a pod: they are taken as they are, without the kind's rules for clients.
- */
-export type Part = 'main' | 'status' | 'finalize' | 'ephemeralcontainers' | 'resize' | 'whole';
 
 /** Works out the new object from the stored one. It may throw, and may run several times. */
 export type Change = (current: Entry) => ApiObject;
 
 export async function modify(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
-  part: Part,
-  options: WriteOptions,
+  request: Request,
+  target: Target,
   change: Change,
 ): Promise<Entry> {
-  const key = storeKey(kind.storage.id, namespace, name);
+  const key = storeKey(target.kind.storage.id, target.namespace, target.name);
   await registry.turns.take(key);
   try {
-    return await modifyInTurn(registry, kind, namespace, name, part, options, change);
+    return await modifyInTurn(registry, request, target, change);
   } finally {
     registry.turns.giveUp(key);
   }
@@ -49,40 +42,26 @@ export async function modify(
 
 async function modifyInTurn(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
-  part: Part,
-  options: WriteOptions,
+  request: Request,
+  target: Target,
   change: Change,
 ): Promise<Entry> {
+  const { kind, name, part } = target;
   await registry.view.caughtUp();
   for (let round = 1; round <= roundsMax; round++) {
-    const current = registry.find(kind, namespace, name);
+    const current = registry.find(target);
     const warnings: string[] = [];
     const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
-    const request = {
-      operation: 'update' as const,
-      kind,
-      namespace,
-      name,
-      subresource: part === 'main' || part === 'whole' ? undefined : part,
-      object,
-      old,
-      dryRun: options.dryRun,
-      afterwards: [],
-    };
+    const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
     // What the server itself worked out is not for admission to change.
-    if (part !== 'whole') await mutate(registry, request);
-    prepareUpdate(registry, kind, part, object, old, current);
-    allocated(registry, request, () => check(kind, name, () => updateErrors(kind, part, object, old)));
-    if (part === 'main' && kind.warnings) warnings.push(...kind.warnings(object, old));
-    const stored = await admitted(registry, request, () =>
-      put(registry, kind, namespace, name, object, current, options),
-    );
+    if (part !== 'whole') await mutate(registry, admission);
+    prepareUpdate(registry, target, object, old, current);
+    allocated(registry, admission, () => check(kind, name, () => updateErrors(target, object, old)));
+    if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
+    const stored = await admitted(registry, admission, () => put(registry, request, target, object, current));
     if (stored) {
-      options.warnings.push(...warnings);
+      request.warnings.push(...warnings);
       return stored;
     }
   }
@@ -92,23 +71,25 @@ async function modifyInTurn(
 /** Stores the new state, or removes the object when nothing holds it any longer. Undefined: the round is lost. */
 async function put(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
+  request: Request,
+  target: Target,
   object: ApiObject,
   current: Entry,
-  options: WriteOptions,
 ): Promise<Entry | undefined> {
-  const value = registry.encode(kind, object, current);
+  const { kind, namespace, name } = target;
+  const value = registry.encode(request, target, object, current);
   const released = isReleased(kind, object);
-  if (options.dryRun || (!released && current.holds(value)))
+  if (request.dryRun || (!released && current.holds(value)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
-  const revision = await registry.commit(kind, namespace, name, released ? null : value, current.revision);
+  const revision = await registry.commit(target, released ? null : value, current.revision);
   if (revision === undefined) return undefined;
   return released
     ? Entry.of(kind, namespace, name, value, revision)
-    : registry.entryOf(kind, namespace, name, value, revision);
+    : registry.entryOf(target, value, revision);
 }
+
+/** Whether a change is one of the object itself, by the rules of its kind; a scale is one of the number of replicas. */
+const isMain = (part: Part): boolean => part === 'main' || part === 'scale';
 
 /** A marked object disappears with its last finalizer, unless a grace period is still running. */
 export function isReleased({ storage }: Kind, object: ApiObject): boolean {
@@ -143,8 +124,7 @@ export function checkPreconditions(
 
 function prepareUpdate(
   registry: Registry,
-  kind: Kind,
-  part: Part,
+  { kind, part }: Target,
   object: ApiObject,
   old: ApiObject,
   current: Entry,
@@ -165,7 +145,7 @@ function prepareUpdate(
   if (part === 'whole') return;
   const context = { now: registry.now() };
   // Copies: hooks may change what is taken over, but never `old`.
-  if (part === 'main') {
+  if (isMain(part)) {
     if (kind.hasStatus) object.status = cloneJson(old.status);
     kind.prepareForUpdate?.(object, old, context);
   } else if (part === 'status' || part === 'finalize') {
@@ -195,9 +175,9 @@ function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: 
   return !writtenAlike(kind.model.fields.get(part)!.model, partOf(object), partOf(old));
 }
 
-function updateErrors(kind: Kind, part: Part, object: ApiObject, old: ApiObject): FieldError[] {
+function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {
   const errors = validateMetaUpdate(kind, object.metadata, old.metadata);
-  if (part === 'main')
+  if (isMain(part))
     errors.push(...(kind.validate?.(object, old) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
   else if (part === 'status') errors.push(...(kind.validateStatusUpdate?.(object, old) ?? []));
   else if (part === 'finalize') errors.push(...(kind.validateFinalize?.(object, old) ?? []));

@@ -3,7 +3,6 @@ import { badRequest, invalid, invalidPatch, modified, StatusError } from '../api
 import { invalid as invalidField } from '../api/fielderror.ts';
 import { cannotUnmarshal } from '../api/goformat.ts';
 import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../api/jsonpatch.ts';
-import type { Kind } from '../api/kind.ts';
 import { applyMergePatch } from '../api/mergepatch.ts';
 import type { Model } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -11,9 +10,11 @@ import { PatchError } from '../api/patcherror.ts';
 import { applyStrategicMerge } from '../api/strategicmerge.ts';
 import { settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
-import { type Expected, readPatched } from './input.ts';
-import { modify, type Part } from './modify.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import { type Expected, type ReadOptions, readPatched } from './input.ts';
+import { modify } from './modify.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import type { Target } from './target.ts';
 import { checkName } from './update.ts';
 
 export type PatchType = 'json' | 'merge' | 'strategic';
@@ -56,7 +57,7 @@ export function patched(
   patch: Patch,
   expected: Expected,
   document: unknown,
-  options: WriteOptions,
+  options: ReadOptions,
 ): ApiObject {
   const result = applyPatch(patch, expected.model, document);
   const warnings: string[] = [];
@@ -66,26 +67,22 @@ export function patched(
       throw invalidPatch(JSON.stringify(patch.body), `strict decoding error: ${findings.join(', ')}`);
     warnings.push(...findings);
   }
-  const object = readPatched(expected, result, patch.duplicates, { ...options, warnings });
+  const object = readPatched(expected, result, patch.duplicates, {
+    fieldValidation: options.fieldValidation,
+    warnings,
+  });
   // A patch may be applied several times; what it has to say, it says once.
   for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
   return object;
 }
 
-export function patch(
-  registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
-  part: Part,
-  change: Patch,
-  options: WriteOptions,
-): Promise<Entry> {
-  return modify(registry, kind, namespace, name, part, options, (current) => {
+export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
+  const { kind, namespace, name } = target;
+  return modify(registry, request, target, (current) => {
     // Patches copy what they change, and decoding copies the rest.
     const document = kind === current.kind ? current.peek() : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
-    const object = patched(change, kind, document, options);
+    const object = patched(change, kind, document, request);
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);

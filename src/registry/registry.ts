@@ -4,7 +4,7 @@
  */
 import { encodeObject } from '../api/encode.ts';
 import { notFound, tooLarge } from '../api/errors.ts';
-import type { Kind, ResourceId } from '../api/kind.ts';
+import type { ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
@@ -14,8 +14,9 @@ import type { Store, Write, WriteResult } from '../store/store.ts';
 import { QuotaAccounts } from './admission/quotaaccounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
-import type { FieldValidation } from './input.ts';
 import { storeKey } from './key.ts';
+import type { Request } from './request.ts';
+import { named, type Place, type Target } from './target.ts';
 import { Tokens } from './tokens.ts';
 import { Turns } from './turns.ts';
 import type { View } from './view.ts';
@@ -29,16 +30,6 @@ export interface Chance {
   /** A whole number from 0 up to and without the bound; for name suffixes and the choice among equals. */
   randomBelow(bound: number): number;
 }
-
-export interface WriteOptions {
-  readonly dryRun: boolean;
-  readonly fieldValidation: FieldValidation;
-  /** Texts for Warning headers are added here. */
-  readonly warnings: string[];
-}
-
-/** Options of writes the server makes on its own behalf. */
-export const internalWrite = (): WriteOptions => ({ dryRun: false, fieldValidation: 'Ignore', warnings: [] });
 
 export class Registry {
   readonly quotas = new QuotaAccounts(this);
@@ -63,7 +54,7 @@ export class Registry {
   }
 
   /** The current state of an object, or a 404. */
-  find(kind: Kind, namespace: string, name: string): Entry {
+  find({ kind, namespace, name }: Place): Entry {
     const entry = this.view.collection(kind).get(namespace, name);
     if (!entry) throw notFound(kind, name);
     return entry;
@@ -71,9 +62,11 @@ export class Registry {
 
   /**
    * The bytes to store for an object, which is completed here and nobody else's any more. The resourceVersion is left
-   * to the store. `current` is what is stored now, for versions of a kind that cannot say everything.
+   * to the store. `current` is what is stored now, for versions of a kind that cannot say everything. This is the one
+   * place that sees every object on its way to the store: who writes it and which part is at hand.
    */
-  encode({ storage: kind, stored }: Kind, versioned: ApiObject, current?: Entry): Buffer {
+  encode(_request: Request, target: Target, versioned: ApiObject, current?: Entry): Buffer {
+    const { storage: kind, stored } = target.kind;
     const object = stored ? stored.toStored(versioned, current?.object()) : versioned;
     const meta = object.metadata;
     if (!meta.uid) throw new Error(`an object without uid cannot be stored: ${kind.resource} ${meta.name}`);
@@ -89,20 +82,15 @@ export class Registry {
    * Writes a value if the object is still at `expected` (0: does not exist), and answers when the view shows it.
    * Undefined: another writer was faster, and the view shows that too.
    */
-  async commit(
-    kind: Kind,
-    namespace: string,
-    name: string,
-    value: Buffer | null,
-    expected: number,
-  ): Promise<number | undefined> {
+  async commit(place: Place, value: Buffer | null, expected: number): Promise<number | undefined> {
     // Text can grow: what is escaped in JSON may be shorter in a YAML or protobuf body, and patches add up.
     if (value && value.length > VALUE_BYTES_MAX)
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${VALUE_BYTES_MAX}`);
+    const { kind, namespace, name } = place;
     const result = await this.#write({ key: storeKey(kind.storage.id, namespace, name), value, expected });
     if (result.ok) {
       if (result.revision > this.view.revision) await this.view.reached(result.revision);
-      if (value === null) await this.allocators.get(kind.storage.id)?.removed?.(this, namespace, name);
+      if (value === null) await this.allocators.get(kind.storage.id)?.removed?.(this, place);
       return result.revision;
     }
     await this.view.caughtUp();
@@ -129,18 +117,19 @@ export class Registry {
    * Stores an object of the server's own making as it is, unless there is one of that name. Nobody is asked: what
    * a cluster cannot do without is not subject to admission.
    */
-  async plant(kind: Kind, namespace: string, object: ApiObject): Promise<boolean> {
-    const name = object.metadata.name!;
+  async plant(request: Request, collection: Target, object: ApiObject): Promise<boolean> {
+    const { kind, namespace } = collection;
     Object.assign(object.metadata, {
       ...(kind.namespaced ? { namespace } : {}),
       uid: this.chance.uid(),
       creationTimestamp: this.now(),
     });
-    return (await this.commit(kind, namespace, name, this.encode(kind, object), 0)) !== undefined;
+    const target = named(collection, object.metadata.name!);
+    return (await this.commit(target, this.encode(request, target, object), 0)) !== undefined;
   }
 
   /** The entry of a value just written: the view's own, if nothing newer is there already. */
-  entryOf(kind: Kind, namespace: string, name: string, value: Buffer, revision: number): Entry {
+  entryOf({ kind, namespace, name }: Place, value: Buffer, revision: number): Entry {
     const seen = this.view.collection(kind).get(namespace, name);
     return seen?.revision === revision ? seen : Entry.of(kind, namespace, name, value, revision);
   }

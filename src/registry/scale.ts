@@ -14,7 +14,9 @@ import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { checkPreconditions, modify } from './modify.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import type { Target } from './target.ts';
 import { checkName } from './update.ts';
 
 export interface Scale extends ApiObject {
@@ -98,14 +100,13 @@ function shownSelector(kind: Kind, selector: object, form: ScaleForm): object | 
 /** Sets the number of replicas to what the new Scale says; nothing else of it counts. */
 export async function rescale(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
+  request: Request,
+  target: Target,
   form: ScaleForm,
   read: (current: Scale) => ApiObject,
-  options: WriteOptions,
 ): Promise<Scale> {
-  const entry = await modify(registry, kind, namespace, name, 'main', options, (current) => {
+  const { kind, namespace, name } = target;
+  const entry = await modify(registry, request, target, (current) => {
     const wanted = read(scaleOf(current, form)) as Scale;
     checkName(wanted, name);
     if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)

@@ -4,7 +4,8 @@ import { KindTable } from '../api/kinds.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import { remove } from './delete.ts';
 import { modify } from './modify.ts';
-import { internalWrite, Registry } from './registry.ts';
+import { Registry } from './registry.ts';
+import { asTester } from './request.case.ts';
 import { ensureSystemNamespaces, SystemNamespaces } from './systemnamespaces.ts';
 import { View } from './view.ts';
 
@@ -24,11 +25,21 @@ test('what is missing is made, what is there is left alone', async () => {
   expect(new Set(before).size).toBe(4);
 
   const kind = kinds.resource('v1', 'namespaces')!;
-  await remove(registry, kind, '', 'kube-node-lease', {});
-  await modify(registry, kind, '', 'kube-node-lease', 'finalize', internalWrite(), (current) => ({
-    ...current.object(),
-    spec: {},
-  }));
+  await remove(
+    registry,
+    asTester('delete'),
+    { kind, namespace: '', name: 'kube-node-lease', part: 'main' },
+    {},
+  );
+  await modify(
+    registry,
+    asTester('update'),
+    { kind, namespace: '', name: 'kube-node-lease', part: 'finalize' },
+    (current) => ({
+      ...current.object(),
+      spec: {},
+    }),
+  );
   expect(uid('kube-node-lease')).toBeUndefined();
   await ensureSystemNamespaces(registry);
   expect(uid('kube-node-lease')).toBe('uid-5');

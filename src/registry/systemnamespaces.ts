@@ -1,7 +1,9 @@
 /** System namespaces: those a cluster has from the start. One that somebody deletes comes back within a minute. */
 import { StatusError } from '../api/errors.ts';
 import { create } from './create.ts';
-import { internalWrite, type Registry } from './registry.ts';
+import type { Registry } from './registry.ts';
+import { collectionOf } from './target.ts';
+import { actingAs } from './writers.ts';
 
 const names: readonly string[] = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const intervalMs = 60_000;
@@ -37,7 +39,9 @@ export async function ensureSystemNamespaces(registry: Registry): Promise<void> 
   await Promise.all(
     missing.map(async (name) => {
       try {
-        await create(registry, kind, '', { metadata: { name } }, internalWrite());
+        await create(registry, actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), {
+          metadata: { name },
+        });
       } catch (error) {
         // Another server on the same store was faster.
         if (!(error instanceof StatusError && error.code === 409)) throw error;

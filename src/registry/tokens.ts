@@ -6,6 +6,8 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { CryptoKey } from 'jose';
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import type { Registry } from './registry.ts';
+import { collectionOf } from './target.ts';
+import { actingAs } from './writers.ts';
 
 const keyNamespace = 'kube-system';
 const keyName = 'wherry-service-account-key';
@@ -103,7 +105,8 @@ export class Tokens {
       data: { key: Buffer.from(await exportPKCS8(privateKey)).toString('base64') },
     };
     // When another server made one at the same moment, that one counts.
-    if (await this.registry.plant(kind, keyNamespace, secret)) return privateKey;
+    const request = actingAs('kube-apiserver', 'create');
+    if (await this.registry.plant(request, collectionOf(kind, keyNamespace), secret)) return privateKey;
     return importPKCS8(this.#storedKey()!, algorithm);
   }
 

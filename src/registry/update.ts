@@ -1,11 +1,12 @@
 /** Update: a PUT replaces an object, its status, or the finalizers of a namespace. */
 import { badRequest, StatusError } from '../api/errors.ts';
-import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
-import { modify, type Part } from './modify.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import { modify } from './modify.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import type { Target } from './target.ts';
 
 /** The name in a body must be the one in the path. */
 export function checkName(object: ApiObject, name: string): void {
@@ -21,13 +22,11 @@ export function checkName(object: ApiObject, name: string): void {
 /** `read` decodes the body anew for every round, because a round changes the object it works on. */
 export async function update(
   registry: Registry,
-  kind: Kind,
-  namespace: string,
-  name: string,
-  part: Part,
+  request: Request,
+  target: Target,
   read: () => ApiObject,
-  options: WriteOptions,
 ): Promise<{ entry: Entry; created: boolean }> {
+  const { kind, namespace, name, part } = target;
   const replacement = (): ApiObject => {
     const object = read();
     kind.defaults?.(object);
@@ -36,15 +35,12 @@ export async function update(
     return object;
   };
   try {
-    return {
-      entry: await modify(registry, kind, namespace, name, part, options, replacement),
-      created: false,
-    };
+    return { entry: await modify(registry, request, target, replacement), created: false };
   } catch (error) {
     if (!(error instanceof StatusError && error.code === 404 && kind.createOnUpdate && part === 'main'))
       throw error;
   }
   const object = replacement();
   delete object.metadata.resourceVersion;
-  return { entry: await create(registry, kind, namespace, object, options), created: true };
+  return { entry: await create(registry, request, target, object), created: true };
 }

@@ -20,8 +20,10 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { list, read } from './list.ts';
 import { patch, readPatch } from './patch.ts';
-import { internalWrite, Registry } from './registry.ts';
+import { Registry } from './registry.ts';
+import { asTester } from './request.case.ts';
 import { ensureSystemNamespaces } from './systemnamespaces.ts';
+import { collectionOf, type Target, targetOf } from './target.ts';
 import { update } from './update.ts';
 import { View } from './view.ts';
 import { watch } from './watch.ts';
@@ -118,20 +120,19 @@ async function pair(): Promise<[Server, Server]> {
   return servers;
 }
 
+const configMap = (name: string): Target => targetOf({ kind: configMaps, namespace: 'default', name });
 const make = ({ registry }: Server, name: string, data?: Record<string, string>, namespace = 'default') =>
-  create(registry, configMaps, namespace, { metadata: { name }, ...(data ? { data } : {}) }, internalWrite());
+  create(registry, asTester('create'), collectionOf(configMaps, namespace), {
+    metadata: { name },
+    ...(data ? { data } : {}),
+  });
 const change = ({ registry }: Server, name: string, body: object) =>
-  patch(registry, configMaps, 'default', name, 'main', readPatch('merge', body, []), internalWrite());
+  patch(registry, asTester('patch'), configMap(name), readPatch('merge', body, []));
 const replace = ({ registry }: Server, name: string, resourceVersion: string, data: Record<string, string>) =>
-  update(
-    registry,
-    configMaps,
-    'default',
-    name,
-    'main',
-    () => ({ metadata: { name, resourceVersion }, data }),
-    internalWrite(),
-  );
+  update(registry, asTester('update'), configMap(name), () => ({
+    metadata: { name, resourceVersion },
+    data,
+  }));
 const names = async ({ registry }: Server): Promise<string[]> =>
   (await list(registry, configMaps, { namespace: 'default' })).page.entries.map(({ name }) => name);
 const fails = (work: Promise<unknown>, code: number) =>
@@ -161,7 +162,7 @@ describe('two servers on one store', () => {
     b.store.hold();
     await make(a, 'one');
     const listed = names(b);
-    const got = Promise.resolve(read(b.registry, configMaps, 'default', 'one', undefined));
+    const got = Promise.resolve(read(b.registry, configMap('one'), undefined));
     expect(await isOpen(listed)).toBe(true);
     expect(await isOpen(got)).toBe(true);
     b.store.release();
@@ -181,7 +182,7 @@ describe('two servers on one store', () => {
       expect(won).toHaveLength(1);
       expect(lost?.reason.status).toMatchObject({ code: 409, reason: 'AlreadyExists' });
       const winner = outcomes[0]!.status === 'fulfilled' ? 'a' : 'b';
-      const { data } = (await read(b.registry, configMaps, 'default', `name-${i}`, undefined)).object() as {
+      const { data } = (await read(b.registry, configMap(`name-${i}`), undefined)).object() as {
         data?: object;
       };
       expect(data).toEqual({ by: winner });
@@ -191,7 +192,9 @@ describe('two servers on one store', () => {
   it('generate different names, though they have few to choose from', async () => {
     const [a, b] = await pair();
     const generate = ({ registry }: Server) =>
-      create(registry, configMaps, 'default', { metadata: { generateName: 'g-' } }, internalWrite());
+      create(registry, asTester('create'), collectionOf(configMaps, 'default'), {
+        metadata: { generateName: 'g-' },
+      });
     const made = await Promise.all(Array.from({ length: 40 }, (_, i) => generate(i % 2 ? a : b)));
     expect(new Set(made.map(({ name }) => name)).size).toBe(40);
   });
@@ -205,7 +208,7 @@ describe('two servers on one store', () => {
     const versions = (await Promise.all(patches)).map(({ revision }) => revision);
     expect(new Set(versions).size).toBe(200);
     for (const server of [a, b]) {
-      const { data } = (await read(server.registry, configMaps, 'default', 'shared', undefined)).object() as {
+      const { data } = (await read(server.registry, configMap('shared'), undefined)).object() as {
         data?: object;
       };
       expect(Object.keys(data!)).toHaveLength(201);
@@ -223,7 +226,7 @@ describe('two servers on one store', () => {
     expect(await isOpen(stale)).toBe(true);
     b.store.release();
     await fails(stale, 409);
-    const { data } = (await read(b.registry, configMaps, 'default', 'shared', undefined)).object() as {
+    const { data } = (await read(b.registry, configMap('shared'), undefined)).object() as {
       data?: object;
     };
     expect(data).toEqual({ by: 'a' });
@@ -244,8 +247,10 @@ describe('two servers on one store', () => {
     await make(a, 'reused', { by: 'a' });
     await names(b);
     b.store.hold();
-    await create(a.registry, namespaces, '', { metadata: { name: 'fresh' } }, internalWrite());
-    await remove(a.registry, configMaps, 'default', 'reused', {});
+    await create(a.registry, asTester('create'), collectionOf(namespaces, ''), {
+      metadata: { name: 'fresh' },
+    });
+    await remove(a.registry, asTester('delete'), configMap('reused'), {});
     const inside = make(b, 'inside', undefined, 'fresh');
     const again = make(b, 'reused', { by: 'b' });
     setImmediate(() => b.store.release());
@@ -258,7 +263,7 @@ describe('two servers on one store', () => {
     for (let i = 0; i < 20; i++) {
       await make(a, `gone-${i}`);
       const outcomes = await Promise.allSettled(
-        [a, b].map(({ registry }) => remove(registry, configMaps, 'default', `gone-${i}`, {})),
+        [a, b].map(({ registry }) => remove(registry, asTester('delete'), configMap(`gone-${i}`), {})),
       );
       expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     }
@@ -293,7 +298,7 @@ describe('two servers on one store', () => {
         const server = i % 2 ? a : b;
         await make(server, `object-${i}`);
         await change(i % 3 ? a : b, `object-${i}`, { data: { i: String(i) } });
-        if (i % 4 === 0) await remove(server.registry, configMaps, 'default', `object-${i}`, {});
+        if (i % 4 === 0) await remove(server.registry, asTester('delete'), configMap(`object-${i}`), {});
       }),
     );
     await Promise.all([names(a), names(b)]);

@@ -7,7 +7,8 @@ import type { CronJob, Event, JobV1 } from '../../api/generated/types.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.case.ts';
+import { collectionOf } from '../../registry/target.ts';
 import { Harness } from '../shared/harness.case.ts';
 
 let now: string;
@@ -69,30 +70,40 @@ const nameAt = (time: string): string => `tick-${Date.parse(time) / 60_000}`;
 
 async function end(name: string, type: 'Complete' | 'Failed', time = now, startTime = time): Promise<void> {
   const { kind } = harness.all('batch/jobs')[0]!;
-  await modify(harness.registry, kind, 'default', name, 'status', internalWrite(), (entry) => ({
-    ...entry.object(),
-    status: {
-      startTime,
-      conditions: (type === 'Complete' ? ['SuccessCriteriaMet', type] : ['FailureTarget', type]).map(
-        (one) => ({
-          type: one,
-          status: 'True',
-          lastProbeTime: time,
-          lastTransitionTime: time,
-        }),
-      ),
-      ...(type === 'Complete' ? { completionTime: time } : {}),
-    },
-  }));
+  await modify(
+    harness.registry,
+    asTester('update'),
+    { kind, namespace: 'default', name, part: 'status' },
+    (entry) => ({
+      ...entry.object(),
+      status: {
+        startTime,
+        conditions: (type === 'Complete' ? ['SuccessCriteriaMet', type] : ['FailureTarget', type]).map(
+          (one) => ({
+            type: one,
+            status: 'True',
+            lastProbeTime: time,
+            lastTransitionTime: time,
+          }),
+        ),
+        ...(type === 'Complete' ? { completionTime: time } : {}),
+      },
+    }),
+  );
 }
 
 async function change(change: (cronJob: CronJob) => void): Promise<void> {
   const { kind } = harness.all('batch/cronjobs')[0]!;
-  await modify(harness.registry, kind, 'default', 'tick', 'whole', internalWrite(), (entry) => {
-    const object = entry.object() as CronJob;
-    change(object);
-    return object;
-  });
+  await modify(
+    harness.registry,
+    asTester('update'),
+    { kind, namespace: 'default', name: 'tick', part: 'whole' },
+    (entry) => {
+      const object = entry.object() as CronJob;
+      change(object);
+      return object;
+    },
+  );
 }
 
 describe('a cron job', () => {
@@ -330,11 +341,16 @@ describe('while a job runs', () => {
     await plantCronJob({ concurrencyPolicy: 'Replace' });
     await at('2024-05-01T12:01:00Z');
     const { kind } = harness.all('batch/jobs')[0]!;
-    await modify(harness.registry, kind, 'default', first, 'whole', internalWrite(), (entry) => {
-      const object = entry.object();
-      object.metadata.finalizers = ['example.com/hold'];
-      return object;
-    });
+    await modify(
+      harness.registry,
+      asTester('update'),
+      { kind, namespace: 'default', name: first, part: 'whole' },
+      (entry) => {
+        const object = entry.object();
+        object.metadata.finalizers = ['example.com/hold'];
+        return object;
+      },
+    );
     await at('2024-05-01T12:02:00Z');
     await at('2024-05-01T12:02:30Z');
     expect([names(), active()]).toEqual([[first, second], [second]]);
@@ -344,9 +360,14 @@ describe('while a job runs', () => {
   it('and vanishes, it is no longer active', async () => {
     await plantCronJob({ schedule: '1 12 * * *' });
     await at('2024-05-01T12:01:00Z');
-    await remove(harness.registry, harness.all('batch/jobs')[0]!.kind, 'default', first, {
-      propagationPolicy: 'Background',
-    });
+    await remove(
+      harness.registry,
+      asTester('delete'),
+      { kind: harness.all('batch/jobs')[0]!.kind, namespace: 'default', name: first, part: 'main' },
+      {
+        propagationPolicy: 'Background',
+      },
+    );
     await harness.settled();
     expect([names(), active()]).toEqual([[], []]);
     expect(told()).toContain(`Normal MissingJob Active job went missing: ${first} ×1`);
@@ -359,10 +380,15 @@ describe('what is lost between making a job and writing it down', () => {
     await at('2024-05-01T12:01:00Z');
     await harness.stop();
     const { kind } = harness.all('batch/cronjobs')[0]!;
-    await modify(harness.registry, kind, 'default', 'tick', 'status', internalWrite(), (entry) => ({
-      ...entry.object(),
-      status: {},
-    }));
+    await modify(
+      harness.registry,
+      asTester('update'),
+      { kind, namespace: 'default', name: 'tick', part: 'status' },
+      (entry) => ({
+        ...entry.object(),
+        status: {},
+      }),
+    );
     await at('2024-05-01T12:01:30Z');
     expect([names(), active()]).toEqual([[nameAt('2024-05-01T12:01:00Z')], [nameAt('2024-05-01T12:01:00Z')]]);
     expect(told().filter((text) => text.includes('Unexpected'))).toEqual([]);
@@ -373,7 +399,7 @@ describe('what is lost between making a job and writing it down', () => {
     const name = nameAt('2024-05-01T12:01:00Z');
     const kind = harness.registry.kinds.resource('batch/v1', 'jobs')!;
     const job = { metadata: { name }, spec: { template: template() } } as JobV1;
-    await create(harness.registry, kind, 'default', job, internalWrite());
+    await create(harness.registry, asTester('create'), collectionOf(kind, 'default'), job);
     await at('2024-05-01T12:01:00Z');
     expect([names(), active()]).toEqual([[name], []]);
     expect(jobs()[0]!.metadata.ownerReferences).toBeUndefined();
@@ -427,13 +453,10 @@ it('a job that somebody made from the template is told of once, and is not activ
     controller: true,
   };
   for (const name of ['by-hand', 'by-hand-too'])
-    await create(
-      harness.registry,
-      kind,
-      'default',
-      { metadata: { name, ownerReferences: [owner] }, spec: { template: template() } } as JobV1,
-      internalWrite(),
-    );
+    await create(harness.registry, asTester('create'), collectionOf(kind, 'default'), {
+      metadata: { name, ownerReferences: [owner] },
+      spec: { template: template() },
+    } as JobV1);
   await at('2024-05-01T12:01:00Z');
   await end('by-hand', 'Complete');
   await harness.settled();
@@ -457,7 +480,12 @@ it('a job that cannot be made is tried again', async () => {
   harness.start(['cronjob']);
   await expect.poll(() => told().length).toBe(1);
   expect(told()[0]).toMatch(/^Warning FailedCreate Error creating job: .*exceeded quota: none/);
-  await remove(harness.registry, harness.all('core/resourcequotas')[0]!.kind, 'default', 'none', {});
+  await remove(
+    harness.registry,
+    asTester('delete'),
+    { kind: harness.all('core/resourcequotas')[0]!.kind, namespace: 'default', name: 'none', part: 'main' },
+    {},
+  );
   await expect.poll(names).toEqual([nameAt('2024-05-01T12:01:00Z')]);
   await harness.settled();
   expect(harness.errors.splice(0).length).toBeGreaterThan(0);

@@ -13,16 +13,17 @@ import type { EventRecorder } from '../../client/events.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
 import {
   type Controller,
-  type ControllerContext,
   fromKey,
   isNamespaceTerminating,
   keyOf,
   observe,
   type RunningController,
   running,
+  type SharedContext,
   tolerant,
   writeStatus,
 } from '../shared/controller.ts';
@@ -40,6 +41,7 @@ const minuteMs = 60_000;
 
 export const cronJobController: Controller = {
   name: 'cronjob',
+  writer: 'cronjob-controller',
   start: (context) => new CronJobs(context).start(),
 };
 
@@ -72,7 +74,7 @@ class CronJobs {
   /** By uid. Jobs may be seen before their cron job, and after it is gone. */
   readonly #memories = new Map<string, Memory>();
 
-  constructor(private readonly context: ControllerContext) {
+  constructor(private readonly context: SharedContext) {
     const { registry, onError } = context;
     this.#registry = registry;
     this.#kind = registry.kinds.resource('batch/v1', 'cronjobs')!;
@@ -204,9 +206,10 @@ class CronJobs {
   /** Deletes a job, and its pods after it. One that is gone already is as good as deleted. */
   async #delete({ cronJob }: CronRun, name: string, uid: string | undefined): Promise<void> {
     const options = { preconditions: { uid }, propagationPolicy: 'Background' };
-    const namespace = cronJob.metadata.namespace ?? '';
+    const { namespace = '' } = cronJob.metadata;
+    const target = targetOf({ kind: this.#jobs, namespace, name });
     try {
-      if (await tolerant(remove(this.#registry, this.#jobs, namespace, name, options)))
+      if (await tolerant(remove(this.#registry, this.context.request('delete'), target, options)))
         this.#recorder.normal(cronJob, 'SuccessfulDelete', `Deleted job ${name}`);
     } catch (error) {
       this.#recorder.warning(cronJob, 'FailedDelete', `Deleted job: ${(error as Error).message}`);
@@ -221,7 +224,8 @@ class CronJobs {
     const name = job.metadata.name ?? '';
     try {
       const decoded = decodeObject(this.#jobs.model, job) as unknown as JobV1;
-      const made = await create(this.#registry, this.#jobs, entry.namespace, decoded, internalWrite());
+      const collection = collectionOf(this.#jobs, entry.namespace);
+      const made = await create(this.#registry, this.context.request('create'), collection, decoded);
       this.#recorder.normal(cronJob, 'SuccessfulCreate', `Created job ${name}`);
       return { atMs, reference: jobReference(made.object() as JobV1) };
     } catch (error) {
@@ -246,7 +250,7 @@ class CronJobs {
     active: readonly ObjectReference[],
     scheduledMs: number | undefined,
   ): Promise<void> {
-    if (!(await writeStatus(this.#registry, entry, run.status(active, scheduledMs)))) return;
+    if (!(await writeStatus(this.context, entry, run.status(active, scheduledMs)))) return;
     const memory = this.#memories.get(run.cronJob.metadata.uid ?? '');
     const lasting = new Set<string>();
     for (const { type, reason, message, about } of run.news) {

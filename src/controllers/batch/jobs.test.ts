@@ -4,6 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { JobV1, Pod } from '../../api/generated/types.ts';
+import { asTester } from '../../registry/request.case.ts';
+import { targetOf } from '../../registry/target.ts';
 import { harness, useHarness } from '../shared/harness.case.ts';
 
 const finalizer = 'batch.kubernetes.io/job-tracking';
@@ -131,5 +133,6 @@ async function rewrite(status: JobV1['status']): Promise<void> {
   const { registry } = harness;
   const entry = harness.all('batch/jobs')[0]!;
   const job = { ...(entry.object() as JobV1), status: { startTime: '2026-01-02T03:04:05Z', ...status } };
-  await registry.commit(entry.kind, 'default', 'work', registry.encode(entry.kind, job), entry.revision);
+  const value = registry.encode(asTester('update'), targetOf(entry, 'status'), job, entry);
+  await registry.commit(entry, value, entry.revision);
 }

@@ -9,6 +9,8 @@ import type { EventRecorder } from '../../client/events.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { targetOf } from '../../registry/target.ts';
+import { actingAs } from '../../registry/writers.ts';
 import {
   type Controller,
   fromKey,
@@ -37,6 +39,7 @@ const ownManager = 'kubernetes.io/job-controller';
 
 export const jobController: Controller = {
   name: 'job',
+  writer: 'job-controller',
   start: (context) => new Jobs(context).start(),
 };
 
@@ -63,7 +66,7 @@ class Jobs {
     const onError = (_: string, error: Error): void => context.onError(error);
     this.#registry = registry;
     this.#recorder = recorderFor(context, 'job-controller');
-    this.#control = new PodControl(registry, this.#recorder);
+    this.#control = new PodControl(context, this.#recorder);
     // Room in a quota, or an account that was missing, may come without a change to the job.
     const triesMax = Number.POSITIVE_INFINITY;
     this.#queue = new WorkQueue({ work: (key) => this.#sync(key), onError, triesMax });
@@ -120,7 +123,7 @@ class Jobs {
   }
 
   #release(pod: IndexedPod): Promise<boolean> {
-    return changePod(this.#registry, pod, ({ metadata }) => {
+    return changePod(this.context, pod, ({ metadata }) => {
       metadata.finalizers = metadata.finalizers?.filter((one) => one !== trackingFinalizer);
       return true;
     });
@@ -179,7 +182,7 @@ class Jobs {
   /** Writes the status, then lets go of the pods that are in it, and tells people what is new. */
   async #report(key: string, entry: Entry, run: JobRun, pods: readonly IndexedPod[]): Promise<void> {
     const { status, news } = statusAfter(run, pods, this.#registry.chance.nowMs());
-    if (!(await writeStatus(this.#registry, entry, status))) return;
+    if (!(await writeStatus(this.context, entry, status))) return;
     for (const { type, reason, message } of news)
       if (type === 'Normal') this.#recorder.normal(run.job, reason, message);
       else this.#recorder.warning(run.job, reason, message);
@@ -197,10 +200,14 @@ class Jobs {
       this.#queue.addAfter(key, inMs);
       return;
     }
+    const { namespace = '', name = '', uid, resourceVersion } = metadata;
     const kind = this.#registry.kinds.resource('batch/v1', 'jobs')!;
+    const target = targetOf({ kind, namespace, name });
+    // In Kubernetes this is a controller of its own.
+    const request = actingAs('ttl-after-finished-controller', 'delete');
     await tolerant(
-      remove(this.#registry, kind, metadata.namespace ?? '', metadata.name ?? '', {
-        preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion },
+      remove(this.#registry, request, target, {
+        preconditions: { uid, resourceVersion },
         propagationPolicy: 'Foreground',
       }),
     );

@@ -11,12 +11,13 @@ import { bind } from '../../registry/binding.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { Filter } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { targetOf } from '../../registry/target.ts';
 import {
   type Controller,
-  type ControllerContext,
   observe,
   type RunningController,
+  type SharedContext,
   tolerant,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/eventsink.ts';
@@ -43,6 +44,7 @@ const messageCharactersMax = 1024;
 
 export const schedulerController: Controller = {
   name: 'scheduler',
+  writer: 'kube-scheduler',
   start: (context) => new Scheduler(context),
 };
 
@@ -59,7 +61,7 @@ class Scheduler implements RunningController {
   /** Where the search for nodes begins, so that all of a large cluster get their share. */
   #offset = 0;
 
-  constructor(private readonly context: ControllerContext) {
+  constructor(private readonly context: SharedContext) {
     this.#registry = context.registry;
     this.#recorder = recorderFor(context, schedulerName, { host: hostname(), actions });
     this.#queue = new SchedulingQueue(
@@ -191,12 +193,14 @@ class Scheduler implements RunningController {
 
   async #bind(pod: PodFacts, nodeName: string): Promise<void> {
     const kind = this.#registry.kinds.resource('v1', 'pods')!;
+    const { namespace, name, uid } = pod;
     const binding: Binding = {
-      metadata: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
+      metadata: { name, namespace, uid },
       target: { kind: 'Node', name: nodeName },
     };
     try {
-      await bind(this.#registry, kind, pod.namespace, pod.name, binding, internalWrite());
+      const target = targetOf({ kind, namespace, name }, 'binding');
+      await bind(this.#registry, this.context.request('create'), target, binding);
       this.#recorder.normal(
         subject(pod),
         'Scheduled',
@@ -241,7 +245,9 @@ class Scheduler implements RunningController {
       status.conditions = withCondition(status.conditions, condition, this.#registry.now());
       return object;
     };
-    await tolerant(modify(this.#registry, kind, pod.namespace, pod.name, 'status', internalWrite(), say));
+    const { namespace, name } = pod;
+    const target = targetOf({ kind, namespace, name }, 'status');
+    await tolerant(modify(this.#registry, this.context.request('update'), target, say));
   }
 
   #track(work: Promise<void>): void {

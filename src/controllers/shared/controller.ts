@@ -3,14 +3,17 @@
  * line with what they say. Reading one should teach how to write the next: `namespaces.ts` is a good first.
  */
 import { StatusError } from '../../api/errors.ts';
-import type { Kind, ResourceId } from '../../api/kind.ts';
+import type { Kind, ResourceId, Verb } from '../../api/kind.ts';
 import { semanticEqual } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { Filter } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Request } from '../../registry/request.ts';
+import { targetOf } from '../../registry/target.ts';
 import { Watcher } from '../../registry/watcher.ts';
+import type { WriterName } from '../../registry/writers.ts';
 import type { PodIndex } from './podindex.ts';
 
 /** What can be set about controllers, with Kubernetes' defaults. */
@@ -50,10 +53,15 @@ export interface ControllerContext {
   readonly onError: (error: Error) => void;
 }
 
-/** What all controllers of a process share. */
+/** What a controller is started with: what all of a process share, and in whose name it writes. */
 export interface SharedContext extends ControllerContext {
   readonly pods: PodIndex;
+  /** A request of this controller to the registry. */
+  readonly request: (verb: Verb) => Request;
 }
+
+/** What it takes to write. */
+export type Writing = Pick<SharedContext, 'registry' | 'request'>;
 
 export interface RunningController {
   /** Whether it has seen all there is, and has nothing left to do that is due now or soon. */
@@ -62,12 +70,15 @@ export interface RunningController {
 }
 
 export interface Controller {
+  /** By which it is chosen. */
   readonly name: string;
   /**
    * It does what belongs to the API itself: objects that are deleted go, and namespaces have what every namespace has.
    * A server without it answers requests and never finishes what they began, so it runs where the API runs.
    */
   readonly housekeeping?: true;
+  /** Who it is to the registry. */
+  readonly writer: WriterName;
   start(context: SharedContext): RunningController;
 }
 
@@ -174,7 +185,7 @@ export async function tolerant(write: Promise<unknown>): Promise<boolean> {
  * key back.
  */
 export async function writeStatus(
-  registry: Registry,
+  { registry, request }: Writing,
   entry: Entry,
   status: object,
   annotations = entry.peek().metadata.annotations,
@@ -183,7 +194,7 @@ export async function writeStatus(
   if (semanticEqual(before.status, status) && semanticEqual(before.metadata.annotations, annotations))
     return true;
   return tolerant(
-    modify(registry, entry.kind, entry.namespace, entry.name, 'status', internalWrite(), () => {
+    modify(registry, request('update'), targetOf(entry, 'status'), () => {
       // Its resourceVersion makes the write fail when the state is no longer current.
       const object = entry.object();
       object.metadata.annotations = annotations && { ...annotations };

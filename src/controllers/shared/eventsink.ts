@@ -4,12 +4,12 @@ import type { ApiObject } from '../../api/object.ts';
 import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite } from '../../registry/registry.ts';
-import type { ControllerContext } from './controller.ts';
+import { collectionOf } from '../../registry/target.ts';
+import type { ControllerContext, Writing } from './controller.ts';
 
 /** A recorder for a controller: `component` is who the events say they come from; more as a recorder takes it. */
 export function recorderFor(
-  { registry, onError }: ControllerContext,
+  { registry, request, onError }: Writing & Pick<ControllerContext, 'onError'>,
   component: string,
   more: Pick<RecorderOptions, 'host' | 'actions'> = {},
 ): EventRecorder {
@@ -17,9 +17,11 @@ export function recorderFor(
   return new EventRecorder(
     {
       create: async (namespace, event) =>
-        (await create(registry, kind, namespace, event as ApiObject, internalWrite())).object() as Event,
+        (
+          await create(registry, request('create'), collectionOf(kind, namespace), event as ApiObject)
+        ).object() as Event,
       patch: async (namespace, name, patch) => {
-        await modify(registry, kind, namespace, name, 'main', internalWrite(), (current) => ({
+        await modify(registry, request('update'), { kind, namespace, name, part: 'main' }, (current) => ({
           ...current.object(),
           ...patch,
         }));

@@ -7,6 +7,8 @@ import type { ApiObject } from '../../api/object.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { Filter } from '../../registry/filter.ts';
 import { type Chance, Registry } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.case.ts';
+import { collectionOf, named } from '../../registry/target.ts';
 import { View } from '../../registry/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
@@ -105,9 +107,10 @@ export class Harness {
   async plant(apiVersion: string, resource: string, namespace: string, object: object): Promise<Entry> {
     const kind = this.registry.kinds.resource(apiVersion, resource)!;
     const whole = { kind: kind.kind, apiVersion, ...structuredClone(object) } as unknown as ApiObject;
-    if (!(await this.registry.plant(kind, namespace, whole)))
+    const collection = collectionOf(kind, namespace);
+    if (!(await this.registry.plant(asTester('create'), collection, whole)))
       throw new Error(`${resource} ${whole.metadata.name} is there already`);
-    return this.registry.find(kind, namespace, whole.metadata.name!);
+    return this.registry.find(named(collection, whole.metadata.name!));
   }
 
   all(id: ResourceId): readonly Entry[] {

@@ -3,16 +3,21 @@
  * Clocks are not compared: a lease is over when it has not changed for its duration, as seen by whoever wants it.
  */
 import type { Lease } from '../../api/generated/types.ts';
+import type { Verb } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { formatMicroTime } from '../../api/time.ts';
 import { create } from '../../registry/create.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite } from '../../registry/registry.ts';
+import type { Request } from '../../registry/request.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
+import { actingAs } from '../../registry/writers.ts';
 import { type ControllerContext, type RunningController, tolerant } from './controller.ts';
 
 const namespace = 'kube-system';
 const name = 'wherry-controllers';
+/** The lease belongs to all controllers together. */
+const by = (verb: Verb): Request => actingAs('kube-controller-manager', verb);
 
 export interface ElectionTiming {
   /** A leader that has not renewed its lease for this long is replaced. */
@@ -140,7 +145,7 @@ export class LeaderElection implements RunningController {
         leaseTransitions: 0,
       },
     };
-    return tolerant(create(registry, kind, namespace, lease as ApiObject, internalWrite()));
+    return tolerant(create(registry, by('create'), collectionOf(kind, namespace), lease as ApiObject));
   }
 
   /** Writes the lease if it is still as it was; false when somebody else was faster. */
@@ -152,7 +157,7 @@ export class LeaderElection implements RunningController {
     const kind = registry.kinds.resource('coordination.k8s.io/v1', 'leases')!;
     let lost = false;
     const changed = await tolerant(
-      modify(registry, kind, namespace, name, 'main', internalWrite(), (current) => {
+      modify(registry, by('update'), targetOf({ kind, namespace, name }), (current) => {
         const lease = current.object() as Lease;
         lost =
           revision === undefined

@@ -9,8 +9,8 @@ import type { LabelSelector } from '../../api/labelselector.ts';
 import type { ApiObject } from '../../api/object.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
-import { type SharedContext, tolerant } from './controller.ts';
+import { targetOf } from '../../registry/target.ts';
+import { type SharedContext, tolerant, type Writing } from './controller.ts';
 import { controllerOf, type IndexedPod } from './indexedpod.ts';
 
 /** What can be owned, as an index knows it. */
@@ -58,11 +58,11 @@ const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, 
 
 /** Adopts and releases as needed, and answers with the pods that are the owner's. */
 export const claimPods = (context: SharedContext, claim: Claim): Promise<IndexedPod[]> =>
-  claimFrom(context.registry, context.pods, claim);
+  claimFrom(context, context.pods, claim);
 
 /** Adopts and releases as needed, and answers with what is the owner's. */
 export async function claimFrom<T extends Ownable, O extends ApiObject>(
-  registry: Registry,
+  writing: Writing,
   index: Owned<T>,
   claim: Claim<T, O>,
 ): Promise<T[]> {
@@ -72,10 +72,10 @@ export async function claimFrom<T extends Ownable, O extends ApiObject>(
   if (owner.metadata.deletionTimestamp) return own().filter(({ labels }) => selector.matches(labels));
   const writes: Promise<unknown>[] = [];
   for (const item of own())
-    if (!selector.matches(item.labels) && claimable(item)) writes.push(release(registry, item, uid));
+    if (!selector.matches(item.labels) && claimable(item)) writes.push(release(writing, item, uid));
   for (const item of index.uncontrolled(entry.namespace))
     if (!item.marked && selector.matches(item.labels) && claimable(item))
-      writes.push(adopt(registry, item, claim));
+      writes.push(adopt(writing, item, claim));
   await Promise.all(writes);
   return own().filter(({ labels }) => selector.matches(labels));
 }
@@ -85,13 +85,13 @@ export async function claimFrom<T extends Ownable, O extends ApiObject>(
  * taken for garbage.
  */
 function adopt<T extends Ownable, O extends ApiObject>(
-  registry: Registry,
+  writing: Writing,
   item: T,
   { entry, owner, adopted }: Claim<T, O>,
 ): Promise<boolean> {
-  return changeOwnable<O>(registry, item, (now) => {
+  return changeOwnable<O>(writing, item, (now) => {
     const { kind, namespace, name } = entry;
-    const current = registry.view.collection(kind).get(namespace, name)?.peek().metadata;
+    const current = writing.registry.view.collection(kind).get(namespace, name)?.peek().metadata;
     if (current?.uid !== owner.metadata.uid || current?.deletionTimestamp) return false;
     const references = now.metadata.ownerReferences ?? [];
     if (controllerOf(references) || now.metadata.deletionTimestamp) return false;
@@ -101,33 +101,33 @@ function adopt<T extends Ownable, O extends ApiObject>(
   });
 }
 
-function release(registry: Registry, item: Ownable, uid: string): Promise<boolean> {
-  return changeOwnable(registry, item, (now) => {
+function release(writing: Writing, item: Ownable, uid: string): Promise<boolean> {
+  return changeOwnable(writing, item, (now) => {
     now.metadata.ownerReferences = now.metadata.ownerReferences?.filter((one) => one.uid !== uid);
     return true;
   });
 }
 
 export const changePod = (
-  registry: Registry,
+  writing: Writing,
   pod: IndexedPod,
   change: (pod: Pod) => boolean,
-): Promise<boolean> => changeOwnable(registry, pod, change);
+): Promise<boolean> => changeOwnable(writing, pod, change);
 
 /**
  * Changes the metadata of an object, unless it is gone, another has taken its name, or the change answers that it no
  * longer applies. False: nothing was changed.
  */
 export function changeOwnable<O extends ApiObject>(
-  registry: Registry,
-  { entry, namespace, name, uid }: Ownable,
+  { registry, request }: Writing,
+  { entry, uid }: Ownable,
   change: (object: O) => boolean,
 ): Promise<boolean> {
   return tolerant(
-    modify(registry, entry.kind, namespace, name, 'whole', internalWrite(), (current) => {
+    modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
       const object = current.object() as O;
       if (object.metadata.uid !== uid || !change(object))
-        throw conflict(entry.kind, name, 'the object is another by now');
+        throw conflict(entry.kind, entry.name, 'the object is another by now');
       return object;
     }),
   );

@@ -8,8 +8,8 @@ import type { ApiObject } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
-import { isNamespaceTerminating } from './controller.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
+import { isNamespaceTerminating, type Writing } from './controller.ts';
 import type { IndexedPod } from './indexedpod.ts';
 import { controllerReference } from './ownership.ts';
 
@@ -17,10 +17,10 @@ export class PodControl {
   readonly #pods: Kind;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     private readonly recorder: EventRecorder,
   ) {
-    this.#pods = registry.kinds.resource('v1', 'pods')!;
+    this.#pods = writing.registry.kinds.resource('v1', 'pods')!;
   }
 
   /** Makes a pod. `finish` may change it before it is made. */
@@ -30,12 +30,18 @@ export class PodControl {
     template: PodTemplateSpec,
     finish?: (pod: Pod) => void,
   ): Promise<void> {
+    const { registry, request } = this.writing;
     const pod = podOf(kind, owner, template);
     finish?.(pod);
     try {
       const decoded = decodeObject(this.#pods.model, pod) as unknown as Pod;
       const namespace = owner.metadata.namespace ?? '';
-      const { name } = await create(this.registry, this.#pods, namespace, decoded, internalWrite());
+      const { name } = await create(
+        registry,
+        request('create'),
+        collectionOf(this.#pods, namespace),
+        decoded,
+      );
       this.recorder.normal(owner, 'SuccessfulCreate', `Created pod: ${name}`);
     } catch (error) {
       if (!isNamespaceTerminating(error))
@@ -45,9 +51,10 @@ export class PodControl {
   }
 
   /** Deletes a pod, with the grace period it asks for. One that is gone already is as good as deleted. */
-  async delete(owner: ApiObject, { namespace, name, uid }: IndexedPod): Promise<void> {
+  async delete(owner: ApiObject, { entry, name, uid }: IndexedPod): Promise<void> {
+    const { registry, request } = this.writing;
     try {
-      await remove(this.registry, this.#pods, namespace, name, { preconditions: { uid } });
+      await remove(registry, request('delete'), targetOf(entry), { preconditions: { uid } });
       this.recorder.normal(owner, 'SuccessfulDelete', `Deleted pod: ${name}`);
     } catch (error) {
       if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;

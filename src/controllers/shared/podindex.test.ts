@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parseLabelSelector } from '../../api/labelselector.ts';
 import { remove } from '../../registry/delete.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.case.ts';
 import { Harness } from './harness.case.ts';
 import { PodIndex } from './podindex.ts';
 
@@ -63,12 +63,22 @@ it('follows pods that change hands and go', async () => {
   index = new PodIndex(harness.context);
   const { kind } = await plant('a', 'x');
   await plant('b', 'x');
-  await modify(harness.registry, kind, 'default', 'a', 'whole', internalWrite(), (current) => {
-    const pod = current.object();
-    pod.metadata.ownerReferences = [owner('y')];
-    return pod;
-  });
-  await remove(harness.registry, kind, 'default', 'b', {});
+  await modify(
+    harness.registry,
+    asTester('update'),
+    { kind, namespace: 'default', name: 'a', part: 'whole' },
+    (current) => {
+      const pod = current.object();
+      pod.metadata.ownerReferences = [owner('y')];
+      return pod;
+    },
+  );
+  await remove(
+    harness.registry,
+    asTester('delete'),
+    { kind, namespace: 'default', name: 'b', part: 'main' },
+    {},
+  );
   expect(names(index.controlledBy('default', 'x'))).toEqual([]);
   expect(names(index.controlledBy('default', 'y'))).toEqual(['a']);
   expect(index.get('default', 'b')).toBeUndefined();
@@ -90,7 +100,12 @@ it('tells observers of what is there, and of every change once', async () => {
   );
   const { kind } = await plant('b');
   index.get('default', 'b');
-  await remove(harness.registry, kind, 'default', 'b', {});
+  await remove(
+    harness.registry,
+    asTester('delete'),
+    { kind, namespace: 'default', name: 'b', part: 'main' },
+    {},
+  );
   expect(observation.caughtUp).toBe(true);
   expect(told).toEqual(['- a', '- b', 'b -']);
   observation.close();
@@ -106,7 +121,12 @@ it('begins anew when history has moved past it', async () => {
   index.observe((pod, previous) => told.push(`${previous?.name ?? '-'} ${pod?.name ?? '-'}`));
   // Nobody rings the bell from here on; a question has to find out by itself.
   index.close();
-  await remove(harness.registry, kind, 'default', 'a', {});
+  await remove(
+    harness.registry,
+    asTester('delete'),
+    { kind, namespace: 'default', name: 'a', part: 'main' },
+    {},
+  );
   await plant('c', 'x');
   harness.registry.view.forget(harness.registry.view.revision);
   expect(names(index.controlledBy('default', 'x'))).toEqual(['b', 'c']);

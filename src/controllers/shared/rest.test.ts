@@ -4,7 +4,8 @@ import type { Endpoints, JobV1, Pod, ReplicationController } from '../../api/gen
 import type { ResourceId } from '../../api/kind.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.case.ts';
+import { collectionOf } from '../../registry/target.ts';
 import { harness, useHarness } from './harness.case.ts';
 
 const workload = ['garbagecollector', 'serviceaccount', 'replicationcontroller', 'job', 'endpoints'];
@@ -18,16 +19,21 @@ useHarness();
 async function make(apiVersion: string, resource: string, object: object): Promise<void> {
   const { registry } = harness;
   const kind = registry.kinds.resource(apiVersion, resource)!;
-  await create(registry, kind, 'default', structuredClone(object) as never, internalWrite());
+  await create(registry, asTester('create'), collectionOf(kind, 'default'), structuredClone(object) as never);
 }
 
 async function setPodStatus(name: string, status: object): Promise<void> {
   const { registry } = harness;
   const kind = registry.kinds.resource('v1', 'pods')!;
-  await modify(registry, kind, 'default', name, 'status', internalWrite(), (current) => ({
-    ...current.object(),
-    status: { ...(current.object().status as object), ...status },
-  }));
+  await modify(
+    registry,
+    asTester('update'),
+    { kind, namespace: 'default', name, part: 'status' },
+    (current) => ({
+      ...current.object(),
+      status: { ...(current.object().status as object), ...status },
+    }),
+  );
 }
 
 const objects = <T>(id: ResourceId): T[] => harness.all(id).map((entry) => entry.object() as T);

@@ -44,6 +44,7 @@ const burstMax = 250;
 
 export const daemonSetController: Controller = {
   name: 'daemonset',
+  writer: 'daemon-set-controller',
   start: (context) => new DaemonSets(context).start(),
 };
 
@@ -77,8 +78,8 @@ class DaemonSets {
     this.#registry = registry;
     this.#kind = registry.kinds.resource('apps/v1', 'daemonsets')!;
     this.#recorder = recorderFor(context, 'daemonset-controller');
-    this.#control = new PodControl(registry, this.#recorder);
-    this.#history = new RevisionHistory(registry);
+    this.#control = new PodControl(context, this.#recorder);
+    this.#history = new RevisionHistory(context);
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
@@ -155,7 +156,7 @@ class DaemonSets {
     const { key, entry, set, history } = look;
     const { nodes, failure } = await this.#act(look);
     const moment = this.#moment(look);
-    await writeStatus(this.#registry, entry, statusOf(look, nodes, moment));
+    await writeStatus(this.context, entry, statusOf(look, nodes, moment));
     const pods = nodes.flatMap((node) => node.pods);
     this.#queue.addAfter(key, nextAvailableInMs(pods, set.spec?.minReadySeconds, moment.nowMs));
     if (failure) throw failure;

@@ -4,7 +4,8 @@ import type { Deployment, Pod, ReplicaSet } from '../../api/generated/types.ts';
 import type { ResourceId } from '../../api/kind.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.case.ts';
+import { collectionOf } from '../../registry/target.ts';
 import { harness, useHarness } from '../shared/harness.case.ts';
 
 const workload = ['garbagecollector', 'serviceaccount', 'replicaset', 'deployment'];
@@ -21,17 +22,22 @@ async function make(replicas: number, name = 'web'): Promise<void> {
   const kind = registry.kinds.resource('apps/v1', 'deployments')!;
   const selector = { matchLabels: { app: 'web' } };
   const deployment = { metadata: { name }, spec: { replicas, selector, template: template('i:1') } };
-  await create(registry, kind, 'default', deployment, internalWrite());
+  await create(registry, asTester('create'), collectionOf(kind, 'default'), deployment);
 }
 
 async function useImage(image: string): Promise<void> {
   const { registry } = harness;
   const kind = registry.kinds.resource('apps/v1', 'deployments')!;
-  await modify(registry, kind, 'default', 'web', 'main', internalWrite(), (current) => {
-    const deployment = current.object() as Deployment;
-    deployment.spec!.template!.spec!.containers![0]!.image = image;
-    return deployment;
-  });
+  await modify(
+    registry,
+    asTester('update'),
+    { kind, namespace: 'default', name: 'web', part: 'main' },
+    (current) => {
+      const deployment = current.object() as Deployment;
+      deployment.spec!.template!.spec!.containers![0]!.image = image;
+      return deployment;
+    },
+  );
 }
 
 const objects = <T>(id: ResourceId, of = harness): T[] => of.all(id).map((entry) => entry.object() as T);
@@ -42,13 +48,18 @@ async function runPods(): Promise<number> {
   const kind = registry.kinds.resource('v1', 'pods')!;
   const waiting = objects<Pod>('core/pods').filter(({ status }) => status?.phase !== 'Running');
   for (const { metadata } of waiting)
-    await modify(registry, kind, 'default', metadata.name!, 'status', internalWrite(), (current) => ({
-      ...current.object(),
-      status: {
-        phase: 'Running',
-        conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-02T03:04:05Z' }],
-      },
-    }));
+    await modify(
+      registry,
+      asTester('update'),
+      { kind, namespace: 'default', name: metadata.name!, part: 'status' },
+      (current) => ({
+        ...current.object(),
+        status: {
+          phase: 'Running',
+          conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-02T03:04:05Z' }],
+        },
+      }),
+    );
   return waiting.length;
 }
 

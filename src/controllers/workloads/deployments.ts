@@ -25,6 +25,7 @@ import { Rollout } from './rollout.ts';
 
 export const deploymentController: Controller = {
   name: 'deployment',
+  writer: 'deployment-controller',
   start: (context) => new Deployments(context).start(),
 };
 
@@ -81,7 +82,7 @@ class Deployments {
     if (deletionTimestamp && finalizers?.includes('orphan')) return;
     const selector = objectSelector(owner.spec?.selector);
     if (!selector) return;
-    await claimFrom(this.#registry, this.#sets, { entry, owner, selector });
+    await claimFrom(this.context, this.#sets, { entry, owner, selector });
     const { context } = this;
     const rollout = new Rollout({ context, recorder: this.#recorder, sets: this.#sets, entry, selector });
     if (deletionTimestamp) return rollout.watch();

@@ -8,6 +8,7 @@ import { Replication } from './replication.ts';
 
 export const replicaSetController: Controller = {
   name: 'replicaset',
+  writer: 'replicaset-controller',
   start: (context) => {
     const sets = new OwnedIndex(context.registry, 'apps/replicasets');
     return new Replication<ReplicaSet>(context, {

@@ -89,7 +89,7 @@ export class Replication<T extends Replicator> {
     this.#registry = registry;
     this.#kind = registry.kinds.resource(form.apiVersion, form.resource)!;
     this.#recorder = recorderFor(context, form.component);
-    this.#control = new PodControl(registry, this.#recorder);
+    this.#control = new PodControl(context, this.#recorder);
     this.#selectors = new Selectors((object) => form.selectorOf(object));
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
@@ -135,7 +135,7 @@ export class Replication<T extends Replicator> {
       .controlledBy(namespace, uid)
       .filter(({ labels }) => selector.matches(labels));
     const nowMs = this.#registry.chance.nowMs();
-    await writeStatus(this.#registry, entry, this.#statusOf(object, own, failure, nowMs));
+    await writeStatus(this.context, entry, this.#statusOf(object, own, failure, nowMs));
     this.#queue.addAfter(key, nextAvailableInMs(own.filter(isActive), object.spec?.minReadySeconds, nowMs));
     if (failure) throw failure.error;
   }

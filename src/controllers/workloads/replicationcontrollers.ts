@@ -6,6 +6,7 @@ import { Replication } from './replication.ts';
 
 export const replicationController: Controller = {
   name: 'replicationcontroller',
+  writer: 'replication-controller',
   start: (context) =>
     new Replication<ReplicationController>(context, {
       apiVersion: 'v1',

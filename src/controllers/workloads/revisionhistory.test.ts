@@ -4,7 +4,7 @@ import type { ControllerRevision, DaemonSet } from '../../api/generated/types.ts
 import { selectorFromObject } from '../../api/labelselector.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.case.ts';
 import { Harness } from '../shared/harness.case.ts';
 import { type History, hashOf, RevisionHistory } from './revisionhistory.ts';
 
@@ -14,7 +14,7 @@ let history: RevisionHistory;
 
 beforeEach(async () => {
   harness = await Harness.open();
-  history = new RevisionHistory(harness.registry);
+  history = new RevisionHistory({ registry: harness.registry, request: asTester });
   await harness.plant('apps/v1', 'daemonsets', 'default', {
     metadata: { name: 'web', annotations: { note: 'hello' } },
     spec: {
@@ -36,11 +36,16 @@ const all = (): ControllerRevision[] =>
 const numbers = ({ revisions }: History): number[] => revisions.map(({ number }) => number);
 
 async function setImage(image: string): Promise<void> {
-  await modify(harness.registry, entry().kind, 'default', 'web', 'whole', internalWrite(), (current) => {
-    const set = current.object() as DaemonSet;
-    set.spec!.template!.spec!.containers![0]!.image = image;
-    return set;
-  });
+  await modify(
+    harness.registry,
+    asTester('update'),
+    { kind: entry().kind, namespace: 'default', name: 'web', part: 'whole' },
+    (current) => {
+      const set = current.object() as DaemonSet;
+      set.spec!.template!.spec!.containers![0]!.image = image;
+      return set;
+    },
+  );
 }
 
 describe('a template', () => {
@@ -101,11 +106,8 @@ describe('a template', () => {
     const { update } = await take();
     await modify(
       harness.registry,
-      update.item.entry.kind,
-      'default',
-      update.name,
-      'whole',
-      internalWrite(),
+      asTester('update'),
+      { kind: update.item.entry.kind, namespace: 'default', name: update.name, part: 'whole' },
       (now) => {
         const object = now.object();
         object.metadata.ownerReferences = undefined;

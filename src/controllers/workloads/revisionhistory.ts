@@ -13,8 +13,15 @@ import { Memo } from '../../memo.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
-import { type ControllerContext, keyOf, type Observation, observe, tolerant } from '../shared/controller.ts';
+import { collectionOf, named, targetOf } from '../../registry/target.ts';
+import {
+  type ControllerContext,
+  keyOf,
+  type Observation,
+  observe,
+  tolerant,
+  type Writing,
+} from '../shared/controller.ts';
 import { controllerOf } from '../shared/indexedpod.ts';
 import { OwnedIndex, ownedItem } from '../shared/ownedindex.ts';
 import {
@@ -65,7 +72,8 @@ export class RevisionHistory {
   readonly #kind: Kind;
   readonly #index: OwnedIndex;
 
-  constructor(private readonly registry: Registry) {
+  constructor(private readonly writing: Writing) {
+    const { registry } = writing;
     this.#kind = registry.kinds.resource('apps/v1', 'controllerrevisions')!;
     this.#index = new OwnedIndex(registry, this.#kind);
   }
@@ -81,7 +89,7 @@ export class RevisionHistory {
 
   /** The history of an owner, with its template of today in it. Revisions that nobody owns are adopted. */
   async take(entry: Entry, owner: Revised, selector: LabelSelector): Promise<History> {
-    const items = await claimFrom(this.registry, this.#index, { entry, owner, selector });
+    const items = await claimFrom(this.writing, this.#index, { entry, owner, selector });
     const revisions = items.filter(({ marked }) => !marked).map((item) => knownRevisions.of(item.entry));
     revisions.sort(byNumber);
     const { collisionCount } = owner.status ?? {};
@@ -101,19 +109,20 @@ export class RevisionHistory {
 
   /** Forgets the oldest beyond a number. Those in use are kept, and do not count. */
   async trim({ revisions }: History, limit = 0, isInUse: (revision: Revision) => boolean): Promise<void> {
+    const { registry, request } = this.writing;
     const idle = revisions.filter((revision) => !isInUse(revision));
     for (const { item } of idle.slice(0, Math.max(0, idle.length - limit)))
       await tolerant(
-        remove(this.registry, this.#kind, item.namespace, item.name, { preconditions: { uid: item.uid } }),
+        remove(registry, request('delete'), targetOf(item.entry), { preconditions: { uid: item.uid } }),
       );
   }
 
   async #raise({ item, name }: Revision, number: number): Promise<Revision> {
-    const raised = await changeOwnable<ControllerRevision>(this.registry, item, (now) => {
+    const raised = await changeOwnable<ControllerRevision>(this.writing, item, (now) => {
       now.revision = number;
       return true;
     });
-    const entry = this.registry.view.collection(this.#kind).get(item.namespace, name);
+    const entry = this.writing.registry.view.collection(this.#kind).get(item.namespace, name);
     if (!raised || !entry) throw new Error(`the revision ${name} is gone`);
     return knownRevisions.of(entry);
   }
@@ -148,13 +157,15 @@ export class RevisionHistory {
 
   /** Makes a revision, or answers with the one that has its name. */
   async #insert(namespace: string, revision: ControllerRevision): Promise<Revision> {
+    const { registry, request } = this.writing;
+    const collection = collectionOf(this.#kind, namespace);
     try {
       return knownRevisions.of(
-        await create(this.registry, this.#kind, namespace, structuredClone(revision), internalWrite()),
+        await create(registry, request('create'), collection, structuredClone(revision)),
       );
     } catch (error) {
       if (!(error instanceof StatusError && error.status.reason === 'AlreadyExists')) throw error;
-      return knownRevisions.of(this.registry.find(this.#kind, namespace, revision.metadata.name!));
+      return knownRevisions.of(registry.find(named(collection, revision.metadata.name!)));
     }
   }
 }

@@ -19,7 +19,8 @@ import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
 import { isNamespaceTerminating, type SharedContext, tolerant, writeStatus } from '../shared/controller.ts';
 import { controllerOf, isFinished } from '../shared/indexedpod.ts';
 import type { OwnedIndex } from '../shared/ownedindex.ts';
@@ -72,6 +73,7 @@ const templateTexts = new Memo((entry: Entry) =>
 
 export class Rollout {
   readonly #registry: Registry;
+  readonly #request: SharedContext['request'];
   readonly #setKind: Kind;
   readonly #deployment: Deployment;
   readonly #spec: DeploymentSpec;
@@ -80,6 +82,7 @@ export class Rollout {
 
   constructor(private readonly options: RolloutOptions) {
     this.#registry = options.context.registry;
+    this.#request = options.context.request;
     this.#setKind = this.#registry.kinds.resource('apps/v1', 'replicasets')!;
     this.#deployment = options.entry.object() as Deployment;
     this.#spec = this.#deployment.spec ?? {};
@@ -162,7 +165,7 @@ export class Rollout {
     const set = this.#newSet(oldSets);
     const name = set.metadata.name ?? '';
     try {
-      await create(this.#registry, this.#setKind, namespace, set, internalWrite());
+      await create(this.#registry, this.#request('create'), collectionOf(this.#setKind, namespace), set);
     } catch (error) {
       return this.#notMade(name, error as Error);
     }
@@ -282,8 +285,9 @@ export class Rollout {
   /** Changes a replica set, unless it is gone or was scaled since: then it is looked at again anyway. */
   #change({ metadata, spec }: ReplicaSet, change: (set: ReplicaSet) => void): Promise<boolean> {
     const { namespace = '', name = '', uid } = metadata;
+    const target = targetOf({ kind: this.#setKind, namespace, name });
     return tolerant(
-      modify(this.#registry, this.#setKind, namespace, name, 'main', internalWrite(), (current) => {
+      modify(this.#registry, this.#request('update'), target, (current) => {
         const now = current.object() as ReplicaSet;
         if (now.metadata.uid !== uid || now.spec?.replicas !== spec?.replicas)
           throw conflict(this.#setKind, name, 'the object has changed');
@@ -308,9 +312,9 @@ export class Rollout {
 
   async #forget({ metadata }: ReplicaSet): Promise<void> {
     const { namespace = '', name = '', uid, resourceVersion } = metadata;
-    await tolerant(
-      remove(this.#registry, this.#setKind, namespace, name, { preconditions: { uid, resourceVersion } }),
-    );
+    const target = targetOf({ kind: this.#setKind, namespace, name });
+    const preconditions = { uid, resourceVersion };
+    await tolerant(remove(this.#registry, this.#request('delete'), target, { preconditions }));
   }
 
   async #report(rolling: boolean): Promise<void> {
@@ -324,7 +328,7 @@ export class Rollout {
       this.#conditions = withFailure(newSet, oldSets, this.#conditions);
     }
     const status = { ...counts, conditions: this.#conditions };
-    await writeStatus(this.#registry, this.options.entry, status, this.#annotations);
+    await writeStatus(this.options.context, this.options.entry, status, this.#annotations);
   }
 }
 

@@ -6,7 +6,8 @@ import { expect, it } from 'vitest';
 import type { DaemonSet, StatefulSet } from '../../api/generated/types.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
-import { internalWrite } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.case.ts';
+import { collectionOf } from '../../registry/target.ts';
 import { harness, useHarness } from '../shared/harness.case.ts';
 
 const controllers = ['garbagecollector', 'serviceaccount', 'daemonset', 'statefulset'];
@@ -46,10 +47,9 @@ async function makeSets(): Promise<void> {
   ] as const)
     await create(
       registry,
-      registry.kinds.resource('apps/v1', resource)!,
-      'default',
+      asTester('create'),
+      collectionOf(registry.kinds.resource('apps/v1', resource)!, 'default'),
       structuredClone(object) as never,
-      internalWrite(),
     );
 }
 
@@ -61,10 +61,15 @@ async function runPods(): Promise<void> {
     conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-02T03:04:05Z' }],
   };
   for (const { name } of harness.all('core/pods'))
-    await modify(registry, kind, 'default', name, 'status', internalWrite(), (current) => ({
-      ...current.object(),
-      status,
-    }));
+    await modify(
+      registry,
+      asTester('update'),
+      { kind, namespace: 'default', name, part: 'status' },
+      (current) => ({
+        ...current.object(),
+        status,
+      }),
+    );
 }
 
 it('nothing is written any more once all is as it should be', async () => {

@@ -15,8 +15,8 @@ import { semanticEqual } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { create } from '../../registry/create.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
-import { isNamespaceTerminating } from '../shared/controller.ts';
+import { collectionOf } from '../../registry/target.ts';
+import { isNamespaceTerminating, type Writing } from '../shared/controller.ts';
 import type { IndexedPod } from '../shared/indexedpod.ts';
 import { ownedItem } from '../shared/ownedindex.ts';
 import { changeOwnable, controllerReference, refersTo } from '../shared/ownership.ts';
@@ -46,10 +46,11 @@ export class StatefulClaims {
   readonly #podKind: Kind;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     private readonly setKind: Kind,
     private readonly recorder: EventRecorder,
   ) {
+    const { registry } = writing;
     this.#kind = registry.kinds.resource('v1', 'persistentvolumeclaims')!;
     this.#podKind = registry.kinds.resource('v1', 'pods')!;
   }
@@ -103,7 +104,7 @@ export class StatefulClaims {
         this.recorder.warning(set, 'ConflictingController', message);
         continue;
       }
-      await changeOwnable<PersistentVolumeClaim>(this.registry, ownedItem(entry), ({ metadata }) => {
+      await changeOwnable<PersistentVolumeClaim>(this.writing, ownedItem(entry), ({ metadata }) => {
         const others = (metadata.ownerReferences ?? []).filter(({ uid }) => !own.has(uid));
         metadata.ownerReferences = wanted ? [...others, wanted] : others;
         return true;
@@ -113,7 +114,7 @@ export class StatefulClaims {
 
   /** The templates of claims, and what there is of them for an ordinal. */
   #claims(set: StatefulSet, ordinal: number): Slot[] {
-    const collection = this.registry.view.collection(this.#kind);
+    const collection = this.writing.registry.view.collection(this.#kind);
     return (set.spec?.volumeClaimTemplates ?? []).map((template) => {
       const name = claimNameOf(set, template.metadata.name ?? '', ordinal);
       return { template, name, entry: collection.get(set.metadata.namespace ?? '', name) };
@@ -121,15 +122,11 @@ export class StatefulClaims {
   }
 
   async #create(set: StatefulSet, claim: PersistentVolumeClaim): Promise<Error | undefined> {
-    const decoded = decodeObject(this.#kind.model, claim);
+    const { registry, request } = this.writing;
+    const decoded = decodeObject(this.#kind.model, claim) as unknown as PersistentVolumeClaim;
     try {
-      await create(
-        this.registry,
-        this.#kind,
-        set.metadata.namespace ?? '',
-        decoded as unknown as PersistentVolumeClaim,
-        internalWrite(),
-      );
+      const collection = collectionOf(this.#kind, set.metadata.namespace ?? '');
+      await create(registry, request('create'), collection, decoded);
       return undefined;
     } catch (error) {
       return error as Error;

@@ -11,7 +11,8 @@ import type { EventRecorder } from '../../client/events.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { internalWrite, type Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
 import {
   type Controller,
   fromKey,
@@ -45,6 +46,7 @@ import { type SetRevisions, statusOf } from './statefulstatus.ts';
 
 export const statefulSetController: Controller = {
   name: 'statefulset',
+  writer: 'statefulset-controller',
   start: (context) => new StatefulSets(context).start(),
 };
 
@@ -75,8 +77,8 @@ class StatefulSets {
     this.#kind = registry.kinds.resource('apps/v1', 'statefulsets')!;
     this.#podKind = registry.kinds.resource('v1', 'pods')!;
     this.#recorder = recorderFor(context, 'statefulset-controller');
-    this.#claims = new StatefulClaims(registry, this.#kind, this.#recorder);
-    this.#history = new RevisionHistory(registry);
+    this.#claims = new StatefulClaims(context, this.#kind, this.#recorder);
+    this.#history = new RevisionHistory(context);
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
@@ -205,7 +207,8 @@ class StatefulSets {
     try {
       await this.#claims.make(set, ordinal);
       const pod = decodeObject(this.#podKind.model, statefulPod(this.#kind, set, ordinal, revision));
-      await create(this.#registry, this.#podKind, namespace, pod as unknown as Pod, internalWrite());
+      const collection = collectionOf(this.#podKind, namespace);
+      await create(this.#registry, this.context.request('create'), collection, pod as unknown as Pod);
       this.#tell(set, 'create', name);
     } catch (error) {
       const isTaken = error instanceof StatusError && error.status.reason === 'AlreadyExists';
@@ -219,16 +222,18 @@ class StatefulSets {
   async #keep(set: StatefulSet, ordinal: number, pod: IndexedPod, condemned: boolean): Promise<void> {
     if (!condemned && pod.phase === 'Pending') await this.#claims.make(set, ordinal);
     if (!condemned && !hasIdentity(pod, ordinal))
-      await changePod(this.#registry, pod, (now) => {
+      await changePod(this.context, pod, (now) => {
         identify(now, ordinal);
         return true;
       });
     await this.#claims.settle(set, ordinal, pod, condemned);
   }
 
-  async #delete(set: StatefulSet, { namespace, name, uid }: IndexedPod): Promise<void> {
+  async #delete(set: StatefulSet, { entry, name, uid }: IndexedPod): Promise<void> {
     try {
-      await remove(this.#registry, this.#podKind, namespace, name, { preconditions: { uid } });
+      await remove(this.#registry, this.context.request('delete'), targetOf(entry), {
+        preconditions: { uid },
+      });
       this.#tell(set, 'delete', name);
     } catch (error) {
       if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
@@ -254,7 +259,7 @@ class StatefulSets {
   ): Promise<void> {
     const pods = [...(await this.#pods(entry, set, selector)).values()];
     const nowMs = this.#registry.chance.nowMs();
-    await writeStatus(this.#registry, entry, statusOf(set, revisions, pods, nowMs));
+    await writeStatus(this.context, entry, statusOf(set, revisions, pods, nowMs));
     this.#queue.addAfter(key, nextAvailableInMs(pods, set.spec?.minReadySeconds, nowMs));
   }
 

@@ -7,6 +7,7 @@
 import { lookup } from 'node:dns/promises';
 import { StatusError } from '../../api/errors.ts';
 import type { Lease, Node, NodeAddress, NodeCondition, NodeStatus } from '../../api/generated/types.ts';
+import { release } from '../../api/release.ts';
 import { formatMicroTime, formatTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import { leases, nodes } from '../../client/resources.ts';
@@ -21,8 +22,6 @@ import {
   type Pressure,
 } from './machine.ts';
 
-/** What the agent says it is. It follows the version of the API server. */
-const agentVersion = 'v1.36.0+wherry';
 const leaseNamespace = 'kube-node-lease';
 const leaseSeconds = 40;
 const retryFirstMs = 100;
@@ -170,7 +169,7 @@ export class NodeRegistration {
       nodeInfo: {
         ...info,
         containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
-        kubeletVersion: agentVersion,
+        kubeletVersion: release,
         kubeProxyVersion: '',
       },
       declaredFeatures,

@@ -1,11 +1,17 @@
 /** The account named `default` that every namespace has. */
 import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import { collectionOf } from '../target.ts';
 
 /** Makes the account if the namespace is there, is to stay, and has none. */
-export async function ensureDefaultAccount(registry: Registry, namespace: string): Promise<void> {
+export async function ensureDefaultAccount(
+  registry: Registry,
+  request: Request,
+  namespace: string,
+): Promise<void> {
   if (registry.view.collection('core/serviceaccounts').get(namespace, 'default')) return;
   const entry = registry.view.collection('core/namespaces').get('', namespace);
   if (!entry || entry.object().metadata.deletionTimestamp) return;
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
-  await registry.plant(kind, namespace, { metadata: { name: 'default' } });
+  await registry.plant(request, collectionOf(kind, namespace), { metadata: { name: 'default' } });
 }

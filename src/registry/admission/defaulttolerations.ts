@@ -1,5 +1,6 @@
 /** DefaultTolerationSeconds: a pod stays five minutes on a node that has gone silent, unless it says otherwise. */
 import type { Pod, Toleration } from '../../api/generated/types.ts';
+import { subresourceOf } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 const conditions = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] as const;
@@ -8,8 +9,8 @@ const tolerationSeconds = 300;
 export const defaultTolerations: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',
 
-  mutate(_registry, { kind, object, subresource }) {
-    if (kind.id !== 'core/pods' || subresource) return;
+  mutate(_registry, { target, object }) {
+    if (target.kind.id !== 'core/pods' || subresourceOf(target.part)) return;
     const spec = ((object as Pod).spec ??= {});
     const given = spec.tolerations ?? [];
     const added = conditions

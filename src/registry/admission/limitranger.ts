@@ -21,7 +21,7 @@ const annotation = 'kubernetes.io/limit-ranger';
 export const limitRanger: AdmissionPlugin = {
   name: 'LimitRanger',
 
-  mutate(registry, { operation, kind, namespace, object }) {
+  mutate(registry, { operation, target: { kind, namespace }, object }) {
     if (operation !== 'create' || kind.id !== 'core/pods') return;
     const pod = object as Pod;
     const set = itemsOf(registry, namespace, 'Container').flatMap((item) => fillPod(pod, item));
@@ -32,10 +32,10 @@ export const limitRanger: AdmissionPlugin = {
       };
   },
 
-  validate(registry, { operation, kind, namespace, name, object, subresource }) {
+  validate(registry, { operation, target: { kind, namespace, name, part }, object }) {
     if (!object || object.metadata.deletionTimestamp) return;
     let problems: string[] = [];
-    if (kind.id === 'core/pods' && (operation === 'create' || subresource === 'resize'))
+    if (kind.id === 'core/pods' && (operation === 'create' || part === 'resize'))
       problems = podProblems(registry, namespace, object as Pod);
     else if (kind.id === 'core/persistentvolumeclaims')
       problems = claimProblems(registry, namespace, object as PersistentVolumeClaim);

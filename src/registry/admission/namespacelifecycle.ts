@@ -15,7 +15,8 @@ const lasting = new Memo(({ document }: Entry) => !document.includes(deletionMar
 export const namespaceLifecycle: AdmissionPlugin = {
   name: 'NamespaceLifecycle',
 
-  mutate(registry, { operation, kind, namespace, name }) {
+  mutate(registry, { operation, target }) {
+    const { kind, namespace, name } = target;
     if (operation !== 'create' || !kind.namespaced) return;
     const entry = registry.view.collection('core/namespaces').get('', namespace);
     if (!entry) throw namespaceNotFound(namespace);
@@ -23,7 +24,7 @@ export const namespaceLifecycle: AdmissionPlugin = {
     if (entry.object().metadata.deletionTimestamp) throw namespaceTerminating(kind, name, namespace);
   },
 
-  validate(_registry, { operation, kind, name }) {
+  validate(_registry, { operation, target: { kind, name } }) {
     if (operation === 'delete' && kind.id === 'core/namespaces' && protectedNamespaces.has(name))
       throw forbidden(kind, name, 'this namespace may not be deleted');
   },

@@ -10,7 +10,8 @@ import type { Entry } from '../entry.ts';
 import { Filter } from '../filter.ts';
 import type { Page } from '../page.ts';
 import type { Registry } from '../registry.ts';
-import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+import type { Target } from '../target.ts';
+import type { AdmissionPlugin } from './admission.ts';
 
 const everything = new Filter(undefined, undefined, undefined, undefined);
 /** How a default class says so in its text. Every pod that is made asks, and classes seldom are the default. */
@@ -19,13 +20,12 @@ const defaultMark = Buffer.from('"globalDefault":true');
 export const priority: AdmissionPlugin = {
   name: 'Priority',
 
-  mutate(registry, request) {
-    const { operation, kind, object } = request;
-    if (operation !== 'create' || kind.id !== 'core/pods') return;
-    setPriority(registry, request, ((object as Pod).spec ??= {}));
+  mutate(registry, { operation, target, object }) {
+    if (operation !== 'create' || target.kind.id !== 'core/pods') return;
+    setPriority(registry, target, ((object as Pod).spec ??= {}));
   },
 
-  validate(registry, { operation, kind, name, object }) {
+  validate(registry, { operation, target: { kind, name }, object }) {
     if (kind.id !== 'scheduling.k8s.io/priorityclasses') return;
     if (operation === 'delete') {
       if (systemClasses.some(({ metadata }) => metadata.name === name))
@@ -42,7 +42,7 @@ export const priority: AdmissionPlugin = {
   },
 };
 
-function setPriority(registry: Registry, { kind, name }: AdmissionRequest, spec: PodSpec): void {
+function setPriority(registry: Registry, { kind, name }: Target, spec: PodSpec): void {
   const found = classOf(registry, spec.priorityClassName);
   if (spec.priorityClassName && !found)
     throw forbidden(kind, name, `no PriorityClass with name ${spec.priorityClassName} was found`);

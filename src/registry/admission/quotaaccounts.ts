@@ -21,7 +21,10 @@ import { addLists, type ResourceList } from '../../api/resourcelist.ts';
 import type { Entry } from '../entry.ts';
 import { Filter } from '../filter.ts';
 import type { Registry } from '../registry.ts';
-import type { AdmissionRequest } from './admission.ts';
+import type { Request } from '../request.ts';
+import { targetOf } from '../target.ts';
+import { actingAs } from '../writers.ts';
+import type { Admission } from './admission.ts';
 
 /** Rounds lost to other writers of a quota before giving up. */
 const roundsMax = 100;
@@ -30,7 +33,7 @@ const roundsMax = 100;
 type Demands = Map<string, ResourceList>;
 
 interface Claim {
-  readonly request: AdmissionRequest;
+  readonly admission: Admission;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -58,11 +61,12 @@ export class QuotaAccounts {
   constructor(private readonly registry: Registry) {}
 
   /** Resolves when the write is within the namespace's quotas and counted, rejects when it is not. */
-  admit(request: AdmissionRequest): void | Promise<void> {
-    if (this.#quotas(request.namespace).length === 0) return;
+  admit(admission: Admission): void | Promise<void> {
+    const { namespace } = admission.target;
+    if (this.#quotas(namespace).length === 0) return;
     return new Promise((resolve, reject) => {
-      this.#account(request.namespace).claims.push({ request, resolve, reject });
-      this.#run(request.namespace);
+      this.#account(namespace).claims.push({ admission, resolve, reject });
+      this.#run(namespace);
     });
   }
 
@@ -113,7 +117,7 @@ export class QuotaAccounts {
     try {
       for (let round = 1; round <= roundsMax; round++) {
         const quotas = this.#open(namespace);
-        const verdicts = claims.map((claim) => this.#verdict(quotas, claim.request));
+        const verdicts = claims.map((claim) => this.#verdict(quotas, claim.admission));
         if (!(await this.#save(quotas))) continue;
         for (const [i, claim] of claims.entries()) this.#settle(namespace, account, claim, verdicts[i]!);
         return;
@@ -132,14 +136,14 @@ export class QuotaAccounts {
   }
 
   /** Decides one write against accounts that already hold the ones before it. */
-  #verdict(quotas: readonly OpenQuota[], request: AdmissionRequest): Demands | StatusError {
+  #verdict(quotas: readonly OpenQuota[], admission: Admission): Demands | StatusError {
     const demands: Demands = new Map();
     for (const quota of quotas) {
-      const demand = this.#demand(quota, request);
+      const demand = this.#demand(quota, admission);
       if (demand instanceof Error) return demand;
       if (demand) demands.set(quota.entry.name, demand);
     }
-    if (!request.dryRun)
+    if (!admission.request.dryRun)
       for (const quota of quotas) {
         const demand = demands.get(quota.entry.name);
         if (demand) quota.used = addLists(quota.used, demand);
@@ -150,7 +154,7 @@ export class QuotaAccounts {
   /** What a write asks of one quota; undefined when the quota does not care; an error when it is too much. */
   #demand(
     quota: OpenQuota,
-    { kind, name, object, old, operation }: AdmissionRequest,
+    { target: { kind, name }, object, old, operation }: Admission,
   ): ResourceList | StatusError | undefined {
     const hard = quota.object.status?.hard ?? {};
     const nowMs = this.registry.chance.nowMs();
@@ -195,30 +199,29 @@ export class QuotaAccounts {
   async #save(quotas: readonly OpenQuota[]): Promise<boolean> {
     for (const { entry, object, used } of quotas) {
       if (used === object.status?.used || semanticEqual(used, object.status?.used)) continue;
-      const value = this.registry.encode(entry.kind, {
-        ...object,
-        status: { ...object.status, used },
-      } as ResourceQuota);
-      if (entry.holds(value)) continue;
-      if (
-        (await this.registry.commit(entry.kind, entry.namespace, entry.name, value, entry.revision)) ===
-        undefined
-      )
-        return false;
+      const changed = { ...object, status: { ...object.status, used } } as ResourceQuota;
+      if (!(await this.#store(actingAs('kube-apiserver', 'update'), entry, changed))) return false;
     }
     return true;
+  }
+
+  /** False: another writer was faster. */
+  async #store(request: Request, entry: Entry, changed: ResourceQuota): Promise<boolean> {
+    const value = this.registry.encode(request, targetOf(entry, 'status'), changed, entry);
+    if (entry.holds(value)) return true;
+    return (await this.registry.commit(entry, value, entry.revision)) !== undefined;
   }
 
   #settle(
     namespace: string,
     account: Account,
-    { request, resolve, reject }: Claim,
+    { admission, resolve, reject }: Claim,
     verdict: Demands | StatusError,
   ): void {
     if (verdict instanceof Error) return reject(verdict);
-    if (verdict.size && !request.dryRun) {
+    if (verdict.size && !admission.request.dryRun) {
       account.reserved.add(verdict);
-      request.afterwards.push((stored) => {
+      admission.afterwards.push((stored) => {
         account.reserved.delete(verdict);
         if (!stored) account.doubtful = true;
         if (account.doubtful && account.reserved.size === 0) {
@@ -250,10 +253,8 @@ export class QuotaAccounts {
         for (const demands of account.reserved) used = addLists(used, demands.get(entry.name) ?? {});
         const status = { hard, used: only(Object.keys(hard), used) };
         if (semanticEqual(status, { hard: object.status?.hard, used: object.status?.used })) continue;
-        const value = this.registry.encode(entry.kind, { ...object, status } as ResourceQuota);
-        lost ||=
-          (await this.registry.commit(entry.kind, entry.namespace, entry.name, value, entry.revision)) ===
-          undefined;
+        const changed = { ...object, status } as ResourceQuota;
+        lost ||= !(await this.#store(actingAs('resourcequota-controller', 'update'), entry, changed));
       }
       if (!lost) return;
     }

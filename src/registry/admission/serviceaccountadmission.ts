@@ -3,7 +3,9 @@ import { forbidden } from '../../api/errors.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts';
 import { nameSuffix } from '../../api/meta.ts';
 import type { Registry } from '../registry.ts';
-import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+import type { Target } from '../target.ts';
+import { actingAs } from '../writers.ts';
+import type { AdmissionPlugin } from './admission.ts';
 import { ensureDefaultAccount } from './defaultaccount.ts';
 
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -13,8 +15,8 @@ const tokenSeconds = 3607;
 export const serviceAccountAdmission: AdmissionPlugin = {
   name: 'ServiceAccount',
 
-  mutate(registry, request) {
-    const { operation, kind, namespace, object } = request;
+  mutate(registry, { operation, target, object }) {
+    const { kind, namespace } = target;
     if (operation !== 'create' || kind.id !== 'core/pods') return;
     const spec = ((object as Pod).spec ??= {});
     spec.serviceAccountName ||= 'default';
@@ -22,12 +24,14 @@ export const serviceAccountAdmission: AdmissionPlugin = {
     const accounts = registry.view.collection('core/serviceaccounts');
     // Nobody should have to wait for the account of a namespace just made.
     if (spec.serviceAccountName === 'default' && !accounts.get(namespace, 'default'))
-      return ensureDefaultAccount(registry, namespace).then(() => runAs(registry, request, spec));
-    runAs(registry, request, spec);
+      return ensureDefaultAccount(registry, actingAs('kube-apiserver', 'create'), namespace).then(() =>
+        runAs(registry, target, spec),
+      );
+    runAs(registry, target, spec);
   },
 };
 
-function runAs(registry: Registry, { kind, namespace, name }: AdmissionRequest, spec: PodSpec): void {
+function runAs(registry: Registry, { kind, namespace, name }: Target, spec: PodSpec): void {
   const account = registry.view
     .collection('core/serviceaccounts')
     .get(namespace, spec.serviceAccountName!)

@@ -9,7 +9,7 @@ const finalizers: Readonly<Record<string, string>> = {
 export const storageProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
 
-  mutate(_registry, { operation, kind, object }) {
+  mutate(_registry, { operation, target: { kind }, object }) {
     if (operation !== 'create' || !Object.hasOwn(finalizers, kind.id)) return;
     const meta = object!.metadata;
     const finalizer = finalizers[kind.id]!;

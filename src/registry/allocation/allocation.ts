@@ -6,8 +6,9 @@
  * over; from then on the stored object itself says that it is taken.
  */
 import type { ResourceId } from '../../api/kind.ts';
-import type { AdmissionRequest } from '../admission/admission.ts';
+import type { Admission } from '../admission/admission.ts';
 import type { Registry } from '../registry.ts';
+import type { Place } from '../target.ts';
 
 export interface Allocator {
   /** The kind whose objects it serves. */
@@ -16,19 +17,19 @@ export interface Allocator {
    * Fills in what the object takes, or throws. Never waits: between finding something free and reserving it
    * nobody else may get a turn. Answers with how to give up what was reserved, if anything was.
    */
-  allocate(registry: Registry, request: AdmissionRequest): (() => void) | undefined;
+  allocate(registry: Registry, admission: Admission): (() => void) | undefined;
   /** Called after an object is gone, before the write that removed it is answered. */
-  removed?(registry: Registry, namespace: string, name: string): Promise<void> | undefined;
+  removed?(registry: Registry, place: Place): Promise<void> | undefined;
 }
 
 /** Allocates for a write and checks it. What was reserved is given up when the check throws or the write is over. */
-export function allocated(registry: Registry, request: AdmissionRequest, check: () => void): void {
-  const release = registry.allocators.get(request.kind.storage.id)?.allocate(registry, request);
+export function allocated(registry: Registry, admission: Admission, check: () => void): void {
+  const release = registry.allocators.get(admission.target.kind.storage.id)?.allocate(registry, admission);
   try {
     check();
   } catch (error) {
     release?.();
     throw error;
   }
-  if (release) request.afterwards.push(release);
+  if (release) admission.afterwards.push(release);
 }

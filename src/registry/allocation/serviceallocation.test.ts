@@ -13,8 +13,10 @@ import { create } from '../create.ts';
 import { remove } from '../delete.ts';
 import type { Entry } from '../entry.ts';
 import { modify } from '../modify.ts';
-import { internalWrite, Registry } from '../registry.ts';
+import { Registry } from '../registry.ts';
+import { asTester } from '../request.case.ts';
 import { ensureSystemNamespaces } from '../systemnamespaces.ts';
+import { collectionOf } from '../target.ts';
 import { View } from '../view.ts';
 import { parseIPRange } from './ipallocator.ts';
 import { parsePortRange } from './portallocator.ts';
@@ -57,21 +59,24 @@ afterEach(async () => {
 const ports = [{ port: 80 }];
 const spec = (entry: Entry): ServiceSpec => (entry.object() as Service).spec!;
 const make = (name: string, sent: ServiceSpec = {}, dryRun = false): Promise<Entry> =>
-  create(
-    registry,
-    services,
-    'default',
-    { metadata: { name }, spec: { ports: structuredClone(ports), ...sent } },
-    { ...internalWrite(), dryRun },
-  );
-const change = (name: string, sent: ServiceSpec, dryRun = false): Promise<Entry> =>
-  modify(registry, services, 'default', name, 'main', { ...internalWrite(), dryRun }, (current) => {
-    const service = current.object() as Service;
-    service.spec = { ...service.spec, ...sent };
-    services.defaults!(service);
-    return service;
+  create(registry, asTester('create', { dryRun }), collectionOf(services, 'default'), {
+    metadata: { name },
+    spec: { ports: structuredClone(ports), ...sent },
   });
-const drop = (name: string) => remove(registry, services, 'default', name, {});
+const change = (name: string, sent: ServiceSpec, dryRun = false): Promise<Entry> =>
+  modify(
+    registry,
+    asTester('update', { dryRun }),
+    { kind: services, namespace: 'default', name, part: 'main' },
+    (current) => {
+      const service = current.object() as Service;
+      service.spec = { ...service.spec, ...sent };
+      services.defaults!(service);
+      return service;
+    },
+  );
+const drop = (name: string) =>
+  remove(registry, asTester('delete'), { kind: services, namespace: 'default', name, part: 'main' }, {});
 const message = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'no error',
@@ -268,7 +273,7 @@ test('the endpoints of a service go with it', async () => {
   await make('a');
   const endpoints = registry.kinds.resource('v1', 'endpoints')!;
   for (const name of ['a', 'b'])
-    await create(registry, endpoints, 'default', { metadata: { name } }, internalWrite());
+    await create(registry, asTester('create'), collectionOf(endpoints, 'default'), { metadata: { name } });
   await drop('a');
   const left = view.collection('core/endpoints');
   expect([left.get('default', 'a'), left.get('default', 'b')?.name]).toEqual([undefined, 'b']);

@@ -21,13 +21,15 @@ import {
   isHeadless,
   wantsNodePorts,
 } from '../../api/rules/servicetype.ts';
-import type { AdmissionRequest } from '../admission/admission.ts';
+import type { Admission } from '../admission/admission.ts';
 import { remove } from '../delete.ts';
 import type { Entry } from '../entry.ts';
 import { Follower } from '../follower.ts';
 import type { Registry } from '../registry.ts';
+import { type Place, subresourceOf, type Target, targetOf } from '../target.ts';
 import { check } from '../validation.ts';
 import type { View } from '../view.ts';
+import { actingAs } from '../writers.ts';
 import type { Allocator } from './allocation.ts';
 import { formatIPv4, IPAllocator } from './ipallocator.ts';
 import type { NumberPool } from './numberpool.ts';
@@ -90,18 +92,19 @@ export class ServiceAllocator implements Allocator {
     };
   }
 
-  allocate(registry: Registry, request: AdmissionRequest): (() => void) | undefined {
-    const service = request.object as Service;
-    if (request.subresource || !service.spec || !hasClusterIP(service.spec)) return undefined;
+  allocate(registry: Registry, admission: Admission): (() => void) | undefined {
+    const { request, target } = admission;
+    const service = admission.object as Service;
+    if (subresourceOf(target.part) || !service.spec || !hasClusterIP(service.spec)) return undefined;
     this.#stored.catchUp();
     const draft = new Draft((bound) => registry.chance.randomBelow(bound));
     try {
-      const old = request.old as Service | undefined;
-      const { kind, name } = request;
+      const old = admission.old as Service | undefined;
+      const { kind, name } = target;
       check(kind, name, () => validateAddresses(service.spec!));
       check(kind, name, () => settleFamilies(service, old, configured));
-      this.#allocateAddress(service.spec, old?.spec, request, draft);
-      this.#allocateNodePorts(service.spec, old?.spec, request, draft);
+      this.#allocateAddress(service.spec, old?.spec, target, draft);
+      this.#allocateNodePorts(service.spec, old?.spec, target, draft);
       this.#allocateHealthCheckPort(service.spec, old?.spec, draft);
     } catch (error) {
       draft.release();
@@ -113,14 +116,9 @@ export class ServiceAllocator implements Allocator {
   }
 
   /** An address is given out once; whether it may change later is for validation to say. */
-  #allocateAddress(
-    spec: ServiceSpec,
-    before: ServiceSpec | undefined,
-    request: AdmissionRequest,
-    draft: Draft,
-  ): void {
+  #allocateAddress(spec: ServiceSpec, before: ServiceSpec | undefined, target: Target, draft: Draft): void {
     if (isHeadless(spec) || (before && hasClusterIP(before) && before.clusterIP)) return;
-    const { namespace, name } = request;
+    const { kind, namespace, name } = target;
     const owner = namespace === kubernetesService.namespace && name === kubernetesService.name;
     const { pool } = this.#ips;
     // The owner of the first address need not ask for it.
@@ -132,7 +130,7 @@ export class ServiceAllocator implements Allocator {
     if (wanted) {
       const problem = this.#ips.problemWith(wanted, owner);
       if (problem)
-        throw invalidObject(request.kind, name, [
+        throw invalidObject(kind, name, [
           invalid('spec.clusterIPs', spec.clusterIPs, `failed to allocate IP ${wanted}: ${problem}`),
         ]);
       draft.take(pool, this.#ips.numberOf(wanted)!);
@@ -146,12 +144,7 @@ export class ServiceAllocator implements Allocator {
   }
 
   /** Ports of one service with the same number, such as DNS over TCP and UDP, share a node port. */
-  #allocateNodePorts(
-    spec: ServiceSpec,
-    before: ServiceSpec | undefined,
-    request: AdmissionRequest,
-    draft: Draft,
-  ): void {
+  #allocateNodePorts(spec: ServiceSpec, before: ServiceSpec | undefined, target: Target, draft: Draft): void {
     if (!hasNodePorts(spec)) return;
     const ports = spec.ports ?? [];
     const own = new Set(before && hasNodePorts(before) ? before.ports?.map((port) => port.nodePort) : []);
@@ -162,7 +155,7 @@ export class ServiceAllocator implements Allocator {
       if (own.has(nodePort)) return;
       const problem = this.#ports.problemWith(nodePort);
       if (problem)
-        throw invalidObject(request.kind, request.name, [
+        throw invalidObject(target.kind, target.name, [
           invalid(`${index('spec.ports', i)}.nodePort`, nodePort, problem),
         ]);
       draft.take(this.#ports.pool, nodePort);
@@ -198,7 +191,7 @@ export class ServiceAllocator implements Allocator {
    * The Endpoints of a service go with it, in the same request as in Kubernetes: a service made anew under the
    * name must not find the old ones.
    */
-  removed(registry: Registry, namespace: string, name: string): Promise<void> | undefined {
+  removed(registry: Registry, { namespace, name }: Place): Promise<void> | undefined {
     const entry = registry.view.collection('core/endpoints').get(namespace, name);
     return entry && removeEndpoints(registry, entry);
   }
@@ -229,10 +222,9 @@ class Draft {
 }
 
 async function removeEndpoints(registry: Registry, entry: Entry): Promise<void> {
-  const { kind, namespace, name } = entry;
   const { uid } = entry.object().metadata;
   try {
-    await remove(registry, kind, namespace, name, { preconditions: { uid } });
+    await remove(registry, actingAs('kube-apiserver', 'delete'), targetOf(entry), { preconditions: { uid } });
   } catch {
     // The service is gone and its deletion is answered, whatever becomes of these; most likely they were gone too.
   }

@@ -31,7 +31,7 @@ import type { ComputedVersions, Resource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
-import { objectBody, type Serving, writeOptions } from '../objects/objects.ts';
+import { objectBody, type Serving, writeRequest } from '../objects/objects.ts';
 
 interface Asked {
   readonly serving: Serving;
@@ -100,10 +100,10 @@ export async function answerReview(
   if (!asked.namespaced && info.namespace !== undefined) throw resourceNotFound();
   if (context.info.method !== 'POST') throw methodNotAllowed();
   const { registry, createStatus } = serving;
-  const options = writeOptions(context, 'CreateOptions');
+  const request = writeRequest(context, 'CreateOptions');
   const negotiated = { ...context.negotiate(), transform: undefined };
   const input = await objectBody(serving, context, asked.kind);
-  const object = readObject(registry.kinds, asked, input, options);
+  const object = readObject(registry.kinds, asked, input, request);
   const namespace = asked.namespaced ? (info.namespace ?? object.metadata.namespace ?? '') : '';
   settleNamespace(asked, object, namespace);
   const status = await asked.review(object, { serving, context, namespace });
@@ -115,7 +115,7 @@ export async function answerReview(
 
 function selfReview(object: ApiObject, { serving, context }: Asked): SelfSubjectReviewStatus {
   object.metadata = { creationTimestamp: serving.registry.now() };
-  const { name, uid, groups, extra } = context.user;
+  const { name, uid, groups, extra = {} } = context.user;
   const details = Object.entries(extra).map(([key, values]) => [key, [...values]]);
   return {
     userInfo: {

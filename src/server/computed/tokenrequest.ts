@@ -9,7 +9,7 @@ import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
-import { checkPathName, objectBody, type Serving, writeOptions } from '../objects/objects.ts';
+import { checkPathName, objectBody, type Serving, writeRequest } from '../objects/objects.ts';
 
 const secondsDefault = 3600;
 const secondsMin = 600;
@@ -24,15 +24,17 @@ export async function requestToken(
 ): Promise<void> {
   checkPathName(name);
   const { registry, createStatus } = serving;
-  const options = writeOptions(context, 'CreateOptions');
-  const account = (await read(registry, accounts, namespace, name, undefined)).object() as ServiceAccount;
+  const asking = writeRequest(context, 'CreateOptions');
+  const account = (
+    await read(registry, { kind: accounts, namespace, name }, undefined)
+  ).object() as ServiceAccount;
   const input = await objectBody(serving, context, 'TokenRequest');
   const expected = {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
     model: modelOf('TokenRequest'),
   };
-  const request = readObject(registry.kinds, expected, input, options) as TokenRequest;
+  const request = readObject(registry.kinds, expected, input, asking) as TokenRequest;
   const spec = (request.spec ??= {});
   spec.expirationSeconds ??= secondsDefault;
   spec.audiences = spec.audiences?.length ? spec.audiences : [...registry.tokens.defaultAudiences];
@@ -86,7 +88,9 @@ function boundObject(
 ): { kind: string; name: string; uid: string } | undefined {
   if (!reference) return undefined;
   const kind = registry.kinds.kind('v1', reference.kind!)!;
-  const object = registry.find(kind, kind.namespaced ? namespace : '', reference.name ?? '').object();
+  const object = registry
+    .find({ kind, namespace: kind.namespaced ? namespace : '', name: reference.name ?? '' })
+    .object();
   if (reference.uid && reference.uid !== object.metadata.uid)
     throw new StatusError(
       409,

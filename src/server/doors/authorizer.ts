@@ -1,6 +1,7 @@
 /** Authorizers: whether a user may do what a request asks for. */
+
+import type { User } from '../../api/user.ts';
 import type { RequestInfo } from '../http/requestinfo.ts';
-import type { User } from './user.ts';
 
 /** What a decision is made from: who asks for what. A request itself has these fields, so nothing is made to ask. */
 export interface Attributes {

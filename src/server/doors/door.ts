@@ -5,12 +5,12 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';
+import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { ApiRequest, ApiResponse } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import type { Overload } from '../http/traffic.ts';
 import type { Authorizer } from './authorizer.ts';
-import type { User } from './user.ts';
 
 export interface Door {
   /** Where clients reach it: scheme, address and port. Known once it listens. */

@@ -1,12 +1,12 @@
 /** For tests of doors: one that knows its users by tokens, and is told by the test what they may do. */
 import { createServer } from 'node:http';
 import { StatusError, unauthorized } from '../../api/errors.ts';
+import type { User } from '../../api/user.ts';
 import { Arrivals } from '../http/arrivals.ts';
 import type { ApiRequest } from '../http/context.ts';
 import { type Attributes, allowed, type Decision } from './authorizer.ts';
 import type { Door, Reception } from './door.ts';
 import { HttpListener, listenerOptions } from './httplistener.ts';
-import type { User } from './user.ts';
 
 export const alice: User = {
   name: 'alice',

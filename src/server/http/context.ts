@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Status } from '../../api/errors.ts';
+import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Decision } from '../doors/authorizer.ts';
 import type { Door } from '../doors/door.ts';
-import type { User } from '../doors/user.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';
 import type { Query } from './query.ts';

@@ -4,9 +4,10 @@ import type { Binding } from '../../api/generated/types.ts';
 import { modelOf } from '../../api/model.ts';
 import { bind } from '../../registry/binding.ts';
 import { readObject } from '../../registry/input.ts';
+import type { Target } from '../../registry/target.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
-import { objectBody, type Serving, writeOptions } from './objects.ts';
+import { objectBody, type Serving, writeRequest } from './objects.ts';
 import { answerSuccess } from './presentation.ts';
 
 /** `POST …/bindings`; nothing of it can be read. */
@@ -24,11 +25,16 @@ export async function bindPod(
   name: string | undefined,
 ): Promise<void> {
   const { registry } = serving;
-  const options = writeOptions(context, 'CreateOptions');
+  const request = writeRequest(context, 'CreateOptions');
   const input = await objectBody(serving, context, 'Binding');
   const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
-  const binding = readObject(registry.kinds, expected, input, options) as Binding;
-  const pods = registry.kinds.resource('v1', 'pods')!;
-  await bind(registry, pods, namespace ?? (binding.metadata.namespace || 'default'), name, binding, options);
+  const binding = readObject(registry.kinds, expected, input, request) as Binding;
+  const target: Target = {
+    kind: registry.kinds.resource('v1', 'pods')!,
+    namespace: namespace ?? (binding.metadata.namespace || 'default'),
+    name: name ?? binding.metadata.name ?? '',
+    part: 'binding',
+  };
+  await bind(registry, request, target, binding);
   await answerSuccess(context, serving.createStatus);
 }

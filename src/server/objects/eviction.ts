@@ -8,7 +8,7 @@ import { evict } from '../../registry/eviction.ts';
 import { type Input, readObject } from '../../registry/input.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
-import { checkPathName, objectBody, type Serving, writeOptions } from './objects.ts';
+import { checkPathName, objectBody, type Serving, writeRequest } from './objects.ts';
 import { answerSuccess } from './presentation.ts';
 
 export async function evictPod(
@@ -21,12 +21,12 @@ export async function evictPod(
   const name = info.name!;
   checkPathName(name);
   const { registry } = serving;
-  const options = writeOptions(context, 'CreateOptions');
+  const request = writeRequest(context, 'CreateOptions');
   const input = await objectBody(serving, context, 'Eviction');
   const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
-  const eviction = readObject(registry.kinds, expected, input, options) as Eviction;
+  const eviction = readObject(registry.kinds, expected, input, request) as Eviction;
   settleNamespace(pods, eviction, namespace);
-  await evict(registry, pods, namespace, name, eviction, options);
+  await evict(registry, request, { kind: pods, namespace, name, part: 'eviction' }, eviction);
   await answerSuccess(context, serving.createStatus);
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../api/errors.ts';
 import { type FieldError, invalid, notSupported, tooLong } from '../../api/fielderror.ts';
 import { JsonError } from '../../api/json.ts';
-import type { Kind } from '../../api/kind.ts';
+import type { Kind, Verb } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
 import { isPathSegment } from '../../api/names.ts';
 import { isJsonObject } from '../../api/object.ts';
@@ -17,11 +17,12 @@ import { type DeleteOptions, remove, removeCollection } from '../../registry/del
 import type { Entry } from '../../registry/entry.ts';
 import { type FieldValidation, type Input, readObject } from '../../registry/input.ts';
 import { list, read } from '../../registry/list.ts';
-import type { Part } from '../../registry/modify.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
-import type { Registry, WriteOptions } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { fieldManagerBytesMax, Request } from '../../registry/request.ts';
 import { filterOf } from '../../registry/selection.ts';
+import { collectionOf, type Part, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
 import { answerValue } from '../http/answer.ts';
 import { bodyFormat, mediaType, parseBody, readBody, readJsonInput } from '../http/body.ts';
@@ -37,8 +38,6 @@ export interface Serving {
   readonly createStatus: 200 | 201;
 }
 
-const fieldManagerBytesMax = 128;
-
 /** Names in a path are checked for what no name may hold; other odd names are just not found. */
 export function checkPathName(name: string): void {
   const problems = isPathSegment(name);
@@ -48,11 +47,12 @@ export function checkPathName(name: string): void {
 
 // Options of writes
 
-export function writeOptions(
-  context: RequestContext,
-  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
-): WriteOptions {
-  if (!context.info.queryText) return { dryRun: false, fieldValidation: 'Warn', warnings: context.warnings };
+const verbs = { CreateOptions: 'create', UpdateOptions: 'update', PatchOptions: 'patch' } as const;
+
+/** The request of a client to the registry. A bad option is refused. */
+export function writeRequest(context: RequestContext, kind: keyof typeof verbs): Request {
+  const verb = verbs[kind];
+  if (!context.info.queryText) return requestOf(context, verb, false);
   const { query } = context;
   const errors: FieldError[] = [];
   const dryRun = query.all('dryRun');
@@ -60,7 +60,8 @@ export function writeOptions(
   const validation = query.get('fieldValidation') || 'Warn';
   if (!['Ignore', 'Strict', 'Warn'].includes(validation))
     errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
-  errors.push(...fieldManagerErrors(query.get('fieldManager') ?? ''));
+  const fieldManager = query.get('fieldManager') ?? '';
+  errors.push(...fieldManagerErrors(fieldManager));
   if (kind === 'PatchOptions' && query.has('force'))
     errors.push({
       field: 'force',
@@ -68,12 +69,25 @@ export function writeOptions(
       message: 'Forbidden: may not be specified for non-apply patch',
     });
   if (errors.length) throw invalidOptions(kind, errors);
-  return {
-    dryRun: dryRun.length > 0,
-    fieldValidation: validation as FieldValidation,
-    warnings: context.warnings,
-  };
+  return requestOf(context, verb, dryRun.length > 0, validation as FieldValidation, fieldManager);
 }
+
+const requestOf = (
+  { request, user, warnings }: RequestContext,
+  verb: Verb,
+  dryRun: boolean,
+  fieldValidation: FieldValidation = 'Warn',
+  fieldManager = '',
+): Request =>
+  new Request({
+    user,
+    verb,
+    userAgent: request.headers['user-agent'] ?? '',
+    fieldManager,
+    dryRun,
+    fieldValidation,
+    warnings,
+  });
 
 function fieldManagerErrors(manager: string): FieldError[] {
   if (Buffer.byteLength(manager) > fieldManagerBytesMax)
@@ -153,7 +167,7 @@ export function getObject(
 ): void | Promise<void> {
   checkPathName(name);
   const version = context.info.queryText ? context.query.get('resourceVersion') : undefined;
-  const found = read(serving.registry, kind, namespace, name, version);
+  const found = read(serving.registry, { kind, namespace, name }, version);
   const answer = (entry: Entry) => answerEntry(context, 200, kind, entry, serving.registry.chance.nowMs());
   return found instanceof Promise ? found.then(answer) : answer(found);
 }
@@ -193,12 +207,12 @@ export async function createObject(
   info: ResourceInfo,
 ): Promise<void> {
   const { registry } = serving;
-  const options = writeOptions(context, 'CreateOptions');
+  const request = writeRequest(context, 'CreateOptions');
   context.negotiate();
   const input = await objectBody(serving, context, kind.kind);
-  const object = readObject(registry.kinds, kind, input, options);
+  const object = readObject(registry.kinds, kind, input, request);
   const namespace = kind.namespaced ? (info.namespace ?? (object.metadata.namespace || 'default')) : '';
-  const entry = await create(registry, kind, namespace, object, options);
+  const entry = await create(registry, request, collectionOf(kind, namespace), object);
   context.objectName = entry.name;
   await answerEntry(context, serving.createStatus, kind, entry, registry.chance.nowMs());
 }
@@ -213,29 +227,22 @@ export async function replaceObject(
 ): Promise<void> {
   checkPathName(name);
   const { registry } = serving;
-  const options = writeOptions(context, 'UpdateOptions');
+  const target: Target = { kind, namespace, name, part };
+  const request = writeRequest(context, 'UpdateOptions');
   context.negotiate();
   const input = await objectBody(serving, context, kind.kind);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
   if (added) {
-    const entry = await patch(registry, kind, namespace, name, part, added, options);
+    const entry = await patch(registry, request, target, added);
     return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
   }
-  const silent = { ...options, warnings: [] };
+  const silent = { fieldValidation: request.fieldValidation, warnings: [] };
   let first = true;
-  const { entry, created } = await update(
-    registry,
-    kind,
-    namespace,
-    name,
-    part,
-    () => {
-      const object = readObject(registry.kinds, kind, input, first ? options : silent);
-      first = false;
-      return object;
-    },
-    options,
-  );
+  const { entry, created } = await update(registry, request, target, () => {
+    const object = readObject(registry.kinds, kind, input, first ? request : silent);
+    first = false;
+    return object;
+  });
   await answerEntry(context, created ? serving.createStatus : 200, kind, entry, registry.chance.nowMs());
 }
 
@@ -261,10 +268,10 @@ export async function patchObject(
   checkPathName(name);
   const { registry } = serving;
   patchType(context);
-  const options = writeOptions(context, 'PatchOptions');
+  const request = writeRequest(context, 'PatchOptions');
   context.negotiate();
   const change = await patchBody(serving, context);
-  const entry = await patch(registry, kind, namespace, name, part, change, options);
+  const entry = await patch(registry, request, { kind, namespace, name, part }, change);
   await answerEntry(context, 200, kind, entry, registry.chance.nowMs());
 }
 
@@ -326,6 +333,8 @@ function queryDeleteOptions(context: RequestContext): DeleteOptions {
   };
 }
 
+const isDryRun = ({ dryRun }: DeleteOptions): boolean => (dryRun?.length ?? 0) > 0;
+
 export async function deleteObject(
   serving: Serving,
   context: RequestContext,
@@ -337,7 +346,13 @@ export async function deleteObject(
   const { registry } = serving;
   const negotiated = context.negotiate();
   const options = await deleteOptions(serving, context, kind);
-  const { entry, removed } = await remove(registry, kind, namespace, name, options);
+  const request = requestOf(context, 'delete', isDryRun(options));
+  const { entry, removed } = await remove(
+    registry,
+    request,
+    { kind, namespace, name, part: 'main' },
+    options,
+  );
   if (!removed || kind.deleteReturnsObject)
     return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
   const { code, ...status } = success(200, {
@@ -368,8 +383,8 @@ export async function deleteCollection(
   const options = await deleteOptions(serving, context, kind);
   const { entries, revision } = await removeCollection(
     registry,
-    kind,
-    registry.view.collection(kind),
+    requestOf(context, 'deletecollection', isDryRun(options)),
+    collectionOf(kind, info.namespace ?? ''),
     filter,
     options,
     limit && limit > 0 ? limit : undefined,

@@ -5,9 +5,10 @@ import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
 import { patched } from '../../registry/patch.ts';
 import { rescale, type Scale, type ScaleForm, scaleOf } from '../../registry/scale.ts';
+import type { Target } from '../../registry/target.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
-import { checkPathName, objectBody, patchBody, patchType, type Serving, writeOptions } from './objects.ts';
+import { checkPathName, objectBody, patchBody, patchType, type Serving, writeRequest } from './objects.ts';
 import { answerObject } from './presentation.ts';
 
 export async function scaleObject(
@@ -18,27 +19,26 @@ export async function scaleObject(
   form: ScaleForm,
 ): Promise<void> {
   const { registry } = serving;
-  const namespace = info.namespace!;
-  const name = info.name!;
-  checkPathName(name);
+  const target: Target = { kind, namespace: info.namespace!, name: info.name!, part: 'scale' };
+  checkPathName(target.name);
   const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
   switch (context.info.method) {
     case 'GET': {
-      const entry = await read(registry, kind, namespace, name, context.query.get('resourceVersion'));
+      const entry = await read(registry, target, context.query.get('resourceVersion'));
       return answer(scaleOf(entry, form));
     }
     case 'PUT': {
-      const options = writeOptions(context, 'UpdateOptions');
+      const request = writeRequest(context, 'UpdateOptions');
       const input = await objectBody(serving, context, 'Scale');
-      const wanted = () => readObject(registry.kinds, form, input, options);
-      return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
+      const wanted = () => readObject(registry.kinds, form, input, request);
+      return answer(await rescale(registry, request, target, form, wanted));
     }
     case 'PATCH': {
       patchType(context);
-      const options = writeOptions(context, 'PatchOptions');
+      const request = writeRequest(context, 'PatchOptions');
       const change = await patchBody(serving, context);
-      const wanted = (current: object) => patched(change, form, current, options);
-      return answer(await rescale(registry, kind, namespace, name, form, wanted, options));
+      const wanted = (current: object) => patched(change, form, current, request);
+      return answer(await rescale(registry, request, target, form, wanted));
     }
     default:
       throw methodNotAllowed();

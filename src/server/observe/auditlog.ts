@@ -7,9 +7,9 @@
  */
 import type { Status } from '../../api/errors.ts';
 import { stringText } from '../../api/jsontext.ts';
+import type { User } from '../../api/user.ts';
 import { LastMemo, Memo } from '../../memo.ts';
 import { allowed, type Decision } from '../doors/authorizer.ts';
-import type { User } from '../doors/user.ts';
 import type { RequestContext } from '../http/context.ts';
 import { AuditFile } from './auditfile.ts';
 
@@ -94,7 +94,7 @@ export class AuditLog {
 }
 
 /** As Kubernetes writes it: what is empty is left out. */
-function userText({ name, uid, groups, extra }: User): string {
+function userText({ name, uid, groups, extra = {} }: User): string {
   return JSON.stringify({
     ...(name ? { username: name } : {}),
     ...(uid ? { uid } : {}),

@@ -9,7 +9,9 @@ import type { Connecting } from './connecting.ts';
 import { locateNode } from './nodelocation.ts';
 
 export async function findPod({ registry }: Connecting, pods: Kind, info: ResourceInfo): Promise<Pod> {
-  return (await read(registry, pods, info.namespace!, info.name!, undefined)).object() as Pod;
+  return (
+    await read(registry, { kind: pods, namespace: info.namespace!, name: info.name! }, undefined)
+  ).object() as Pod;
 }
 
 /** Without a name the only container is meant; init and ephemeral containers must be named. */

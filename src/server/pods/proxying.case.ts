@@ -10,6 +10,8 @@ import { Client, type Reply } from '../../../test/http.ts';
 import { KindTable } from '../../api/kinds.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { Registry } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.case.ts';
+import { collectionOf } from '../../registry/target.ts';
 import { View } from '../../registry/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { memoryPipe } from '../../streams/memorypipe.ts';
@@ -108,7 +110,9 @@ export class Proxied extends Client {
   async plant(resource: string, namespace: string, object: object): Promise<void> {
     const kind = this.registry.kinds.resource('v1', resource)!;
     const whole = { kind: kind.kind, apiVersion: 'v1', ...structuredClone(object) } as unknown as ApiObject;
-    if (!(await this.registry.plant(kind, namespace, whole))) throw new Error(`${resource} is there already`);
+    const collection = collectionOf(kind, namespace);
+    if (!(await this.registry.plant(asTester('create'), collection, whole)))
+      throw new Error(`${resource} is there already`);
   }
 
   pod(

@@ -117,7 +117,8 @@ export class ProxyTargets {
   }
 
   async #read(resource: string, namespace: string, name: string): Promise<unknown> {
-    const entry = await read(this.connecting.registry, this.#kind(resource), namespace, name, undefined);
+    const place = { kind: this.#kind(resource), namespace, name };
+    const entry = await read(this.connecting.registry, place, undefined);
     return entry.object();
   }
 

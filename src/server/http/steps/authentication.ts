@@ -1,5 +1,5 @@
 /** Authentication: which user sends a request, as its door says. Error exit: 401. */
-import type { User } from '../../doors/user.ts';
+import type { User } from '../../../api/user.ts';
 import { takeBearerProtocol } from '../bearerprotocol.ts';
 import type { RequestContext } from '../context.ts';
 
