@@ -2,32 +2,39 @@
  * A pod worker: brings one pod in line with what the API says of it. It never waits; whatever happens (the pod has
  * changed, a container has ended, a time has come) makes it look again at everything and decide what is next:
  *
- *   admit ▶ prepare (folder, network, volumes) ▶ init containers, one by one ▶ containers, together
- *     └──────────┴─────────────┴── deleted, out of time, or all ended ──▶ stop what runs ▶ over ▶ delete ▶ remove
+ *   state       the pod                                                        exits
+ *   new         was not looked at by this node before                          taken ▶ unplaced, to end ▶ over
+ *   unplaced    is taken, and has no place to run in                           in its time ▶ preparing, to end ▶ over
+ *   preparing   gets its folder, network and volumes                           done ▶ placed, failed or to end ▶ unplaced
+ *   placed      has its init containers run one by one, then the others        nothing runs, nothing will ▶ over
+ *   over        runs nothing any more; `poddeparture.ts` goes on from here     –
+ *   closed      is left as it is: close() leads here from every state          –
+ *
+ * A pod is to end when it is deleted, out of time, refused by the node, or given up by others. What runs of it is stopped
+ * first, in the state it is in.
  *
  * What the API shows of a pod is the only memory: a worker that begins with a pod that has run before goes on there.
  */
 
 import { setMaxListeners } from 'node:events';
-import { StatusError } from '../../api/errors.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/rules/podfacts.ts';
 import { formatTime, timeToMs } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
-import { pods } from '../../client/resources.ts';
 import type { PodPlace, Runtime } from '../runtime/runtime.ts';
 import { BackOff, type BackOffTimes } from './backoff.ts';
 import { PodAllocation } from './podallocation.ts';
 import { type ContainerContext, type ContainerRole, PodContainer } from './podcontainer.ts';
+import { PodDeparture } from './poddeparture.ts';
 import type { PodSetup } from './podsetup.ts';
 import { hasBegun, isSidecar, podStatus, restartsAfter } from './podstatus.ts';
 import type { StatusWriter } from './statuswriter.ts';
+import { Wakeups } from './wakeups.ts';
 
 /** What a pod gets that was removed from the API without waiting for its node. */
 const goneGraceMs = 1_000;
 /** A sidecar has at least this long to end, even when the containers have used up the grace period. */
 const sidecarWindowMs = 2_000;
-const timerMaxMs = 2 ** 31 - 1;
 /** Resources that others have are asked for again after this time. */
 const deferredMs = 5_000;
 
@@ -61,10 +68,19 @@ export interface WorkerOptions {
   readonly onError: (error: Error) => void;
 }
 
+/** Why the node itself ends a pod. Of one that it has refused, no container is shown. */
+interface Verdict extends Refusal {
+  readonly refused: boolean;
+}
+
 interface Ending {
   readonly sinceMs: number;
   graceMs: number;
 }
+
+type State =
+  | { readonly at: 'unplaced'; readonly notBeforeMs: number }
+  | { readonly at: 'new' | 'preparing' | 'placed' | 'over' | 'closed' };
 
 export class PodWorker {
   readonly uid: string;
@@ -77,24 +93,17 @@ export class PodWorker {
   readonly #context: ContainerContext;
   readonly #prepares: BackOff;
   readonly #startedAtMs: number;
+  readonly #wakeups: Wakeups;
+  readonly #departure: PodDeparture;
+  #state: State;
   #pod: Pod;
-  #status: PodStatus;
-  #place: PodPlace | undefined;
-  #placed = false;
-  #preparing = false;
-  #prepareAtMs = 0;
-  #admitted: boolean;
-  #refused = false;
-  #verdict: Refusal | undefined;
-  #ending: Ending | undefined;
-  #over = false;
+  /** Whether the pod is no longer in the API. */
   #gone = false;
-  #leaving: 'no' | 'deleting' | 'deleted' | 'removing' = 'no';
-  #setupClosed = false;
-  #looking = false;
-  #closed = false;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAtMs = Number.POSITIVE_INFINITY;
+  #status: PodStatus;
+  /** Known before the pod is placed: its volumes may still be missing. */
+  #place: PodPlace | undefined;
+  #verdict: Verdict | undefined;
+  #ending: Ending | undefined;
 
   constructor(
     pod: Pod,
@@ -107,11 +116,21 @@ export class PodWorker {
     this.#pod = pod;
     this.#status = pod.status ?? {};
     this.#startedAtMs = pod.status?.startTime ? timeToMs(pod.status.startTime) : options.now();
-    // Whoever was taken once is not asked again.
-    this.#admitted = pod.status?.startTime !== undefined;
-    this.#over = isFinished(pod.status?.phase);
+    // One that has a start time was taken by this node before, and is not asked for again.
+    if (isFinished(pod.status?.phase)) this.#state = { at: 'over' };
+    else if (pod.status?.startTime !== undefined) this.#state = { at: 'unplaced', notBeforeMs: 0 };
+    else this.#state = { at: 'new' };
     this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
     this.#setup = options.setup(pod);
+    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now);
+    this.#departure = new PodDeparture({
+      ...options,
+      setup: this.#setup,
+      pod: () => this.#pod,
+      gone: () => this.#gone,
+      again: () => this.#wakeups.in(backOff.firstMs / 10),
+      removed: () => options.removed(this),
+    });
     this.#context = this.#containerContext();
     this.#allocation = new PodAllocation(options.resizable, (name) => this.containerOf(name));
     const { initContainers = [], containers = [] } = pod.spec ?? {};
@@ -138,13 +157,9 @@ export class PodWorker {
     return this.#end.signal;
   }
 
-  get placed(): boolean {
-    return this.#placed && !this.#over;
-  }
-
   /** Whether it holds on to what it asked for: ports, resources. */
   get holds(): boolean {
-    return !this.#over;
+    return !this.#is('over');
   }
 
   containerOf(name: string): PodContainer | undefined {
@@ -152,12 +167,12 @@ export class PodWorker {
   }
 
   statusOf(name: string): ContainerStatus | undefined {
-    return this.#refused ? undefined : this.containerOf(name)?.status;
+    return this.#verdict?.refused ? undefined : this.containerOf(name)?.status;
   }
 
   /** Takes a newer state of the pod. */
   update(pod: Pod): void {
-    if (!this.#closed && this.#adopt(pod)) this.changed();
+    if (!this.#is('closed') && this.#adopt(pod)) this.changed();
   }
 
   /** The pod is no longer in the API. */
@@ -168,35 +183,37 @@ export class PodWorker {
 
   /** Brings volumes in line with the objects they show. */
   async refresh(): Promise<void> {
-    if (this.placed && !this.#closed) await this.#setup.refresh();
+    if (this.#is('placed')) await this.#setup.refresh();
   }
 
   /** Lets go without touching pod or containers: they are the runtime's. */
   async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#state = { at: 'closed' };
+    this.#wakeups.close();
     for (const container of this.#all()) container.close();
     this.#end.abort();
-    await this.#closeSetup();
+    await this.#departure.close();
   }
 
   /** Looks again, soon. */
   changed(): void {
-    if (this.#looking || this.#closed) return;
-    this.#looking = true;
-    queueMicrotask(() => {
-      this.#looking = false;
-      if (this.#closed) return;
-      try {
-        this.#look();
-        this.#publish();
-        if (!this.#over) return;
-        this.#end.abort();
-        this.#leave();
-      } catch (error) {
-        this.options.onError(error as Error);
-      }
-    });
+    this.#wakeups.soon();
+  }
+
+  #is(at: State['at']): boolean {
+    return this.#state.at === at;
+  }
+
+  #lookAgain(): void {
+    try {
+      this.#look();
+      this.#publish();
+      if (!this.#is('over')) return;
+      this.#end.abort();
+      this.#departure.goOn();
+    } catch (error) {
+      this.options.onError(error as Error);
+    }
   }
 
   /** Whether this is news. */
@@ -236,16 +253,16 @@ export class PodWorker {
   }
 
   #look(): void {
-    if (this.#over) return;
-    if (!this.#admitted && !this.#isEnding()) this.#admit();
+    if (this.#is('over')) return;
+    if (this.#is('new') && !this.#isEnding()) this.#admit();
     this.#watchDeadline();
     if (this.#isEnding()) return this.#endAll();
-    if (this.#allocation.give(this.#pod)) this.#wakeIn(deferredMs);
-    if (!this.#placed) return this.#prepare();
+    if (this.#allocation.give(this.#pod)) this.#wakeups.in(deferredMs);
+    if (!this.#is('placed')) return this.#prepare();
     for (const container of this.#ephemeral) if (!container.resting) container.run();
-    const state = this.#initialize();
-    if (state === 'failed') return this.#finish();
-    if (state === 'done') this.#keepContainers();
+    const initialized = this.#initialize();
+    if (initialized === 'failed') return this.#finish();
+    if (initialized === 'done') this.#keepContainers();
   }
 
   /** A last phase that this agent has not written was written by someone who has given the pod up. */
@@ -260,11 +277,10 @@ export class PodWorker {
   }
 
   #admit(): void {
-    this.#admitted = true;
+    this.#state = { at: 'unplaced', notBeforeMs: 0 };
     const refusal = this.options.admit(this.#pod);
     if (!refusal) return;
-    this.#refused = true;
-    this.#verdict = { ...refusal, message: `Pod was rejected: ${refusal.message}` };
+    this.#verdict = { ...refusal, message: `Pod was rejected: ${refusal.message}`, refused: true };
     this.#tell('Warning', refusal.reason, refusal.message);
   }
 
@@ -272,34 +288,38 @@ export class PodWorker {
     const seconds = this.#pod.spec?.activeDeadlineSeconds;
     if (seconds === undefined || this.#verdict) return;
     const leftMs = this.#startedAtMs + seconds * this.options.secondMs - this.options.now();
-    if (leftMs > 0) return this.#wakeIn(leftMs);
+    if (leftMs > 0) return this.#wakeups.in(leftMs);
     const message = 'Pod was active on the node longer than the specified deadline';
-    this.#verdict = { reason: 'DeadlineExceeded', message };
+    this.#verdict = { reason: 'DeadlineExceeded', message, refused: false };
     this.#tell('Normal', 'DeadlineExceeded', message);
   }
 
   #prepare(): void {
-    if (this.#preparing) return;
-    const waitMs = this.#prepareAtMs - this.options.now();
-    if (waitMs > 0) return this.#wakeIn(waitMs);
-    this.#preparing = true;
-    this.#makePlace()
-      .catch((error: Error) => {
+    if (this.#state.at !== 'unplaced') return;
+    const waitMs = this.#state.notBeforeMs - this.options.now();
+    if (waitMs > 0) return this.#wakeups.in(waitMs);
+    this.#state = { at: 'preparing' };
+    this.#makePlace().then(
+      (made) => this.#prepared(made ? { at: 'placed' } : { at: 'unplaced', notBeforeMs: 0 }),
+      (error: Error) => {
         this.#prepares.grow();
-        this.#prepareAtMs = this.options.now() + this.#prepares.waitMs;
         this.#tell('Warning', this.#place ? 'FailedMount' : 'FailedCreatePodSandBox', error.message);
-      })
-      .finally(() => {
-        this.#preparing = false;
-        this.changed();
-      });
+        this.#prepared({ at: 'unplaced', notBeforeMs: this.options.now() + this.#prepares.waitMs });
+      },
+    );
   }
 
-  async #makePlace(): Promise<void> {
+  /** False: it is to end, and is left without volumes. */
+  async #makePlace(): Promise<boolean> {
     this.#place = await this.options.runtime.preparePod(this.#pod);
-    if (this.#isEnding() || this.#closed) return;
+    if (this.#isEnding() || this.#is('closed')) return false;
     await this.#setup.prepare(this.#place);
-    this.#placed = true;
+    return true;
+  }
+
+  #prepared(state: State): void {
+    if (this.#is('preparing')) this.#state = state;
+    this.changed();
   }
 
   /** Brings the init containers to their ends one after the other; sidecars only have to start, and are kept up. */
@@ -352,7 +372,7 @@ export class PodWorker {
     // From the moment the pod is gone there is only a moment left.
     const graceMs = this.#gone ? nowMs - this.#ending.sinceMs + goneGraceMs : leastMs;
     this.#ending.graceMs = Math.min(this.#ending.graceMs, graceMs);
-    if (!this.#preparing) this.#stopInOrder(this.#ending);
+    if (!this.#is('preparing')) this.#stopInOrder(this.#ending);
   }
 
   /** Containers first, together; then the sidecars, in the reverse of their order. */
@@ -364,14 +384,14 @@ export class PodWorker {
     if (first.length) return;
     const next = sidecars.findLast(({ active }) => active);
     if (next) next.stop(Math.max(leftMs, Math.min(sidecarWindowMs, ending.graceMs)));
-    else this.#over = true;
+    else this.#state = { at: 'over' };
   }
 
   #publish(): void {
     const { runtime, writer, hostIP, now } = this.options;
-    if (this.#gone || this.#leaving === 'deleted') return;
+    if (this.#gone || this.#departure.deleted) return;
     const statuses = (list: readonly PodContainer[]): ContainerStatus[] =>
-      this.#refused ? [] : list.map(({ status }) => status);
+      this.#verdict?.refused ? [] : list.map(({ status }) => status);
     this.#status = podStatus({
       pod: this.#pod,
       now: formatTime(now()),
@@ -382,87 +402,16 @@ export class PodWorker {
           : this.#place.ip
         : undefined,
       startTime: formatTime(this.#startedAtMs),
-      placed: this.#placed,
+      placed: this.#is('placed'),
       init: statuses(this.#init),
       containers: statuses(this.#main),
       ephemeral: statuses(this.#ephemeral),
-      over: this.#over,
+      over: this.#is('over'),
       verdict: this.#verdict,
       resize: this.#allocation.state(this.#pod),
     });
     // The answer may hold what others have written meanwhile.
     writer.set(this.#pod, this.#status, (written) => this.update(written));
-  }
-
-  /** The pod is over: lets go of its volumes, and of the pod itself when it is to be deleted. */
-  #leave(): void {
-    if (this.#gone) {
-      if (this.#leaving !== 'removing') {
-        this.#leaving = 'removing';
-        void this.#remove();
-      }
-      return;
-    }
-    if (!this.#setupClosed) this.#closeSetup().catch(this.options.onError);
-    if (this.#pod.metadata.deletionTimestamp === undefined || this.#leaving !== 'no') return;
-    this.#leaving = 'deleting';
-    this.#delete().then(
-      () => {
-        if (this.#leaving === 'deleting') this.#leaving = 'deleted';
-      },
-      (error: Error) => {
-        this.options.onError(error);
-        if (this.#leaving === 'deleting') this.#leaving = 'no';
-        this.#wakeIn(this.options.backOff.firstMs / 10);
-      },
-    );
-  }
-
-  async #delete(): Promise<void> {
-    const { name, namespace } = this.#pod.metadata;
-    await this.#closeSetup();
-    // The last status is told first; a pod that is gone has none.
-    await this.options.writer.settled(this.uid);
-    if (this.#closed || this.#gone) return;
-    try {
-      await this.options.client.delete(pods, namespace, name!, {
-        gracePeriodSeconds: 0,
-        preconditions: { uid: this.uid },
-      });
-    } catch (error) {
-      if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
-    }
-  }
-
-  async #remove(): Promise<void> {
-    try {
-      await this.#closeSetup();
-      await this.options.runtime.removePod(this.uid);
-    } catch (error) {
-      this.options.onError(error as Error);
-    }
-    this.options.writer.forget(this.uid);
-    if (!this.#closed) this.options.removed(this);
-  }
-
-  async #closeSetup(): Promise<void> {
-    if (this.#setupClosed) return;
-    this.#setupClosed = true;
-    await this.#setup.close();
-  }
-
-  #wakeIn(ms: number): void {
-    const atMs = this.options.now() + ms;
-    if (this.#closed || atMs >= this.#timerAtMs) return;
-    clearTimeout(this.#timer);
-    this.#timerAtMs = atMs;
-    this.#timer = setTimeout(
-      () => {
-        this.#timerAtMs = Number.POSITIVE_INFINITY;
-        this.changed();
-      },
-      Math.min(Math.ceil(ms), timerMaxMs),
-    );
   }
 
   #tell(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void {
@@ -480,7 +429,7 @@ export class PodWorker {
       secondMs,
       now,
       changed: () => this.changed(),
-      wakeIn: (ms) => this.#wakeIn(ms),
+      wakeIn: (ms) => this.#wakeups.in(ms),
       tell: (type, reason, message, fieldPath) => this.#tell(type, reason, message, fieldPath),
       onError,
     };

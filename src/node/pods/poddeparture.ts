@@ -1,0 +1,109 @@
+/**
+ * The departure of a pod that is over: its volumes are let go of, it is deleted in the API when that was asked for, and
+ * it is removed from the runtime when the API has forgotten it.
+ *
+ *   state      the pod                                                   exits
+ *   staying    is shown by the API as it ended                           to be deleted ▶ deleting, gone ▶ removing
+ *   deleting   has its last status told, and is deleted in the API       done ▶ deleted, failed ▶ staying, gone ▶ removing
+ *   deleted    is deleted; the watch has not told yet that it is gone    gone ▶ removing
+ *   removing   is removed from the runtime, and then forgotten           –
+ *   closed     is left as it is: close() leads here from every state     –
+ */
+import { StatusError } from '../../api/errors.ts';
+import type { Pod } from '../../api/generated/types.ts';
+import type { Client } from '../../client/client.ts';
+import { pods } from '../../client/resources.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { PodSetup } from './podsetup.ts';
+import type { StatusWriter } from './statuswriter.ts';
+
+export interface DepartureOptions {
+  readonly client: Client;
+  readonly runtime: Runtime;
+  readonly writer: StatusWriter;
+  readonly setup: PodSetup;
+  readonly pod: () => Pod;
+  /** Whether the pod is no longer in the API. */
+  readonly gone: () => boolean;
+  /** A deletion failed: `goOn` is to be called again, later. */
+  readonly again: () => void;
+  /** Everything of the pod is gone. */
+  readonly removed: () => void;
+  readonly onError: (error: Error) => void;
+}
+
+export class PodDeparture {
+  #state: 'staying' | 'deleting' | 'deleted' | 'removing' | 'closed' = 'staying';
+  #setupClosing: Promise<void> | undefined;
+
+  constructor(private readonly options: DepartureOptions) {}
+
+  /** Whether the API has taken the deletion: nothing can be told of the pod any more. */
+  get deleted(): boolean {
+    return this.#state === 'deleted';
+  }
+
+  /** Does what is next for a pod that is over. */
+  goOn(): void {
+    const { pod, gone } = this.options;
+    if (this.#state === 'removing' || this.#state === 'closed') return;
+    if (gone()) {
+      this.#state = 'removing';
+      void this.#remove();
+      return;
+    }
+    this.#closeSetup().catch(this.options.onError);
+    if (this.#state !== 'staying' || pod().metadata.deletionTimestamp === undefined) return;
+    this.#state = 'deleting';
+    this.#delete().then(
+      () => {
+        if (this.#state === 'deleting') this.#state = 'deleted';
+      },
+      (error: Error) => {
+        this.options.onError(error);
+        if (this.#state === 'deleting') this.#state = 'staying';
+        this.options.again();
+      },
+    );
+  }
+
+  /** Lets go of the volumes, and of nothing else. */
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    await this.#closeSetup();
+  }
+
+  async #delete(): Promise<void> {
+    const { client, writer, pod, gone } = this.options;
+    const { name, namespace, uid } = pod().metadata;
+    await this.#closeSetup();
+    // The last status is told first; a pod that is gone has none.
+    await writer.settled(uid!);
+    if (this.#state !== 'deleting' || gone()) return;
+    try {
+      await client.delete(pods, namespace, name!, { gracePeriodSeconds: 0, preconditions: { uid } });
+    } catch (error) {
+      if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
+    }
+  }
+
+  async #remove(): Promise<void> {
+    const { runtime, writer, pod, removed, onError } = this.options;
+    const uid = pod().metadata.uid!;
+    try {
+      await this.#closeSetup();
+      await runtime.removePod(uid);
+    } catch (error) {
+      onError(error as Error);
+    }
+    writer.forget(uid);
+    if (this.#state === 'removing') removed();
+  }
+
+  /** It is closed once. Who asks first learns whether that failed; others only wait for it. */
+  async #closeSetup(): Promise<void> {
+    if (this.#setupClosing) return this.#setupClosing.catch(() => undefined);
+    this.#setupClosing = this.options.setup.close();
+    await this.#setupClosing;
+  }
+}
