@@ -1,6 +1,7 @@
 /** A node of this machine: an agent with the runtime, the network and the folder it needs. */
 import { rm } from 'node:fs/promises';
 import { hostname, networkInterfaces } from 'node:os';
+import path from 'node:path';
 import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
 import { isSubdomain1123 } from '../api/names.ts';
@@ -28,6 +29,11 @@ export interface NodeOptions {
   readonly podRange?: string;
   /** Addresses that services get, as the server has it. Default `10.0.0.0/24`. */
   readonly serviceRange?: string;
+  /**
+   * A folder that gets links to the logs of containers, in `pods` and `containers` as log shippers expect them in
+   * /var/log. Default: one of the node's own.
+   */
+  readonly logLinks?: string;
   /** A file that maps image names to commands. */
   readonly images?: string;
   /** Serve the kubelet API over TLS on this port too; 0 takes any free one. Default: no. */
@@ -48,18 +54,16 @@ export interface RunningNode {
 }
 
 /** What can be found wrong before anything is started; throws a `StartError`. */
-export async function checkNodeOptions({ images, podRange, name }: NodeOptions): Promise<void> {
+export async function checkNodeOptions(options: NodeOptions): Promise<void> {
+  const { images, podRange, name, folder, logLinks } = options;
   const [problem] = name === undefined ? [] : isSubdomain1123(name);
   if (problem) throw new StartError(`the node cannot be called ${JSON.stringify(name)}: ${problem}`);
+  if (folder !== undefined && logLinks !== undefined && path.resolve(folder) === path.resolve(logLinks))
+    throw new StartError(`links to logs cannot be made in ${folder}, where the logs are`);
   // Loaded only by those who have something to check: a start is to be quick.
-  if (podRange !== undefined) {
-    const { parsePodRange } = await import('../node/network/subnet.ts');
-    await orSentence((async () => parsePodRange(podRange))());
-  }
-  if (images !== undefined) {
-    const { ImageTable } = await import('../node/runtime/images.ts');
-    await orSentence(ImageTable.open(images));
-  }
+  if (podRange === undefined && images === undefined) return;
+  const { ImageTable, parsePodRange } = await import('./nodeparts.ts');
+  await orSentence(ImageTable.open(images).then(() => podRange && parsePodRange(podRange)));
 }
 
 /** For failures whose message says what to do about them, or with words in front that do. */
@@ -74,20 +78,15 @@ async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
 
 /** An agent that is ready to be started. */
 export async function openNode(client: Client, options: NodeOptions): Promise<RunningNode> {
-  const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }, { makeFolders }] = await Promise.all(
-    [
-      import('../node/agent/agent.ts'),
-      import('../node/runtime/processruntime.ts'),
-      import('../node/agent/nodenetwork.ts'),
-      import('../node/runtime/images.ts'),
-      import('../node/volumes/foldercare.ts'),
-    ],
+  const { Agent, ImageTable, LogFolder, makeFolders, NodeNetwork, ProcessRuntime } = await import(
+    './nodeparts.ts'
   );
   const now = options.now ?? Date.now;
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
   const temporary = options.folder === undefined;
   const folder = options.folder ?? (await makeTemporaryFolder());
+  const logs = path.resolve(options.logLinks ?? path.join(folder, 'log'));
   const removeTemporary = async (): Promise<void> => {
     if (temporary) await rm(folder, { recursive: true, force: true });
   };
@@ -95,6 +94,7 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Ru
   let network: NodeNetwork | undefined;
   try {
     await orSentence(makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
+    await orSentence(makeFolders(logs, 0o755), `the folder ${logs} for links to logs cannot be made`);
     const images = await orSentence(ImageTable.open(options.images));
     const opening = NodeNetwork.open({
       mode: options.podNetwork ?? 'host',
@@ -106,13 +106,15 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Ru
       onError,
     });
     network = await orSentence(opening);
-    const runtime = new ProcessRuntime({ folder, network: network.pods, images, now, onError });
+    const logFolder = new LogFolder(logs, path.join(folder, 'pods'), now, onError);
+    const runtime = new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError });
     const agent = new Agent({
       nodeName: name,
       client,
       runtime,
       network,
       folder,
+      logFolder,
       address,
       hostname: hostname(),
       labels: options.labels,
@@ -136,6 +138,7 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Ru
         await agent.close();
         await opened.close();
         await removeTemporary();
+        await logFolder.prune();
       },
     };
   } catch (error) {
