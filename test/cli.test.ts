@@ -117,6 +117,7 @@ describe('information', () => {
       '--leader-elect',
       '--like',
       '--log-level',
+      '--log-links',
       '--max-body-bytes',
       '--max-connections',
       '--max-connections-per-client',
@@ -172,6 +173,11 @@ describe.each([
   [
     ['node', '--server', 'http://127.0.0.1:1', '--data-dir', '/proc/nope'],
     /the folder \/proc\/nope\/node of the node cannot be made \(ENOENT\)/,
+  ],
+  [['up', '--log-links='], /--log-links must name a folder/],
+  [
+    ['up', '--port', '0', '--log-links', '.wherry/node'],
+    /links to logs cannot be made in .*, where the logs are/,
   ],
   [['node'], /node needs the server it belongs to: --server/],
   [['node', '--server', 'ftp://x'], /node needs the server it belongs to/],

@@ -94,6 +94,8 @@ Options of node
 Options of up and node
   --node-name NAME      name of the node (default: the name of the machine)
   --images FILE         maps names of images to commands
+  --log-links FOLDER    make links to the logs of containers in FOLDER/pods and FOLDER/containers, as log
+                        shippers expect them in /var/log
   --pod-network KIND    netns: each pod has an address of its own (Linux, as root); host: pods share the
                         machine's network; auto: the best this machine allows (default auto)
   --pod-range RANGE     addresses of pods that have their own (default 10.217.0.0/16)
@@ -143,6 +145,7 @@ const options = {
   server: { ...text, for: ['node', 'backup'] },
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
+  'log-links': { ...text, for: ['up', 'node'] },
   'pod-network': { ...text, for: ['up', 'node'] },
   'pod-range': { ...text, for: ['up', 'node'] },
   'kubelet-port': { ...text, for: ['up', 'node'] },
@@ -264,11 +267,14 @@ function nodeLine(values: Values): { server: string; node: NodeOptions } {
 
 function nodeOptions(values: Values): NodeOptions {
   const { 'node-name': name, images, 'kubelet-port': port, 'pod-range': podRange } = values;
+  const { 'log-links': logLinks } = values;
+  if (logLinks === '') throw new UsageError('--log-links must name a folder');
   return {
     podNetwork: oneOf('--pod-network', values['pod-network'] ?? 'auto', ['auto', 'netns', 'host']),
     ...(podRange === undefined ? {} : { podRange }),
     ...(name === undefined ? {} : { name }),
     ...(images === undefined ? {} : { images }),
+    ...(logLinks === undefined ? {} : { logLinks }),
     ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),
   };
 }

@@ -11,6 +11,7 @@ import { wallClock } from '../clock.ts';
 import type { Agent } from '../node/agent/agent.ts';
 import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
+import type { LogFolder } from '../node/pods/logfolder.ts';
 import { Closers } from './closers.ts';
 import { checkNodeOptionNames } from './optioncheck.ts';
 import { StartError } from './starterror.ts';
@@ -31,6 +32,11 @@ export interface NodeOptions {
   readonly podRange?: string;
   /** IPv4 range that services get their addresses from, the same as the server's. Default `10.0.0.0/24`. */
   readonly serviceRange?: string;
+  /**
+   * A folder that gets links to the logs of containers, in `pods` and `containers` as log shippers expect them in
+   * /var/log. Default: one of the node's own.
+   */
+  readonly logLinks?: string;
   /** A file that maps image names to commands. */
   readonly images?: string;
   /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
@@ -59,18 +65,16 @@ export interface OpenNode extends RunningNode {
 }
 
 /** What can be found wrong before anything is started; throws a `StartError`. */
-export async function checkNodeOptions({ images, podRange, name }: NodeOptions): Promise<void> {
+export async function checkNodeOptions(options: NodeOptions): Promise<void> {
+  const { images, podRange, name, folder, logLinks } = options;
   const [problem] = name === undefined ? [] : isSubdomain1123(name);
   if (problem) throw new StartError(`the node cannot be called ${JSON.stringify(name)}: ${problem}`);
+  if (folder !== undefined && logLinks !== undefined && path.resolve(folder) === path.resolve(logLinks))
+    throw new StartError(`links to logs cannot be made in ${folder}, where the logs are`);
   // Loaded only by those who have something to check: a start is to be quick.
-  if (podRange !== undefined) {
-    const { parsePodRange } = await import('../node/network/subnet.ts');
-    await orSentence((async () => parsePodRange(podRange))());
-  }
-  if (images !== undefined) {
-    const { ImageTable } = await import('../node/runtime/images.ts');
-    await orSentence(ImageTable.open(images));
-  }
+  if (podRange === undefined && images === undefined) return;
+  const { ImageTable, parsePodRange } = await import('./nodeparts.ts');
+  await orSentence(ImageTable.open(images).then(() => podRange && parsePodRange(podRange)));
 }
 
 /** For failures whose message says what to do about them, or with words in front that do. */
@@ -94,22 +98,20 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Op
 }
 
 async function openParts(client: Client, options: NodeOptions, closers: Closers): Promise<OpenNode> {
-  const [{ Agent }, { ProcessRuntime }, { NodeNetwork }, { ImageTable }, { makeFolders }] = await Promise.all(
-    [
-      import('../node/agent/agent.ts'),
-      import('../node/runtime/processruntime.ts'),
-      import('../node/agent/nodenetwork.ts'),
-      import('../node/runtime/images.ts'),
-      import('../node/volumes/foldercare.ts'),
-    ],
-  );
+  const parts = await import('./nodeparts.ts');
+  const { Agent, ImageTable, makeFolders, NodeNetwork, ProcessRuntime } = parts;
   const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
+  let logFolder: LogFolder | undefined;
+  // Added first, so it runs last: by then the logs in a temporary folder are gone, and links to them go, too.
+  closers.add(() => logFolder?.prune());
   // Mounts need whole paths.
   const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
+  const logs = path.resolve(options.logLinks ?? path.join(folder, 'log'));
   const address = options.address ?? machineAddress();
   await orSentence(makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
+  await orSentence(makeFolders(logs, 0o755), `the folder ${logs} for links to logs cannot be made`);
   const images = await orSentence(ImageTable.open(options.images));
   const opening = NodeNetwork.open({
     mode: options.podNetwork ?? 'host',
@@ -122,6 +124,7 @@ async function openParts(client: Client, options: NodeOptions, closers: Closers)
   });
   const network = await orSentence(opening);
   closers.add(() => network.close());
+  logFolder = new parts.LogFolder(logs, path.join(folder, 'pods'), now, onError);
   const kubelet =
     options.kubeletPort === undefined
       ? undefined
@@ -129,9 +132,10 @@ async function openParts(client: Client, options: NodeOptions, closers: Closers)
   const agent = new Agent({
     nodeName: name,
     client,
-    runtime: new ProcessRuntime({ folder, network: network.pods, images, now, onError }),
+    runtime: new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError }),
     network,
     folder,
+    logFolder,
     address,
     hostname: hostname(),
     labels: options.labels,

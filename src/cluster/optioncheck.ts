@@ -44,6 +44,7 @@ const nodeNames: Names<NodeOptions> = {
   podNetwork: true,
   podRange: true,
   serviceRange: true,
+  logLinks: true,
   images: true,
   kubeletPort: true,
   labels: true,

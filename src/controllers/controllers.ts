@@ -14,7 +14,7 @@ import { protectionController } from './protection.ts';
 import { resourceQuotaController } from './resourcequotas.ts';
 import { schedulerController } from './scheduling/scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
-import type { Controller, ControllerContext, RunningController, SharedContext } from './shared/controller.ts';
+import type { Controller, ControllerContext, RunningController } from './shared/controller.ts';
 import { PodIndex } from './shared/podindex.ts';
 import { tokenController } from './tokens.ts';
 import { volumeBinder } from './volumebinder.ts';

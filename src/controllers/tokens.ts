@@ -4,7 +4,6 @@
  */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { modify } from '../registry/modify.ts';
-import { targetOf } from '../registry/target.ts';
 import { accountName, completeToken, isTokenSecret, tokenSecrets } from './accounttokens.ts';
 import {
   type Controller,

@@ -14,6 +14,7 @@ import { Informer } from '../../client/informer.ts';
 import { services } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
 import { type BackOffTimes, defaultBackOff } from '../pods/backoff.ts';
+import type { LogFolder } from '../pods/logfolder.ts';
 import { type NetworkAdvice, NodeSetup } from '../pods/nodesetup.ts';
 import { type Held, refusalOf, resizeRefusalOf } from '../pods/podadmission.ts';
 import { emptySetup, type PodSetup } from '../pods/podsetup.ts';
@@ -41,6 +42,8 @@ export interface AgentOptions {
   readonly runtime: Runtime;
   /** For the machine's disk. */
   readonly folder: string;
+  /** What `/logs/` of the kubelet API shows; absent: nothing. */
+  readonly logFolder?: LogFolder;
   /** The address the node is reached at, and pods see as their host's. */
   readonly address: string;
   /** What the network of the node means for its pods. */
@@ -285,6 +288,7 @@ export class Agent {
   #host(): KubeletHost {
     return {
       runtime: this.options.runtime,
+      logFolder: this.options.logFolder,
       stats: this.#stats,
       sessions: { count: 0 },
       now: this.#now,

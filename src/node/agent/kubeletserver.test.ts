@@ -140,6 +140,11 @@ describe('views', () => {
 });
 
 describe('logs', () => {
+  it('of a node that has no folder for them are not there', async () => {
+    // Proves what simulated nodes answer.
+    expect(await ask('/logs/')).toMatchObject({ status: 404, text: '404 page not found' });
+  });
+
   it('are those of the run that is meant', async () => {
     await node.create('logs', { containers: [container('c'), container('once', 'exit', '1')] });
     await node.untilPod('logs', (pod) => (pod.status?.containerStatuses?.[1]?.restartCount ?? 0) >= 2);

@@ -9,7 +9,13 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { memoryPipe } from '../../streams/memorypipe.ts';
 import { refuseUpgrade } from '../../streams/upgraderequest.ts';
-import { type KubeletHost, KubeletRefusal, podConnection, sessionRoutes } from './kubeletsessions.ts';
+import {
+  type KubeletHost,
+  KubeletRefusal,
+  notFound,
+  podConnection,
+  sessionRoutes,
+} from './kubeletsessions.ts';
 import { answer } from './kubeletviews.ts';
 
 const headerBytesMax = 1024 * 1024;
@@ -160,7 +166,7 @@ export class KubeletServer {
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { path, query } = locationOf(request);
-    if (!sessionRoutes.has(path[0] ?? '')) throw new KubeletRefusal(404, '404 page not found');
+    if (!sessionRoutes.has(path[0] ?? '')) throw notFound();
     await podConnection(this.host, request, path, query)(socket, head);
   }
 

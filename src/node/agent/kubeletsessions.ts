@@ -5,6 +5,7 @@ import type { Node, Pod } from '../../api/generated/types.ts';
 import { servePortForward } from '../../streams/portforwardserver.ts';
 import type { Session, SessionHandler, SessionWish } from '../../streams/session.ts';
 import { serveSession } from '../../streams/sessionserver.ts';
+import type { LogFolder } from '../pods/logfolder.ts';
 import type { PodContainer } from '../pods/podcontainer.ts';
 import type { PodWorker } from '../pods/podworker.ts';
 import { dialText } from '../pods/probe.ts';
@@ -18,6 +19,7 @@ const portsMax = 128;
 /** What the kubelet API shows of an agent. */
 export interface KubeletHost {
   readonly runtime: Runtime;
+  readonly logFolder: LogFolder | undefined;
   readonly stats: NodeStats;
   readonly sessions: { count: number };
   readonly now: () => number;
@@ -37,6 +39,8 @@ export class KubeletRefusal extends Error {
     super(message);
   }
 }
+
+export const notFound = (): KubeletRefusal => new KubeletRefusal(404, '404 page not found');
 
 export const sessionRoutes: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward']);
 
@@ -118,7 +122,7 @@ function withoutInput(session: Session): Session {
 
 function forwarding(host: KubeletHost, path: readonly string[], query: URLSearchParams): Serve {
   const [namespace = '', name = '', uid] = path;
-  if (path.length < 2 || path.length > 3) throw new KubeletRefusal(404, '404 page not found');
+  if (path.length < 2 || path.length > 3) throw notFound();
   const worker = host.find(namespace, name);
   if (!worker) throw new KubeletRefusal(404, 'pod does not exist');
   if (uid !== undefined && worker.uid !== uid) throw new KubeletRefusal(404, 'pod not found');
@@ -153,7 +157,7 @@ export function targetOf(
   const [namespace = '', name = ''] = path;
   const uid = path.length === 4 ? path[2] : undefined;
   const container = path.at(-1)!;
-  if (path.length < 3 || path.length > 4) throw new KubeletRefusal(404, '404 page not found');
+  if (path.length < 3 || path.length > 4) throw notFound();
   const worker = host.find(namespace, name);
   if (!worker || (uid !== undefined && worker.uid !== uid))
     throw new KubeletRefusal(404, 'pod does not exist');

@@ -4,16 +4,18 @@ import { availableParallelism } from 'node:os';
 import type { Pod } from '../../api/generated/types.ts';
 import { capture } from '../pods/capture.ts';
 import { attemptOf, LogRefusal, logQueryOf } from '../pods/containerlogs.ts';
-import { type KubeletHost, KubeletRefusal, runningOf, targetOf } from './kubeletsessions.ts';
+import { type KubeletHost, KubeletRefusal, notFound, runningOf, targetOf } from './kubeletsessions.ts';
 import { memoryBytes } from './machine.ts';
+import { nodeLogs } from './nodelogs.ts';
 import { type PodStats, resourceMetrics } from './stats.ts';
 
 /** Output of `/run` that is answered. */
 const runBytesMax = 16 * 1024 * 1024;
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
-interface Asked {
+export interface Asked {
   readonly host: KubeletHost;
+  readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Behind the name of the route. */
   readonly path: readonly string[];
@@ -35,6 +37,7 @@ const routes: Partial<Record<string, Route>> = {
     answer: ({ host, response }) => json(response, podList(runningPods(host))),
   },
   containerLogs: { methods: reading, answer: logs },
+  logs: { methods: ['GET', 'HEAD'], answer: nodeLogs },
   run: { methods: ['POST'], answer: run },
   stats: { methods: ['GET', 'POST'], answer: stats },
   spec: { methods: reading, answer: machine },
@@ -54,10 +57,8 @@ export async function answer(
     throw new KubeletRefusal(405, 'Method Not Allowed', route.methods.join(', '));
   // Nobody reads what came with it, but it has to go somewhere.
   request.resume();
-  await route.answer({ host, response, path: path.slice(1), query });
+  await route.answer({ host, request, response, path: path.slice(1), query });
 }
-
-const notFound = (): KubeletRefusal => new KubeletRefusal(404, '404 page not found');
 
 function json(response: ServerResponse, body: unknown): void {
   text(response, JSON.stringify(body), 'application/json');

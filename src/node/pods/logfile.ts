@@ -39,6 +39,8 @@ export interface LogWriterOptions {
   readonly onError: (error: Error) => void;
   readonly segmentBytes?: number;
   readonly segments?: number;
+  /** Told when there is a new file. */
+  readonly rotated?: () => void;
 }
 
 export class LogWriter implements LogSource {
@@ -149,6 +151,7 @@ export class LogWriter implements LogSource {
     this.segments.push({ path, bytes: 0 });
     const { segments = segmentsDefault } = this.options;
     while (this.segments.length > segments) await rm(this.segments.shift()!.path, { force: true });
+    this.options.rotated?.();
   }
 
   /** A full or broken disk loses lines, but stops no container. What is half written is never read. */

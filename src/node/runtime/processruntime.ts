@@ -18,6 +18,7 @@ import type { Container, Pod } from '../../api/generated/types.ts';
 import { parseQuantity, toNumber } from '../../api/quantity.ts';
 import type { PodAttachment, PodNetwork } from '../network/podnetwork.ts';
 import { finishedLog, forgetLogs, LogWriter } from '../pods/logfile.ts';
+import type { LogFolder } from '../pods/logfolder.ts';
 import { FileLog } from '../pods/logreader.ts';
 import { messagePathDefault } from '../pods/terminationmessage.ts';
 import { makeFolders, removeFolder } from '../volumes/foldercare.ts';
@@ -59,6 +60,8 @@ export interface ProcessRuntimeOptions {
   /** Whether limits are set by control groups where that is possible. */
   readonly cgroups?: boolean;
   readonly log?: { readonly segmentBytes?: number; readonly segments?: number };
+  /** Where logs are linked to for others to find. */
+  readonly logFolder?: LogFolder;
 }
 
 interface PreparedPod {
@@ -186,6 +189,7 @@ export class ProcessRuntime implements Runtime {
     const { cgroups } = await this.#ready();
     await cgroups?.removePod(uid);
     await removeFolder(join(this.options.folder, 'pods', uid));
+    await this.options.logFolder?.forget(uid);
     this.#pods.delete(uid);
   }
 
@@ -200,6 +204,7 @@ export class ProcessRuntime implements Runtime {
       if (!bound.has(uid)) await removeFolder(join(pods, uid)).catch(onError);
       else await this.#removeRoots(join(pods, uid, 'containers'));
     }
+    await this.options.logFolder?.prune();
   }
 
   async close(): Promise<void> {
@@ -278,7 +283,9 @@ export class ProcessRuntime implements Runtime {
       const cgroup = await this.#makeCgroup(uid, container, means);
       undo.unshift(async () => cgroup?.remove());
       await forgetLogs(folder, attempt - 1);
-      const log = new LogWriter(folder, attempt, { now, onError, ...this.options.log });
+      let showLog = (): void => undefined;
+      const rotated = (): void => showLog();
+      const log = new LogWriter(folder, attempt, { now, onError, rotated, ...this.options.log });
       await log.open();
       undo.unshift(() => log.end());
       const splitEnv = splitEnvironment(env, user);
@@ -298,7 +305,7 @@ export class ProcessRuntime implements Runtime {
           void cgroup?.join(pid);
         },
       });
-      return this.#running(pod, {
+      const running = this.#running(pod, {
         ...{
           uid,
           container,
@@ -320,6 +327,10 @@ export class ProcessRuntime implements Runtime {
         keeper: means.keeper,
         run: (options) => this.#run(options),
       });
+      const run = { pod: launch.pod, container: container.name!, attempt, id: running.id };
+      showLog = () => void this.options.logFolder?.show(run, log.segments);
+      showLog();
+      return running;
     } catch (error) {
       for (const step of undo) await step().catch(onError);
       throw error;

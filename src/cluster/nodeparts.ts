@@ -1,0 +1,8 @@
+/** What a node is made of, in one file to be loaded with the first node: a server alone needs none of it. */
+export { Agent } from '../node/agent/agent.ts';
+export { NodeNetwork } from '../node/agent/nodenetwork.ts';
+export { parsePodRange } from '../node/network/subnet.ts';
+export { LogFolder } from '../node/pods/logfolder.ts';
+export { ImageTable } from '../node/runtime/images.ts';
+export { ProcessRuntime } from '../node/runtime/processruntime.ts';
+export { makeFolders } from '../node/volumes/foldercare.ts';

@@ -1,0 +1,90 @@
+/** `/logs/` of the kubelet API: the log folder of the node, as pages of links and as files. */
+import type { Dirent } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { Found } from '../pods/logfolder.ts';
+import { KubeletRefusal, notFound } from './kubeletsessions.ts';
+import type { Asked } from './kubeletviews.ts';
+
+/** Whatever a file says, it is never a page of the server it comes through. */
+const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
+
+export async function nodeLogs({ host, request, response, path }: Asked): Promise<void> {
+  const found = await host.logFolder?.find(path);
+  if (!found) throw notFound();
+  const [location = ''] = (request.url ?? '').split('?', 1);
+  const asFolder = location.endsWith('/');
+  if (found.kind === 'file') {
+    try {
+      if (asFolder) throw notFound();
+      await sendFile(found, request, response);
+    } finally {
+      await found.handle.close();
+    }
+    return;
+  }
+  // Links of a page are relative, and only lead somewhere below a path with a slash at its end.
+  if (!asFolder) {
+    response.writeHead(301, { Location: `${location.split('/').at(-1)}/`, 'Content-Length': 0 }).end();
+    return;
+  }
+  const page = pageOf(found.entries);
+  response
+    .writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': Buffer.byteLength(page) })
+    .end(page);
+}
+
+/** As Go's file server shows a folder. */
+function pageOf(entries: readonly Dirent[]): string {
+  const lines = entries.map((entry) => {
+    const name = entry.isDirectory() ? `${entry.name}/` : entry.name;
+    // A colon in the first segment would make a scheme of what is before it.
+    const link = name.split('/').map(encodeURIComponent).join('/');
+    return `<a href="${link}">${escaped(name)}</a>\n`;
+  });
+  return `<pre>\n${lines.join('')}</pre>\n`;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&#34;',
+  "'": '&#39;',
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character]!);
+
+/** As much as there is now, or the part of it that is asked for. */
+async function sendFile(
+  { handle, stats }: Extract<Found, { kind: 'file' }>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const range = rangeOf(request.headers.range, stats.size);
+  const { start, end } = range ?? { start: 0, end: stats.size };
+  response.writeHead(range ? 206 : 200, {
+    ...plain,
+    'Accept-Ranges': 'bytes',
+    'Content-Length': end - start,
+    'Last-Modified': stats.mtime.toUTCString(),
+    ...(range ? { 'Content-Range': `bytes ${start}-${end - 1}/${stats.size}` } : {}),
+  });
+  if (request.method === 'HEAD' || start === end) {
+    response.end();
+    return;
+  }
+  const bytes = handle.createReadStream({ start, end: end - 1, autoClose: false });
+  // A client that leaves in the middle is no failure.
+  await pipeline(bytes, response).catch(() => response.destroy());
+}
+
+/** `bytes=10-`, `bytes=10-20` or `bytes=-10`; several at once are answered with everything. */
+function rangeOf(header: string | undefined, size: number): { start: number; end: number } | undefined {
+  const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
+  if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
+  if (start >= size || start >= end) throw new KubeletRefusal(416, 'invalid range: failed to overlap');
+  return { start, end };
+}
