@@ -4,7 +4,7 @@
  * Writes queue. When the commit before has finished, the queue is taken as one batch. While many write without a
  * rest, those that the commit before had are about to write again; so not more than half of all go now, and while
  * these wait for the disk the other half is prepared, instead of nearly all waiting at the same time:
- *   1. Preconditions are checked in order of arrival, against what is committed plus what this batch has won so
+ *   1. Writes whose deadline has passed are rejected. Preconditions of the others are checked in order of arrival, against what is committed plus what this batch has won so
  *      far, so a later write sees an earlier one.
  *   2. A write that lost against something committed is answered.
  *   3. The winners take consecutive revisions and go to the engine in one commit.
@@ -13,7 +13,14 @@
  * If the commit fails, every write that waited for it is rejected, and nothing of it was ever visible.
  */
 import { asStored, checkKey, type Engine, readVersion, VALUE_BYTES_MAX, type Version } from './engine.ts';
-import { type Change, type Stored, StoreUnavailableError, type Write, type WriteResult } from './store.ts';
+import {
+  type Change,
+  DeadlineError,
+  type Stored,
+  StoreUnavailableError,
+  type Write,
+  type WriteResult,
+} from './store.ts';
 
 /** Most writes in one commit. More would make the first of them wait for the last. */
 export const BATCH_WRITES_MAX = 1000;
@@ -178,7 +185,7 @@ export class CommitQueue {
     return this.#writes.splice(0, count);
   }
 
-  /** Decides who wins. Answers only writes that lost against what was already committed. */
+  /** Decides who wins. Answers only writes that lost against what was already committed, or came too late. */
   #check(batch: Pending[]): Checked {
     const checked: Checked = { versions: [], changes: [], winners: [], losers: [] };
     const { versions, changes, winners, losers } = checked;
@@ -186,8 +193,13 @@ export class CommitQueue {
     const overlay = new Map<string, Version>();
     let revision = this.#revision;
     const lost: { pending: Pending; current: Stored | undefined }[] = [];
+    const late: Pending[] = [];
     for (const pending of batch) {
-      const { key, value, expected } = pending.write;
+      const { key, value, expected, deadlineMs } = pending.write;
+      if (deadlineMs !== undefined && deadlineMs < timeMs) {
+        late.push(pending);
+        continue;
+      }
       const won = overlay.get(key);
       let previous = expected;
       if (won || expected === 0 || this.#live.get(key) !== expected) {
@@ -208,6 +220,7 @@ export class CommitQueue {
     const last = versions.at(-1);
     if (last) versions[versions.length - 1] = { ...last, endsCommit: true };
     for (const { pending, current } of lost) pending.resolve({ ok: false, current });
+    for (const { reject } of late) reject(new DeadlineError());
     return checked;
   }
 

@@ -54,6 +54,8 @@ export class RequestContext {
   /** Whether it was let in; what happens then is no question of who it is from. */
   letIn = false;
   watching = false;
+  /** How long its answer may take; 0 when that is not limited. */
+  timeLimitMs = 0;
   /** The address it came from, when that is to be written down: a socket that is closed does not know it any more. */
   address: string | undefined;
   /** Of an object whose name is not in the path. */

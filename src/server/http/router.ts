@@ -282,14 +282,14 @@ export class Router {
         return answer(scaleOf(entry, form));
       }
       case 'PUT': {
-        const request = writeRequest(context, 'UpdateOptions');
+        const request = writeRequest(this.serving, context, 'UpdateOptions');
         const input = await objectBody(this.serving, context, 'Scale');
         const wanted = () => readObject(registry.kinds, form, input, request);
         return answer(await rescale(registry, request, target, form, wanted));
       }
       case 'PATCH': {
         patchType(context);
-        const request = writeRequest(context, 'PatchOptions');
+        const request = writeRequest(this.serving, context, 'PatchOptions');
         const change = await patchBody(this.serving, context);
         const wanted = (current: object) => patched(change, form, current, request);
         return answer(await rescale(registry, request, target, form, wanted));
@@ -311,7 +311,7 @@ export class Router {
     name: string | undefined,
   ): Promise<void> {
     const { registry } = this.serving;
-    const request = writeRequest(context, 'CreateOptions');
+    const request = writeRequest(this.serving, context, 'CreateOptions');
     const input = await objectBody(this.serving, context, 'Binding');
     const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
     const binding = readObject(registry.kinds, expected, input, request) as Binding;
@@ -328,7 +328,7 @@ export class Router {
   async #evict(context: RequestContext, pods: Kind, namespace: string, name: string): Promise<void> {
     checkPathName(name);
     const { registry } = this.serving;
-    const request = writeRequest(context, 'CreateOptions');
+    const request = writeRequest(this.serving, context, 'CreateOptions');
     const input = await objectBody(this.serving, context, 'Eviction');
     const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
     const eviction = readObject(registry.kinds, expected, input, request) as Eviction;

@@ -335,6 +335,7 @@ export class ApiServer {
   }
 
   #onTheClock(context: RequestContext, limitMs: number): void | Promise<void> {
+    context.timeLimitMs = limitMs;
     const work = this.#router.route(context);
     if (!work) return;
     return new Promise((resolve, reject) => {
