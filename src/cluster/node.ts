@@ -4,6 +4,7 @@ import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
 import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
+import { userAgentOf } from '../api/release.ts';
 import { Client, type ClientOptions } from '../client/client.ts';
 import { secrets } from '../client/resources.ts';
 import type { Agent } from '../node/agent/agent.ts';
@@ -154,7 +155,7 @@ export async function startNode(
   options: NodeOptions,
   access: ClientOptions = {},
 ): Promise<RunningNode> {
-  const client = new Client(url, { userAgent: 'wherry-node', ...access });
+  const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
   const node = await openNode(client, options);
   try {
     await node.start();
