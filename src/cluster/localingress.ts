@@ -1,4 +1,5 @@
 /** The ingress of this process: a controller that is a client of the server, and dials endpoints from this machine. */
+import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
 import { IngressController } from '../ingress/controller.ts';
 import { dialTcp } from '../streams/dialing.ts';
@@ -26,7 +27,7 @@ export async function startIngress(
   { now, onError }: { now: () => number; onError: (error: Error) => void },
 ): Promise<RunningIngress> {
   const closers = new Closers();
-  const client = new Client(url, { userAgent: 'wherry-ingress' });
+  const client = new Client(url, { userAgent: userAgentOf('wherry-ingress') });
   closers.add(() => client.close());
   const address = machineAddress();
   const controller = new IngressController({

@@ -1,4 +1,5 @@
 /** The nodes of this process: one that runs pods as processes of the machine, and any number that only pretend. */
+import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
 import { type NodeOptions, type OpenNode, openNode } from './node.ts';
 import type { Ways } from './nodeway.ts';
@@ -24,7 +25,7 @@ export class LocalNodes {
   #closed = false;
 
   constructor(private readonly options: LocalNodesOptions) {
-    this.#client = new Client(options.url, { userAgent: 'wherry-node' });
+    this.#client = new Client(options.url, { userAgent: userAgentOf('kubelet') });
     this.simulated = new SimulatedNodes({ client: this.#client, ...options });
   }
 

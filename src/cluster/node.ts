@@ -5,6 +5,7 @@ import path from 'node:path';
 import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
 import { isSubdomain1123 } from '../api/names.ts';
+import { userAgentOf } from '../api/release.ts';
 import { Client, type ClientOptions } from '../client/client.ts';
 import { secrets } from '../client/resources.ts';
 import { wallClock } from '../clock.ts';
@@ -223,7 +224,7 @@ export async function startNode(
   checkNodeOptionNames(options);
   await checkNodeOptions(options);
   const closers = new Closers();
-  const client = new Client(url, { userAgent: 'wherry-node', ...access });
+  const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
   closers.add(() => client.close());
   try {
     const node = await openNode(client, options);

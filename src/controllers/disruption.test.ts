@@ -31,8 +31,9 @@ async function oldPod(name: string): Promise<void> {
   const entry = await pod(name);
   const object = entry.object();
   object.metadata.creationTimestamp = ago(600);
-  const value = harness.registry.encode(asTester('update'), targetOf(entry), object, entry);
-  await harness.registry.commit(entry, value, entry.revision);
+  const request = asTester('update');
+  const value = harness.registry.encode(request, targetOf(entry), object, entry);
+  await harness.registry.commit(request, entry, value, entry.revision);
 }
 
 const budget = (disruptedPods: Record<string, string>) =>

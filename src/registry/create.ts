@@ -50,7 +50,7 @@ export async function create(
   };
   // Whether its namespace exists, and its name is free, may just have changed through another server.
   const behind = registry.view.caughtUp();
-  if (behind) await behind;
+  if (behind) await registry.inTime(behind, request.deadlineMs);
   await mutate(registry, admission);
 
   meta.creationTimestamp = registry.now();
@@ -91,7 +91,7 @@ async function insert(
     const taken = registry.view.collection(kind).get(namespace, name);
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
-      const revision = await registry.commit(target, value, 0);
+      const revision = await registry.commit(request, target, value, 0);
       if (revision !== undefined) return registry.entryOf(target, value, revision);
     }
     if (!generate) throw alreadyExists(kind, name, isDeleting(registry, target));

@@ -61,7 +61,8 @@ export async function remove(
 ): Promise<Deletion> {
   const { kind, name } = target;
   checkDeleteOptions(options);
-  await registry.view.caughtUp();
+  const behind = registry.view.caughtUp();
+  if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);
     const object = current.object();
@@ -93,7 +94,7 @@ async function carryOut(
   const removed = isReleased(kind, object);
   if (!removed && current.holds(value)) return { entry: current, removed: false };
   if (request.dryRun) return { entry: Entry.of(kind, namespace, name, value, current.revision), removed };
-  const revision = await registry.commit(current, removed ? null : value, current.revision);
+  const revision = await registry.commit(request, current, removed ? null : value, current.revision);
   if (revision === undefined) return undefined;
   if (!removed) return { entry: registry.entryOf(current, value, revision), removed };
   return {
@@ -198,7 +199,8 @@ export async function removeCollection(
   limit: number | undefined,
 ): Promise<{ entries: readonly Entry[]; revision: number }> {
   checkDeleteOptions(options);
-  await registry.view.caughtUp();
+  const behind = registry.view.caughtUp();
+  if (behind) await registry.inTime(behind, request.deadlineMs);
   const { entries } = registry.view.collection(collection.kind).select(filter, { limit });
   const revision = registry.view.revision;
   const queue = [...entries];

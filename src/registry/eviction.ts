@@ -33,7 +33,8 @@ export async function evict(
   const asked = (eviction.deleteOptions ?? {}) as DeleteOptions;
   checkDeleteOptions(asked);
   const request = asked.dryRun?.length ? asking.asDryRun() : asking;
-  await registry.view.caughtUp();
+  const behind = registry.view.caughtUp();
+  if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; ; round++) {
     const seen = registry.find(target);
     const pod = seen.peek() as Pod;

@@ -171,8 +171,9 @@ export class KubernetesService {
       },
       subsets: this.#subsets(),
     };
-    const value = registry.encode(by('create'), target, endpoints);
-    const revision = await registry.commit(target, value, 0);
+    const request = by('create');
+    const value = registry.encode(request, target, endpoints);
+    const revision = await registry.commit(request, target, value, 0);
     return revision === undefined ? undefined : registry.entryOf(target, value, revision);
   }
 

@@ -27,6 +27,7 @@ export function read(
   registry: Registry,
   place: Place,
   resourceVersion: string | undefined,
+  deadlineMs?: number,
 ): Entry | Promise<Entry> {
   registry.view.assertFed();
   const version = parseVersion(resourceVersion, 'get');
@@ -34,17 +35,22 @@ export function read(
     ? awaitVersion(registry.view, version)
     : version === undefined && registry.view.caughtUp();
   const find = (): Entry => registry.find(place);
-  return ready ? ready.then(find) : find();
+  return ready ? registry.inTime(ready, deadlineMs).then(find) : find();
 }
 
-export async function list(registry: Registry, kind: Kind, query: ListQuery): Promise<ListResult> {
+export async function list(
+  registry: Registry,
+  kind: Kind,
+  query: ListQuery,
+  deadlineMs?: number,
+): Promise<ListResult> {
   const filter = filterOf(kind, query);
   const version = parseVersion(query.resourceVersion, 'list');
   const match = parseMatch(query.resourceVersionMatch, query.resourceVersion, Boolean(query.continue));
   const limit = query.limit && query.limit > 0 ? query.limit : undefined;
   if (query.continue) return continued(registry, kind, filter, query.continue, version, limit);
-  if (version === undefined) await registry.view.caughtUp();
-  else await awaitVersion(registry.view, version);
+  const waiting = version === undefined ? registry.view.caughtUp() : awaitVersion(registry.view, version);
+  if (waiting) await registry.inTime(waiting, deadlineMs);
   const exact = match === 'Exact' || (match === undefined && version && limit) ? version! : undefined;
   if (exact !== undefined && exact < registry.view.compacted) throw listExpired();
   return page(registry, kind, filter, { limit: version === 0 ? undefined : limit, revision: exact });

@@ -32,8 +32,9 @@ export async function modify(
   change: Change,
 ): Promise<Entry> {
   const key = storeKey(target.kind.storage.id, target.namespace, target.name);
-  await registry.turns.take(key);
+  const turn = registry.turns.take(key);
   try {
+    if (turn) await registry.inTime(turn, request.deadlineMs);
     return await modifyInTurn(registry, request, target, change);
   } finally {
     registry.turns.giveUp(key);
@@ -47,7 +48,8 @@ async function modifyInTurn(
   change: Change,
 ): Promise<Entry> {
   const { kind, name, part } = target;
-  await registry.view.caughtUp();
+  const behind = registry.view.caughtUp();
+  if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);
     const warnings: string[] = [];
@@ -81,7 +83,7 @@ async function put(
   const released = isReleased(kind, object);
   if (request.dryRun || (!released && current.holds(value)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
-  const revision = await registry.commit(target, released ? null : value, current.revision);
+  const revision = await registry.commit(request, target, released ? null : value, current.revision);
   if (revision === undefined) return undefined;
   return released
     ? Entry.of(kind, namespace, name, value, revision)

@@ -3,14 +3,14 @@
  * `patch.ts`, `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
  */
 import { encodeObject } from '../api/encode.ts';
-import { notFound, tooLarge } from '../api/errors.ts';
+import { notFound, requestTimeout, tooLarge } from '../api/errors.ts';
 import type { ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
 import { VALUE_BYTES_MAX } from '../store/engine.ts';
-import type { Store, Write, WriteResult } from '../store/store.ts';
+import { DeadlineError, type Store, type Write, type WriteResult } from '../store/store.ts';
 import { QuotaAccounts } from './admission/quotaaccounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
@@ -53,6 +53,12 @@ export class Registry {
     return formatTime(this.chance.nowMs());
   }
 
+  /** Waits for something, and gives up with a 504 if it is too late by then. */
+  async inTime(waiting: Promise<void>, deadlineMs: number | undefined): Promise<void> {
+    await waiting;
+    if (deadlineMs !== undefined && deadlineMs < this.chance.nowMs()) throw requestTimeout();
+  }
+
   /** The current state of an object, or a 404. */
   find({ kind, namespace, name }: Place): Entry {
     const entry = this.view.collection(kind).get(namespace, name);
@@ -82,12 +88,18 @@ export class Registry {
    * Writes a value if the object is still at `expected` (0: does not exist), and answers when the view shows it.
    * Undefined: another writer was faster, and the view shows that too.
    */
-  async commit(place: Place, value: Buffer | null, expected: number): Promise<number | undefined> {
+  async commit(
+    { deadlineMs }: Request,
+    place: Place,
+    value: Buffer | null,
+    expected: number,
+  ): Promise<number | undefined> {
     // Text can grow: what is escaped in JSON may be shorter in a YAML or protobuf body, and patches add up.
     if (value && value.length > VALUE_BYTES_MAX)
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${VALUE_BYTES_MAX}`);
     const { kind, namespace, name } = place;
-    const result = await this.#write({ key: storeKey(kind.storage.id, namespace, name), value, expected });
+    const key = storeKey(kind.storage.id, namespace, name);
+    const result = await this.#write({ key, value, expected, deadlineMs });
     if (result.ok) {
       if (result.revision > this.view.revision) await this.view.reached(result.revision);
       if (value === null) await this.allocators.get(kind.storage.id)?.removed?.(this, place);
@@ -108,6 +120,7 @@ export class Registry {
       this.#writeFailure = undefined;
       return result;
     } catch (error) {
+      if (error instanceof DeadlineError) throw requestTimeout();
       this.#writeFailure = error as Error;
       throw error;
     }
@@ -125,7 +138,7 @@ export class Registry {
       creationTimestamp: this.now(),
     });
     const target = named(collection, object.metadata.name!);
-    return (await this.commit(target, this.encode(request, target, object), 0)) !== undefined;
+    return (await this.commit(request, target, this.encode(request, target, object), 0)) !== undefined;
   }
 
   /** The entry of a value just written: the view's own, if nothing newer is there already. */

@@ -4,7 +4,7 @@ import { optimized } from '../switches.ts';
 import type { Version } from './engine.ts';
 import { MemoryEngine } from './memory.ts';
 import { follow, put, read } from './observer.case.ts';
-import { type Store, StoreUnavailableError } from './store.ts';
+import { DeadlineError, type Store, StoreUnavailableError } from './store.ts';
 import { VersionedStore } from './versioned.ts';
 
 interface HeldCommit {
@@ -175,6 +175,22 @@ describe('CommitQueue', () => {
     (await engine.next()).succeed();
     expect(await later.next).toBe(1);
     expect(history.words()).toEqual(['a=later@1']);
+  });
+
+  it('rejects a write whose deadline passes while the commit before it is under way', async () => {
+    let nowMs = 0;
+    store = new VersionedStore(engine, { now: () => nowMs });
+    const first = put(store, 'a', '');
+    const commit = await engine.next();
+    const late = store.write({ key: 'b', value: text(''), expected: 0, deadlineMs: 10 });
+    const rejected = expect(late).rejects.toThrow(DeadlineError);
+    const behind = put(store, 'c', '');
+    nowMs = 11;
+    commit.succeed();
+    await rejected;
+    (await engine.next()).succeed();
+    expect([await first, await behind]).toEqual([1, 2]);
+    expect(await read(store)).toEqual(['a=@1', 'c=@2']);
   });
 
   it('survives an engine that throws while it reads or writes', async () => {

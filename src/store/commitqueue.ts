@@ -2,8 +2,8 @@
  * Group commit: the one place that knows the order of steps of a write, for every engine.
  *
  * Writes queue. When the commit before has finished, the queue is taken as one batch:
- *   1. Preconditions are checked in order of arrival, against what is committed plus what this batch has won so
- *      far, so a later write sees an earlier one.
+ *   1. Writes whose deadline has passed are rejected. Preconditions of the others are checked in order of arrival,
+ *      against what is committed plus what this batch has won so far, so a later write sees an earlier one.
  *   2. A write that lost against something committed is answered.
  *   3. The winners take consecutive revisions and go to the engine in one commit.
  *   4. When that is durable: the revision moves, the feed gets all changes in one call, and then the winners,
@@ -19,6 +19,7 @@ import { asStored, checkKey, type Engine, readVersion, VALUE_BYTES_MAX, type Ver
 import { RecentRevisions } from './recentrevisions.ts';
 import {
   type Change,
+  DeadlineError,
   type Stored,
   StoreUnavailableError,
   storeClosed,
@@ -185,7 +186,7 @@ export class CommitQueue {
     return this.#writes.splice(0, count);
   }
 
-  /** Decides who wins. Answers only writes that lost against what was already committed. */
+  /** Decides who wins. Answers only writes that lost against what was already committed, or came too late. */
   #check(batch: Pending[]): Checked {
     const checked: Checked = { versions: [], changes: [], winners: [], losers: [] };
     const { versions, changes, winners, losers } = checked;
@@ -193,8 +194,13 @@ export class CommitQueue {
     const overlay = new Map<string, Version>();
     let revision = this.#revision;
     const lost: { pending: Pending; current: Stored | undefined }[] = [];
+    const late: Pending[] = [];
     for (const pending of batch) {
-      const { key, value, expected } = pending.write;
+      const { key, value, expected, deadlineMs } = pending.write;
+      if (deadlineMs !== undefined && deadlineMs < timeMs) {
+        late.push(pending);
+        continue;
+      }
       const won = overlay.get(key);
       let previous = expected;
       if (won || expected === 0 || !this.#isNewest(key, expected)) {
@@ -215,6 +221,7 @@ export class CommitQueue {
     const last = versions.at(-1);
     if (last) versions[versions.length - 1] = { ...last, endsCommit: true };
     for (const { pending, current } of lost) pending.resolve({ ok: false, current });
+    for (const { reject } of late) reject(new DeadlineError());
     return checked;
   }
 

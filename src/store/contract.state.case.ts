@@ -4,7 +4,7 @@ import { BATCH_BYTES_MAX, BATCH_WRITES_MAX } from './commitqueue.ts';
 import type { TestContext } from './contract.case.ts';
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX } from './engine.ts';
 import { follow, numbers, put, read, remove, text, turn } from './observer.case.ts';
-import { FutureRevisionError, type RangeQuery, SEPARATOR, type Store } from './store.ts';
+import { DeadlineError, FutureRevisionError, type RangeQuery, SEPARATOR, type Store } from './store.ts';
 
 /** What `get`, `range` and `write` promise. */
 export function stateContract(context: TestContext): void {
@@ -305,6 +305,22 @@ export function stateContract(context: TestContext): void {
         numbers(1, 5).map((revision) => ({ ok: true, revision })),
       );
       expect(history.calls).toEqual([[1, 2], [3, 4], [5]]);
+    });
+
+    it('is not carried out when its turn comes after its deadline', async () => {
+      await context.store.close();
+      Object.assign(context, await context.open({ now: () => 1_000 }));
+      store = context.store;
+      const write = (key: string, deadlineMs: number | undefined) =>
+        store.write({ key, value: text(''), expected: 0, deadlineMs });
+      const late = write('late', 999);
+      const others = [write('punctual', 1_000), write('patient', undefined)];
+      await expect(late).rejects.toThrow(DeadlineError);
+      expect(await Promise.all(others)).toEqual([
+        { ok: true, revision: 1 },
+        { ok: true, revision: 2 },
+      ]);
+      expect(await read(store)).toEqual(['patient=@2', 'punctual=@1']);
     });
 
     it('refuses what it could not keep, and changes nothing', async () => {

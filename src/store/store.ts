@@ -32,6 +32,8 @@ export interface Write {
   readonly value: Buffer | null;
   /** The write happens only if the key's current revision is this; 0 means the key must not exist. */
   readonly expected: number;
+  /** A write whose turn comes later, on the store's clock, is not carried out; undefined: it waits for ever. */
+  readonly deadlineMs?: number;
 }
 
 /** A write either took a revision, or lost against `current` (undefined: the key does not exist). */
@@ -85,7 +87,10 @@ export interface Store {
   get(key: string): Promise<Stored | undefined>;
   /** Keys in order. Rejects with CompactedError or FutureRevisionError for a revision that cannot be read. */
   range(query: RangeQuery): Promise<RangePage>;
-  /** Resolves when the outcome is durable. Writes that arrive together share one commit. */
+  /**
+   * Resolves when the outcome is durable. Writes that arrive together share one commit. Rejects with DeadlineError
+   * when the write came too late to its turn.
+   */
   write(write: Write): Promise<WriteResult>;
   /**
    * Calls the listener with every change after a revision, in order, first from history and then live: none
@@ -120,6 +125,14 @@ export class FutureRevisionError extends Error {
   ) {
     super(`revision ${wanted} has not happened yet, the store is at ${current}`);
     this.name = 'FutureRevisionError';
+  }
+}
+
+/** A write waited longer than it was worth waiting for. Nothing was written. */
+export class DeadlineError extends Error {
+  constructor() {
+    super('the deadline of the write has passed');
+    this.name = 'DeadlineError';
   }
 }
 

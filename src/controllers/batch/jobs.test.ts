@@ -133,6 +133,7 @@ async function rewrite(status: JobV1['status']): Promise<void> {
   const { registry } = harness;
   const entry = harness.all('batch/jobs')[0]!;
   const job = { ...(entry.object() as JobV1), status: { startTime: '2026-01-02T03:04:05Z', ...status } };
-  const value = registry.encode(asTester('update'), targetOf(entry, 'status'), job, entry);
-  await registry.commit(entry, value, entry.revision);
+  const request = asTester('update');
+  const value = registry.encode(request, targetOf(entry, 'status'), job, entry);
+  await registry.commit(request, entry, value, entry.revision);
 }

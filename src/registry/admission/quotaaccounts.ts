@@ -209,7 +209,7 @@ export class QuotaAccounts {
   async #store(request: Request, entry: Entry, changed: ResourceQuota): Promise<boolean> {
     const value = this.registry.encode(request, targetOf(entry, 'status'), changed, entry);
     if (entry.holds(value)) return true;
-    return (await this.registry.commit(entry, value, entry.revision)) !== undefined;
+    return (await this.registry.commit(request, entry, value, entry.revision)) !== undefined;
   }
 
   #settle(

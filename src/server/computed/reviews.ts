@@ -100,7 +100,7 @@ export async function answerReview(
   if (!asked.namespaced && info.namespace !== undefined) throw resourceNotFound();
   if (context.info.method !== 'POST') throw methodNotAllowed();
   const { registry, createStatus } = serving;
-  const request = writeRequest(context, 'CreateOptions');
+  const request = writeRequest(serving, context, 'CreateOptions');
   const negotiated = { ...context.negotiate(), transform: undefined };
   const input = await objectBody(serving, context, asked.kind);
   const object = readObject(registry.kinds, asked, input, request);

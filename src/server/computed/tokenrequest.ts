@@ -24,7 +24,7 @@ export async function requestToken(
 ): Promise<void> {
   checkPathName(name);
   const { registry, createStatus } = serving;
-  const asking = writeRequest(context, 'CreateOptions');
+  const asking = writeRequest(serving, context, 'CreateOptions');
   const account = (
     await read(registry, { kind: accounts, namespace, name }, undefined)
   ).object() as ServiceAccount;

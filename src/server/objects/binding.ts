@@ -25,7 +25,7 @@ export async function bindPod(
   name: string | undefined,
 ): Promise<void> {
   const { registry } = serving;
-  const request = writeRequest(context, 'CreateOptions');
+  const request = writeRequest(serving, context, 'CreateOptions');
   const input = await objectBody(serving, context, 'Binding');
   const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
   const binding = readObject(registry.kinds, expected, input, request) as Binding;

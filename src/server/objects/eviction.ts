@@ -21,7 +21,7 @@ export async function evictPod(
   const name = info.name!;
   checkPathName(name);
   const { registry } = serving;
-  const request = writeRequest(context, 'CreateOptions');
+  const request = writeRequest(serving, context, 'CreateOptions');
   const input = await objectBody(serving, context, 'Eviction');
   const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
   const eviction = readObject(registry.kinds, expected, input, request) as Eviction;

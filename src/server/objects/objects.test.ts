@@ -4,7 +4,8 @@ import { mergePatch, useCluster } from '../../../test/http.ts';
 import type { Admission } from '../../registry/admission/admission.ts';
 import { namespaceLifecycle } from '../../registry/admission/namespacelifecycle.ts';
 
-const api = useCluster({ controllers: false });
+const nowMs = Date.UTC(2026, 0, 2);
+const api = useCluster({ controllers: false, chance: { nowMs: () => nowMs } });
 const maps = '/api/v1/namespaces/default/configmaps';
 
 let seen: Admission[];
@@ -65,6 +66,15 @@ describe('a request to the registry', () => {
     const name = Buffer.from('Grüße/1', 'utf8').toString('latin1');
     await api.put(`${maps}/a`, { metadata: { name: 'a' } }, { 'User-Agent': name });
     expect(seen.map(({ request }) => request.fieldManager)).toEqual(['unknown', 'Grüße']);
+  });
+
+  it('has the time that its client, or else the server, gives it', async () => {
+    for (const query of ['', '?timeout=5s', '?timeout=1h'])
+      await api.put(`${maps}/a${query}`, { metadata: { name: 'a' } });
+    await api.delete(`${maps}/none?timeout=2s`);
+    await api.delete(`${maps}/a?timeout=2s&dryRun=All`);
+    const limitsMs = seen.map(({ request }) => request.deadlineMs! - nowMs);
+    expect(limitsMs).toEqual([60_000, 5_000, 60_000, 2_000]);
   });
 
   it('is a dry run of a deletion when its body says so', async () => {

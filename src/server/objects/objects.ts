@@ -49,10 +49,15 @@ export function checkPathName(name: string): void {
 
 const verbs = { CreateOptions: 'create', UpdateOptions: 'update', PatchOptions: 'patch' } as const;
 
+/** When it is too late to answer a request, on the registry's clock; undefined: never. */
+const deadlineOf = ({ registry }: Serving, { timeLimitMs }: RequestContext): number | undefined =>
+  timeLimitMs > 0 ? registry.chance.nowMs() + timeLimitMs : undefined;
+
 /** The request of a client to the registry. A bad option is refused. */
-export function writeRequest(context: RequestContext, kind: keyof typeof verbs): Request {
+export function writeRequest(serving: Serving, context: RequestContext, kind: keyof typeof verbs): Request {
   const verb = verbs[kind];
-  if (!context.info.queryText) return requestOf(context, verb, false);
+  const deadlineMs = deadlineOf(serving, context);
+  if (!context.info.queryText) return requestOf(context, verb, deadlineMs);
   const { query } = context;
   const errors: FieldError[] = [];
   const dryRun = query.all('dryRun');
@@ -69,13 +74,14 @@ export function writeRequest(context: RequestContext, kind: keyof typeof verbs):
       message: 'Forbidden: may not be specified for non-apply patch',
     });
   if (errors.length) throw invalidOptions(kind, errors);
-  return requestOf(context, verb, dryRun.length > 0, validation as FieldValidation, fieldManager);
+  return requestOf(context, verb, deadlineMs, dryRun.length > 0, validation as FieldValidation, fieldManager);
 }
 
 const requestOf = (
   { request, user, warnings }: RequestContext,
   verb: Verb,
-  dryRun: boolean,
+  deadlineMs: number | undefined,
+  dryRun = false,
   fieldValidation: FieldValidation = 'Warn',
   fieldManager = '',
 ): Request =>
@@ -87,6 +93,7 @@ const requestOf = (
     dryRun,
     fieldValidation,
     warnings,
+    deadlineMs,
   });
 
 function fieldManagerErrors(manager: string): FieldError[] {
@@ -167,7 +174,7 @@ export function getObject(
 ): void | Promise<void> {
   checkPathName(name);
   const version = context.info.queryText ? context.query.get('resourceVersion') : undefined;
-  const found = read(serving.registry, { kind, namespace, name }, version);
+  const found = read(serving.registry, { kind, namespace, name }, version, deadlineOf(serving, context));
   const answer = (entry: Entry) => answerEntry(context, 200, kind, entry, serving.registry.chance.nowMs());
   return found instanceof Promise ? found.then(answer) : answer(found);
 }
@@ -187,7 +194,7 @@ export async function listObjects(
         message: 'Forbidden: sendInitialEvents is forbidden for list',
       },
     ]);
-  const result = await list(serving.registry, kind, {
+  const asked = {
     namespace: info.namespace,
     labelSelector: query.get('labelSelector'),
     fieldSelector: query.get('fieldSelector'),
@@ -195,7 +202,8 @@ export async function listObjects(
     continue: query.get('continue'),
     resourceVersion: query.get('resourceVersion'),
     resourceVersionMatch: query.get('resourceVersionMatch'),
-  });
+  };
+  const result = await list(serving.registry, kind, asked, deadlineOf(serving, context));
   await answerList(context, kind, result, serving.registry.chance.nowMs());
 }
 
@@ -207,7 +215,7 @@ export async function createObject(
   info: ResourceInfo,
 ): Promise<void> {
   const { registry } = serving;
-  const request = writeRequest(context, 'CreateOptions');
+  const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate();
   const input = await objectBody(serving, context, kind.kind);
   const object = readObject(registry.kinds, kind, input, request);
@@ -228,7 +236,7 @@ export async function replaceObject(
   checkPathName(name);
   const { registry } = serving;
   const target: Target = { kind, namespace, name, part };
-  const request = writeRequest(context, 'UpdateOptions');
+  const request = writeRequest(serving, context, 'UpdateOptions');
   context.negotiate();
   const input = await objectBody(serving, context, kind.kind);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
@@ -268,7 +276,7 @@ export async function patchObject(
   checkPathName(name);
   const { registry } = serving;
   patchType(context);
-  const request = writeRequest(context, 'PatchOptions');
+  const request = writeRequest(serving, context, 'PatchOptions');
   context.negotiate();
   const change = await patchBody(serving, context);
   const entry = await patch(registry, request, { kind, namespace, name, part }, change);
@@ -345,8 +353,9 @@ export async function deleteObject(
   checkPathName(name);
   const { registry } = serving;
   const negotiated = context.negotiate();
+  const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
-  const request = requestOf(context, 'delete', isDryRun(options));
+  const request = requestOf(context, 'delete', deadlineMs, isDryRun(options));
   const { entry, removed } = await remove(
     registry,
     request,
@@ -380,10 +389,11 @@ export async function deleteCollection(
     fieldSelector: query.get('fieldSelector'),
   });
   const limit = query.integer('limit');
+  const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
   const { entries, revision } = await removeCollection(
     registry,
-    requestOf(context, 'deletecollection', isDryRun(options)),
+    requestOf(context, 'deletecollection', deadlineMs, isDryRun(options)),
     collectionOf(kind, info.namespace ?? ''),
     filter,
     options,

@@ -28,14 +28,14 @@ export async function scaleObject(
       return answer(scaleOf(entry, form));
     }
     case 'PUT': {
-      const request = writeRequest(context, 'UpdateOptions');
+      const request = writeRequest(serving, context, 'UpdateOptions');
       const input = await objectBody(serving, context, 'Scale');
       const wanted = () => readObject(registry.kinds, form, input, request);
       return answer(await rescale(registry, request, target, form, wanted));
     }
     case 'PATCH': {
       patchType(context);
-      const request = writeRequest(context, 'PatchOptions');
+      const request = writeRequest(serving, context, 'PatchOptions');
       const change = await patchBody(serving, context);
       const wanted = (current: object) => patched(change, form, current, request);
       return answer(await rescale(registry, request, target, form, wanted));
