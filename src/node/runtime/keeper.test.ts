@@ -31,7 +31,7 @@ beforeAll(async () => {
   codeFolder = await mkdtemp(join(tmpdir(), 'wherry-agent-'));
   script = join(codeFolder, 'agent.mjs');
   await build({
-    stdin: { contents: agentCode, resolveDir: process.cwd(), loader: 'ts' },
+    stdin: { contents: agentCode, resolveDir: import.meta.dirname, loader: 'ts' },
     bundle: true,
     platform: 'node',
     format: 'esm',
