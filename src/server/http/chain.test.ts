@@ -57,7 +57,11 @@ describe.each([
   const client = new Client(() => door.url);
   let audit: AuditLog;
   beforeAll(async () => {
-    audit = await openAuditLog({ file }, Date.now, () => undefined);
+    audit = await openAuditLog(
+      { file },
+      () => 1_700_000_000_000,
+      () => undefined,
+    );
   });
   afterAll(async () => {
     await audit.close();
