@@ -27,7 +27,7 @@ const roundsMax = 1000;
 export type Part = 'main' | 'status' | 'finalize' | 'ephemeralcontainers' | 'resize' | 'whole';
 
 /** Works out the new object from the stored one. It may throw, and may run several times. */
-export type Change = (current: Entry) => ApiObject;
+export type Edit = (current: Entry) => ApiObject;
 
 export async function modify(
   registry: Registry,
@@ -36,7 +36,7 @@ export async function modify(
   name: string,
   part: Part,
   options: WriteOptions,
-  change: Change,
+  change: Edit,
 ): Promise<Entry> {
   const key = storeKey(kind.resource, namespace, name);
   await registry.turns.take(key);
@@ -54,7 +54,7 @@ async function modifyInTurn(
   name: string,
   part: Part,
   options: WriteOptions,
-  change: Change,
+  change: Edit,
 ): Promise<Entry> {
   await registry.view.caughtUp();
   for (let round = 1; round <= roundsMax; round++) {
