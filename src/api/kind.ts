@@ -66,7 +66,7 @@ export interface Subresource {
  * One thing in two versions: objects of this kind are kept as objects of another. Conversion sits between the
  * object and its bytes; defaults, validation and tables are those of the version that is asked for.
  */
-interface Stored<T extends ApiObject> {
+interface StoredVersion<T extends ApiObject> {
   readonly kind: Kind;
   /** The stored form. What this version has no words for is taken from `old`, the object stored now. */
   toStored(object: T, old: ApiObject | undefined): ApiObject;
@@ -87,7 +87,7 @@ export interface KindForm<T extends ApiObject> {
   readonly namespaced: boolean;
   readonly nameRule?: NameRule;
   /** The kind it is stored as; itself when not given. */
-  readonly stored?: Stored<T>;
+  readonly stored?: StoredVersion<T>;
 
   // Verbs: all of them when not given
   readonly verbs?: readonly Verb[];

@@ -23,13 +23,13 @@ import { check } from './validation.ts';
 const roundsMax = 1000;
 
 /** Works out the new object from the stored one. It may throw, and may run several times. */
-export type Change = (current: Entry) => ApiObject;
+export type Edit = (current: Entry) => ApiObject;
 
 export async function modify(
   registry: Registry,
   request: Request,
   target: Target,
-  change: Change,
+  change: Edit,
 ): Promise<Entry> {
   const key = storeKey(target.kind.storage.id, target.namespace, target.name);
   const turn = registry.turns.take(key);
@@ -45,7 +45,7 @@ async function modifyInTurn(
   registry: Registry,
   request: Request,
   target: Target,
-  change: Change,
+  change: Edit,
 ): Promise<Entry> {
   const { kind, name, part } = target;
   const behind = registry.view.caughtUp();

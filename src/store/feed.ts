@@ -11,7 +11,7 @@
 import { damaged, type Engine, readVersion, SLICE_MS } from './engine.ts';
 import { type Change, CompactedError, type Subscription, storeClosed } from './store.ts';
 
-type Listener = (changes: readonly Change[]) => void;
+type ChangeListener = (changes: readonly Change[]) => void;
 
 /** Most changes read from history before a listener is called with them; a commit is never cut in two. */
 const SLICE_CHANGES = 500;
@@ -27,8 +27,8 @@ export class Feed {
   readonly #engine: Engine;
   readonly #revision: () => number;
   readonly #compacted: () => number;
-  readonly #live = new Set<Watcher>();
-  readonly #catchingUp = new Set<Watcher>();
+  readonly #live = new Set<FeedSubscription>();
+  readonly #catchingUp = new Set<FeedSubscription>();
   #closed = false;
 
   constructor({ engine, revision, compacted }: FeedOptions) {
@@ -37,8 +37,8 @@ export class Feed {
     this.#compacted = compacted;
   }
 
-  watch(after: number, listener: Listener): Subscription {
-    const watcher = new Watcher(after, listener, this.#leave);
+  watch(after: number, listener: ChangeListener): Subscription {
+    const watcher = new FeedSubscription(after, listener, this.#leave);
     if (this.#closed) watcher.end(storeClosed());
     else if (after < this.#compacted()) watcher.end(new CompactedError(after, this.#compacted()));
     else if (after >= this.#revision()) this.#live.add(watcher);
@@ -65,12 +65,12 @@ export class Feed {
     for (const watcher of [...this.#live, ...this.#catchingUp]) watcher.end(error);
   }
 
-  readonly #leave = (watcher: Watcher): void => {
+  readonly #leave = (watcher: FeedSubscription): void => {
     this.#live.delete(watcher);
     this.#catchingUp.delete(watcher);
   };
 
-  readonly #catchUp = (watcher: Watcher): void => {
+  readonly #catchUp = (watcher: FeedSubscription): void => {
     const deadlineMs = performance.now() + SLICE_MS;
     try {
       while (!watcher.isOver && watcher.position < this.#revision()) {
@@ -105,17 +105,17 @@ export class Feed {
   }
 }
 
-class Watcher implements Subscription {
+class FeedSubscription implements Subscription {
   /** The revision this subscription has seen everything up to. */
   position: number;
   isOver = false;
   readonly ended: Promise<void>;
-  readonly #listener: Listener;
-  readonly #leave: (watcher: Watcher) => void;
+  readonly #listener: ChangeListener;
+  readonly #leave: (watcher: FeedSubscription) => void;
   #resolve!: () => void;
   #reject!: (error: unknown) => void;
 
-  constructor(after: number, listener: Listener, leave: (watcher: Watcher) => void) {
+  constructor(after: number, listener: ChangeListener, leave: (watcher: FeedSubscription) => void) {
     this.position = after;
     this.#listener = listener;
     this.#leave = leave;
