@@ -105,7 +105,7 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** The options cannot be met: a port is taken, a folder in use, a range wrong. The message says which. */
+/** The options cannot be met: a port is taken, a range is wrong, an address is not loopback. The message says which. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
