@@ -134,7 +134,7 @@ const programs: Program[] = pages.flatMap((page) => {
 /** Numbers differ from run to run, and what a machine allows its pods is not the program's. */
 const steady = (text: string): string =>
   text
-    .replace(/^(?:Node|pod network|services|hello from) .*$/gm, '…')
+    .replace(/^(?:Node|pod network|services:|hello from) .*$/gm, '…')
     .replace(/\d+/g, 'N')
     .trim();
 
