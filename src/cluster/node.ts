@@ -51,6 +51,7 @@ export interface NodeOptions {
 }
 
 export interface RunningNode {
+  /** Name of the node object. */
   readonly name: string;
   /** How pods are run here: address, network, services; a few lines for people. */
   readonly description: string;

@@ -11,7 +11,9 @@ const gibibyte = 1024 * mebibyte;
 export interface LimitForm {
   /** The option of the command, without its dashes; also the name in metrics. */
   readonly option: string;
+  /** What the figure counts. */
   readonly unit: 'count' | 'bytes' | 'ms';
+  /** The figure of a server that is not told otherwise. */
   readonly default: number;
   /** What the limit is about, as `wherry --help` prints it. */
   readonly says: string;

@@ -1,0 +1,102 @@
+#!/usr/bin/env node
+/**
+ * Fills in the generated parts of docs/: the help text in options.md, from the built command, and the reference in
+ * embedding.md, from the types of src/cluster/index.ts. They stand between `<!-- generated: NAME -->` and `<!-- end -->`.
+ *
+ *   node scripts/generate-docs.mjs           writes the pages (after node scripts/build.mjs)
+ *   node scripts/generate-docs.mjs --check   exits 1 when a page is not what would be written
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { commentOf, publicDeclarations } from './publictypes.mjs';
+
+const root = path.dirname(import.meta.dirname);
+const runNote = 'run: node scripts/build.mjs && node scripts/generate-docs.mjs';
+
+const pages = {
+  'docs/options.md': { help: helpText },
+  'docs/embedding.md': { reference: referenceText },
+};
+
+function helpText() {
+  const help = execFileSync(process.execPath, [path.join(root, 'dist/cli.cjs'), '--help'], {
+    encoding: 'utf8',
+  });
+  return `\`\`\`\n$ wherry --help\n${help}\`\`\`\n`;
+}
+
+/** What a program begins with comes first; the rest follows by name. */
+const firstNames = [
+  'start',
+  'StartOptions',
+  'Cluster',
+  'StartError',
+  'startNode',
+  'NodeOptions',
+  'RunningNode',
+];
+
+function referenceText() {
+  const rank = ({ name }) => (firstNames.includes(name) ? firstNames.indexOf(name) : firstNames.length);
+  return publicDeclarations()
+    .filter(({ exported }) => exported)
+    .sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+    .map((declaration) => `### ${declaration.name}\n\n${sentence(declaration.comment)}${body(declaration)}`)
+    .join('\n');
+}
+
+function body({ node }) {
+  if (ts.isInterfaceDeclaration(node)) return membersTable(node.members);
+  const code = node.getText().replace(/^export (?:declare )?/, '');
+  return `\`\`\`ts\n${code.replace(/^ {4}/gm, '  ')}\n\`\`\`\n`;
+}
+
+function membersTable(members) {
+  const rows = members.map((member) => {
+    const type = ts.isMethodSignature(member)
+      ? `(${member.parameters.map((one) => one.getText()).join(', ')}) => ${member.type.getText()}`
+      : member.type.getText();
+    const cells = [code(member.name.getText()), code(type.replace(/\s+/g, ' ')), plain(commentOf(member))];
+    return `| ${cells.join(' | ')} |\n`;
+  });
+  return `| name | type | meaning |\n|---|---|---|\n${rows.join('')}`;
+}
+
+const code = (text) => `\`${text.replaceAll('|', '\\|')}\``;
+
+const sentence = (comment) => (comment ? `${plain(comment)}\n\n` : '');
+
+/** The words of a JSDoc comment, on one line, for a table. */
+function plain(comment = '') {
+  const words = comment.replace(/^\/\*\*|\*\/$/g, '').replace(/^\s*\* ?/gm, ' ');
+  return words.replace(/\s+/g, ' ').trim().replaceAll('|', '\\|');
+}
+
+/** The page with its generated parts as they should be. */
+function filled(file, parts) {
+  let text = readFileSync(path.join(root, file), 'utf8');
+  for (const [name, make] of Object.entries(parts)) {
+    const begin = `<!-- generated: ${name} -->\n`;
+    const [from, to] = [text.indexOf(begin), text.indexOf('<!-- end -->', text.indexOf(begin))];
+    if (from < 0 || to < 0) throw new Error(`${file} has no place for ${name}`);
+    text = `${text.slice(0, from + begin.length)}\n${make()}\n${text.slice(to)}`;
+  }
+  return text;
+}
+
+function main(args) {
+  const check = args.includes('--check');
+  const stale = [];
+  for (const [file, parts] of Object.entries(pages)) {
+    const text = filled(file, parts);
+    if (text === readFileSync(path.join(root, file), 'utf8')) continue;
+    if (check) stale.push(file);
+    else writeFileSync(path.join(root, file), text);
+  }
+  for (const file of stale) console.error(`${file} is out of date; ${runNote}`);
+  return stale.length ? 1 : 0;
+}
+
+process.exitCode = main(process.argv.slice(2));
