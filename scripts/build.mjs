@@ -109,9 +109,10 @@ async function command() {
 async function keepCode() {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-build-'));
   const args = ['dist/cli.cjs', 'up', '--port', '0', '--simulated-nodes', '1', '--data-dir', dataDir];
-  // Code that was made with flags of the day would not be kept.
+  // Code that was compiled with extra flags, or with the optimisations off, is not kept.
   const env = { ...process.env };
   delete env.NODE_OPTIONS;
+  delete env.WHERRY_PLAIN;
   const child = spawn(process.execPath, args, { stdio: 'ignore', env });
   const exited = once(child, 'exit');
   const kept = () => readdirSync('dist').some((name) => name.endsWith('.code'));

@@ -6,6 +6,7 @@ import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { optimized } from '../src/switches.ts';
 
 const root = join(import.meta.dirname, '..');
 let folder: string;
@@ -51,7 +52,7 @@ const codeFile = async (): Promise<string | undefined> => {
 };
 const isKept = async (): Promise<boolean> => (await codeFile()) !== undefined;
 
-describe('compiled code', () => {
+describe.runIf(optimized)('compiled code', () => {
   it('is kept by the first that runs for a while, and found by the next', async () => {
     expect(await answers(isKept)).toBe('ok');
     const file = (await codeFile())!;
