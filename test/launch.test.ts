@@ -9,6 +9,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { optimized } from '../src/switches.ts';
 
 const root = join(import.meta.dirname, '..');
 let folder: string;
@@ -58,7 +59,7 @@ const codeFile = async (): Promise<string | undefined> => {
 };
 const isKept = async (): Promise<boolean> => (await codeFile()) !== undefined;
 
-describe('compiled code', () => {
+describe.runIf(optimized)('compiled code', () => {
   it('is kept by the first that runs for a while, and found by the next', async () => {
     expect(await answers(isKept)).toBe('ok');
     const file = (await codeFile())!;

@@ -1,6 +1,7 @@
 /** Proves that lists which ask the same share a page until something changes, and that its text is that of its entries. */
 import { describe, expect, it } from 'vitest';
 import { configMap } from '../api/kinds/configmap.ts';
+import { optimized } from '../switches.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { Filter } from './filter.ts';
@@ -27,7 +28,7 @@ const labelled = (labelSelector: string) => filterOf(configMap, { namespace: 'a'
 const names = ({ entries }: Page) => entries.map(({ name }) => name);
 
 describe('a page', () => {
-  it('is shared by all who ask the same, until the collection changes', () => {
+  it.runIf(optimized)('is shared by all who ask the same, until the collection changes', () => {
     const collection = collectionOf(entryOf('a', 'one', { tier: 'web' }), entryOf('a', 'two'));
     const first = collection.select(labelled('tier=web'));
     expect(collection.select(labelled('tier=web'))).toBe(first);
@@ -73,7 +74,7 @@ describe('a page', () => {
     }
   });
 
-  it('keeps a text that is asked for again, but not more of them than fit', () => {
+  it.runIf(optimized)('keeps a text that is asked for again, but not more of them than fit', () => {
     const note = 'x'.repeat(1024 * 1024);
     const collection = collectionOf(
       ...Array.from({ length: 24 }, (_, i) => entryOf('a', `name-${String(i).padStart(2, '0')}`, { note })),

@@ -2,18 +2,22 @@
  * Pipes between the agent and its children. Node makes sockets for that, and a program cannot open those again by name
  * (`> /dev/stdout`, `cat /dev/stdin`), as it can with a real pipe. So they are made as named pipes, some at a time,
  * each used once and without a name from the moment it is open.
+ *
+ * Making one takes a process (`mkfifo`), some milliseconds, so a stock of them is made ahead, twelve with one process. FIGURE
+ * With `WHERRY_PLAIN=1` each is made when it is asked for.
  */
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { reusingPipe } from '../../streams/reusedreads.ts';
+import { optimized } from '../../switches.ts';
 import type { Spawner } from './spawner.ts';
 
 /** Made at once. */
-const batch = 12;
+const batch = optimized ? 12 : 1;
 /** With fewer left, more are made, so that nobody has to wait for them: a command takes three. */
-const stockMin = 6;
+const stockMin = optimized ? 6 : 0;
 /** Knocks come ever more rarely, and then no more: programs open their input when they start. */
 const firstKnockMs = 5;
 const lastKnockMs = 20_000;

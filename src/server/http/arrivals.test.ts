@@ -5,7 +5,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 describe('arrivals', () => {
   it('are taken up together at the end of the turn, in their order', async () => {
-    const arrivals = new Arrivals();
+    const arrivals = new Arrivals(true);
     const taken: string[] = [];
     arrivals.add(() => taken.push('first'));
     await Promise.resolve();
@@ -16,7 +16,7 @@ describe('arrivals', () => {
   });
 
   it('of a later turn wait for its end', async () => {
-    const arrivals = new Arrivals();
+    const arrivals = new Arrivals(true);
     const taken: string[] = [];
     arrivals.add(() => arrivals.add(() => taken.push('later')));
     await turn();
@@ -26,7 +26,7 @@ describe('arrivals', () => {
   });
 
   it('are so many a turn that others have theirs', async () => {
-    const arrivals = new Arrivals();
+    const arrivals = new Arrivals(true);
     let taken = 0;
     for (let i = 0; i < 150; i++) arrivals.add(() => taken++);
     const counts: number[] = [];

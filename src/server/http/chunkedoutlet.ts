@@ -1,9 +1,10 @@
 /**
  * Chunked outlets: watch lines as chunks of an HTTP answer. Node would frame every line of every watcher anew; here a
- * chunk is made once for all watchers that are told the same, and handed to their sockets as it is.
+ * chunk is made once for all watchers that are told the same, and handed to their sockets as it is. FIGURE
  */
 import type { ServerResponse } from 'node:http';
 import type { Notice } from '../../registry/watchevent.ts';
+import { optimized } from '../../switches.ts';
 import type { Outlet } from '../objects/watchstream.ts';
 
 const lineEnd = '\r\n';
@@ -12,7 +13,7 @@ const lineEnd = '\r\n';
 export function chunkedOutlet(response: ServerResponse, onDrain: () => void): Outlet {
   const { socket } = response;
   // An answer that has to wait for the one before it has no socket yet; then Node does the framing.
-  const target = socket && !response.writableNeedDrain ? socket : undefined;
+  const target = optimized && socket && !response.writableNeedDrain ? socket : undefined;
   (target ?? response).on('drain', onDrain);
   if (target) response.on('close', () => target.off('drain', onDrain));
   const send = target ? (chunk: Buffer) => target.write(chunk) : undefined;

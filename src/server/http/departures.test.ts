@@ -3,7 +3,7 @@ import { Departures } from './departures.ts';
 
 describe('departures', () => {
   it('wait for all answers that are ready in the same turn, and leave in their order', async () => {
-    const departures = new Departures();
+    const departures = new Departures(true);
     const left: string[] = [];
     const ready = Promise.resolve();
     await Promise.all(

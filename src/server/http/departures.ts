@@ -1,8 +1,13 @@
 /**
- * Departures: answers that are ready in one turn leave together, when all of them are. A client that waits is woken up
- * to take an answer, which costs more than to send it; whoever is still awake from the answer before need not be.
+ * Departures: all answers that are ready in one tick of the event loop are sent together, so that a client with several
+ * connections wakes up once. Waking a process up costs more than sending an answer. It is a part of the express lane's
+ * figure (`expresslane.ts`).
  */
+import { optimized } from '../../switches.ts';
+
 export class Departures {
+  constructor(private readonly together = optimized) {}
+
   #waiting: (() => void)[] = [];
   readonly #leave = (): void => {
     const ready = this.#waiting;
@@ -11,6 +16,7 @@ export class Departures {
   };
 
   add(send: () => void): void {
-    if (this.#waiting.push(send) === 1) process.nextTick(this.#leave);
+    if (!this.together) send();
+    else if (this.#waiting.push(send) === 1) process.nextTick(this.#leave);
   }
 }

@@ -32,18 +32,21 @@ beforeEach(async () => {
     answered.push(`node ${request.url}`);
     request.resume().on('end', () => response.end('node'));
   });
-  lane = new ExpressLane({
-    headerBytesMax: 10_000,
-    firstMaxMs: 60_000,
-    keepAliveMs: 120_000,
-    accepts: (_method, url) => !url.includes('watch'),
-    serve: (request, response) => serve(request, response),
-    handOver: (socket) => node.emit('connection', socket),
-    refuseCut: (socket) => {
-      cut++;
-      socket.end();
+  lane = new ExpressLane(
+    {
+      headerBytesMax: 10_000,
+      firstMaxMs: 60_000,
+      keepAliveMs: 120_000,
+      accepts: (_method, url) => !url.includes('watch'),
+      serve: (request, response) => serve(request, response),
+      handOver: (socket) => node.emit('connection', socket),
+      refuseCut: (socket) => {
+        cut++;
+        socket.end();
+      },
     },
-  });
+    true,
+  );
   server = createServer({ allowHalfOpen: true }, (socket) => {
     socketThere = socket;
     lane.take(socket);

@@ -39,7 +39,7 @@ export class PlainRequest {
 
 /** Reads the requests of one connection. */
 export class PlainReader {
-  /** Clients say the same of themselves each time. */
+  /** The header of the request before. Clients send the same again, so its fields are read once and shared, frozen. */
   #fieldsText = '';
   #fields: IncomingHttpHeaders = {};
 
@@ -74,6 +74,7 @@ export class PlainReader {
     if (text === this.#fieldsText) return this.#fields;
     const fields = readFields(text);
     if (fields) {
+      Object.freeze(fields);
       this.#fieldsText = text;
       this.#fields = fields;
     }

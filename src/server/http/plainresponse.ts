@@ -3,6 +3,8 @@ import { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { wallClock } from '../../clock.ts';
+import { LastMemo } from '../../memo.ts';
+import { fitsSheet, writeJoined } from './answersheet.ts';
 import type { ApiResponse, HeaderFields } from './context.ts';
 import type { Departures } from './departures.ts';
 
@@ -10,13 +12,6 @@ import type { Departures } from './departures.ts';
 const bodiless = new Set([204, 304]);
 /** Longer answers do not wait for others. */
 const departingBytesMax = 64 * 1024;
-/** Longer bodies are not copied behind their heads. */
-const joinedBytesMax = 16 * 1024;
-/**
- * Where they are copied, over and over: a socket nearly always passes on at once what it is given. A text may become
- * three times as many bytes.
- */
-let sheet = Buffer.allocUnsafeSlow(3 * joinedBytesMax);
 
 export class PlainResponse extends EventEmitter implements ApiResponse {
   statusCode = 200;
@@ -111,23 +106,12 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
 
   #end(bytes: Buffer | string = ''): void {
     const { socket } = this;
-    if (this.#head !== undefined && !this.#chunked && this.#head.length + bytes.length <= joinedBytesMax)
-      this.#endAsOne(this.#head, bytes);
-    else this.#endInPieces(bytes);
+    if (this.#head !== undefined && !this.#chunked && fitsSheet(this.#head, bytes)) {
+      writeJoined(socket, this.#head, bytes, this.#onFlushed);
+      this.#head = undefined;
+    } else this.#endInPieces(bytes);
     while (socket.writableCorked > 0) socket.uncork();
     this.onEnd();
-  }
-
-  /** Small answers are copied together: that costs less than it costs the socket to take two pieces. */
-  #endAsOne(head: string, bytes: Buffer | string): void {
-    const { socket } = this;
-    this.#head = undefined;
-    const headEnd = sheet.write(head, 'latin1');
-    const end =
-      headEnd + (typeof bytes === 'string' ? sheet.write(bytes, headEnd) : bytes.copy(sheet, headEnd));
-    socket.write(sheet.subarray(0, end), this.#onFlushed);
-    // What the socket has kept is its own now.
-    if (socket.writableLength > 0) sheet = Buffer.allocUnsafeSlow(sheet.length);
   }
 
   #endInPieces(bytes: Buffer | string): void {
@@ -171,21 +155,13 @@ const isLength = (name: string): boolean => name.length === 14 && name.toLowerCa
 
 const noText = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** What is no text of a header would end it, and begin something else. */
+/** Rejects control characters: they would allow header injection. */
 function field(name: string, value: string): string {
   if (noText.test(value)) throw new TypeError(`the header ${name} holds a control character`);
   return `${name}: ${value}\r\n`;
 }
 
-let dateText = '';
-let dateSecond = 0;
+const dateText = new LastMemo((second: number) => new Date(second * 1000).toUTCString());
 
 /** Now, as HTTP writes it: made once a second. */
-function date(): string {
-  const second = Math.floor(wallClock() / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    dateText = new Date(second * 1000).toUTCString();
-  }
-  return dateText;
-}
+const date = (): string => dateText.of(Math.floor(wallClock() / 1000));

@@ -10,6 +10,8 @@
  *   …/proxy/…                         pods, services and nodes: the same as …/{name}/proxy, as old clients write it
  */
 import { badRequest } from '../../api/errors.ts';
+import { freezeJson } from '../../api/object.ts';
+import { optimized } from '../../switches.ts';
 import { Query } from './query.ts';
 
 /** Requests that last as long as their client likes: a watch, or a connection to a pod, service or node. */
@@ -144,12 +146,14 @@ const knownMax = 1_000;
 const knownCharsMax = 200;
 const known = new Map<string, Map<string, RequestInfo>>();
 
+/** What a URL asks for. Requests for the same URL share the answer, which is frozen. FIGURE */
 export function parseRequest(method: string, url: string): RequestInfo {
   const ofMethod = known.get(method);
   const seen = ofMethod?.get(url);
   if (seen) return seen;
   const info = parse(method, url);
-  if (url.length > knownCharsMax) return info;
+  if (url.length > knownCharsMax || !optimized) return info;
+  freezeJson(info);
   if (!ofMethod || ofMethod.size >= knownMax) known.set(method, new Map([[url, info]]));
   else ofMethod.set(url, info);
   return info;
