@@ -1,9 +1,30 @@
+/**
+ * Tests that talk to kubectl run once for each version of it that is found, each as a project of its own; the other tests
+ * are one project. `npm test` fetches versions; without it, those count that are on this machine.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { findKubectls } from './scripts/kubectls.mjs';
 import { buildThread } from './scripts/thread.mjs';
+
+const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'null') ?? findKubectls();
+
+const kubectlTests = [
+  'test/kubectl/*.test.ts',
+  'test/streams/{attach,exec,lifecycle,logs,pods,portforward,proxy,terminal}.test.ts',
+];
+
+/** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. */
+const assertions = { WHERRY_ASSERT: '1' };
+
+/** A project whose tests see these versions. */
+const project = (name: string, kubectls: Record<string, string>, files: object) => ({
+  extends: true as const,
+  test: { name, env: { ...assertions, WHERRY_KUBECTLS: JSON.stringify(kubectls) }, ...files },
+});
 
 /** Node cannot start a thread from TypeScript, so the one that writes to LMDB is built for the tests of the sources. */
 const folder = mkdtempSync(path.join(tmpdir(), 'wherry-tests-'));
@@ -13,12 +34,20 @@ const lmdbThread = pathToFileURL(await buildThread(folder)).href;
 export default defineConfig({
   define: { lmdbThreadFile: JSON.stringify(lmdbThread) },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     setupFiles: ['test/seed.ts'],
-    // Misuse of shared memory and shared objects fails in tests; see src/switches.ts.
-    env: { WHERRY_ASSERT: '1' },
+    env: assertions,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    projects: [
+      project('wherry', all, {
+        include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+        exclude: ['**/node_modules/**', ...kubectlTests],
+      }),
+      ...Object.entries(all).map(([version, program]) =>
+        project(`kubectl ${version}`, { [version]: program }, { include: kubectlTests }),
+      ),
+      ...(Object.keys(all).length ? [] : [project('no kubectl', {}, { include: kubectlTests })]),
+    ],
   },
 });

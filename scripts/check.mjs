@@ -1,25 +1,20 @@
 /**
- * `npm run check`: types, style and layers, in a few seconds.
+ * `npm run check`: style, types, layers, dead code and the rules of the house, in half a minute.
  * `npm run check -- --minutes 30`: the checker of `test/checker/` for so long, each round from another seed.
  * `npm run check -- --seed 7`: the checker with the traffic of one seed; with `--minutes`, beginning with it.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { binary, runChecks } from './checks.mjs';
 import { run } from './install.mjs';
 
 process.chdir(path.dirname(import.meta.dirname));
-const binary = (name) => path.join('node_modules', '.bin', name);
 const { minutes, seed } = readOptions();
 
 if (minutes === undefined && seed === undefined) {
-  run(binary('biome'), ['check', '.'], 'Biome found something');
-  run(binary('tsc'), ['-p', '.'], 'the types do not fit');
-  run(
-    binary('depcruise'),
-    ['--config', '.dependency-cruiser.cjs', 'src'],
-    'a layer imports what it must not',
-  );
+  runChecks();
+  run(binary('vitest'), ['run', 'test/houserules.test.ts'], 'a file breaks a rule of the house');
 } else {
   run(process.execPath, ['scripts/build.mjs'], 'the build failed');
   const { status } = spawnSync(binary('vitest'), ['run', 'test/checker/checker.test.ts'], {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { StartError, start } from '../src/cluster/index.ts';
 import { Client, type Reply, type WatchReader } from './http.ts';
-import { Kubectl } from './kubectl/kubectl.ts';
+import { Kubectl, kubectls } from './kubectl/kubectl.ts';
 import { type Metrics, parseMetrics } from './metrics.ts';
 import { head, type Target, useTarget, webSocketHead } from './target.ts';
 
@@ -111,16 +111,19 @@ describe('requests under way', () => {
     expect((await metricsOf(target)).value('apiserver_request_total', { verb: 'LIST', code: '429' })).toBe(1);
   });
 
-  it('of kubectl are tried again by themselves', async () => {
+  it.skipIf(kubectls.length === 0)('of kubectl are tried again by themselves', async () => {
     // Proves that the real client understands the refusal: it waits and gets its answer.
-    const kubectl = new Kubectl(target.cluster!);
-    await kubectl.run('get', 'configmaps');
-    const before = await reached(target, 'max-requests-inflight');
-    const slow = [target.get(waiting), target.get(waiting)];
-    await settle(target, inFlight, { request_kind: 'readOnly' }, 2);
-    expect(await kubectl.run('get', 'configmaps')).toContain('other');
-    expect(await reached(target, 'max-requests-inflight')).toBeGreaterThan(before);
-    await Promise.all(slow);
+    for (const own of kubectls) {
+      const kubectl = new Kubectl(target.cluster!, own);
+      await kubectl.run('get', 'configmaps');
+      const before = await reached(target, 'max-requests-inflight');
+      const slow = [target.get(waiting), target.get(waiting)];
+      await settle(target, inFlight, { request_kind: 'readOnly' }, 2);
+      expect(await kubectl.run('get', 'configmaps')).toContain('other');
+      expect(await reached(target, 'max-requests-inflight')).toBeGreaterThan(before);
+      await Promise.all(slow);
+      kubectl.close();
+    }
   });
 
   it('of one connection are carried out one after the other', async () => {

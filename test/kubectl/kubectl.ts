@@ -1,13 +1,24 @@
 /** kubectl against a cluster of its own, with a home of its own, so that no test sees another's cache. */
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../../src/cluster/index.ts';
 
 /** How long a command may take. */
 const commandWaitMs = 30_000;
+
+/** A kubectl of this machine; the version is such as `1.20`. */
+export interface KubectlProgram {
+  readonly version: string;
+  readonly program: string;
+}
+
+/** Those there are for the tests of this project: see `vitest.config.ts`. */
+export const kubectls: readonly KubectlProgram[] = Object.entries(
+  JSON.parse(process.env.WHERRY_KUBECTLS ?? '{}') as Record<string, string>,
+).map(([version, program]) => ({ version, program }));
 
 export interface Output {
   readonly code: number;
@@ -17,18 +28,43 @@ export interface Output {
 
 export class Kubectl {
   readonly #home = mkdtempSync(path.join(tmpdir(), 'wherry-kubectl-'));
+  readonly #programs = path.join(this.#home, 'bin');
 
-  constructor(readonly cluster: Pick<Cluster, 'url' | 'kubeconfig' | 'close'>) {
+  constructor(
+    readonly cluster: Pick<Cluster, 'url' | 'kubeconfig' | 'close'>,
+    private readonly used: KubectlProgram | undefined = kubectls[0],
+  ) {
     writeFileSync(this.config, cluster.kubeconfig);
+    mkdirSync(this.#programs);
+    if (used) symlinkSync(used.program, path.join(this.#programs, 'kubectl'));
+  }
+
+  get version(): string {
+    return this.used?.version ?? '';
+  }
+
+  /**
+   * What is expected of a text in which kubectl speaks for itself, by version: the text, or what it must match. A version
+   * whose words are not given may say anything.
+   */
+  wording(kept: Readonly<Record<string, string | RegExp>>): unknown {
+    const words = kept[this.version];
+    if (words === undefined) return expect.anything();
+    return words instanceof RegExp ? expect.stringMatching(words) : words;
+  }
+
+  get program(): string {
+    return path.join(this.#programs, 'kubectl');
   }
 
   private get config(): string {
     return path.join(this.#home, 'config');
   }
 
-  /** For those who run kubectl in their own way. */
+  /** For those who run kubectl in their own way: by its name, it is the right version. */
   get environment(): NodeJS.ProcessEnv {
-    return { ...process.env, HOME: this.#home, KUBECONFIG: this.config };
+    const programs = [this.#programs, process.env.PATH].join(path.delimiter);
+    return { ...process.env, HOME: this.#home, KUBECONFIG: this.config, PATH: programs };
   }
 
   /** Writes a manifest and answers its path. Objects are JSON, which is YAML too. */
@@ -41,8 +77,11 @@ export class Kubectl {
   /** Runs a command to its end, whatever that is. */
   try(...args: string[]): Promise<Output> {
     return new Promise((resolve) => {
-      execFile('kubectl', args, { env: this.environment, timeout: commandWaitMs }, (error, stdout, stderr) =>
-        resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
+      execFile(
+        this.program,
+        args,
+        { env: this.environment, timeout: commandWaitMs },
+        (error, stdout, stderr) => resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
       );
     });
   }
@@ -68,7 +107,7 @@ export class Kubectl {
   /** Starts a command that goes on by itself, and reads its lines. */
   follow(...args: string[]): Following {
     return new Following(
-      spawn('kubectl', args, { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] }),
+      spawn(this.program, args, { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] }),
     );
   }
 

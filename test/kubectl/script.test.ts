@@ -1,5 +1,5 @@
 /**
- * Debian's kubectl 1.20 against a cluster with two nodes that pretend to run pods: every flow, command by command, with
+ * kubectl against a cluster with two nodes that pretend to run pods: every flow, command by command, with
  * what it prints. The commands are in `scripts/`.
  */
 import { test } from 'vitest';

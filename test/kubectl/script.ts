@@ -5,10 +5,12 @@
  *   $ command     is run by a shell; the lines that follow are what it prints, errors included
  *   ~ command     the same, and it is run again until it prints that
  *   [1]           as the last line: the command ends with this code
+ *   1.20| …       a line for this version of kubectl alone: words of its own, or a command that others do not have
  *
  * What stands before the first of these is a remark. Columns are as wide as what is in them, so between words more than
  * one space is as good as two; spaces at the end of a line do not count. A line with nothing but `...` stands for any
- * lines. What differs from run to run has a placeholder: see `placeholders`.
+ * lines. What differs from run to run has a placeholder: see `placeholders`. Where the kept versions differ, any other
+ * version may print anything: what is asserted of it is what they have in common.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -21,6 +23,9 @@ import type { Kubectl } from './kubectl.ts';
 const commandMaxMs = 30_000;
 const repeatMaxMs = 20_000;
 const repeatEveryMs = 100;
+
+/** The versions of kubectl whose own words are in the scripts. */
+const keptVersions = ['1.20', '1.32'];
 
 const placeholders: Readonly<Record<string, string>> = {
   '<age>': '(\\d+[smhd])+',
@@ -36,6 +41,12 @@ const placeholders: Readonly<Record<string, string>> = {
 };
 const anyPlaceholder = new RegExp(`(${Object.keys(placeholders).join('|').replace('*', '\\*')})`);
 
+interface OpenStep extends Step {
+  /** The version it is for, when it is not for all. */
+  readonly only: string | undefined;
+  readonly content: string[];
+}
+
 interface Step {
   readonly line: number;
   readonly mark: '<' | '$' | '~';
@@ -47,7 +58,7 @@ interface Step {
 export async function runScript(name: string, kubectl: Kubectl): Promise<void> {
   const file = fileURLToPath(new URL(`scripts/${name}.txt`, import.meta.url));
   await ready(kubectl.cluster.url);
-  for (const step of parse(readFileSync(file, 'utf8'))) {
+  for (const step of parse(readFileSync(file, 'utf8'), kubectl.version)) {
     if (step.mark === '<') writeFileSync(path.join(folderOf(kubectl), step.text), lines(step.content));
     else await check(name, step, kubectl);
   }
@@ -65,12 +76,26 @@ async function ready(url: string): Promise<void> {
 const lines = (content: readonly string[]): string => content.map((line) => `${line}\n`).join('');
 const folderOf = (kubectl: Kubectl): string => kubectl.environment.HOME!;
 
-function parse(text: string): Step[] {
-  const steps: (Step & { content: string[] })[] = [];
-  for (const [i, line] of text.split('\n').entries()) {
-    const [, mark, rest] = /^([<$~]) (.*)$/.exec(line) ?? [];
-    if (mark) steps.push({ line: i + 1, mark: mark as Step['mark'], text: rest!, content: [] });
-    else steps.at(-1)?.content.push(line);
+/** The steps for a version of kubectl. */
+export function parse(text: string, version: string): Step[] {
+  const isKept = keptVersions.includes(version);
+  // One whose words are not kept takes the commands of the newest.
+  const commands = isKept ? version : keptVersions.at(-1);
+  const steps: OpenStep[] = [];
+  /** The step that lines belong to; none while they belong to one of another version. */
+  let step: OpenStep | undefined;
+  for (const [i, written] of text.split('\n').entries()) {
+    const [, only, marked] = /^(\d+\.\d+)\| ?(.*)$/.exec(written) ?? [];
+    const [, mark, rest] = /^([<$~]) (.*)$/.exec(marked ?? written) ?? [];
+    if (mark && only && only !== commands) {
+      // Commands of several versions one below the other share the lines that follow.
+      if (!step?.only || step.content.length > 0) step = undefined;
+    } else if (mark) {
+      step = { line: i + 1, mark: mark as Step['mark'], text: rest!, only, content: [] };
+      steps.push(step);
+    } else if (!only || only === (step?.mark === '<' ? commands : version))
+      step?.content.push(marked ?? written);
+    else if (!isKept && step?.mark !== '<' && step?.content.at(-1) !== '...') step?.content.push('...');
   }
   // Empty lines part the steps.
   for (const { content } of steps) while (content.at(-1) === '') content.pop();
@@ -101,7 +126,7 @@ const settled = (line: string): string => line.trimEnd().replace(/(?<=\S) {2,}/g
 /** What a command prints, in one form: no colours, no padding, its code at the end when that is not 0. */
 async function run(command: string, kubectl: Kubectl): Promise<string> {
   const { output, code } = await shell(command, kubectl);
-  const plain = output.replace(/\u001b\[[\d;]*m/g, '').replace(/\n+$/, '');
+  const plain = output.replace(/\u001b\[[\d;]*m/g, '').trimEnd();
   const printed = plain === '' ? [] : plain.split('\n').map(settled);
   return lines(code === 0 ? printed : [...printed, `[${code}]`]);
 }

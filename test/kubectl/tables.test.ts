@@ -1,4 +1,4 @@
-/** What `kubectl get` and `describe` print for every kind, with kubectl 1.20: columns come from the server. */
+/** What `kubectl get` and `describe` print for every kind: columns come from the server. */
 import { beforeAll, expect, test } from 'vitest';
 import { housekeeping } from '../http.ts';
 import { describeWith } from '../tools.ts';

@@ -1,4 +1,4 @@
-/** Debian's kubectl 1.20 and kinds with several homes: it works in today's, and old manifests go where they say. */
+/** kubectl and kinds with several homes: it works in today's, and old manifests go where they say. */
 import { beforeAll, expect, test } from 'vitest';
 import { housekeeping } from '../http.ts';
 import { describeWith } from '../tools.ts';
@@ -102,7 +102,12 @@ describeWith('kubectl')('kubectl', () => {
     ]);
     const text = await k('describe', 'hpa', 'web');
     expect(text).toMatch(/^Reference: +ReplicationController\/web$/m);
-    expect(text).toMatch(/^Target CPU utilization: +60%$/m);
+    expect(text).toEqual(
+      kubectl().wording({
+        '1.20': /^Target CPU utilization: +60%$/m,
+        '1.32': /^ +resource cpu on pods +\(as a percentage of request\): +<unknown> \/ 60%$/m,
+      }),
+    );
     expect(text).toMatch(/^Min replicas: +2$/m);
     expect(await kubectl().json('get', 'hpa', 'web')).toMatchObject({
       apiVersion: 'autoscaling/v2',

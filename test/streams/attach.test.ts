@@ -59,7 +59,11 @@ describeWith('kubectl')('the streams of a container', () => {
     await watcher.until(/tick\n/);
     await watcher.end();
     const none = await cluster.kubectl.try('attach', 'clock', '-c', 'other');
-    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('container not found (other)') });
+    const words = {
+      '1.20': /container not found \(other\)/,
+      '1.32': /container other not found in pod clock/,
+    };
+    expect(none).toMatchObject({ code: 1, stderr: cluster.kubectl.wording(words) });
   });
 
   it('end with a pod that is deleted', async () => {

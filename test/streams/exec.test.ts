@@ -64,7 +64,12 @@ describeWith('kubectl')('a command', () => {
     expect((await exec('two', '-c', 'b', '--', 'sh', '-c', mark)).stdout).toMatch(/\/b\n$/);
     const { stdout, stderr } = await exec('two', '--', 'sh', '-c', mark);
     expect(stdout).toMatch(/\/a\n$/);
-    expect(stderr).toContain('Defaulting container name to a.');
+    expect(stderr).toEqual(
+      cluster.kubectl.wording({
+        '1.20': /^Defaulting container name to a\.$/m,
+        '1.32': /^Defaulted container "a" out of: a, b$/m,
+      }),
+    );
   });
 
   it('ends with its pod, and not well', async () => {

@@ -17,7 +17,7 @@ export class Terminal {
 
   constructor(cluster: ClusterAccess, args: readonly string[], size = { cols: 100, rows: 30 }) {
     const env = cluster.kubectl.environment as Record<string, string>;
-    this.#pty = spawn('kubectl', [...args], { ...size, env: { ...env, TERM: 'xterm' } });
+    this.#pty = spawn(cluster.kubectl.program, [...args], { ...size, env: { ...env, TERM: 'xterm' } });
     this.#pty.onData((text) => {
       this.screen += text;
       this.#wake?.();

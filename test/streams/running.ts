@@ -27,7 +27,7 @@ export class ClusterAccess {
 
   /** kubectl with pipes, which ends with the file if not before. */
   command(...args: string[]): Command {
-    const child = spawn('kubectl', args, { env: this.kubectl.environment, stdio: 'pipe' });
+    const child = spawn(this.kubectl.program, args, { env: this.kubectl.environment, stdio: 'pipe' });
     const command = new Command(child);
     this.#commands.add(command);
     void command.exited.then(() => this.#commands.delete(command));

@@ -1,0 +1,17 @@
+/** The quick checks of `npm test` and `npm run check`: style, promises, types, layers, and what nothing uses. */
+import path from 'node:path';
+import { run } from './install.mjs';
+
+export const binary = (name) => path.join('node_modules', '.bin', name);
+
+export function runChecks() {
+  run(binary('biome'), ['check', '--error-on-warnings', '.'], 'Biome found something');
+  run(binary('tsc'), ['-p', '.'], 'the types do not fit');
+  run(
+    binary('depcruise'),
+    ['--config', '.dependency-cruiser.cjs', 'src'],
+    'a layer imports what it must not',
+  );
+  run(binary('knip'), ['--no-progress'], 'something is not used: see knip.ts');
+  run(binary('knip'), ['--no-progress', '--production'], 'something is used by tests alone: see knip.ts');
+}
