@@ -28,11 +28,12 @@ import { type Program, type ProgramOptions, startProgram } from './containerprog
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
 import { containerUser, splitEnvironment } from './containeruser.ts';
 import type { ImageTable } from './images.ts';
-import { Keeper } from './keeper.ts';
+import { identityOf, Keeper } from './keeper.ts';
 import { MemoryWatch } from './memorywatch.ts';
 import { NamespaceRoot, type NamespaceTools, probeNamespaces } from './namespaceroot.ts';
 import { PipeStock } from './pipestock.ts';
 import { bySession, listProcesses, type ProcessEntry } from './processtable.ts';
+import { agentTag, ProcessTags } from './processtag.ts';
 import { programProblem } from './programlookup.ts';
 import {
   type ContainerLaunch,
@@ -76,6 +77,7 @@ interface PreparedPod {
 /** What the machine offers; found out once. */
 interface Means {
   readonly keeper: Keeper;
+  readonly tags: ProcessTags;
   readonly namespaces: NamespaceTools | undefined;
   readonly cgroups: Cgroups | undefined;
 }
@@ -233,11 +235,15 @@ export class ProcessRuntime implements Runtime {
   async #findMeans(): Promise<Means> {
     const { folder, onError, roots, cgroups, cgroupParent } = this.options;
     await makeFolders(folder, 0o700);
-    const keeper = await Keeper.start(this.#spawner, folder, onError);
+    const spawner = this.#spawner;
+    const identity = await identityOf(folder);
+    const tag = agentTag(identity);
+    const groups = cgroups === false ? undefined : await Cgroups.open(identity, cgroupParent);
     return {
-      keeper,
-      namespaces: roots === 'folder' ? undefined : await probeNamespaces(this.#spawner),
-      cgroups: cgroups === false ? undefined : await Cgroups.open(keeper.identity, cgroupParent),
+      keeper: new Keeper({ spawner, folder, identity, tag, groups: groups?.folders ?? [], onError }),
+      tags: new ProcessTags(spawner, tag),
+      namespaces: roots === 'folder' ? undefined : await probeNamespaces(spawner),
+      cgroups: groups,
     };
   }
 
@@ -276,7 +282,8 @@ export class ProcessRuntime implements Runtime {
     try {
       const root = await this.#makeRoot(launch, path('root'), path('termination'), means);
       undo.unshift(() => root.release());
-      const mark = means.keeper.mark(uid, container.name!);
+      const tag = means.tags.next();
+      const mark = means.keeper.mark(uid, container.name!, tag);
       const env = variables(launch, root, mark.text);
       const problem = await programProblem(launch.command[0] ?? '', root, env);
       if (problem) throw new StartFailure('ContainerCannotRun', problem.message, problem.exitCode);
@@ -290,7 +297,7 @@ export class ProcessRuntime implements Runtime {
       undo.unshift(() => log.end());
       const splitEnv = splitEnvironment(env, user);
       const line = root.enter({ command: launch.command, user, lateVariables: splitEnv.late });
-      const { wrap } = pod.attachment;
+      const wrap = (command: readonly string[]) => means.tags.wrap(tag, pod.attachment.wrap(command));
       if (pod.removing || this.#closed)
         throw new StartFailure('RunContainerError', 'the pod is being removed');
       this.#spawner.look();
