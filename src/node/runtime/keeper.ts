@@ -19,8 +19,9 @@ const identityName = 'agent-id';
 
 /**
  * Reads `+PID` and `-PID`. At the end of its input: groups first, then whoever is left of the sessions, then whoever
- * carries the tag or the mark of this agent's containers, then whoever is in its control groups, which are removed. It
- * looks again as long as it finds somebody: one may have started another meanwhile.
+ * carries the tag or the mark of this agent's containers. It looks again as long as it finds somebody: one may have
+ * started another meanwhile. Then it unmounts volumes in memory, and removes the agent's control groups with all that
+ * are in them.
  */
 const script = `
 trap '' INT TERM HUP QUIT PIPE
@@ -53,6 +54,12 @@ case $list in *[0-9]*)
     done
   done ;;
 esac
+while read -r device point type rest; do
+  case $type:$point in
+    tmpfs:"$WHERRY_PODS"/*/volumes/*)
+      umount -l "$(printf %b "$(printf %s "$point" | sed 's/\\\\/\\\\0/g')")" ;;
+  esac
+done < /proc/mounts
 IFS='
 '
 for group in $WHERRY_GROUPS; do
@@ -150,13 +157,15 @@ export class Keeper {
   }
 
   #begin(): void {
-    const { spawner, identity, tag, groups, onError } = this.options;
+    const { spawner, folder, identity, tag, groups, onError } = this.options;
     const child = spawner.spawn(['/bin/sh', '-c', script], {
       env: {
         ...helperEnv,
         WHERRY_KEEPS: identity,
         WHERRY_TAG: tag,
         WHERRY_GROUPS: groups.join('\n'),
+        // As the kernel writes it.
+        WHERRY_PODS: join(folder, 'pods').replace(/[ \t\n\\]/g, octal),
       },
       stdio: ['pipe', 'ignore', 'ignore'],
       cwd: '/',
@@ -219,6 +228,8 @@ export class Keeper {
     return left;
   }
 }
+
+const octal = (character: string): string => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
 
 /** Signals a group; one that has not yet become one gets it as a process. */
 export function signalSession(pid: number, signal: NodeJS.Signals | number): void {
