@@ -1,10 +1,12 @@
 /** Proves that a cluster outlives those who read its output, and that nothing of it outlives the cluster, however it ends. */
 import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { problem } from '../src/node/network/netns.case.ts';
+import { commandsWith } from '../src/node/runtime/processpod.case.ts';
 import { Child, useChildren } from './child.ts';
 import { Client } from './http.ts';
 
@@ -32,6 +34,14 @@ function leftOf(ids: readonly string[]): string[] {
   );
   return [...lines, ...readdirSync(claimFolder)].filter((line) => ids.some((id) => line.includes(id)));
 }
+
+/** Control groups of an agent, wherever they are. */
+const groupsOf = (agent: string): string[] =>
+  execFileSync('find', ['/sys/fs/cgroup', '-maxdepth', '6', '-type', 'd', '-path', `*/wherry/${agent}*`], {
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter(Boolean);
 
 const temporaryFolders = (): string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith('wherry-node-'));
@@ -101,6 +111,24 @@ describe.skipIf(problem !== undefined)('a cluster', () => {
     next.child.signal('SIGTERM');
     await next.child.exited;
     expect(leftOf(next.ids)).toEqual([]);
+  });
+
+  it('that is killed leaves no process behind, whatever that has done to hide, and no control group', async () => {
+    const folder = await children.folder();
+    const { child, client, ids } = await running('--data-dir', folder);
+    const seconds = `3600.${randomInt(1e9)}`;
+    const script = `env -i setsid sh -c 'cd /; sleep ${seconds} >/dev/null 2>&1 &'; exec sleep 600`;
+    const containers = [{ name: 'main', image: 'host', command: ['sh', '-c', script] }];
+    await client.post('/api/v1/namespaces/default/pods', {
+      metadata: { name: 'daemon' },
+      spec: { containers, hostNetwork: true },
+    });
+    await expect.poll(() => commandsWith(seconds), { timeout: patienceMs }).toHaveLength(1);
+    const agent = readFileSync(join(folder, 'node', 'agent-id'), 'utf8');
+    await child.kill();
+    await expect.poll(() => commandsWith(seconds), { timeout: patienceMs }).toEqual([]);
+    await expect.poll(() => groupsOf(agent), { timeout: patienceMs }).toEqual([]);
+    await expect.poll(() => leftOf(ids), { timeout: patienceMs }).toEqual([]);
   });
 
   it('that was killed starts again in its folder, with a network of the same name', async () => {

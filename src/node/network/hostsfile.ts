@@ -3,45 +3,61 @@ import { readFile } from 'node:fs/promises';
 import type { HostAlias, Node, Pod } from '../../api/generated/types.ts';
 
 const hostnameCharsMax = 63;
+/** The kernel takes no longer name for a machine. */
+const kernelNameCharsMax = 64;
 const clusterDomain = 'cluster.local';
 /** A node's own hosts file beyond this size is left out. */
 const hostsBytesMax = 1024 * 1024;
 
 /** What the pod's machine is called; a pod on the node's network has the node's name. */
-export function podHostname({ metadata, spec }: Pod, node: Node): string {
-  if (spec?.hostNetwork) return node.metadata.labels?.['kubernetes.io/hostname'] ?? node.metadata.name ?? '';
+export function podHostname(pod: Pod, node: Node): string {
+  return ownHostname(pod) ?? node.metadata.labels?.['kubernetes.io/hostname'] ?? node.metadata.name ?? '';
+}
+
+/** A name that is not the node's; undefined for a pod on the node's network. */
+export function ownHostname(pod: Pod): string | undefined {
+  const { hostNetwork, setHostnameAsFQDN } = pod.spec ?? {};
+  if (hostNetwork) return undefined;
+  const full = setHostnameAsFQDN ? fullName(pod) : undefined;
+  return full !== undefined && full.length <= kernelNameCharsMax ? full : shortName(pod);
+}
+
+function shortName({ metadata, spec }: Pod): string {
   const name = spec?.hostnameOverride || spec?.hostname || metadata.name || '';
   return name.slice(0, hostnameCharsMax).replace(/[-.]+$/, '');
 }
 
-export async function hostsFile(pod: Pod, node: Node, podIP: string): Promise<string> {
-  const { hostNetwork, hostAliases = [] } = pod.spec ?? {};
-  const hosts = hostNetwork ? await nodeHosts() : podHosts(pod, node, podIP);
-  return `# Kubernetes-managed hosts file${hostNetwork ? ' (host network)' : ''}.\n${hosts}${aliasLines(hostAliases)}`;
+/** Of a pod that belongs to the subdomain of a headless service. */
+function fullName(pod: Pod): string | undefined {
+  const { subdomain, hostnameOverride } = pod.spec ?? {};
+  if (!subdomain || hostnameOverride) return undefined;
+  return `${shortName(pod)}.${subdomain}.${pod.metadata.namespace}.svc.${clusterDomain}`;
 }
 
-function podHosts(pod: Pod, node: Node, podIP: string): string {
-  const name = podHostname(pod, node);
-  const { subdomain, hostnameOverride } = pod.spec ?? {};
-  const full =
-    subdomain && !hostnameOverride
-      ? `${name}.${subdomain}.${pod.metadata.namespace}.svc.${clusterDomain}\t`
-      : '';
-  const lines = [
-    '127.0.0.1\tlocalhost',
-    '::1\tlocalhost ip6-localhost ip6-loopback',
-    'fe00::0\tip6-localnet',
-    'fe00::0\tip6-mcastprefix',
-    'fe00::1\tip6-allnodes',
-    'fe00::2\tip6-allrouters',
-    ...(podIP ? [`${podIP}\t${full}${name}`] : []),
-  ];
-  return `${lines.join('\n')}\n`;
+/** `sharesNetwork`: the names that the machine knows are good for the pod, too. */
+export async function hostsFile(pod: Pod, podIP: string, sharesNetwork: boolean): Promise<string> {
+  const { hostNetwork, hostAliases = [] } = pod.spec ?? {};
+  const own = podIP && !hostNetwork ? ownLine(pod, podIP) : '';
+  const hosts = hostNetwork || sharesNetwork ? await nodeHosts() : ownHosts;
+  return `# Kubernetes-managed hosts file${hostNetwork ? ' (host network)' : ''}.\n${hosts}${own}${aliasLines(hostAliases)}`;
 }
+
+function ownLine(pod: Pod, podIP: string): string {
+  const full = fullName(pod);
+  return `${podIP}\t${full === undefined ? '' : `${full}\t`}${shortName(pod)}\n`;
+}
+const ownHosts = `${[
+  '127.0.0.1\tlocalhost',
+  '::1\tlocalhost ip6-localhost ip6-loopback',
+  'fe00::0\tip6-localnet',
+  'fe00::0\tip6-mcastprefix',
+  'fe00::1\tip6-allnodes',
+  'fe00::2\tip6-allrouters',
+].join('\n')}\n`;
 
 async function nodeHosts(): Promise<string> {
   const text = await readFile('/etc/hosts', 'utf8').catch(() => '');
-  return text.length > hostsBytesMax ? '' : text;
+  return text.length > hostsBytesMax ? '' : text.replace(/(?<!\n)$/, '\n');
 }
 
 function aliasLines(aliases: readonly HostAlias[]): string {

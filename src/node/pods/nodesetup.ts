@@ -54,6 +54,8 @@ export class NodeSetup implements PodSetup {
       onError,
       services,
       resolvConf: async () => network?.resolvConf(this.pod),
+      hostname: place.hostname,
+      mountMemory: place.mountMemory,
     });
     try {
       await this.#volumes.setUp();

@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { signalProcess } from './keeper.ts';
 
 /** Processes and threads of one container. */
 const pidsMax = 8192;
@@ -42,6 +43,11 @@ interface Hierarchy {
 export class Cgroups {
   private constructor(private readonly hierarchy: Hierarchy) {}
 
+  /** The agent's own, one for each hierarchy. */
+  get folders(): string[] {
+    return [...new Set(this.hierarchy.folders.values())];
+  }
+
   /** Undefined when no limit can be set this way. */
   static async open(agent: string, parent?: string, sources = kernelSources): Promise<Cgroups | undefined> {
     try {
@@ -68,7 +74,7 @@ export class Cgroups {
 
   /** Removes what an earlier agent has left of a pod, or of all pods that are not to be kept. */
   async sweep(keeps: (uid: string) => boolean): Promise<void> {
-    for (const folder of new Set(this.hierarchy.folders.values()))
+    for (const folder of this.folders)
       for (const uid of await foldersIn(folder)) if (!keeps(uid)) await removeTree(join(folder, uid));
   }
 
@@ -79,7 +85,7 @@ export class Cgroups {
   /** Removes the agent's folder, and that of all agents when it was the last. */
   async close(): Promise<void> {
     await this.sweep(() => false);
-    for (const folder of new Set(this.hierarchy.folders.values()))
+    for (const folder of this.folders)
       for (const path of [folder, dirname(folder)]) await rmdir(path).catch(() => undefined);
   }
 }
@@ -128,8 +134,7 @@ export class Cgroup {
   /** Everybody in it, also those who have left their session. */
   processes(): number[] {
     const [folder] = this.folders.values();
-    const text = folder ? tryRead(join(folder, 'cgroup.procs')) : '';
-    return text.split('\n').filter(Boolean).map(Number);
+    return folder ? membersOf(folder) : [];
   }
 
   /** Whether the kernel has ended a process of it for its memory. */
@@ -252,7 +257,10 @@ const foldersIn = (folder: string): Promise<string[]> =>
     () => [],
   );
 
-/** Groups are removed as empty folders, from below; their files are not to be touched. */
+/**
+ * Groups are removed as empty folders, from below; their files are not to be touched. Who is still in one has escaped
+ * from everything else, and is ended.
+ */
 async function removeTree(folder: string): Promise<void> {
   for (const name of await foldersIn(folder)) await removeTree(join(folder, name));
   for (let tries = 0; tries < removeTries; tries++) {
@@ -260,10 +268,14 @@ async function removeTree(folder: string): Promise<void> {
       return await rmdir(folder);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return;
+      for (const pid of membersOf(folder)) signalProcess(pid, 'SIGKILL');
       await new Promise((resolve) => setTimeout(resolve, removeWaitMs));
     }
   }
 }
+
+const membersOf = (folder: string): number[] =>
+  tryRead(join(folder, 'cgroup.procs')).split('\n').filter(Boolean).map(Number);
 
 const childrenOf = (pid: number): number[] =>
   tryRead(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);

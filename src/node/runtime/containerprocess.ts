@@ -50,7 +50,7 @@ export interface ContainerParts {
   readonly log: LogWriter;
   readonly cgroup: Cgroup | undefined;
   readonly mark: Mark;
-  /** The command line in the network of the pod. */
+  /** The command line in the network of the pod, with the tag of the container. */
   readonly wrap: (command: readonly string[]) => string[];
   readonly keeper: Keeper;
   readonly run: (options: ProgramOptions) => Promise<Program>;

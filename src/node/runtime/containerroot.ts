@@ -15,6 +15,8 @@ export interface RootRequest {
   readonly folder: string;
   readonly mounts: readonly Mount[];
   readonly workingDir: string | undefined;
+  /** What the machine is called in it; only a root in namespaces can change that. */
+  readonly hostname?: string | undefined;
 }
 
 export interface Entry {

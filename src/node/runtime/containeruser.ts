@@ -99,6 +99,9 @@ function capabilities(drop: readonly string[], add: readonly string[]): string[]
 const unsafeVariable =
   /^(LD_|LC_|LANG|MALLOC_|GLIBC_|GCONV_|GETCONF_|LOCPATH|NLSPATH|NIS_PATH|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|RESOLV_|TZDIR|TMPDIR)/;
 
+/** Those of the loader could keep programs of the system that run before the command from starting at all. */
+const loaderVariable = /^(LD_|GLIBC_)/;
+
 export interface SplitEnvironment {
   readonly early: Record<string, string>;
   /** As `NAME=VALUE`, for `env`. */
@@ -112,7 +115,7 @@ export function splitEnvironment(
   const early: Record<string, string> = {};
   const late: string[] = [];
   for (const [name, value] of Object.entries(env))
-    if (dropsRights && unsafeVariable.test(name)) late.push(`${name}=${value}`);
+    if ((dropsRights ? unsafeVariable : loaderVariable).test(name)) late.push(`${name}=${value}`);
     else early[name] = value;
   return { early, late };
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { signalProcess } from './keeper.ts';
-import { ProcessPod } from './processpod.case.ts';
+import { commandsWith, ProcessPod } from './processpod.case.ts';
 import { bootId, findProcesses, listProcesses, parsePs, parseStat, startOf } from './processtable.ts';
 import { Spawner } from './spawner.ts';
 
@@ -19,6 +20,9 @@ const pod = await ProcessPod.make({ folder: process.argv[2], roots: 'folder', cg
 await pod.shell('sleep 301 & (setsid sleep 302 &); sleep 303', { container: { name: 'one' } });
 const container = await pod.shell('trap "" TERM HUP INT; sleep 304; sleep 305', { container: { name: 'two' } });
 void container.exec(['sh', '-c', 'sleep 306'], new TestSession());
+await pod.shell('env -i setsid sh -c "cd /; sleep $1 >/dev/null 2>&1 &"; exec sleep 308'.replace('$1', process.argv[3]), {
+  container: { name: 'four' },
+});
 const terminal = await container.exec(['true'], new TestSession({ tty: true }));
 const failed = await pod.shell('true', { container: { name: 'three', tty: true } }).catch((error) => error);
 console.log(JSON.stringify({ terminal, failed: failed.message, reason: failed.reason }));
@@ -47,9 +51,12 @@ describe.runIf(isLinux)('an agent that is killed', () => {
   let agent: ChildProcess;
   let said: string;
   let identity: string;
+  /** How long a daemon sleeps that has left everything: its command line is all that tells it apart. */
+  let hidden: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'wherry-killed-'));
-    agent = spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    hidden = `3600.${randomInt(1e9)}`;
+    agent = spawn(process.execPath, [script, folder, hidden], { stdio: ['ignore', 'pipe', 'inherit'] });
     said = await new Promise<string>((resolve, reject) => {
       createInterface({ input: agent.stdout! }).once('line', resolve);
       agent.once('exit', () => reject(new Error('the agent has ended by itself')));
@@ -87,9 +94,11 @@ describe.runIf(isLinux)('an agent that is killed', () => {
     };
     await expect
       .poll(async () => (await names()).sort())
-      .toEqual([301, 302, 303, 304, 306].map((n) => `sleep ${n}`));
+      .toEqual([301, 302, 303, 304, 306, 308].map((n) => `sleep ${n}`));
+    await expect.poll(() => commandsWith(hidden)).toHaveLength(1);
     await kill();
     await expect.poll(alive, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => commandsWith(hidden), { timeout: 10_000 }).toEqual([]);
     const keepers = { text: `WHERRY_KEEPS=${identity}`, prefix: false };
     await expect.poll(() => findProcesses(new Set(), keepers), { timeout: 10_000 }).toEqual([]);
   });
@@ -103,12 +112,14 @@ describe.runIf(isLinux)('an agent that is killed', () => {
     expect((await alive()).length).toBeGreaterThan(4);
     const path = join(folder, 'processes.json');
     const list = JSON.parse(await readFile(path, 'utf8')) as { processes: object[] };
-    expect(list.processes).toHaveLength(3);
+    expect(list.processes).toHaveLength(4);
+    expect(commandsWith(hidden)).toHaveLength(1);
     const stranger = spawn('sleep', ['307'], { detached: true, stdio: 'ignore' });
     list.processes.push({ pid: stranger.pid, start: '1' });
     await writeFile(path, JSON.stringify(list));
     const next = await ProcessPod.make({ folder, roots: 'folder', cgroups: false });
     expect(await alive()).toEqual([]);
+    expect(commandsWith(hidden)).toEqual([]);
     expect(signalProcess(stranger.pid!, 0)).toBe(true);
     stranger.kill('SIGKILL');
     await next.runtime.close();

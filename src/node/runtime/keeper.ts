@@ -19,7 +19,9 @@ const identityName = 'agent-id';
 
 /**
  * Reads `+PID` and `-PID`. At the end of its input: groups first, then whoever is left of the sessions, then whoever
- * carries the mark of this agent's containers. No other program is needed but for the last.
+ * carries the tag or the mark of this agent's containers. It looks again as long as it finds somebody: one may have
+ * started another meanwhile. Then it unmounts volumes in memory, and removes the agent's control groups with all that
+ * are in them.
  */
 const script = `
 trap '' INT TERM HUP QUIT PIPE
@@ -31,22 +33,64 @@ while read -r line; do
         case $list in *" $pid "*) list="\${list%% $pid *} \${list#* $pid }" ;; esac ;;
   esac
 done
-case $list in *[0-9]*) ;; *) exit 0 ;; esac
-for pid in $list; do kill -KILL -- "-$pid"; kill -KILL "$pid"; done 2>/dev/null
-for folder in /proc/[0-9]*; do
-  read -r stat < "$folder/stat" || continue
-  set -- \${stat##*) }
-  case $list in *" $4 "*) kill -KILL "\${folder#/proc/}" ;; esac
-done 2>/dev/null
-for file in $(grep -l "WHERRY_CONTAINER=$WHERRY_KEEPS/" /proc/[0-9]*/environ 2>/dev/null); do
-  pid=\${file#/proc/}
-  kill -KILL "\${pid%/environ}"
-done 2>/dev/null
+exec 2>/dev/null
+found() {
+  grep -l "^Max file locks *[^ ]* *$WHERRY_TAG" /proc/[0-9]*/limits
+  grep -l "WHERRY_CONTAINER=$WHERRY_KEEPS/" /proc/[0-9]*/environ
+}
+case $list in *[0-9]*)
+  for pid in $list; do kill -KILL -- "-$pid"; kill -KILL "$pid"; done
+  for folder in /proc/[0-9]*; do
+    read -r stat < "$folder/stat" || continue
+    set -- \${stat##*) }
+    case $list in *" $4 "*) kill -KILL "\${folder#/proc/}" ;; esac
+  done
+  for pass in 1 2 3 4 5 6 7 8 9 10; do
+    files=$(found)
+    [ -n "$files" ] || break
+    for file in $files; do
+      pid=\${file#/proc/}
+      kill -KILL "\${pid%/*}"
+    done
+  done ;;
+esac
+while read -r device point type rest; do
+  case $type:$point in
+    tmpfs:"$WHERRY_PODS"/*/volumes/*)
+      umount -l "$(printf %b "$(printf %s "$point" | sed 's/\\\\/\\\\0/g')")" ;;
+  esac
+done < /proc/mounts
+IFS='
+'
+for group in $WHERRY_GROUPS; do
+  for procs in "$group"/*/*/cgroup.procs; do
+    while read -r pid; do kill -KILL "$pid"; done < "$procs"
+  done
+  for pass in 1 2 3 4 5 6 7 8 9 10; do
+    rmdir "$group"/*/* "$group"/* "$group"
+    [ -e "$group" ] || break
+    sleep 0.1
+  done
+  rmdir "\${group%/*}"
+done
 `;
 
 interface KeptList {
   readonly boot: string;
   readonly processes: readonly { readonly pid: number; readonly start: string }[];
+}
+
+export interface KeeperOptions {
+  readonly spawner: Spawner;
+  /** The agent's own folder. */
+  readonly folder: string;
+  /** Names this agent over its restarts. */
+  readonly identity: string;
+  /** How tags of its processes begin. */
+  readonly tag: string;
+  /** Folders of its control groups. */
+  readonly groups: readonly string[];
+  readonly onError: (error: Error) => void;
 }
 
 export class Keeper {
@@ -57,29 +101,19 @@ export class Keeper {
   #stale = false;
   #closed = false;
 
-  private constructor(
-    private readonly spawner: Spawner,
-    private readonly folder: string,
-    /** Names this agent over its restarts. */
-    readonly identity: string,
-    private readonly onError: (error: Error) => void,
-  ) {}
-
-  static async start(spawner: Spawner, folder: string, onError: (error: Error) => void): Promise<Keeper> {
-    const keeper = new Keeper(spawner, folder, await identityOf(folder), onError);
-    keeper.#begin();
-    return keeper;
+  constructor(private readonly options: KeeperOptions) {
+    this.#begin();
   }
 
   /** Takes a new session, before anything else is done with its process. */
   add(pid: number): void {
     this.#sessions.set(pid, '');
     this.#say(`+${pid}`);
-    startOf(pid, this.spawner).then((start) => {
+    startOf(pid, this.options.spawner).then((start) => {
       if (start === undefined || !this.#sessions.has(pid)) return;
       this.#sessions.set(pid, start);
       this.#save();
-    }, this.onError);
+    }, this.options.onError);
   }
 
   /** Forgets a session of which nothing is left. */
@@ -89,14 +123,15 @@ export class Keeper {
     this.#save();
   }
 
-  /** The variable that marks all processes of a container. */
-  mark(uid: string, container: string): Mark {
-    return { text: `WHERRY_CONTAINER=${this.identity}/${uid}/${container}`, prefix: false };
+  /** What marks all processes of one run of a container: a variable, and the tag it was given. */
+  mark(uid: string, container: string, tag: string | undefined): Mark {
+    return { text: `WHERRY_CONTAINER=${this.options.identity}/${uid}/${container}`, tag, prefix: false };
   }
 
   /** Ends what an earlier agent has left running. */
   async endLeftovers(): Promise<void> {
-    const mark = { text: `WHERRY_CONTAINER=${this.identity}/`, prefix: true };
+    const { identity, tag } = this.options;
+    const mark = { text: `WHERRY_CONTAINER=${identity}/`, tag, prefix: true };
     const sessions = await this.#leftSessions(mark);
     for (let pass = 0; pass < passesMax; pass++) {
       for (const pid of sessions) signalProcess(-pid, 'SIGKILL');
@@ -122,8 +157,16 @@ export class Keeper {
   }
 
   #begin(): void {
-    const child = this.spawner.spawn(['/bin/sh', '-c', script], {
-      env: { ...helperEnv, WHERRY_KEEPS: this.identity },
+    const { spawner, folder, identity, tag, groups, onError } = this.options;
+    const child = spawner.spawn(['/bin/sh', '-c', script], {
+      env: {
+        ...helperEnv,
+        WHERRY_KEEPS: identity,
+        WHERRY_TAG: tag,
+        WHERRY_GROUPS: groups.join('\n'),
+        // As the kernel writes it.
+        WHERRY_PODS: join(folder, 'pods').replace(/[ \t\n\\]/g, octal),
+      },
       stdio: ['pipe', 'ignore', 'ignore'],
       cwd: '/',
       // A Ctrl-C at the agent's terminal is not for the keeper.
@@ -131,7 +174,7 @@ export class Keeper {
     });
     this.#child = child;
     child.stdin!.on('error', () => undefined);
-    child.on('error', this.onError).on('exit', () => {
+    child.on('error', onError).on('exit', () => {
       if (this.#closed || this.#child !== child) return;
       this.#restart = setTimeout(() => this.#begin(), restartMs);
     });
@@ -147,14 +190,14 @@ export class Keeper {
   #save(): void {
     this.#stale = true;
     this.#writing ??= this.#write()
-      .catch(this.onError)
+      .catch(this.options.onError)
       .finally(() => {
         this.#writing = undefined;
       });
   }
 
   async #write(): Promise<void> {
-    const path = join(this.folder, listName);
+    const path = join(this.options.folder, listName);
     while (this.#stale) {
       this.#stale = false;
       const processes = [...this.#sessions]
@@ -171,20 +214,22 @@ export class Keeper {
    * somebody with the mark is left. A number that others have got since is left alone.
    */
   async #leftSessions(mark: Mark): Promise<Set<number>> {
-    const list = await readList(join(this.folder, listName));
+    const list = await readList(join(this.options.folder, listName));
     const left = new Set<number>();
     if (!list || list.boot !== bootId()) return left;
     let entries: readonly { pid: number; session: number }[] | undefined;
     for (const { pid, start } of list.processes) {
-      const now = await startOf(pid, this.spawner);
+      const now = await startOf(pid, this.options.spawner);
       if (now === start) left.add(pid);
       if (now !== undefined) continue;
-      entries ??= await listProcesses(this.spawner);
+      entries ??= await listProcesses(this.options.spawner);
       if (entries.some((entry) => entry.session === pid && isMarked(entry.pid, mark))) left.add(pid);
     }
     return left;
   }
 }
+
+const octal = (character: string): string => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
 
 /** Signals a group; one that has not yet become one gets it as a process. */
 export function signalSession(pid: number, signal: NodeJS.Signals | number): void {
@@ -202,7 +247,8 @@ export function signalProcess(pid: number, signal: NodeJS.Signals | number): boo
   }
 }
 
-async function identityOf(folder: string): Promise<string> {
+/** Names an agent over its restarts. */
+export async function identityOf(folder: string): Promise<string> {
   const path = join(folder, identityName);
   const known = await readFile(path, 'utf8').catch(() => '');
   if (/^[0-9a-f-]{36}$/.test(known)) return known;

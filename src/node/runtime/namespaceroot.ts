@@ -8,7 +8,9 @@
  *
  * What a container makes in a rebuilt folder itself is its own and goes with it; what it finds there is the real thing.
  *
- * A short-lived shell puts it together and makes it its root; the agent then holds the namespace by a descriptor, and
+ * Where it has a name of its own, it has a namespace for that, too.
+ *
+ * A short-lived shell puts it together and makes it its root; the agent then holds each namespace by a descriptor, and
  * commands enter it through that. When the agent and the container are gone, so is all of it: there is nothing that
  * could be forgotten.
  */
@@ -48,11 +50,12 @@ const entriesMax = 10_000;
 const messageBytesMax = 2_000;
 
 /**
- * $1 is the new root, $2 a table of what is bound from the machine, $3 the mounts. An entry of the machine may vanish
- * meanwhile; a mount may not fail. The new root is kept out of what is bound into it.
+ * $1 is the new root, $2 a table of what is bound from the machine, $3 the mounts, $4 the name of the machine or nothing.
+ * An entry of the machine may vanish meanwhile; a mount may not fail. The new root is kept out of what is bound into it.
  */
 const script = `
 set -e
+[ -z "$4" ] || echo "$4" 2>/dev/null > /proc/sys/kernel/hostname || hostname "$4"
 mount --bind "$1" "$1"
 mount --make-unbindable "$1"
 mount -a -T "$2" >/dev/null 2>&1 || true
@@ -69,6 +72,8 @@ export interface NamespaceTools {
   readonly unshare: string;
   readonly nsenter: string;
   readonly env: string;
+  /** Whether a root can have a name of its own. */
+  readonly hostnames: boolean;
 }
 
 /** The programs it takes, when they are there and do it. */
@@ -76,24 +81,39 @@ export async function probeNamespaces(spawner: Spawner): Promise<NamespaceTools 
   const [unshare, nsenter, env] = ['unshare', 'nsenter', 'env'].map((name) => spawner.tool(name));
   if (process.platform !== 'linux' || process.getuid?.() !== 0 || !unshare || !nsenter || !env)
     return undefined;
-  const tools = { unshare, nsenter, env };
+  for (const hostnames of [true, false]) {
+    const tools = { unshare, nsenter, env, hostnames };
+    if (await canMake(tools, spawner)) return tools;
+  }
+  return undefined;
+}
+
+/** Makes a root, and looks whether it is as it should be. */
+async function canMake(tools: NamespaceTools, spawner: Spawner): Promise<boolean> {
+  const hostname = tools.hostnames ? 'wherry-probe' : undefined;
   const folder = await mkdtemp(join(tmpdir(), 'wherry-probe-'));
   let root: NamespaceRoot | undefined;
   try {
     const mounts = [{ path: '/wherry-probe/folder', source: folder, readOnly: true }];
     root = await NamespaceRoot.make(
-      { folder: join(folder, 'root'), mounts, workingDir: '/' },
+      { folder: join(folder, 'root'), mounts, workingDir: '/', hostname },
       tools,
       spawner,
     );
     const line = root.enter({
-      command: ['test', '-d', '/wherry-probe/folder/root'],
+      command: [
+        '/bin/sh',
+        '-c',
+        'test -d /wherry-probe/folder/root && { test -z "$1" || test "$1" = "$(cat /proc/sys/kernel/hostname)"; }',
+        'sh',
+        hostname ?? '',
+      ],
       user: { prefix: [], dropsRights: false },
       lateVariables: [],
     });
-    return (await spawner.run(line.command)).code === 0 ? tools : undefined;
+    return (await spawner.run(line.command)).code === 0;
   } catch {
-    return undefined;
+    return false;
   } finally {
     await root?.release();
     await rm(folder, { recursive: true, force: true });
@@ -111,15 +131,15 @@ interface Target {
 
 export class NamespaceRoot implements ContainerRoot {
   readonly path = '/';
-  #descriptor: number | undefined;
+  #held: Held | undefined;
 
   private constructor(
-    descriptor: number,
+    held: Held,
     readonly workingDir: string,
     private readonly mounts: readonly Mount[],
     private readonly tools: NamespaceTools,
   ) {
-    this.#descriptor = descriptor;
+    this.#held = held;
   }
 
   static async make(request: RootRequest, tools: NamespaceTools, spawner: Spawner): Promise<NamespaceRoot> {
@@ -139,10 +159,10 @@ export class NamespaceRoot implements ContainerRoot {
     );
     writeFileSync(join(folder, 'machine'), bound.join(''));
     writeFileSync(join(folder, 'mounts'), own.join(''));
-    const descriptor = await assemble(folder, tools, spawner);
+    const held = await assemble(folder, tools.hostnames ? request.hostname : undefined, tools, spawner);
     // By the names they were asked for and by their real ones.
     const seen = [...sortedMounts(mounts), ...targets.map(({ mount }) => mount)];
-    return new NamespaceRoot(descriptor, workingDir, sortedMounts(seen), tools);
+    return new NamespaceRoot(held, workingDir, sortedMounts(seen), tools);
   }
 
   hostPath(path: string): string {
@@ -152,17 +172,19 @@ export class NamespaceRoot implements ContainerRoot {
 
   enter({ command, user, lateVariables }: Entry): EntryLine {
     const { nsenter, env } = this.tools;
-    if (this.#descriptor === undefined) throw new Error('the container has ended');
+    if (!this.#held) throw new Error('the container has ended');
     if (command[0]!.includes('='))
       throw new StartFailure(
         'ContainerCannotRun',
         `exec: ${JSON.stringify(command[0])}: a name with = cannot be run`,
       );
-    const door = `/proc/${process.pid}/fd/${this.#descriptor}`;
+    const door = (descriptor: number): string => `/proc/${process.pid}/fd/${descriptor}`;
+    const { mount, hostname } = this.#held;
     return {
       command: [
         nsenter,
-        `--mount=${door}`,
+        `--mount=${door(mount)}`,
+        ...(hostname === undefined ? [] : [`--uts=${door(hostname)}`]),
         '--',
         ...user.prefix,
         // Entering has changed the folder, and only now is the container's own there.
@@ -174,8 +196,8 @@ export class NamespaceRoot implements ContainerRoot {
   }
 
   async release(): Promise<void> {
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-    this.#descriptor = undefined;
+    for (const descriptor of Object.values(this.#held ?? {})) closeSync(descriptor);
+    this.#held = undefined;
   }
 }
 
@@ -289,28 +311,52 @@ const tableLine = (source: string, target: string, options: string): string =>
 const escaped = (path: string): string =>
   path.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 
-/** Runs the script; answers a descriptor of the namespace it has made. */
-function assemble(folder: string, tools: NamespaceTools, spawner: Spawner): Promise<number> {
+/** Descriptors of namespaces. */
+interface Held {
+  readonly mount: number;
+  readonly hostname?: number;
+}
+
+function hold(pid: number, hostname: string | undefined): Held {
+  const mount = openSync(`/proc/${pid}/ns/mnt`, 'r');
+  if (!hostname) return { mount };
+  try {
+    return { mount, hostname: openSync(`/proc/${pid}/ns/uts`, 'r') };
+  } catch (error) {
+    closeSync(mount);
+    throw error;
+  }
+}
+
+/** Runs the script; answers the namespaces it has made. */
+function assemble(
+  folder: string,
+  hostname: string | undefined,
+  tools: NamespaceTools,
+  spawner: Spawner,
+): Promise<Held> {
   const root = join(folder, 'root');
+  const namespaces = ['--mount', '--propagation', 'slave', ...(hostname ? ['--uts'] : [])];
   const child = spawner.spawn(
-    [tools.unshare, '--mount', '--propagation', 'slave', '/bin/sh', '-c', script, 'sh'].concat(
+    [tools.unshare, ...namespaces, '/bin/sh', '-c', script, 'sh'].concat(
       root,
       join(folder, 'machine'),
       join(folder, 'mounts'),
+      hostname ?? '',
     ),
     { env: helperEnv, stdio: ['pipe', 'pipe', 'pipe'], cwd: '/' },
   );
   let said = '';
   let complaint = '';
-  return new Promise<number>((resolve, reject) => {
-    let descriptor: number | undefined;
+  return new Promise<Held>((resolve, reject) => {
+    let held: Held | undefined;
     const timer = setTimeout(() => child.kill('SIGKILL'), setupMs);
     for (const stream of [child.stdin!, child.stdout!, child.stderr!]) stream.on('error', () => undefined);
     child.stdout!.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString('latin1')).slice(0, messageBytesMax);
-      if (descriptor !== undefined || !said.includes('ready\n')) return;
+      if (held || !said.includes('ready\n')) return;
       try {
-        descriptor = openSync(`/proc/${child.pid}/ns/mnt`, 'r');
+        held = hold(child.pid!, hostname);
       } catch (error) {
         complaint += (error as Error).message;
       }
@@ -325,7 +371,7 @@ function assemble(folder: string, tools: NamespaceTools, spawner: Spawner): Prom
     });
     child.once('close', () => {
       clearTimeout(timer);
-      if (descriptor !== undefined) return resolve(descriptor);
+      if (held) return resolve(held);
       const why = complaint.replaceAll(root, '').trim().replaceAll('\n', '; ') || 'no answer';
       reject(new StartFailure('CreateContainerError', `cannot mount: ${why}`));
     });

@@ -1,4 +1,5 @@
 /** For tests of the process runtime: a runtime in a temporary folder with one pod, and sessions that remember. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,6 +114,20 @@ export async function logText(log: ContainerLog, query: Partial<LogQuery> = {}):
   const full = { follow: false, timestamps: false, ...query };
   for await (const piece of log.read(full, new AbortController().signal)) pieces.push(piece);
   return Buffer.concat(pieces).toString('utf8');
+}
+
+/** Command lines of all processes of the machine that hold a text. */
+export function commandsWith(text: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').trim();
+      } catch {
+        return '';
+      }
+    })
+    .filter((line) => line.startsWith('sleep ') && line.includes(text));
 }
 
 /** A client in memory. */

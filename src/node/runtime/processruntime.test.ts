@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -5,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ProcessPod, TestSession } from './processpod.case.ts';
+import { commandsWith, ProcessPod, TestSession } from './processpod.case.ts';
 import { StartFailure } from './runtime.ts';
 
 const isLinux = process.platform === 'linux';
@@ -63,6 +64,30 @@ describe('how containers end', () => {
     container.kill('SIGKILL');
     expect(await container.exited).toMatchObject({ exitCode: 137, signal: 9 });
     expect(await pod.alive()).toEqual([]);
+  });
+
+  it.runIf(isLinux)('leaves nobody behind who has left session, environment and parents', async () => {
+    // Proves that a daemon without a trace of where it comes from ends with its container: without control groups, with
+    // them, with folders and with namespaces.
+    for (const options of [{ roots: 'folder', cgroups: false }, {}] as const) {
+      const own = await ProcessPod.make(options);
+      const seconds = `3600.${randomInt(1e9)}`;
+      const container = await own.shell(
+        `env -i setsid sh -c 'cd /; sleep ${seconds} >/dev/null 2>&1 &'; sleep 600`,
+      );
+      await expect.poll(() => commandsWith(seconds)).toHaveLength(1);
+      container.kill('SIGKILL');
+      await container.exited;
+      expect(commandsWith(seconds)).toEqual([]);
+      // The same for a command beside the main process.
+      const other = await own.start({ container: { name: 'other' } });
+      await other.exec(['sh', '-c', `env -i setsid sleep ${seconds} >/dev/null 2>&1 &`], new TestSession());
+      await expect.poll(() => commandsWith(seconds)).toHaveLength(1);
+      other.kill('SIGKILL');
+      await other.exited;
+      expect(commandsWith(seconds)).toEqual([]);
+      await own.close();
+    }
   });
 
   it('ends when only the main process has, whoever holds its output', async () => {

@@ -11,11 +11,12 @@
  * The rest of `pods/<uid>` is the agent's, for volumes and the like.
  */
 import { chmodSync } from 'node:fs';
-import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../api/generated/types.ts';
 import { parseQuantity, toNumber } from '../../api/quantity.ts';
+import { ownHostname } from '../network/hostsfile.ts';
 import type { PodAttachment, PodNetwork } from '../network/podnetwork.ts';
 import { finishedLog, forgetLogs, LogWriter } from '../pods/logfile.ts';
 import type { LogFolder } from '../pods/logfolder.ts';
@@ -28,11 +29,13 @@ import { type Program, type ProgramOptions, startProgram } from './containerprog
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
 import { containerUser, splitEnvironment } from './containeruser.ts';
 import type { ImageTable } from './images.ts';
-import { Keeper } from './keeper.ts';
+import { identityOf, Keeper } from './keeper.ts';
+import { MemoryMounts } from './memorymounts.ts';
 import { MemoryWatch } from './memorywatch.ts';
 import { NamespaceRoot, type NamespaceTools, probeNamespaces } from './namespaceroot.ts';
 import { PipeStock } from './pipestock.ts';
 import { bySession, listProcesses, type ProcessEntry } from './processtable.ts';
+import { agentTag, ProcessTags } from './processtag.ts';
 import { programProblem } from './programlookup.ts';
 import {
   type ContainerLaunch,
@@ -76,6 +79,8 @@ interface PreparedPod {
 /** What the machine offers; found out once. */
 interface Means {
   readonly keeper: Keeper;
+  readonly tags: ProcessTags;
+  readonly memory: MemoryMounts;
   readonly namespaces: NamespaceTools | undefined;
   readonly cgroups: Cgroups | undefined;
 }
@@ -116,7 +121,7 @@ export class ProcessRuntime implements Runtime {
     // Asked twice at the same time, the first answer counts.
     const other = this.#pods.get(uid);
     if (other) return other.place;
-    const place = { folder, ip: attachment.ip };
+    const place = { folder, ip: attachment.ip, ...this.#abilities(pod, means) };
     this.#pods.set(uid, { place, attachment, containers: new Set(), starting: new Set(), removing: false });
     return place;
   }
@@ -186,23 +191,26 @@ export class ProcessRuntime implements Runtime {
       await end(pod);
     }
     await this.options.network.detach(uid);
-    const { cgroups } = await this.#ready();
+    const { cgroups, memory } = await this.#ready();
     await cgroups?.removePod(uid);
+    await memory.unmount(uid);
     await removeFolder(join(this.options.folder, 'pods', uid));
     await this.options.logFolder?.forget(uid);
     this.#pods.delete(uid);
   }
 
   async recover(bound: ReadonlySet<string>): Promise<void> {
-    const { keeper, cgroups } = await this.#ready();
+    const { keeper, cgroups, memory } = await this.#ready();
     const { folder, network, onError } = this.options;
     await keeper.endLeftovers();
     await cgroups?.sweep(() => false);
     await network.recover(bound);
     const pods = join(folder, 'pods');
     for (const uid of await namesIn(pods)) {
-      if (!bound.has(uid)) await removeFolder(join(pods, uid)).catch(onError);
-      else await this.#removeRoots(join(pods, uid, 'containers'));
+      if (!bound.has(uid)) {
+        await memory.unmount(uid).catch(onError);
+        await removeFolder(join(pods, uid)).catch(onError);
+      } else await this.#removeRoots(join(pods, uid, 'containers'));
     }
     await this.options.logFolder?.prune();
   }
@@ -215,6 +223,7 @@ export class ProcessRuntime implements Runtime {
     await Promise.all(pods.map(end));
     this.#memory.close();
     const means = await this.#means?.catch(() => undefined);
+    await means?.memory.unmount().catch(this.options.onError);
     await means?.cgroups?.close();
     await means?.keeper.close();
     await this.options.network.close();
@@ -231,13 +240,29 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #findMeans(): Promise<Means> {
-    const { folder, onError, roots, cgroups, cgroupParent } = this.options;
-    await makeFolders(folder, 0o700);
-    const keeper = await Keeper.start(this.#spawner, folder, onError);
+    const { onError, roots, cgroups, cgroupParent } = this.options;
+    await makeFolders(this.options.folder, 0o700);
+    // As the kernel knows it, for what is mounted below.
+    const folder = await realpath(this.options.folder);
+    const spawner = this.#spawner;
+    const identity = await identityOf(folder);
+    const tag = agentTag(identity);
+    const groups = cgroups === false ? undefined : await Cgroups.open(identity, cgroupParent);
     return {
-      keeper,
-      namespaces: roots === 'folder' ? undefined : await probeNamespaces(this.#spawner),
-      cgroups: cgroups === false ? undefined : await Cgroups.open(keeper.identity, cgroupParent),
+      keeper: new Keeper({ spawner, folder, identity, tag, groups: groups?.folders ?? [], onError }),
+      tags: new ProcessTags(spawner, tag),
+      memory: new MemoryMounts(spawner, join(folder, 'pods')),
+      namespaces: roots === 'folder' ? undefined : await probeNamespaces(spawner),
+      cgroups: groups,
+    };
+  }
+
+  /** What a pod can have where there are the rights for it. */
+  #abilities(pod: Pod, { namespaces, memory }: Means): Partial<PodPlace> {
+    if (!namespaces) return {};
+    return {
+      hostname: namespaces.hostnames ? ownHostname(pod) : undefined,
+      mountMemory: (path, mount) => memory.mount(path, mount),
     };
   }
 
@@ -276,7 +301,8 @@ export class ProcessRuntime implements Runtime {
     try {
       const root = await this.#makeRoot(launch, path('root'), path('termination'), means);
       undo.unshift(() => root.release());
-      const mark = means.keeper.mark(uid, container.name!);
+      const tag = means.tags.next();
+      const mark = means.keeper.mark(uid, container.name!, tag);
       const env = variables(launch, root, mark.text);
       const problem = await programProblem(launch.command[0] ?? '', root, env);
       if (problem) throw new StartFailure('ContainerCannotRun', problem.message, problem.exitCode);
@@ -290,7 +316,7 @@ export class ProcessRuntime implements Runtime {
       undo.unshift(() => log.end());
       const splitEnv = splitEnvironment(env, user);
       const line = root.enter({ command: launch.command, user, lateVariables: splitEnv.late });
-      const { wrap } = pod.attachment;
+      const wrap = (command: readonly string[]) => means.tags.wrap(tag, pod.attachment.wrap(command));
       if (pod.removing || this.#closed)
         throw new StartFailure('RunContainerError', 'the pod is being removed');
       this.#spawner.look();
@@ -365,14 +391,15 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #makeRoot(
-    { mounts, workingDir, container }: ContainerLaunch,
+    { mounts, workingDir, container, place }: ContainerLaunch,
     folder: string,
     terminationFile: string,
     { namespaces }: Means,
   ): Promise<ContainerRoot> {
     const messagePath = container.terminationMessagePath || messagePathDefault;
     const message = { path: messagePath, source: terminationFile, readOnly: false };
-    const request: RootRequest = { folder, workingDir, mounts: [...mounts, message] };
+    const { hostname } = place;
+    const request: RootRequest = { folder, workingDir, hostname, mounts: [...mounts, message] };
     if (namespaces) return NamespaceRoot.make(request, namespaces, this.#spawner);
     return FolderRoot.make(request, this.#spawner.tool('env'));
   }

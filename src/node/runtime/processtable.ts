@@ -3,6 +3,7 @@
  * container. Linux tells by files; elsewhere `ps` has to do.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { tagOf } from './processtag.ts';
 import type { Spawner } from './spawner.ts';
 
 /** Processes looked at before others get their turn. */
@@ -24,6 +25,7 @@ export interface ProcessEntry {
 
 interface Stat extends ProcessEntry {
   readonly dead: boolean;
+  readonly parent: number;
   /** In clock ticks since the machine was started. With the pid it names a process for good. */
   readonly startTicks: string;
 }
@@ -71,27 +73,37 @@ export function bootId(): string {
 }
 
 /**
- * Processes of some sessions, and those whose environment has the marking line: they may have left their session, but
- * not their environment.
+ * Processes of some sessions, those that carry a mark, and all that these have started. Who has left its session still
+ * has its tag; where there are no tags, its environment or its parent.
  */
 export async function findProcesses(sessions: ReadonlySet<number>, mark: Mark): Promise<number[]> {
-  const found: number[] = [];
-  if (!hasProc) return found;
+  const found = new Set<number>();
+  if (!hasProc) return [];
+  const children = new Map<number, number[]>();
   await eachPid((pid) => {
-    if (pid === process.pid) return;
     const stat = readStat(pid);
-    if (stat && !stat.dead && (sessions.has(stat.session) || isMarked(pid, mark))) found.push(pid);
+    if (!stat || stat.dead || pid === process.pid) return;
+    children.set(stat.parent, [...(children.get(stat.parent) ?? []), pid]);
+    if (sessions.has(stat.session) || isMarked(pid, mark)) found.add(pid);
   });
-  return found;
+  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child);
+  return [...found];
 }
 
-/** A variable of the environment: its whole text, or how it begins. */
+/** What all processes of a container have in common, or all of an agent. */
 export interface Mark {
+  /** A variable of their environment: its whole text, or how it begins. */
   readonly text: string;
+  /** Their tag, or how it begins; absent where there are no tags. */
+  readonly tag?: string | undefined;
   readonly prefix: boolean;
 }
 
-export function isMarked(pid: number, { text, prefix }: Mark): boolean {
+export function isMarked(pid: number, { text, tag, prefix }: Mark): boolean {
+  if (tag !== undefined) {
+    const own = tagOf(pid);
+    if (prefix ? own?.startsWith(tag) : own === tag) return true;
+  }
   let environ: string;
   try {
     environ = readFileSync(`/proc/${pid}/environ`, 'latin1').slice(0, environBytesMax);
@@ -135,6 +147,7 @@ export function parseStat(text: string): Stat {
   return {
     pid: Number.parseInt(text, 10),
     dead: fields[0] === 'Z' || fields[0] === 'X',
+    parent: number(1),
     session: number(3),
     // Its own, and those of children that it has seen end.
     cpuNanoseconds: (number(11) + number(12) + number(13) + number(14)) * nanosecondsPerTick,

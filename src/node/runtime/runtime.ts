@@ -62,6 +62,17 @@ export interface PodPlace {
   /** The private folder of the pod. */
   readonly folder: string;
   readonly ip: string;
+  /** What the pod's machine is called, where that is not the name of this machine. */
+  readonly hostname?: string;
+  /** Makes a folder a file system in memory; absent where that is not possible. */
+  readonly mountMemory?: (path: string, mount: MemoryMount) => Promise<void>;
+}
+
+export interface MemoryMount {
+  readonly mode: number;
+  readonly group?: number | undefined;
+  /** Default: half of what the machine has. */
+  readonly bytesMax?: number | undefined;
 }
 
 export interface Mount {

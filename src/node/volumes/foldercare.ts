@@ -1,5 +1,5 @@
 /** Care when folders are made and removed: never what is mounted into them, which may be anybody's. */
-import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Somebody may still be writing when removal begins. */
@@ -28,18 +28,29 @@ export async function makeFolders(path: string, mode: number): Promise<void> {
 /** Removes a folder with all that is in it, or a file. Throws when something is mounted there. */
 export async function removeFolder(path: string): Promise<void> {
   const [mounted] = await mountsBelow(path);
-  if (mounted !== undefined) throw new Error(`${path} is not removed: something is mounted at ${mounted}`);
+  if (mounted) throw new Error(`${path} is not removed: something is mounted at ${mounted.point}`);
   await rm(path, { recursive: true, force: true, maxRetries: tries, retryDelay: retryMs });
 }
 
+export interface MountPoint {
+  readonly point: string;
+  /** Of the file system, such as `tmpfs`. */
+  readonly type: string;
+}
+
 /** Mount points in a folder, the deepest first. */
-async function mountsBelow(path: string): Promise<string[]> {
+export async function mountsBelow(path: string): Promise<MountPoint[]> {
   const text = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  // The kernel knows no links.
+  const folder = await realpath(path).catch(() => path);
   return text
     .split('\n')
-    .map((line) => unescaped(line.split(' ')[4] ?? ''))
-    .filter((point) => point === path || point.startsWith(`${path}/`))
-    .sort((a, b) => b.length - a.length);
+    .map((line) => {
+      const [head = '', tail = ''] = line.split(' - ');
+      return { point: unescaped(head.split(' ')[4] ?? ''), type: tail.split(' ')[0] ?? '' };
+    })
+    .filter(({ point }) => point === folder || point.startsWith(`${folder}/`))
+    .sort((a, b) => b.point.length - a.point.length);
 }
 
 const unescaped = (point: string): string =>

@@ -2,10 +2,12 @@
  * The volumes of a pod: set up before its containers start, looked after while they run, and handed to each container
  * as mounts. What is the pod's own lies in its folder and goes with it.
  */
+import { existsSync } from 'node:fs';
 import { chmod, lchown, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Container, Node, Pod, Service, Volume, VolumeMount } from '../../api/generated/types.ts';
 import { isLabel1123, isRelativePath } from '../../api/names.ts';
+import { parseQuantity, toNumber } from '../../api/quantity.ts';
 import type { Client } from '../../client/client.ts';
 import { pods } from '../../client/resources.ts';
 import type { ConfigObjects, Freshness } from '../agent/configobjects.ts';
@@ -13,7 +15,7 @@ import { PodTokens } from '../agent/podtokens.ts';
 import { hostsFile } from '../network/hostsfile.ts';
 import { expand } from '../pods/expansion.ts';
 import { ConfigError, containerVariables } from '../pods/podenvironment.ts';
-import type { Mount } from '../runtime/runtime.ts';
+import type { Mount, PodPlace } from '../runtime/runtime.ts';
 import { AtomicFolder } from './atomicfolder.ts';
 import { prepareClaim } from './claimvolume.ts';
 import { prepareHostPath } from './hostpath.ts';
@@ -23,6 +25,7 @@ import { mayGiveAway, showsLabels, showsObjects, volumeFiles } from './volumefil
 const subPathCharsMax = 4096;
 const hostsPath = '/etc/hosts';
 const resolvPath = '/etc/resolv.conf';
+const hostnamePath = '/etc/hostname';
 
 /** A volume that cannot be set up, or not yet. */
 export class MountError extends Error {
@@ -53,6 +56,10 @@ export interface PodVolumesOptions {
   services?(): readonly Service[];
   /** The resolv.conf of the pod, where it is not the machine's own. */
   resolvConf?(): Promise<string | undefined>;
+  /** What the pod's machine is called, where that is not the name of this machine. */
+  readonly hostname?: string | undefined;
+  /** Makes a folder a file system in memory; absent where that is not possible. */
+  readonly mountMemory?: PodPlace['mountMemory'];
 }
 
 interface Prepared {
@@ -184,6 +191,7 @@ export class PodVolumes {
       if (emptyDir.medium && emptyDir.medium !== 'Memory')
         throw new Error(`medium ${emptyDir.medium} is not supported by this node`);
       await this.#makeEmpty(path);
+      if (emptyDir.medium === 'Memory') await this.#toMemory(path, emptyDir.sizeLimit);
       return { volume, path, readOnly: false };
     }
     if (showsObjects(volume)) {
@@ -200,10 +208,7 @@ export class PodVolumes {
     return join(this.options.folder, 'volumes', name);
   }
 
-  /**
-   * A folder for anyone to write to. One in memory is a plain folder, too: only root could mount another file system,
-   * and whoever removes the pod's folder would have to unmount it first.
-   */
+  /** A folder for anyone to write to. */
   async #makeEmpty(path: string): Promise<void> {
     try {
       await mkdir(path);
@@ -214,7 +219,19 @@ export class PodVolumes {
     }
     const group = this.#group();
     if (group !== undefined) await lchown(path, process.getuid!(), group);
-    await chmod(path, group === undefined ? 0o777 : 0o2777);
+    await chmod(path, this.#emptyMode());
+  }
+
+  #emptyMode(): number {
+    return this.#group() === undefined ? 0o777 : 0o2777;
+  }
+
+  /** Only root can mount another file system; for others the folder has to do. */
+  async #toMemory(path: string, sizeLimit: string | undefined): Promise<void> {
+    const bytesMax = sizeLimit === undefined ? undefined : Math.ceil(toNumber(parseQuantity(sizeLimit)));
+    // 0 would be no limit at all to the kernel, and is none to Kubernetes.
+    const mount = { mode: this.#emptyMode(), group: this.#group(), bytesMax: bytesMax || undefined };
+    await this.options.mountMemory?.(path, mount);
   }
 
   #group(): number | undefined {
@@ -277,15 +294,19 @@ export class PodVolumes {
 
   /** Names of its own, or a network of its own, are what a pod cannot get from the machine's files. */
   async #addNameFiles(mounts: Mount[]): Promise<void> {
-    const { node, podIP, resolvConf } = this.options;
-    const free = (path: string): boolean => !mounts.some((mount) => mount.path === path);
+    const { podIP, resolvConf, hostname } = this.options;
     const names = await resolvConf?.();
-    if ((names !== undefined || this.#pod.spec?.hostAliases?.length) && free(hostsPath)) {
-      const source = await this.#writeFile('etc-hosts', await hostsFile(this.#pod, node, podIP()));
-      mounts.push({ path: hostsPath, source, readOnly: false });
-    }
-    if (names !== undefined && free(resolvPath))
-      mounts.push({ path: resolvPath, source: await this.#writeFile('etc-resolv', names), readOnly: false });
+    const add = async (path: string, file: string, text: () => string | Promise<string>): Promise<void> => {
+      if (mounts.some((mount) => mount.path === path)) return;
+      mounts.push({ path, source: await this.#writeFile(file, await text()), readOnly: false });
+    };
+    const sharesNetwork = names === undefined && hostname !== undefined;
+    if (names !== undefined || sharesNetwork || this.#pod.spec?.hostAliases?.length)
+      await add(hostsPath, 'etc-hosts', () => hostsFile(this.#pod, podIP(), sharesNetwork));
+    if (names !== undefined) await add(resolvPath, 'etc-resolv', () => names);
+    // Where the machine has no such file, making a place for it would cost more than anybody gains.
+    if (hostname !== undefined && existsSync(hostnamePath))
+      await add(hostnamePath, 'etc-hostname', () => `${hostname}\n`);
   }
 
   /** Beside the old file and then in its place, so that nothing is written through a link. */
