@@ -2,7 +2,7 @@
  * Values that are remembered instead of being worked out again. With `WHERRY_PLAIN=1` they always are worked out.
  *
  * What they save is small each time, and asked for with every request: whether a namespace is being deleted, the default
- * priority class, the text of this second. FIGURE
+ * priority class, the text of this second. They have no figures of their own yet.
  */
 import { optimized } from './switches.ts';
 

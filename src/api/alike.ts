@@ -1,6 +1,7 @@
 /**
  * Whether two objects would be written alike, found out without writing them. Every update asks whether its spec has
- * changed; in nearly all nearly nothing has, and the walk ends at the first difference. FIGURE
+ * changed; in nearly all nearly nothing has, and the walk ends at the first difference.
+ * It has no figure of its own yet.
  */
 import { optimized } from '../switches.ts';
 import { encodeObject, fieldText } from './encode.ts';

@@ -1,7 +1,7 @@
 /**
  * Pages: what a list chose from a collection. All who ask for the same while nothing changes share one page, and the
  * text of a page that is asked for again is made once: clients that poll, and those that start at the same time, list the
- * same again and again. FIGURE
+ * same again and again. It has no figure of its own yet.
  */
 import { asserting, optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';

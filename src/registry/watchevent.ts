@@ -1,6 +1,7 @@
 /**
  * Watch events: one change of one object, with the line that tells it made at most once per type. All watchers of a change
- * share the line, so telling 200 of them costs one copy of the document and not 200. FIGURE
+ * share the line, so telling 200 of them costs one copy of the document and not 200. It has no
+ * figure of its own yet.
  */
 import { optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';

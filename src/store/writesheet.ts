@@ -10,8 +10,8 @@
  *
  * Keys and values lie there as LMDB keeps them, but for the checksums of records: whoever carries it out adds them.
  *
- * The memory is used for one transaction after the other: allocating and clearing it for each would cost more than
- * filling it. FIGURE A sheet must not change before its transaction is carried out; with `WHERRY_ASSERT=1` it is
+ * The memory is used for one transaction after the other, instead of being allocated and cleared for each; its figure is a
+ * part of the thread's (`lmdbwriter.ts`). A sheet must not change before its transaction is carried out; with `WHERRY_ASSERT=1` it is
  * overwritten when the next begins, so a thread that still reads it fails.
  */
 import { optimized, poison } from '../switches.ts';

@@ -3,8 +3,8 @@
  * (`> /dev/stdout`, `cat /dev/stdin`), as it can with a real pipe. So they are made as named pipes, some at a time,
  * each used once and without a name from the moment it is open.
  *
- * Making one takes a process (`mkfifo`), some milliseconds, so a stock of them is made ahead, twelve with one process. FIGURE
- * With `WHERRY_PLAIN=1` each is made when it is asked for.
+ * Making one takes a process (`mkfifo`), so a stock of them is made ahead, twelve with one process, and a command does not
+ * wait for its three. It has no figure of its own yet. With `WHERRY_PLAIN=1` each is made when it is asked for.
  */
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
