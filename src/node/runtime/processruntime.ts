@@ -1,7 +1,7 @@
 /**
  * The process runtime: containers are processes of this machine.
  *
- * In the agent's folder, besides what the keeper writes:
+ * In the agent's folder, besides what the reaper writes:
  *
  *   pods/<uid>/containers/<name>/<attempt>.log          output (see logfile.ts), of the last two attempts
  *   pods/<uid>/containers/<name>/<attempt>.root         the root of a running container (see containerroot.ts)
@@ -27,12 +27,12 @@ import { type Program, type ProgramOptions, startProgram } from './containerprog
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
 import { containerUser, splitEnvironment } from './containeruser.ts';
 import type { ImageTable } from './images.ts';
-import { Keeper } from './keeper.ts';
 import { MemoryWatch } from './memorywatch.ts';
 import { NamespaceRoot, type NamespaceTools, probeNamespaces } from './namespaceroot.ts';
 import { PipeStock } from './pipestock.ts';
 import { bySession, listProcesses, type ProcessEntry } from './processtable.ts';
 import { programProblem } from './programlookup.ts';
+import { Reaper } from './reaper.ts';
 import {
   type ContainerLaunch,
   type ContainerLog,
@@ -72,7 +72,7 @@ interface PreparedPod {
 
 /** What the machine offers; found out once. */
 interface Means {
-  readonly keeper: Keeper;
+  readonly reaper: Reaper;
   readonly namespaces: NamespaceTools | undefined;
   readonly cgroups: Cgroups | undefined;
 }
@@ -190,9 +190,9 @@ export class ProcessRuntime implements Runtime {
   }
 
   async recover(bound: ReadonlySet<string>): Promise<void> {
-    const { keeper, cgroups } = await this.#ready();
+    const { reaper, cgroups } = await this.#ready();
     const { folder, network, onError } = this.options;
-    await keeper.endLeftovers();
+    await reaper.endLeftovers();
     await cgroups?.sweep(() => false);
     await network.recover(bound);
     const pods = join(folder, 'pods');
@@ -211,7 +211,7 @@ export class ProcessRuntime implements Runtime {
     this.#memory.close();
     const means = await this.#means?.catch(() => undefined);
     await means?.cgroups?.close();
-    await means?.keeper.close();
+    await means?.reaper.close();
     await this.options.network.close();
     await this.#pipes.close();
     this.#spawner.close();
@@ -228,11 +228,11 @@ export class ProcessRuntime implements Runtime {
   async #findMeans(): Promise<Means> {
     const { folder, onError, roots, cgroups, cgroupParent } = this.options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const keeper = await Keeper.start(this.#spawner, folder, onError);
+    const reaper = await Reaper.start(this.#spawner, folder, onError);
     return {
-      keeper,
+      reaper,
       namespaces: roots === 'folder' ? undefined : await probeNamespaces(this.#spawner),
-      cgroups: cgroups === false ? undefined : await Cgroups.open(keeper.identity, cgroupParent),
+      cgroups: cgroups === false ? undefined : await Cgroups.open(reaper.identity, cgroupParent),
     };
   }
 
@@ -265,7 +265,7 @@ export class ProcessRuntime implements Runtime {
     try {
       const root = await this.#makeRoot(launch, path('root'), path('termination'), means);
       undo.unshift(() => root.release());
-      const mark = means.keeper.mark(uid, container.name!);
+      const mark = means.reaper.mark(uid, container.name!);
       const env = variables(launch, root, mark.text);
       const problem = await programProblem(launch.command[0] ?? '', root, env);
       if (problem) throw new StartFailure('ContainerCannotRun', problem.message, problem.exitCode);
@@ -288,7 +288,7 @@ export class ProcessRuntime implements Runtime {
         tty: container.tty === true,
         stdin: container.stdin === true,
         spawned: (pid) => {
-          means.keeper.add(pid);
+          means.reaper.add(pid);
           void cgroup?.join(pid);
         },
       });
@@ -311,7 +311,7 @@ export class ProcessRuntime implements Runtime {
         },
         rootFolder: path('root'),
         terminationFile: path('termination'),
-        keeper: means.keeper,
+        reaper: means.reaper,
         run: (options) => this.#run(options),
       });
     } catch (error) {

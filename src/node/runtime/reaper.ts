@@ -1,6 +1,6 @@
 /**
- * The keeper: nothing that a container has started outlives the agent, however the agent ends. A small shell holds
- * the other end of a pipe and a list of sessions; when the pipe ends, it ends them. Should the keeper be gone as
+ * The reaper: nothing that a container has started outlives the agent, however the agent ends. A small shell holds
+ * the other end of a pipe and a list of sessions; when the pipe ends, it ends them. Should the reaper be gone as
  * well, the next agent finds the same list in a file.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { bootId, findProcesses, isMarked, listProcesses, type Mark, startOf } from './processtable.ts';
 import { helperEnv, type Spawner } from './spawner.ts';
 
-/** A keeper that was killed is replaced after this time. */
+/** A reaper that was killed is replaced after this time. */
 const restartMs = 500;
 /** How often leftovers are looked for again: one may have started another meanwhile. */
 const passesMax = 10;
@@ -38,7 +38,7 @@ for folder in /proc/[0-9]*; do
   set -- \${stat##*) }
   case $list in *" $4 "*) kill -KILL "\${folder#/proc/}" ;; esac
 done 2>/dev/null
-for file in $(grep -l "WHERRY_CONTAINER=$WHERRY_KEEPS/" /proc/[0-9]*/environ 2>/dev/null); do
+for file in $(grep -l "WHERRY_CONTAINER=$WHERRY_REAPS/" /proc/[0-9]*/environ 2>/dev/null); do
   pid=\${file#/proc/}
   kill -KILL "\${pid%/environ}"
 done 2>/dev/null
@@ -49,7 +49,7 @@ interface KeptList {
   readonly processes: readonly { readonly pid: number; readonly start: string }[];
 }
 
-export class Keeper {
+export class Reaper {
   readonly #sessions = new Map<number, string>();
   #child: ChildProcess | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -65,10 +65,10 @@ export class Keeper {
     private readonly onError: (error: Error) => void,
   ) {}
 
-  static async start(spawner: Spawner, folder: string, onError: (error: Error) => void): Promise<Keeper> {
-    const keeper = new Keeper(spawner, folder, await identityOf(folder), onError);
-    keeper.#begin();
-    return keeper;
+  static async start(spawner: Spawner, folder: string, onError: (error: Error) => void): Promise<Reaper> {
+    const reaper = new Reaper(spawner, folder, await identityOf(folder), onError);
+    reaper.#begin();
+    return reaper;
   }
 
   /** Takes a new session, before anything else is done with its process. */
@@ -123,10 +123,10 @@ export class Keeper {
 
   #begin(): void {
     const child = this.spawner.spawn(['/bin/sh', '-c', script], {
-      env: { ...helperEnv, WHERRY_KEEPS: this.identity },
+      env: { ...helperEnv, WHERRY_REAPS: this.identity },
       stdio: ['pipe', 'ignore', 'ignore'],
       cwd: '/',
-      // A Ctrl-C at the agent's terminal is not for the keeper.
+      // A Ctrl-C at the agent's terminal is not for the reaper.
       detached: true,
     });
     this.#child = child;
