@@ -29,7 +29,7 @@ import { changePod, claimPods, refersTo } from '../shared/ownership.ts';
 import { objectSelector, Selectors } from '../shared/selectors.ts';
 import { slowStart } from '../shared/slowstart.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
-import { type History, type Revision, RevisionHistory } from './revisionhistory.ts';
+import { type Revision, RevisionHistory, type RevisionList } from './revisionhistory.ts';
 import { StatefulClaims } from './statefulclaims.ts';
 import {
   hasIdentity,
@@ -258,7 +258,7 @@ class StatefulSets {
     this.#queue.addAfter(key, nextAvailableInMs(pods, set.spec?.minReadySeconds, nowMs));
   }
 
-  async #trim({ entry, set, selector, current, update }: Look, history: History): Promise<void> {
+  async #trim({ entry, set, selector, current, update }: Look, history: RevisionList): Promise<void> {
     const pods = await this.#pods(entry, set, selector);
     const inUse = new Set([current.name, update.name, ...[...pods.values()].map(revisionNameOf)]);
     await this.#history.trim(history, set.spec?.revisionHistoryLimit, ({ name }) => inUse.has(name));
