@@ -21,7 +21,7 @@ import { finishedLog, forgetLogs, LogWriter } from '../pods/logfile.ts';
 import { FileLog } from '../pods/logreader.ts';
 import { messagePathDefault } from '../pods/terminationmessage.ts';
 import { removeFolder } from '../volumes/foldercare.ts';
-import { type Cgroup, Cgroups, type Limits } from './cgroup.ts';
+import { type Cgroup, type CgroupLimits, Cgroups } from './cgroup.ts';
 import { type ContainerParts, ContainerProcess } from './containerprocess.ts';
 import { type Program, type ProgramOptions, startProgram } from './containerprogram.ts';
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
@@ -411,7 +411,7 @@ function variables(
   };
 }
 
-function limitsOf({ resources }: Container): Limits {
+function limitsOf({ resources }: Container): CgroupLimits {
   const { memory, cpu } = resources?.limits ?? {};
   return {
     ...(memory ? { memoryBytes: toNumber(parseQuantity(memory)) } : {}),
