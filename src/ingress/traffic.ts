@@ -37,7 +37,7 @@ interface Answer {
 
 const nobody: Answer = { status: 404, text: 'default backend - 404' };
 
-export class Traffic {
+export class IngressTraffic {
   constructor(private readonly options: TrafficOptions) {}
 
   async request(request: IncomingMessage, response: ServerResponse): Promise<void> {
