@@ -15,7 +15,7 @@ import type { Entry } from '../registry/entry.ts';
 import { internalWrite, type Registry } from '../registry/registry.ts';
 import { rescale, type Scale, scaleForms, scaleOf } from '../registry/scale.ts';
 import { ScalingPace } from './scalingpace.ts';
-import { type MeasuredPod, type Proposal, propose, type Target } from './scalingproposal.ts';
+import { type MeasuredPod, type Proposal, propose, type ScalingTarget } from './scalingproposal.ts';
 import {
   type Controller,
   fromKey,
@@ -300,7 +300,7 @@ class Autoscalers {
       };
     });
     const { target = {} } = resource!;
-    const wanted: Target =
+    const wanted: ScalingTarget =
       target.averageUtilization === undefined
         ? { average: amount(name, target.averageValue ?? '0') }
         : { utilization: target.averageUtilization };

@@ -10,7 +10,7 @@ import { Affinity } from './affinity.ts';
 import type { NodeBridge } from './nodebridge.ts';
 import { type ClusterDoor, clusterDoor, hostDoor, isOwnAddress, type ServiceDoor } from './servicedoor.ts';
 import { type ListenerContext, ServiceListener } from './servicelistener.ts';
-import { type ServiceEntry, serviceEntries, type Target } from './serviceports.ts';
+import { type ServiceEntry, type ServiceTarget, serviceEntries } from './serviceports.ts';
 import { Subnet } from './subnet.ts';
 import { join, reset } from './tcpforward.ts';
 
@@ -181,16 +181,16 @@ export class ServiceProxy {
     return undefined;
   }
 
-  #waysTo({ ip, shared }: Target): readonly string[] {
+  #waysTo({ ip, shared }: ServiceTarget): readonly string[] {
     return shared && this.options.sharedNetwork ? [ip, '127.0.0.1'] : [ip];
   }
 
   #choose(
     client: string,
     { affinityKey, affinityMs }: ServiceEntry,
-    targets: readonly Target[],
-  ): Target | undefined {
-    const pick = (): Target | undefined => targets[Math.floor(this.#random() * targets.length)];
+    targets: readonly ServiceTarget[],
+  ): ServiceTarget | undefined {
+    const pick = (): ServiceTarget | undefined => targets[Math.floor(this.#random() * targets.length)];
     if (affinityMs === undefined) return pick();
     let affinity = this.#affinities.get(affinityKey);
     if (!affinity) this.#affinities.set(affinityKey, (affinity = new Affinity(this.#now)));

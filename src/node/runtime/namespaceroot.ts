@@ -101,7 +101,7 @@ export async function probeNamespaces(spawner: Spawner): Promise<NamespaceTools 
 }
 
 /** A mount at its real path: links on the way are followed, as far as there is a way. */
-interface Target {
+interface MountTarget {
   readonly mount: Mount;
   readonly exists: boolean;
   /** The nearest folder on the machine that exists. */
@@ -202,7 +202,7 @@ async function withWorkingDir(
   return [...mounts, { path: workingDir, source, readOnly: false }];
 }
 
-async function targetOf(mount: Mount): Promise<Target> {
+async function targetOf(mount: Mount): Promise<MountTarget> {
   const isFolder = await stat(mount.source).then(
     (found) => found.isDirectory(),
     () => {
@@ -231,11 +231,11 @@ async function targetOf(mount: Mount): Promise<Target> {
   }
 }
 
-const enclosing = (target: Target, targets: readonly Target[]): Target | undefined =>
+const enclosing = (target: MountTarget, targets: readonly MountTarget[]): MountTarget | undefined =>
   targets.findLast((other) => other !== target && isWithin(target.mount.path, other.mount.path));
 
 /** Rebuilds every folder on the way to a missing mount point; answers the table of what is bound into them. */
-function buildFolders(root: string, targets: readonly Target[]): string[] {
+function buildFolders(root: string, targets: readonly MountTarget[]): string[] {
   const rebuilt = new Set(['/']);
   for (const { exists, ancestor } of targets)
     for (let folder = ancestor; !exists && folder !== '/'; folder = dirname(folder)) rebuilt.add(folder);
@@ -262,7 +262,7 @@ function buildFolders(root: string, targets: readonly Target[]): string[] {
 }
 
 /** The place a mount covers. Within another mount it is made in what is mounted there, as container runtimes do. */
-async function makePoint(root: string, target: Target, targets: readonly Target[]): Promise<void> {
+async function makePoint(root: string, target: MountTarget, targets: readonly MountTarget[]): Promise<void> {
   const { mount, isFolder, exists } = target;
   const outer = enclosing(target, targets);
   if (!outer) {
