@@ -17,7 +17,7 @@ export interface RootRequest {
   readonly workingDir: string | undefined;
 }
 
-export interface Entry {
+export interface RootEntry {
   readonly command: readonly string[];
   readonly user: ContainerUser;
   /** `NAME=VALUE`s to be set just before the command. */
@@ -37,7 +37,7 @@ export interface ContainerRoot {
   /** Where on this machine a path of the container leads. */
   hostPath(path: string): string;
   /** The command line that runs a command in this root. */
-  enter(entry: Entry): EntryLine;
+  enter(entry: RootEntry): EntryLine;
   release(): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ export class FolderRoot implements ContainerRoot {
     return existsSync(inside) ? inside : path;
   }
 
-  enter({ command, user, lateVariables }: Entry): EntryLine {
+  enter({ command, user, lateVariables }: RootEntry): EntryLine {
     const late = lateVariables.length ? [this.envTool ?? 'env', ...lateVariables] : [];
     const [program = '', ...args] = command;
     // A program in a mount is only there. Arguments are left alone: what they mean is the program's business.

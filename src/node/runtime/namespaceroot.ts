@@ -31,10 +31,10 @@ import { basename, dirname, join, posix } from 'node:path';
 import { resolveSubPath } from '../volumes/subpath.ts';
 import {
   type ContainerRoot,
-  type Entry,
   type EntryLine,
   isWithin,
   mountOf,
+  type RootEntry,
   type RootRequest,
   sortedMounts,
 } from './containerroot.ts';
@@ -150,7 +150,7 @@ export class NamespaceRoot implements ContainerRoot {
     return found ? join(found.mount.source, found.rest) : path;
   }
 
-  enter({ command, user, lateVariables }: Entry): EntryLine {
+  enter({ command, user, lateVariables }: RootEntry): EntryLine {
     const { nsenter, env } = this.tools;
     if (this.#descriptor === undefined) throw new Error('the container has ended');
     if (command[0]!.includes('='))
