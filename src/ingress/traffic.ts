@@ -11,7 +11,7 @@ import type { Backends, Endpoint } from './backends.ts';
 import type { Certificates } from './certificates.ts';
 import { type Asked, markOrigin, readRequest } from './edgerequest.ts';
 import { hostKeys } from './hosts.ts';
-import type { Route, Routes, ServicePort } from './routes.ts';
+import type { IngressRoute, Routes, ServicePort } from './routes.ts';
 
 /** Endpoints that are tried before a request is given up: one may be gone without the API knowing it yet. */
 const dialsMax = 3;
@@ -73,7 +73,7 @@ export class IngressTraffic {
   }
 
   /** Only where there is a certificate for the host: otherwise nobody would get any further. */
-  #redirect({ host, secure, target }: Asked, { redirected }: Route): string | undefined {
+  #redirect({ host, secure, target }: Asked, { redirected }: IngressRoute): string | undefined {
     const port = this.options.tlsPort();
     if (secure || port === undefined || host === '') return undefined;
     if (!hostKeys(host).some((key) => redirected.has(key))) return undefined;
