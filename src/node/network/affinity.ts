@@ -11,7 +11,7 @@ interface Stay {
 
 export const targetKey = ({ ip, port }: ServiceTarget): string => `${ip} ${port}`;
 
-export class Affinity {
+export class ClientAffinity {
   readonly #stays = new Map<string, Stay>();
 
   constructor(private readonly now: () => number) {}

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/servicedirectory.ts';
 import { dialTcp } from '../../streams/dialing.ts';
-import { Affinity } from './affinity.ts';
+import { ClientAffinity } from './affinity.ts';
 import type { NodeBridge } from './nodebridge.ts';
 import { type ClusterDoor, clusterDoor, hostDoor, isOwnAddress, type ServiceDoor } from './servicedoor.ts';
 import { type ListenerContext, ServiceListener } from './servicelistener.ts';
@@ -40,7 +40,7 @@ export interface ServiceProxyOptions {
 
 export class ServiceProxy {
   readonly #listeners = new Map<string, Map<string, ServiceListener>>();
-  readonly #affinities = new Map<string, Affinity>();
+  readonly #affinities = new Map<string, ClientAffinity>();
   readonly #connections = new Set<Socket>();
   readonly #cluster: ClusterDoor;
   readonly #range: Subnet;
@@ -193,7 +193,7 @@ export class ServiceProxy {
     const pick = (): ServiceTarget | undefined => targets[Math.floor(this.#random() * targets.length)];
     if (affinityMs === undefined) return pick();
     let affinity = this.#affinities.get(affinityKey);
-    if (!affinity) this.#affinities.set(affinityKey, (affinity = new Affinity(this.#now)));
+    if (!affinity) this.#affinities.set(affinityKey, (affinity = new ClientAffinity(this.#now)));
     // An IPv4 client of an IPv6 socket is the same client.
     const name = client.replace(/^::ffff:/, '');
     const target = affinity.find(name, targets) ?? pick();
