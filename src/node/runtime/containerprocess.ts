@@ -16,7 +16,7 @@ import { Attachments } from './attachments.ts';
 import type { Cgroup } from './cgroup.ts';
 import { exitCode, type Program, type ProgramOptions, signalNumber } from './containerprogram.ts';
 import type { ContainerRoot } from './containerroot.ts';
-import type { ContainerUser, SplitEnvironment } from './containeruser.ts';
+import type { ProcessUser, SplitEnvironment } from './containeruser.ts';
 import { SessionSize, serveSession, tellProblem } from './execution.ts';
 import { findProcesses, type Mark } from './processtable.ts';
 import { programProblem } from './programlookup.ts';
@@ -44,7 +44,7 @@ export interface ContainerParts {
   /** The folder of the root. */
   readonly rootFolder: string;
   readonly terminationFile: string;
-  readonly user: ContainerUser;
+  readonly user: ProcessUser;
   readonly env: Readonly<Record<string, string>>;
   readonly splitEnv: SplitEnvironment;
   readonly log: LogWriter;

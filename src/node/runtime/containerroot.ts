@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readlink, rmdir, stat, symlink, unlink } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { resolveSubPath } from '../volumes/subpath.ts';
-import type { ContainerUser } from './containeruser.ts';
+import type { ProcessUser } from './containeruser.ts';
 import { type Mount, StartFailure } from './runtime.ts';
 
 export interface RootRequest {
@@ -19,7 +19,7 @@ export interface RootRequest {
 
 export interface RootEntry {
   readonly command: readonly string[];
-  readonly user: ContainerUser;
+  readonly user: ProcessUser;
   /** `NAME=VALUE`s to be set just before the command. */
   readonly lateVariables: readonly string[];
 }
