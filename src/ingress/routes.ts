@@ -12,7 +12,7 @@ import { entryOf, hostKeys } from './hosts.ts';
 import { byAge, type Problem, tlsEntries, wantsRedirect } from './served.ts';
 
 /** Where requests go: a port of a service, by number or name. */
-export interface ServicePort {
+export interface BackendPort {
   readonly namespace: string;
   readonly name: string;
   readonly port: number | string;
@@ -20,7 +20,7 @@ export interface ServicePort {
 
 export interface IngressRoute {
   /** Absent when the backend is something else than a service. */
-  readonly service: ServicePort | undefined;
+  readonly service: BackendPort | undefined;
   /** The hosts whose requests belong on HTTPS. */
   readonly redirected: ReadonlySet<string>;
   readonly ingress: Ingress;
