@@ -21,7 +21,7 @@ const listenersMax = 4_096;
 /** Targets that are tried for one connection: the first may have gone just now. */
 const triesMax = 3;
 
-export interface ServiceProxyOptions {
+export interface ServiceProxySettings {
   /** Started by whoever made it. */
   readonly directory: ServiceDirectory;
   readonly nodeName: string;
@@ -50,7 +50,7 @@ export class ServiceProxy {
   #count = 0;
   #closed = false;
 
-  constructor(private readonly options: ServiceProxyOptions) {
+  constructor(private readonly options: ServiceProxySettings) {
     const { serviceRange, bridge, onError } = options;
     const range = Subnet.parse(serviceRange);
     if (!range) throw new Error(`${JSON.stringify(serviceRange)} is no IPv4 range`);
