@@ -40,7 +40,7 @@ import {
   revisionNameOf,
   statefulPod,
 } from './statefulidentity.ts';
-import { isOrdered, planOf, type Stage, type Step } from './statefulplan.ts';
+import { isOrdered, type PlanStage, planOf, type Step } from './statefulplan.ts';
 import { type SetRevisions, statusOf } from './statefulstatus.ts';
 
 export const statefulSetController: Controller = {
@@ -162,7 +162,7 @@ class StatefulSets {
     return new Map(claimed.filter(claimable).map((pod) => [ordinalOf(set, pod)!, pod]));
   }
 
-  async #carryOut(look: Look, stages: readonly Stage[]): Promise<Error | undefined> {
+  async #carryOut(look: Look, stages: readonly PlanStage[]): Promise<Error | undefined> {
     for (const stage of stages) {
       const take = (i: number): Promise<void> => this.#take(look, stage[i]!);
       const failure = isOrdered(look.set)
