@@ -69,7 +69,7 @@ export interface WorkerOptions {
 }
 
 /** Why the node itself ends a pod. Of one that it has refused, no container is shown. */
-interface Verdict extends PodRefusal {
+interface NodeVerdict extends PodRefusal {
   readonly refused: boolean;
 }
 
@@ -102,7 +102,7 @@ export class PodWorker {
   #status: PodStatus;
   /** Known before the pod is placed: its volumes may still be missing. */
   #place: PodPlace | undefined;
-  #verdict: Verdict | undefined;
+  #verdict: NodeVerdict | undefined;
   #ending: Ending | undefined;
 
   constructor(
