@@ -73,7 +73,7 @@ interface NodeVerdict extends PodRefusal {
   readonly refused: boolean;
 }
 
-interface Ending {
+interface GracePeriod {
   readonly sinceMs: number;
   graceMs: number;
 }
@@ -103,7 +103,7 @@ export class PodWorker {
   /** Known before the pod is placed: its volumes may still be missing. */
   #place: PodPlace | undefined;
   #verdict: NodeVerdict | undefined;
-  #ending: Ending | undefined;
+  #ending: GracePeriod | undefined;
 
   constructor(
     pod: Pod,
@@ -376,7 +376,7 @@ export class PodWorker {
   }
 
   /** Containers first, together; then the sidecars, in the reverse of their order. */
-  #stopInOrder(ending: Ending): void {
+  #stopInOrder(ending: GracePeriod): void {
     const leftMs = Math.max(0, ending.sinceMs + ending.graceMs - this.options.now());
     const sidecars = this.#init.filter(({ spec }) => isSidecar(spec));
     const first = this.#all().filter((container) => !sidecars.includes(container) && container.active);
