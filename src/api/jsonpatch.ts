@@ -83,7 +83,7 @@ export function extraKeys(patch: JsonPatch): string[] {
 
 /** Applies all operations or throws. */
 export function applyJsonPatch(document: unknown, patch: JsonPatch): unknown {
-  const target = new Target(cloneJson(document));
+  const target = new PatchTarget(cloneJson(document));
   for (const operation of patch) target.apply(operation);
   if (patch.length > 0) checkDepth(target.root, 0);
   return target.root;
@@ -92,7 +92,7 @@ export function applyJsonPatch(document: unknown, patch: JsonPatch): unknown {
 type Container = JsonObject | unknown[];
 
 /** The document while it is being patched, and what the patch has used up so far. */
-class Target {
+class PatchTarget {
   #copyBytes = 0;
   #shifts = 0;
 

@@ -184,7 +184,7 @@ interface Value {
 }
 
 /** What stands under one field number of a message, and the wire type it has to come in. */
-type Entry = { readonly name: string; readonly wire: number } & (
+type FieldEntry = { readonly name: string; readonly wire: number } & (
   | { readonly shape: 'single'; readonly value: Value; readonly ptr: boolean }
   /** Numbers may also come packed: all in one run of bytes. */
   | { readonly shape: 'list'; readonly value: Value }
@@ -197,7 +197,7 @@ type Entry = { readonly name: string; readonly wire: number } & (
 /** A message of a model: its fields by number. */
 interface Table {
   readonly name: string;
-  readonly entries: readonly (Entry | undefined)[];
+  readonly entries: readonly (FieldEntry | undefined)[];
 }
 
 function readMessage(reader: Reader, end: number, table: Table, out: JsonObject, depth: number): void {
@@ -221,7 +221,7 @@ function wrongWire(tag: number, message: string, field: string): ProtobufError {
 }
 
 /** Protobuf lets a field come twice: lists grow, messages merge, of anything else the last one counts. */
-function readField(reader: Reader, entry: Entry, out: JsonObject, depth: number): void {
+function readField(reader: Reader, entry: FieldEntry, out: JsonObject, depth: number): void {
   const { name } = entry;
   switch (entry.shape) {
     case 'single': {
@@ -249,8 +249,8 @@ function readField(reader: Reader, entry: Entry, out: JsonObject, depth: number)
   }
 }
 
-const listIn = (out: JsonObject, { name }: Entry): unknown[] => (out[name] ??= []) as unknown[];
-const objectIn = (out: JsonObject, { name }: Entry): JsonObject => (out[name] ??= {}) as JsonObject;
+const listIn = (out: JsonObject, { name }: FieldEntry): unknown[] => (out[name] ??= []) as unknown[];
+const objectIn = (out: JsonObject, { name }: FieldEntry): JsonObject => (out[name] ??= {}) as JsonObject;
 
 function readPacked(reader: Reader, value: Value, list: unknown[], depth: number): void {
   const outer = reader.end;
@@ -399,7 +399,7 @@ const UNKNOWN: Parts = { name: 'Unknown', values: [undefined, TYPE_META, RANGE, 
 
 /** A list in a message of its own, {1 items}: Verbs, ExtraValue. */
 function wrappedList(name: string, items: Value): Value {
-  const entry: Entry = { shape: 'list', name: 'items', wire: items.wire, value: items };
+  const entry: FieldEntry = { shape: 'list', name: 'items', wire: items.wire, value: items };
   const table: Table = { name, entries: [undefined, entry] };
   const { wire, read } = messageValue(() => table);
   return { wire, zero: () => [], read: (reader, depth) => (read(reader, depth) as JsonObject)['items'] };
@@ -431,7 +431,7 @@ function tableOf(model: Model): Table {
 
 /** `level` says which of a field's numbers counts: fields of an embedded message share the first one. */
 function compile(name: string, fields: readonly Field[], level: number): Table {
-  const entries: (Entry | undefined)[] = [];
+  const entries: (FieldEntry | undefined)[] = [];
   const embedded = new Map<number, Field[]>();
   for (const field of fields) {
     const number = field.pb[level]!;
@@ -448,7 +448,7 @@ function compile(name: string, fields: readonly Field[], level: number): Table {
   return { name, entries: Array.from(entries) };
 }
 
-function entryOf(field: Field): Entry {
+function entryOf(field: Field): FieldEntry {
   const { name, ptr } = field;
   if (field.type === 'model') {
     return { shape: 'message', name, wire: BYTES, table: () => tableOf(field.model) };

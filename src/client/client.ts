@@ -1,8 +1,8 @@
 /** A thin typed client of the API: one method per verb, over HTTP. Refusals are thrown as `StatusError`. */
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { ClientWatch, type WatchHandlers } from './clientwatch.ts';
 import { refusal } from './refusal.ts';
 import type { Resource } from './resources.ts';
-import { type WatchHandlers, WatchStream } from './watchstream.ts';
 
 /** Connections kept for requests; watches have their own. */
 const connectionsMax = 16;
@@ -124,7 +124,7 @@ export class Client {
     handlers: WatchHandlers<T>,
   ): { close(): void } {
     const query = queryOf(selection, { watch: 'true', resourceVersion, allowWatchBookmarks: 'true' });
-    const stream = new WatchStream<T>(handlers);
+    const stream = new ClientWatch<T>(handlers);
     const sent = this.#open('GET', pathOf(of, selection.namespace) + query, undefined, undefined, false);
     sent.setSocketKeepAlive(true, keepAliveMs);
     sent.on('response', (response) => stream.read(response)).on('error', (error) => stream.fail(error));

@@ -16,7 +16,7 @@ import type { Registry } from '../registry/registry.ts';
 import { rescale, type Scale, scaleForms, scaleOf } from '../registry/scale.ts';
 import { targetOf } from '../registry/target.ts';
 import { ScalingPace } from './scalingpace.ts';
-import { type MeasuredPod, type Proposal, propose, type Target } from './scalingproposal.ts';
+import { type MeasuredPod, type Proposal, propose, type ScalingTarget } from './scalingproposal.ts';
 import {
   type Controller,
   fromKey,
@@ -302,7 +302,7 @@ class Autoscalers {
       };
     });
     const { target = {} } = resource!;
-    const wanted: Target =
+    const wanted: ScalingTarget =
       target.averageUtilization === undefined
         ? { average: amount(name, target.averageValue ?? '0') }
         : { utilization: target.averageUtilization };

@@ -25,7 +25,7 @@ const downDefaults: HPAScalingRules = {
   policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
 };
 
-export interface Pace {
+export interface PacedReplicas {
   readonly replicas: number;
   /** For the condition ScalingLimited. */
   readonly limited: boolean;
@@ -38,7 +38,7 @@ interface Remembered {
   readonly count: number;
 }
 
-const inRange: Omit<Pace, 'replicas'> = {
+const inRange: Omit<PacedReplicas, 'replicas'> = {
   limited: false,
   reason: 'DesiredWithinRange',
   message: 'the desired count is within the acceptable range',
@@ -49,7 +49,12 @@ export class ScalingPace {
   #steps: Remembered[] = [];
 
   /** What may be done now about a proposal. */
-  limit(spec: HorizontalPodAutoscalerSpecV2, current: number, proposed: number, nowMs: number): Pace {
+  limit(
+    spec: HorizontalPodAutoscalerSpecV2,
+    current: number,
+    proposed: number,
+    nowMs: number,
+  ): PacedReplicas {
     const { minReplicas = 1, maxReplicas = 1, behavior } = spec;
     const up = { ...upDefaults, ...behavior?.scaleUp };
     const down = { ...downDefaults, ...behavior?.scaleDown };

@@ -13,7 +13,7 @@ export interface MeasuredPod {
 }
 
 /** A share of what pods ask for, in percent, or an amount per pod. */
-export type Target = { readonly utilization: number } | { readonly average: number };
+export type ScalingTarget = { readonly utilization: number } | { readonly average: number };
 
 export interface Proposal {
   readonly replicas: number;
@@ -23,7 +23,7 @@ export interface Proposal {
 }
 
 /** Pods that are ending or have ended are not to be among `pods`. Throws when there is nothing to go by. */
-export function propose(current: number, target: Target, pods: readonly MeasuredPod[]): Proposal {
+export function propose(current: number, target: ScalingTarget, pods: readonly MeasuredPod[]): Proposal {
   const measured = pods.filter(({ ready, usage }) => ready && usage !== undefined);
   const unready = pods.filter(({ ready }) => !ready);
   const missing = pods.filter(({ ready, usage }) => ready && usage === undefined);
@@ -58,7 +58,7 @@ export function propose(current: number, target: Target, pods: readonly Measured
   return { replicas: backwards ? current : replicas, ...now };
 }
 
-const busy = ({ request }: MeasuredPod, target: Target): number =>
+const busy = ({ request }: MeasuredPod, target: ScalingTarget): number =>
   'average' in target ? target.average : ((request ?? 0) * Math.max(100, target.utilization)) / 100;
 
 const within = (ratio: number): boolean => Math.abs(1 - ratio) <= tolerance + 1e-12;

@@ -2,7 +2,7 @@
 import type { Client } from '../client/client.ts';
 import { ServiceDirectory } from '../client/servicedirectory.ts';
 import { entryOf } from './hosts.ts';
-import type { ServicePort } from './routes.ts';
+import type { BackendPort } from './routes.ts';
 
 export interface Endpoint {
   readonly ip: string;
@@ -32,7 +32,7 @@ export class Backends {
   }
 
   /** Some endpoints that are ready, the one whose turn it is first. */
-  take(service: ServicePort, max: number): Endpoint[] {
+  take(service: BackendPort, max: number): Endpoint[] {
     const { namespace, name, port } = service;
     const ports = entryOf(this.#rotations, `${namespace}/${name}`, () => new Map<string, Rotation>());
     const rotation = entryOf(ports, `${typeof port} ${port}`, () => ({
@@ -50,7 +50,7 @@ export class Backends {
     this.#directory.close();
   }
 
-  #find({ namespace, name, port }: ServicePort): Endpoint[] {
+  #find({ namespace, name, port }: BackendPort): Endpoint[] {
     const { ports = [] } = this.#directory.service(namespace, name)?.spec ?? {};
     const asked = ports.find(
       (candidate) =>

@@ -19,7 +19,7 @@ import { Certificates } from './certificates.ts';
 import { defaultLimits, Listener, type ListenerLimits } from './listener.ts';
 import { Routes } from './routes.ts';
 import { isRerouted, isServed, type Problem } from './served.ts';
-import { Traffic } from './traffic.ts';
+import { IngressTraffic } from './traffic.ts';
 
 /** Changes that come within this time are one. */
 const rebuildMs = 20;
@@ -72,7 +72,7 @@ export class IngressController {
       changed: (now, before) => this.#ingressChanged(now, before),
       onError,
     });
-    const traffic = new Traffic({
+    const traffic = new IngressTraffic({
       routes: () => this.#routes,
       backends: this.#backends,
       certificates: this.#certificates,

@@ -12,15 +12,15 @@ import { entryOf, hostKeys } from './hosts.ts';
 import { byAge, type Problem, tlsEntries, wantsRedirect } from './served.ts';
 
 /** Where requests go: a port of a service, by number or name. */
-export interface ServicePort {
+export interface BackendPort {
   readonly namespace: string;
   readonly name: string;
   readonly port: number | string;
 }
 
-export interface Route {
+export interface IngressRoute {
   /** Absent when the backend is something else than a service. */
-  readonly service: ServicePort | undefined;
+  readonly service: BackendPort | undefined;
   /** The hosts whose requests belong on HTTPS. */
   readonly redirected: ReadonlySet<string>;
   readonly ingress: Ingress;
@@ -29,7 +29,7 @@ export interface Route {
 export class Routes {
   readonly problems: Problem[] = [];
   readonly #hosts = new Map<string, HostRoutes>();
-  #default: Route | undefined;
+  #default: IngressRoute | undefined;
 
   constructor(ingresses: Iterable<Ingress> = []) {
     const sorted = [...ingresses].sort(byAge);
@@ -44,7 +44,7 @@ export class Routes {
    * @param host in lower case, without a port
    * @param path as it came, without a query
    */
-  find(host: string, path: string): Route | undefined {
+  find(host: string, path: string): IngressRoute | undefined {
     const asked = canonicalPath(path);
     const keys = hostKeys(host);
     for (const key of keys) {
@@ -91,7 +91,7 @@ export class Routes {
 const redirectedHosts = (ingress: Ingress): ReadonlySet<string> =>
   new Set(wantsRedirect(ingress) ? tlsEntries(ingress).flatMap(({ hosts }) => hosts) : []);
 
-function routeOf(ingress: Ingress, backend: IngressBackend, redirected: ReadonlySet<string>): Route {
+function routeOf(ingress: Ingress, backend: IngressBackend, redirected: ReadonlySet<string>): IngressRoute {
   const { serviceName: name, servicePort: port } = backend;
   const { namespace = '' } = ingress.metadata;
   return { ingress, redirected, service: name && port ? { namespace, name, port } : undefined };
@@ -100,19 +100,19 @@ function routeOf(ingress: Ingress, backend: IngressBackend, redirected: Readonly
 /** Prefixes, one path element a step. */
 interface PrefixNode {
   readonly below: Map<string, PrefixNode>;
-  route?: Route;
+  route?: IngressRoute;
 }
 
 const newNode = (): PrefixNode => ({ below: new Map() });
 
 class HostRoutes {
-  readonly #exact = new Map<string, Route>();
+  readonly #exact = new Map<string, IngressRoute>();
   readonly #root = newNode();
   /** The default backend of the oldest ingress that names the host and has one. */
-  fallback: Route | undefined;
+  fallback: IngressRoute | undefined;
 
   /** Answers with the route that has the place already. */
-  add({ path = '', pathType }: HTTPIngressPath, route: Route): Route | undefined {
+  add({ path = '', pathType }: HTTPIngressPath, route: IngressRoute): IngressRoute | undefined {
     const canonical = canonicalPath(Buffer.from(path || '/', 'utf8').toString('latin1'));
     if (pathType === 'Exact') {
       const taken = this.#exact.get(canonical);
@@ -127,7 +127,7 @@ class HostRoutes {
     return taken;
   }
 
-  find(path: string): Route | undefined {
+  find(path: string): IngressRoute | undefined {
     const exact = this.#exact.get(path);
     if (exact) return exact;
     let node: PrefixNode | undefined = this.#root;

@@ -11,7 +11,7 @@ import type { Backends, Endpoint } from './backends.ts';
 import type { Certificates } from './certificates.ts';
 import { type Asked, markOrigin, readRequest } from './edgerequest.ts';
 import { hostKeys } from './hosts.ts';
-import type { Route, Routes, ServicePort } from './routes.ts';
+import type { BackendPort, IngressRoute, Routes } from './routes.ts';
 
 /** Endpoints that are tried before a request is given up: one may be gone without the API knowing it yet. */
 const dialsMax = 3;
@@ -37,7 +37,7 @@ interface Answer {
 
 const nobody: Answer = { status: 404, text: 'default backend - 404' };
 
-export class Traffic {
+export class IngressTraffic {
   constructor(private readonly options: TrafficOptions) {}
 
   async request(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -73,7 +73,7 @@ export class Traffic {
   }
 
   /** Only where there is a certificate for the host: otherwise nobody would get any further. */
-  #redirect({ host, secure, target }: Asked, { redirected }: Route): string | undefined {
+  #redirect({ host, secure, target }: Asked, { redirected }: IngressRoute): string | undefined {
     const port = this.options.tlsPort();
     if (secure || port === undefined || host === '') return undefined;
     if (!hostKeys(host).some((key) => redirected.has(key))) return undefined;
@@ -81,7 +81,7 @@ export class Traffic {
     return `https://${host}${port === 443 ? '' : `:${port}`}${target}`;
   }
 
-  #target(service: ServicePort, { target }: Asked): ProxyTarget {
+  #target(service: BackendPort, { target }: Asked): ProxyTarget {
     const endpoints = this.options.backends.take(service, dialsMax);
     if (endpoints.length === 0) throw unavailable(`service "${service.name}" has no endpoints`);
     return {
@@ -96,7 +96,7 @@ export class Traffic {
     };
   }
 
-  async #connect(service: ServicePort, endpoints: readonly Endpoint[]): Promise<Duplex> {
+  async #connect(service: BackendPort, endpoints: readonly Endpoint[]): Promise<Duplex> {
     for (const endpoint of endpoints) {
       try {
         return await this.options.dial(endpoint);

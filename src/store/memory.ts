@@ -5,7 +5,7 @@
  * handed in: whoever writes one must not change it afterwards.
  */
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
-import { compareKeys, type Entry, SortedMap } from './sortedmap.ts';
+import { compareKeys, type SortedEntry, SortedMap } from './sortedmap.ts';
 import type { Store } from './store.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
 
@@ -25,7 +25,7 @@ export class MemoryEngine implements Engine {
     return this.#heads.get(key) ?? 0;
   }
 
-  *heads(start: string, end: string | undefined): Generator<Entry<number>, void, undefined> {
+  *heads(start: string, end: string | undefined): Generator<SortedEntry<number>, void, undefined> {
     for (const entry of this.#heads.from(start)) {
       if (end !== undefined && compareKeys(entry.key, end) >= 0) return;
       yield entry;

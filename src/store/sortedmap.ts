@@ -15,7 +15,7 @@ const CHUNK_ENTRIES_MAX = 512;
 /** One half of a character beyond U+FFFF. No `u` flag: it must see the halves. */
 const SURROGATE = /[\ud800-\udfff]/;
 
-export interface Entry<V> {
+export interface SortedEntry<V> {
   readonly key: string;
   value: V;
 }
@@ -47,8 +47,8 @@ const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? u
 const comparePlain: Compare = (a, b) => (a < b ? -1 : a === b ? 0 : 1);
 
 export class SortedMap<V> {
-  readonly #entries = new Map<string, Entry<V>>();
-  #chunks: Entry<V>[][] = [];
+  readonly #entries = new Map<string, SortedEntry<V>>();
+  #chunks: SortedEntry<V>[][] = [];
   /** Some key needs `compareKeys`; until one does, all searches compare plainly. */
   #hasSurrogates = false;
 
@@ -101,7 +101,7 @@ export class SortedMap<V> {
   }
 
   /** Entries in key order from `start` (inclusive). Do not add or delete keys during the walk; setting is fine. */
-  *from(start = ''): Generator<Entry<V>, void, undefined> {
+  *from(start = ''): Generator<SortedEntry<V>, void, undefined> {
     if (this.#chunks.length === 0) return;
     const compare = this.#comparison(start);
     let at = this.#chunkFor(start, compare);
@@ -153,7 +153,7 @@ export class SortedMap<V> {
     return low;
   }
 
-  #split(at: number, chunk: Entry<V>[]): void {
+  #split(at: number, chunk: SortedEntry<V>[]): void {
     // Keys often arrive in order; leaving the front chunk nearly full then keeps chunks full.
     const cut = at === this.#chunks.length - 1 ? (chunk.length * 7) >>> 3 : chunk.length >>> 1;
     this.#chunks.splice(at + 1, 0, chunk.splice(cut));
@@ -161,7 +161,7 @@ export class SortedMap<V> {
 }
 
 /** Where the key is in the chunk, or where it belongs. */
-function lowerBound<V>(chunk: Entry<V>[], key: string, compare: Compare): number {
+function lowerBound<V>(chunk: SortedEntry<V>[], key: string, compare: Compare): number {
   let low = 0;
   let high = chunk.length;
   while (low < high) {

@@ -47,10 +47,10 @@ export interface VersionedStoreOptions {
   readonly observe?: Observe;
 }
 
-type Operation = 'create' | 'update' | 'delete';
+type StoreOperation = 'create' | 'update' | 'delete';
 
 /** `failed`: the store could not carry it out. A write that lost against another has not failed. */
-export type Observe = (operation: Operation, key: string, tookMs: number, failed: boolean) => void;
+export type Observe = (operation: StoreOperation, key: string, tookMs: number, failed: boolean) => void;
 
 export class VersionedStore implements Store {
   readonly #engine: Engine;

@@ -10,7 +10,7 @@ const keepAliveMs = 30_000;
 const shownCharsMax = 200;
 
 /** An answer other than 101: plain text, as a kubelet gives it. */
-export interface Refusal {
+export interface UpgradeRefusal {
   readonly status: number;
   readonly text: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
@@ -18,7 +18,7 @@ export interface Refusal {
 
 export type Negotiation =
   | { readonly protocol: string; readonly refusal?: undefined }
-  | { readonly refusal: Refusal };
+  | { readonly refusal: UpgradeRefusal };
 
 /** All values of a header, one for each line it came in. */
 function headerValues(request: IncomingMessage, name: string): string[] {
@@ -47,7 +47,7 @@ export function upgradeProtocol(request: IncomingMessage): 'websocket' | 'spdy' 
   return wanted.some((value) => value.includes('spdy/3.1')) ? 'spdy' : undefined;
 }
 
-export function missingUpgrade(request: IncomingMessage): Refusal {
+export function missingUpgrade(request: IncomingMessage): UpgradeRefusal {
   const shown = ['Connection', 'Upgrade']
     .map((name) => `${name}:[${headerValues(request, name.toLowerCase()).join(' ').slice(0, shownCharsMax)}]`)
     .join(' ');
@@ -94,7 +94,7 @@ export function acceptSpdy(socket: Duplex, protocol: string): void {
 }
 
 /** Answers by hand, since an upgrade request comes with a bare socket, and closes it. */
-export function refuseUpgrade(socket: Duplex, { status, text, headers = [] }: Refusal): void {
+export function refuseUpgrade(socket: Duplex, { status, text, headers = [] }: UpgradeRefusal): void {
   const body = Buffer.from(text);
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,

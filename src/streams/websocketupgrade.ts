@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { makeLongLived, type Refusal } from './upgraderequest.ts';
+import { makeLongLived, type UpgradeRefusal } from './upgraderequest.ts';
 
 /** The largest message taken, as in Kubernetes. */
 const messageBytesMax = 32 * 1024 * 1024;
@@ -12,7 +12,7 @@ const pongBacklogBytesMax = 1024 * 1024;
 const pongMs = 15_000;
 
 /** Why a request that asks for a WebSocket cannot have one, undefined when it can. */
-export function webSocketRefusal(request: IncomingMessage): Refusal | undefined {
+export function webSocketRefusal(request: IncomingMessage): UpgradeRefusal | undefined {
   if (request.method !== 'GET') return { status: 405, text: 'bad method', headers: [['Allow', 'GET']] };
   if (!/^[+/0-9A-Za-z]{22}==$/.test(request.headers['sec-websocket-key'] ?? ''))
     return { status: 400, text: 'missing or bad Sec-WebSocket-Key' };

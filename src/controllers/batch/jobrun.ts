@@ -20,7 +20,7 @@ export const trackingFinalizer = 'batch.kubernetes.io/job-tracking';
 const burstMax = 500;
 
 /** How a job ends. */
-export interface Verdict {
+export interface JobVerdict {
   readonly succeeded: boolean;
   readonly reason: string;
   readonly message: string;
@@ -53,7 +53,7 @@ export class JobRun {
   readonly uncounted: { readonly succeeded: string[]; readonly failed: string[] };
   /** The numbers, as the status has them. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  readonly verdict: Verdict | undefined;
+  readonly verdict: JobVerdict | undefined;
   /** Whether there is more to count than is counted at once. */
   readonly cut: boolean;
 
@@ -186,13 +186,13 @@ export class JobRun {
 
   // The job
 
-  #judgeJob(failure: string | undefined): Verdict | undefined {
+  #judgeJob(failure: string | undefined): JobVerdict | undefined {
     const { backoffLimit = 6, maxFailedIndexes, completions = 0 } = this.spec;
     for (const type of ['FailureTarget', 'SuccessCriteriaMet']) {
       const { status, reason = '', message = '' } = conditionOf(this.job.status, type) ?? {};
       if (status === 'True') return { succeeded: type === 'SuccessCriteriaMet', reason, message };
     }
-    const failed = (reason: string, message: string): Verdict => ({ succeeded: false, reason, message });
+    const failed = (reason: string, message: string): JobVerdict => ({ succeeded: false, reason, message });
     if (failure) return failed('PodFailurePolicy', failure);
     if (this.#failed > backoffLimit || this.#restartsExceed(backoffLimit))
       return failed('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
@@ -209,7 +209,7 @@ export class JobRun {
     return this.#judgeSuccess();
   }
 
-  #judgeSuccess(): Verdict | undefined {
+  #judgeSuccess(): JobVerdict | undefined {
     const { completions } = this.spec;
     const rule = this.completed && successRule(this.spec, this.completed);
     if (rule !== undefined)

@@ -7,7 +7,7 @@ import type { PodFacts } from './podfacts.ts';
 import type { TopologySpread } from './topologyspread.ts';
 
 /** `hopeless`: making room on the node would not help. */
-export interface Refusal {
+export interface NodeRefusal {
   readonly reasons: readonly string[];
   readonly hopeless: boolean;
 }
@@ -21,13 +21,16 @@ export interface Wish {
   readonly volumes: (node: NodeFacts) => string | undefined;
 }
 
-const hopeless = (reason: string): Refusal => ({ reasons: [reason], hopeless: true });
-const crowded = (reasons: readonly string[]): Refusal => ({ reasons, hopeless: false });
+const hopeless = (reason: string): NodeRefusal => ({ reasons: [reason], hopeless: true });
+const crowded = (reasons: readonly string[]): NodeRefusal => ({ reasons, hopeless: false });
 
 const unschedulableTaint: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 /** The first filter that the node does not pass; of resources, all that are short. */
-export function refusalOf({ pod, affinity, spread, volumes }: Wish, node: NodeFacts): Refusal | undefined {
+export function refusalOf(
+  { pod, affinity, spread, volumes }: Wish,
+  node: NodeFacts,
+): NodeRefusal | undefined {
   if (node.unschedulable && !tolerates(pod.tolerations, unschedulableTaint))
     return hopeless('node(s) were unschedulable');
   if (node.taints.length && node.taints.some((taint) => keepsAway(taint, pod)))
@@ -59,7 +62,7 @@ function shortages(pod: PodFacts, node: NodeFacts): string[] {
 }
 
 /** The message for people: how many nodes were refused for which reason. */
-export function refusalText(nodes: number, refusals: readonly Refusal[]): string {
+export function refusalText(nodes: number, refusals: readonly NodeRefusal[]): string {
   if (nodes === 0) return 'no nodes available to schedule pods';
   const counts = new Map<string, number>();
   for (const { reasons } of refusals)

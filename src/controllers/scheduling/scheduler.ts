@@ -22,7 +22,7 @@ import {
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/eventsink.ts';
 import { ClusterFacts } from './clusterfacts.ts';
-import { type Refusal, refusalOf, refusalText, type Wish } from './filters.ts';
+import { type NodeRefusal, refusalOf, refusalText, type Wish } from './filters.ts';
 import type { NodeFacts } from './nodefacts.ts';
 import { PodAffinity } from './podaffinity.ts';
 import { type PodFacts, podFacts } from './podfacts.ts';
@@ -145,7 +145,7 @@ class Scheduler implements RunningController {
       spread: new TopologySpread(pod, this.#cluster, this.#kinOf(pod)),
       volumes: reach.failure,
     };
-    const refusals: Refusal[] = [];
+    const refusals: NodeRefusal[] = [];
     const fitting = this.#fitting(wish, nodes, refusals);
     if (fitting.length === 0) return this.#refuse(pod, refusalText(nodes.length, refusals));
     const node = bestOf(wish, fitting, (bound) => this.#registry.chance.randomBelow(bound));
@@ -155,7 +155,7 @@ class Scheduler implements RunningController {
   }
 
   /** Nodes the pod may go to: all of a small cluster, enough of a large one. */
-  #fitting(wish: Wish, nodes: readonly NodeFacts[], refusals: Refusal[]): NodeFacts[] {
+  #fitting(wish: Wish, nodes: readonly NodeFacts[], refusals: NodeRefusal[]): NodeFacts[] {
     const enough = Math.max(
       choiceMin,
       Math.ceil((nodes.length * Math.max(5, 50 - nodes.length / 125)) / 100),

@@ -23,14 +23,14 @@ export interface PlaceableNode {
   readonly taints: readonly Taint[];
 }
 
-export interface Verdict {
+export interface DaemonVerdict {
   /** Whether the node should have a pod. */
   readonly runs: boolean;
   /** Whether a pod that is there may stay. */
   readonly stays: boolean;
 }
 
-const nowhere: Verdict = { runs: false, stays: false };
+const nowhere: DaemonVerdict = { runs: false, stays: false };
 
 export class DaemonPlacement {
   readonly #spec: PodSpec;
@@ -42,7 +42,7 @@ export class DaemonPlacement {
     this.#tolerations = daemonTolerations(spec);
   }
 
-  on(node: PlaceableNode): Verdict {
+  on(node: PlaceableNode): DaemonVerdict {
     const { nodeName, nodeSelector, affinity } = this.#spec;
     if (nodeName && nodeName !== node.name) return nowhere;
     if (!selectsNode({ nodeSelector, affinity }, node)) return nowhere;

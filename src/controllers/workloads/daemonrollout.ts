@@ -5,12 +5,12 @@
  */
 import type { DaemonSetSpec, DaemonSetStatus } from '../../api/generated/types.ts';
 import { availableInMs, type IndexedPod, isFinished } from '../shared/indexedpod.ts';
-import type { Verdict } from './daemonplacement.ts';
+import type { DaemonVerdict } from './daemonplacement.ts';
 import { revisionLabel } from './revisionhistory.ts';
 import { resolved } from './rollingplan.ts';
 
 /** A node, or the name of one that is gone, and the pods that are on it or meant for it. */
-export interface DaemonNode extends Verdict {
+export interface DaemonNode extends DaemonVerdict {
   readonly name: string;
   readonly known: boolean;
   readonly pods: readonly IndexedPod[];

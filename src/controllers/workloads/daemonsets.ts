@@ -37,7 +37,7 @@ import {
   upkeep,
   type Work,
 } from './daemonrollout.ts';
-import { type History, RevisionHistory, revisionLabel } from './revisionhistory.ts';
+import { RevisionHistory, type RevisionList, revisionLabel } from './revisionhistory.ts';
 
 /** Pods made, and pods deleted, before the rest of the world is looked at again. */
 const burstMax = 250;
@@ -57,7 +57,7 @@ interface Look {
   readonly set: DaemonSet;
   readonly selector: LabelSelector;
   readonly placement: DaemonPlacement;
-  readonly history: History;
+  readonly history: RevisionList;
 }
 
 class DaemonSets {

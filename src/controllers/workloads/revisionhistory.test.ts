@@ -6,7 +6,7 @@ import type { Entry } from '../../registry/entry.ts';
 import { modify } from '../../registry/modify.ts';
 import { asTester } from '../../registry/request.case.ts';
 import { Harness } from '../shared/harness.case.ts';
-import { type History, hashOf, RevisionHistory } from './revisionhistory.ts';
+import { hashOf, RevisionHistory, type RevisionList } from './revisionhistory.ts';
 
 const selector = selectorFromObject({ matchLabels: { app: 'web' } });
 let harness: Harness;
@@ -29,11 +29,11 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 const entry = (): Entry => harness.registry.view.collection('apps/daemonsets').get('default', 'web')!;
-const take = (status: DaemonSet['status'] = {}): Promise<History> =>
+const take = (status: DaemonSet['status'] = {}): Promise<RevisionList> =>
   history.take(entry(), { ...(entry().object() as DaemonSet), status }, selector);
 const all = (): ControllerRevision[] =>
   harness.all('apps/controllerrevisions').map((one) => one.object() as ControllerRevision);
-const numbers = ({ revisions }: History): number[] => revisions.map(({ number }) => number);
+const numbers = ({ revisions }: RevisionList): number[] => revisions.map(({ number }) => number);
 
 async function setImage(image: string): Promise<void> {
   await modify(

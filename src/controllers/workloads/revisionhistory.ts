@@ -59,7 +59,7 @@ export interface Revision {
   readonly template: PodTemplateSpec;
 }
 
-export interface History {
+export interface RevisionList {
   /** The oldest first. */
   readonly revisions: readonly Revision[];
   /** The one with the template of today. */
@@ -88,7 +88,7 @@ export class RevisionHistory {
   }
 
   /** The history of an owner, with its template of today in it. Revisions that nobody owns are adopted. */
-  async take(entry: Entry, owner: Revised, selector: LabelSelector): Promise<History> {
+  async take(entry: Entry, owner: Revised, selector: LabelSelector): Promise<RevisionList> {
     const items = await claimFrom(this.writing, this.#index, { entry, owner, selector });
     const revisions = items.filter(({ marked }) => !marked).map((item) => knownRevisions.of(item.entry));
     revisions.sort(byNumber);
@@ -108,7 +108,7 @@ export class RevisionHistory {
   }
 
   /** Forgets the oldest beyond a number. Those in use are kept, and do not count. */
-  async trim({ revisions }: History, limit = 0, isInUse: (revision: Revision) => boolean): Promise<void> {
+  async trim({ revisions }: RevisionList, limit = 0, isInUse: (revision: Revision) => boolean): Promise<void> {
     const { registry, request } = this.writing;
     const idle = revisions.filter((revision) => !isInUse(revision));
     for (const { item } of idle.slice(0, Math.max(0, idle.length - limit)))

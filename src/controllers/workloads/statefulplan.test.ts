@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StatefulSetSpec } from '../../api/generated/types.ts';
 import type { IndexedPod } from '../shared/indexedpod.ts';
-import { planOf, type Stage, type Step } from './statefulplan.ts';
+import { type PlanStage, planOf, type Step } from './statefulplan.ts';
 
 const nowMs = Date.parse('2026-01-02T00:00:00Z');
 
@@ -28,7 +28,7 @@ const rolling = (partition?: number): StatefulSetSpec => ({
   updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition } },
 });
 
-function plan(replicas: number, words: string, spec: StatefulSetSpec = {}, currentReplicas = 0): Stage[] {
+function plan(replicas: number, words: string, spec: StatefulSetSpec = {}, currentReplicas = 0): PlanStage[] {
   const pods = new Map(
     words
       .split(' ')
@@ -46,7 +46,7 @@ function plan(replicas: number, words: string, spec: StatefulSetSpec = {}, curre
 
 const word = (step: Step): string =>
   step.do === 'create' ? `+${step.ordinal} ${step.from}` : `${step.do} ${step.ordinal}`;
-const said = (stages: Stage[]): string => stages.map((stage) => stage.map(word).join(', ')).join(' / ');
+const said = (stages: PlanStage[]): string => stages.map((stage) => stage.map(word).join(', ')).join(' / ');
 
 const parallel: StatefulSetSpec = { podManagementPolicy: 'Parallel' };
 

@@ -19,7 +19,7 @@ export type Step =
   | { readonly do: 'delete'; readonly ordinal: number; readonly pod: IndexedPod };
 
 /** Steps that may be taken together where the order of pods does not matter; a stage begins when the last is done. */
-export type Stage = readonly Step[];
+export type PlanStage = readonly Step[];
 
 export interface Circumstances {
   /** The pods by ordinal. */
@@ -31,9 +31,9 @@ export interface Circumstances {
 
 export const isOrdered = ({ spec }: StatefulSet): boolean => spec?.podManagementPolicy !== 'Parallel';
 
-export function planOf(set: StatefulSet, circumstances: Circumstances): Stage[] {
+export function planOf(set: StatefulSet, circumstances: Circumstances): PlanStage[] {
   const plan = new StatefulPlan(set, circumstances);
-  const stages: Stage[] = [];
+  const stages: PlanStage[] = [];
   for (const stage of [plan.replicas, plan.farewells, plan.surplus, plan.outdated]) {
     const { steps, blocked } = stage();
     stages.push(steps);

@@ -30,7 +30,7 @@ import { changePod, claimPods, refersTo } from '../shared/ownership.ts';
 import { objectSelector, Selectors } from '../shared/selectors.ts';
 import { slowStart } from '../shared/slowstart.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
-import { type History, type Revision, RevisionHistory } from './revisionhistory.ts';
+import { type Revision, RevisionHistory, type RevisionList } from './revisionhistory.ts';
 import { StatefulClaims } from './statefulclaims.ts';
 import {
   hasIdentity,
@@ -41,7 +41,7 @@ import {
   revisionNameOf,
   statefulPod,
 } from './statefulidentity.ts';
-import { isOrdered, planOf, type Stage, type Step } from './statefulplan.ts';
+import { isOrdered, type PlanStage, planOf, type Step } from './statefulplan.ts';
 import { type SetRevisions, statusOf } from './statefulstatus.ts';
 
 export const statefulSetController: Controller = {
@@ -164,7 +164,7 @@ class StatefulSets {
     return new Map(claimed.filter(claimable).map((pod) => [ordinalOf(set, pod)!, pod]));
   }
 
-  async #carryOut(look: Look, stages: readonly Stage[]): Promise<Error | undefined> {
+  async #carryOut(look: Look, stages: readonly PlanStage[]): Promise<Error | undefined> {
     for (const stage of stages) {
       const take = (i: number): Promise<void> => this.#take(look, stage[i]!);
       const failure = isOrdered(look.set)
@@ -263,7 +263,7 @@ class StatefulSets {
     this.#queue.addAfter(key, nextAvailableInMs(pods, set.spec?.minReadySeconds, nowMs));
   }
 
-  async #trim({ entry, set, selector, current, update }: Look, history: History): Promise<void> {
+  async #trim({ entry, set, selector, current, update }: Look, history: RevisionList): Promise<void> {
     const pods = await this.#pods(entry, set, selector);
     const inUse = new Set([current.name, update.name, ...[...pods.values()].map(revisionNameOf)]);
     await this.#history.trim(history, set.spec?.revisionHistoryLimit, ({ name }) => inUse.has(name));

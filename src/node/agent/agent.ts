@@ -25,7 +25,7 @@ import { ConfigObjects } from './configobjects.ts';
 import { type KubeletListening, KubeletServer } from './kubeletserver.ts';
 import type { KubeletHost } from './kubeletsessions.ts';
 import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './noderegistration.ts';
-import { type Following, NodePods, type PodFeed } from './podfeed.ts';
+import { NodePods, type PodFeed, type PodFollowing } from './podfeed.ts';
 import { NodeStats } from './stats.ts';
 
 const defaultMaxPods = 110;
@@ -82,7 +82,7 @@ export class Agent {
   readonly #now: () => number;
   readonly #onError: (error: Error) => void;
   #registration: NodeRegistration | undefined;
-  #following: Following | undefined;
+  #following: PodFollowing | undefined;
   #refreshTimer: NodeJS.Timeout | undefined;
   #refreshing: Promise<void> = Promise.resolve();
   #starting: Promise<void> | undefined;

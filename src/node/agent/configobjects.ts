@@ -24,14 +24,14 @@ export interface ConfigObjectsOptions {
   readonly ageMaxMs?: number;
 }
 
-interface Entry {
+interface CachedObject {
   readonly readAtMs: number;
   readonly object: Promise<unknown>;
 }
 
 export class ConfigObjects {
   /** In the order they were read. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CachedObject>();
   readonly #now: () => number;
   readonly #ageMaxMs: number;
   #closed = false;

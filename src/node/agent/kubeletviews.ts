@@ -22,14 +22,14 @@ export interface Asked {
   readonly query: URLSearchParams;
 }
 
-interface Route {
+interface KubeletRoute {
   readonly methods: readonly string[];
   readonly answer: (asked: Asked) => Promise<void> | void;
 }
 
 const reading = ['GET'];
 
-const routes: Partial<Record<string, Route>> = {
+const routes: Partial<Record<string, KubeletRoute>> = {
   healthz: { methods: reading, answer: health },
   pods: { methods: reading, answer: ({ host, response }) => json(response, podList(allPods(host))) },
   runningpods: {

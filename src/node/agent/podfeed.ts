@@ -10,7 +10,7 @@ import { pods } from '../../client/resources.ts';
 /** How a pod is now, undefined when it is gone, and how it was. */
 export type PodListener = (pod: Pod | undefined, previous: Pod | undefined) => void;
 
-export interface Following {
+export interface PodFollowing {
   /** Resolves when all pods there are have been told, or there is no more following. */
   readonly synced: Promise<void>;
   close(): void;
@@ -18,7 +18,7 @@ export interface Following {
 
 export interface PodFeed {
   /** Tells of the pods of a node. */
-  follow(nodeName: string, listener: PodListener): Following;
+  follow(nodeName: string, listener: PodListener): PodFollowing;
 }
 
 /** For one agent: its own watch. */
@@ -28,7 +28,7 @@ export class NodePods implements PodFeed {
     private readonly onError: (error: Error) => void,
   ) {}
 
-  follow(nodeName: string, listener: PodListener): Following {
+  follow(nodeName: string, listener: PodListener): PodFollowing {
     const informer = new Informer<Pod>(this.client, pods, {
       fieldSelector: `spec.nodeName=${nodeName}`,
       changed: listener,
@@ -54,7 +54,7 @@ export class SharedPods implements PodFeed {
     });
   }
 
-  follow(nodeName: string, listener: PodListener): Following {
+  follow(nodeName: string, listener: PodListener): PodFollowing {
     if (this.#listeners.has(nodeName))
       throw new Error(`node ${nodeName} has an agent in this process already`);
     this.#listeners.set(nodeName, listener);

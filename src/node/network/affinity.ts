@@ -1,5 +1,5 @@
 /** Session affinity: which target a client was sent to, for as long as a service wants it to stay there. */
-import type { Target } from './serviceports.ts';
+import type { ServiceTarget } from './serviceports.ts';
 
 /** Clients remembered per port of a service. Beyond that the one longest unseen is forgotten. */
 const clientsMax = 10_000;
@@ -9,15 +9,15 @@ interface Stay {
   readonly untilMs: number;
 }
 
-export const targetKey = ({ ip, port }: Target): string => `${ip} ${port}`;
+export const targetKey = ({ ip, port }: ServiceTarget): string => `${ip} ${port}`;
 
-export class Affinity {
+export class ClientAffinity {
   readonly #stays = new Map<string, Stay>();
 
   constructor(private readonly now: () => number) {}
 
   /** Where a client was sent to and still is to go, if that target is there. */
-  find(client: string, targets: readonly Target[]): Target | undefined {
+  find(client: string, targets: readonly ServiceTarget[]): ServiceTarget | undefined {
     const stay = this.#stays.get(client);
     if (!stay) return undefined;
     if (stay.untilMs <= this.now()) {
@@ -28,7 +28,7 @@ export class Affinity {
   }
 
   /** Every connection begins the time anew. */
-  keep(client: string, target: Target, forMs: number): void {
+  keep(client: string, target: ServiceTarget, forMs: number): void {
     this.#stays.delete(client);
     this.#stays.set(client, { target: targetKey(target), untilMs: this.now() + forMs });
     if (this.#stays.size > clientsMax) this.#stays.delete(this.#stays.keys().next().value!);

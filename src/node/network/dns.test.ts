@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EndpointSubset, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
 import { endpoints } from '../../client/resources.ts';
 import { DnsServer, type DnsServerOptions } from './dns.ts';
-import { encodeName, encodeReply, parseQuery, type Query } from './dnsmessage.ts';
+import { type DnsQuery, encodeName, encodeReply, parseQuery } from './dnsmessage.ts';
 import { note, pod, problem, serviceRange, useNetwork } from './netns.case.ts';
 import { resolvConf } from './resolvconf.ts';
 import { hostDoor } from './servicedoor.ts';
@@ -47,7 +47,7 @@ async function world(): Promise<{ address: string; port: number; asked: string[]
   const asked: string[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (message, { address, port }) => {
-    const query = parseQuery(message) as Query;
+    const query = parseQuery(message) as DnsQuery;
     const name = query.question.labels;
     asked.push(name.join('.'));
     const known = name.join('.') === 'example.org';

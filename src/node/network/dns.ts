@@ -8,11 +8,11 @@ import type { Server, Socket } from 'node:net';
 import type { ServiceDirectory } from '../../client/servicedirectory.ts';
 import { DnsForward, type NameServer } from './dnsforward.ts';
 import {
+  type DnsQuery,
   type DnsRecord,
   encodeRefusal,
   encodeReply,
   parseQuery,
-  type Query,
   type Reply,
   recordTypes,
   replyCodes,
@@ -144,7 +144,7 @@ export class DnsServer {
   }
 
   /** Undefined for names that are not the cluster's. Names that stand for others are followed to their end. */
-  async #find(query: Query): Promise<Reply | undefined> {
+  async #find(query: DnsQuery): Promise<Reply | undefined> {
     const aliases: DnsRecord[] = [];
     let { question } = query;
     for (let count = 0; count <= aliasesMax; count++) {
@@ -170,7 +170,7 @@ export class DnsServer {
 }
 
 /** The API takes names that DNS has no room for. */
-function encoded(query: Query, reply: Reply, bytesMax: number): Buffer {
+function encoded(query: DnsQuery, reply: Reply, bytesMax: number): Buffer {
   try {
     return encodeReply(query, reply, bytesMax);
   } catch {

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
 import { connect, isIP, isIPv6 } from 'node:net';
-import { isAnswerTo, type Query } from './dnsmessage.ts';
+import { type DnsQuery, isAnswerTo } from './dnsmessage.ts';
 
 const answerMs = 2_000;
 const pendingMax = 256;
@@ -57,7 +57,7 @@ export class DnsForward {
   }
 
   /** The answer of the first server that has one, for the id of this query; undefined when none has. */
-  async ask(query: Query, message: Buffer, way: 'udp' | 'tcp'): Promise<Buffer | undefined> {
+  async ask(query: DnsQuery, message: Buffer, way: 'udp' | 'tcp'): Promise<Buffer | undefined> {
     if (this.#pending >= pendingMax) return undefined;
     this.#pending++;
     try {
@@ -88,7 +88,7 @@ export class DnsForward {
   /** Under an id of its own, by a port of its own: what others may guess is what they could answer. */
   async #askServer(
     server: NameServer,
-    query: Query,
+    query: DnsQuery,
     message: Buffer,
     way: 'udp' | 'tcp',
   ): Promise<Buffer | undefined> {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  type DnsQuery,
   datagramBytesMax,
   encodeName,
   encodeReply,
   isAnswerTo,
   parseQuery,
-  type Query,
   recordTypes,
 } from './dnsmessage.ts';
 
@@ -27,7 +27,7 @@ const web = encodeName(['Web', 'default']);
 describe('DNS messages', () => {
   it('are read with their question as it came', () => {
     // Letters big and small are one name, but are given back as they were.
-    const query = parseQuery(question(web)) as Query;
+    const query = parseQuery(question(web)) as DnsQuery;
     expect(query).toMatchObject({
       id: 0x1234,
       recursion: true,
@@ -75,7 +75,7 @@ describe('DNS messages', () => {
   });
 
   it('that are too long are cut, and say so', () => {
-    const query = parseQuery(question(web)) as Query;
+    const query = parseQuery(question(web)) as DnsQuery;
     const answers = Array.from(
       { length: 50 },
       () => ({ type: 'A', name: ['web', 'default'], ttl: 5, address: '10.0.0.1' }) as const,
@@ -87,14 +87,14 @@ describe('DNS messages', () => {
   });
 
   it('from strangers are not taken for answers', () => {
-    const query = parseQuery(question(web)) as Query;
+    const query = parseQuery(question(web)) as DnsQuery;
     const answer = encodeReply(query, { code: 0, own: false }, 512);
     expect(isAnswerTo(answer, 0x1234, query)).toBe(true);
     expect(isAnswerTo(answer, 0x1235, query)).toBe(false);
     expect(isAnswerTo(question(web), 0x1234, query)).toBe(false);
     expect(
       isAnswerTo(
-        encodeReply(parseQuery(question(encodeName(['wed']))) as Query, { code: 0, own: false }, 512),
+        encodeReply(parseQuery(question(encodeName(['wed']))) as DnsQuery, { code: 0, own: false }, 512),
         0x1234,
         query,
       ),

@@ -26,7 +26,7 @@ export interface Question {
   readonly type: number;
 }
 
-export interface Query {
+export interface DnsQuery {
   readonly id: number;
   readonly recursion: boolean;
   readonly question: Question;
@@ -61,7 +61,7 @@ export interface Reply {
 }
 
 /** Undefined for what is not to be answered at all. */
-export function parseQuery(bytes: Buffer): Query | BadQuery | undefined {
+export function parseQuery(bytes: Buffer): DnsQuery | BadQuery | undefined {
   if (bytes.length < headerBytes) return undefined;
   const flags = bytes.readUInt16BE(2);
   // Answers to answers would never end.
@@ -117,7 +117,7 @@ function readExtension(bytes: Buffer, start: number, count: number): number | un
 }
 
 /** The answer to a query, or only word that it is too long for so many bytes. */
-export function encodeReply(query: Query, reply: Reply, bytesMax: number): Buffer {
+export function encodeReply(query: DnsQuery, reply: Reply, bytesMax: number): Buffer {
   const full = encode(query, reply, false);
   return full.length <= bytesMax ? full : encode(query, { code: reply.code, own: reply.own }, true);
 }
@@ -129,7 +129,7 @@ export function encodeRefusal({ id, code }: BadQuery): Buffer {
   return header;
 }
 
-function encode(query: Query, reply: Reply, truncated: boolean): Buffer {
+function encode(query: DnsQuery, reply: Reply, truncated: boolean): Buffer {
   const { answers = [], authorities = [], additionals = [] } = reply;
   const header = Buffer.alloc(headerBytes);
   header.writeUInt16BE(query.id, 0);
@@ -201,7 +201,7 @@ export function encodeName(labels: readonly string[]): Buffer {
 }
 
 /** Whether an answer from elsewhere is one to this question, as far as that can be told from outside. */
-export function isAnswerTo(answer: Buffer, id: number, { questionBytes }: Query): boolean {
+export function isAnswerTo(answer: Buffer, id: number, { questionBytes }: DnsQuery): boolean {
   if (answer.length < headerBytes || answer.readUInt16BE(0) !== id || !(answer[2]! & 0x80)) return false;
   const echoed = answer.subarray(headerBytes, headerBytes + questionBytes.length);
   // Servers that fail may leave the question out.

@@ -24,10 +24,10 @@ interface Elsewhere {
   readonly target: string;
 }
 
-export type Lookup = Reply | Elsewhere | undefined;
+export type LookupAnswer = Reply | Elsewhere | undefined;
 
 /** Undefined for names that are not the cluster's. */
-export function lookUp({ labels, type }: Question, directory: ServiceDirectory): Lookup {
+export function lookUp({ labels, type }: Question, directory: ServiceDirectory): LookupAnswer {
   const inner = labels.length - zone.length;
   if (inner < 0 || zone.some((label, index) => labels[inner + index] !== label)) return undefined;
   const path = labels.slice(0, inner);

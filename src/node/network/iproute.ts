@@ -11,7 +11,7 @@ const runMs = 10_000;
 const outputBytesMax = 32 * 1024 * 1024;
 const complaintCharsMax = 500;
 
-export interface Route {
+export interface DeviceRoute {
   readonly to: Subnet;
   readonly device: string;
 }
@@ -62,7 +62,7 @@ export class IpRoute {
   }
 
   /** All IPv4 routes but the default ones, those to the machine's own addresses included. */
-  async routes(): Promise<Route[]> {
+  async routes(): Promise<DeviceRoute[]> {
     const text = await this.#run(['-4', '-j', 'route', 'show', 'table', 'all']);
     const routes = JSON.parse(text || '[]') as { dst?: string; dev?: string }[];
     return routes.flatMap(({ dst = '', dev = '' }) => {

@@ -12,7 +12,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Spawner } from '../runtime/spawner.ts';
-import { IpError, IpRoute, namespacePath, type Route } from './iproute.ts';
+import { type DeviceRoute, IpError, IpRoute, namespacePath } from './iproute.ts';
 import { NamespaceSockets } from './namespacesockets.ts';
 import { NetworkClaims } from './networkclaim.ts';
 import { NetworkGuard } from './networkguard.ts';
@@ -227,7 +227,8 @@ export class NodeBridge {
   }
 }
 
-const problemOf = ({ to, device }: Route): string => `this machine has a route to ${to.text} (${device})`;
+const problemOf = ({ to, device }: DeviceRoute): string =>
+  `this machine has a route to ${to.text} (${device})`;
 
 const linkPrefix = (id: string): string => `wh${id}`;
 

@@ -7,7 +7,7 @@
 import type { Socket as DatagramSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
 import type { ServiceDoor } from './servicedoor.ts';
-import type { ServiceEntry, Target } from './serviceports.ts';
+import type { ServiceEntry, ServiceTarget } from './serviceports.ts';
 import { UdpForward } from './udpforward.ts';
 
 const retryFirstMs = 100;
@@ -26,13 +26,13 @@ export interface ListenerContext {
   door(entry: ServiceEntry): ServiceDoor;
   /** Takes over a connection. */
   serve(client: Socket, entry: ServiceEntry): void;
-  choose(client: string, entry: ServiceEntry): Target | undefined;
+  choose(client: string, entry: ServiceEntry): ServiceTarget | undefined;
   readonly onError: (error: Error) => void;
 }
 
 interface Listening {
   close(): Promise<void>;
-  retain(targets: readonly Target[]): void;
+  retain(targets: readonly ServiceTarget[]): void;
 }
 
 export class ServiceListener {

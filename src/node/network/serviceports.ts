@@ -9,7 +9,7 @@ type Protocol = 'TCP' | 'UDP';
 type Entrance = 'cluster' | 'node' | 'external';
 
 /** One who answers. */
-export interface Target {
+export interface ServiceTarget {
   readonly ip: string;
   readonly port: number;
   /** Whether it is a pod that shares the network of this node. */
@@ -31,7 +31,7 @@ export interface ServiceEntry {
   readonly affinityKey: string;
   /** Undefined when a client may be sent to another target every time. */
   readonly affinityMs: number | undefined;
-  readonly targets: readonly Target[];
+  readonly targets: readonly ServiceTarget[];
 }
 
 export interface NodeIdentity {
@@ -81,7 +81,7 @@ function affinityOf({ spec }: Service): number | undefined {
   return (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? affinitySecondsDefault) * 1_000;
 }
 
-interface LocatedTarget extends Target {
+interface LocatedTarget extends ServiceTarget {
   readonly local: boolean;
 }
 

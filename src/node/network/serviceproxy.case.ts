@@ -9,7 +9,7 @@ import { Client } from '../../client/client.ts';
 import { endpoints, services } from '../../client/resources.ts';
 import { ServiceDirectory } from '../../client/servicedirectory.ts';
 import { type Cluster, type StartOptions, start } from '../../cluster/index.ts';
-import { ServiceProxy, type ServiceProxyOptions } from './serviceproxy.ts';
+import { ServiceProxy, type ServiceProxySettings } from './serviceproxy.ts';
 
 /** An address of this machine that endpoints may have; undefined on a machine without a network. */
 export const ownAddress = Object.values(networkInterfaces())
@@ -64,7 +64,7 @@ export class TestServices {
     return directory;
   }
 
-  async proxy(options: Partial<ServiceProxyOptions> = {}): Promise<ServiceProxy> {
+  async proxy(options: Partial<ServiceProxySettings> = {}): Promise<ServiceProxy> {
     const proxy = new ServiceProxy({
       directory: await this.directory(),
       nodeName: 'n1',

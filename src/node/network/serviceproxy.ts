@@ -7,11 +7,11 @@ import type { Socket } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/servicedirectory.ts';
 import { wallClock } from '../../clock.ts';
 import { dialTcp } from '../../streams/dialing.ts';
-import { Affinity } from './affinity.ts';
+import { ClientAffinity } from './affinity.ts';
 import type { NodeBridge } from './nodebridge.ts';
 import { type ClusterDoor, clusterDoor, hostDoor, isOwnAddress, type ServiceDoor } from './servicedoor.ts';
 import { type ListenerContext, ServiceListener } from './servicelistener.ts';
-import { type ServiceEntry, serviceEntries, type Target } from './serviceports.ts';
+import { type ServiceEntry, type ServiceTarget, serviceEntries } from './serviceports.ts';
 import { Subnet } from './subnet.ts';
 import { join, reset } from './tcpforward.ts';
 
@@ -22,7 +22,7 @@ const listenersMax = 4_096;
 /** Targets that are tried for one connection: the first may have gone just now. */
 const triesMax = 3;
 
-export interface ServiceProxyOptions {
+export interface ServiceProxySettings {
   /** Started by whoever made it. */
   readonly directory: ServiceDirectory;
   readonly nodeName: string;
@@ -41,7 +41,7 @@ export interface ServiceProxyOptions {
 
 export class ServiceProxy {
   readonly #listeners = new Map<string, Map<string, ServiceListener>>();
-  readonly #affinities = new Map<string, Affinity>();
+  readonly #affinities = new Map<string, ClientAffinity>();
   readonly #connections = new Set<Socket>();
   readonly #cluster: ClusterDoor;
   readonly #range: Subnet;
@@ -51,7 +51,7 @@ export class ServiceProxy {
   #count = 0;
   #closed = false;
 
-  constructor(private readonly options: ServiceProxyOptions) {
+  constructor(private readonly options: ServiceProxySettings) {
     const { serviceRange, bridge, onError } = options;
     const range = Subnet.parse(serviceRange);
     if (!range) throw new Error(`${JSON.stringify(serviceRange)} is no IPv4 range`);
@@ -182,19 +182,19 @@ export class ServiceProxy {
     return undefined;
   }
 
-  #waysTo({ ip, shared }: Target): readonly string[] {
+  #waysTo({ ip, shared }: ServiceTarget): readonly string[] {
     return shared && this.options.sharedNetwork ? [ip, '127.0.0.1'] : [ip];
   }
 
   #choose(
     client: string,
     { affinityKey, affinityMs }: ServiceEntry,
-    targets: readonly Target[],
-  ): Target | undefined {
-    const pick = (): Target | undefined => targets[Math.floor(this.#random() * targets.length)];
+    targets: readonly ServiceTarget[],
+  ): ServiceTarget | undefined {
+    const pick = (): ServiceTarget | undefined => targets[Math.floor(this.#random() * targets.length)];
     if (affinityMs === undefined) return pick();
     let affinity = this.#affinities.get(affinityKey);
-    if (!affinity) this.#affinities.set(affinityKey, (affinity = new Affinity(this.#now)));
+    if (!affinity) this.#affinities.set(affinityKey, (affinity = new ClientAffinity(this.#now)));
     // An IPv4 client of an IPv6 socket is the same client.
     const name = client.replace(/^::ffff:/, '');
     const target = affinity.find(name, targets) ?? pick();

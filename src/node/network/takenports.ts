@@ -10,15 +10,15 @@ const listenState = '0A';
 const boundState = '07';
 
 /** Somebody who waits at a port. */
-export interface Listener {
+export interface ListeningPort {
   /** Whether only processes on the same loopback interface get there. */
   readonly loopback: boolean;
   readonly port: number;
 }
 
 /** Reads `/proc/net/tcp` and its like. Lines of another form are passed over. */
-export function parseListeners(table: string): Listener[] {
-  const listeners: Listener[] = [];
+export function parseListeners(table: string): ListeningPort[] {
+  const listeners: ListeningPort[] = [];
   for (const line of table.split('\n')) {
     const found = /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]+ ([0-9A-F]{2}) /.exec(
       line,

@@ -5,7 +5,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { targetKey } from './affinity.ts';
-import type { Target } from './serviceports.ts';
+import type { ServiceTarget } from './serviceports.ts';
 
 const idleMs = 60_000;
 /** Clients of one port. Beyond that the one that came first has to go. */
@@ -26,14 +26,14 @@ export class UdpForward {
 
   constructor(
     private readonly server: Socket,
-    private readonly choose: (client: string) => Target | undefined,
+    private readonly choose: (client: string) => ServiceTarget | undefined,
   ) {
     server.on('message', (message, { address, port }) => this.#forward(message, address, port));
     server.on('error', () => undefined);
   }
 
   /** Lets go of flows to targets that are no longer there. */
-  retain(targets: readonly Target[]): void {
+  retain(targets: readonly ServiceTarget[]): void {
     const keys = new Set(targets.map(targetKey));
     for (const [client, { target }] of this.#flows) if (!keys.has(target)) this.#drop(client);
   }

@@ -15,14 +15,14 @@ import { parseQuantity } from '../../api/quantity.ts';
 class DownwardError extends Error {}
 
 /** What the pod itself does not say until its status is written. */
-export interface PodFacts {
+export interface DownwardFacts {
   readonly pod: Pod;
   readonly podIP: string;
   readonly hostIP: string;
 }
 
 /** The value of a field; a label or annotation that is not there is empty. */
-export function podField({ pod, podIP, hostIP }: PodFacts, ref: ObjectFieldSelector): string {
+export function podField({ pod, podIP, hostIP }: DownwardFacts, ref: ObjectFieldSelector): string {
   const path = ref.fieldPath ?? '';
   const { metadata, spec } = pod;
   const [, map, key] = /^metadata\.(labels|annotations)\['([\s\S]*)'\]$/.exec(path) ?? [];

@@ -3,7 +3,7 @@ import type { Pod } from '../../api/generated/types.ts';
 import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
 import { addTo, type ResourceList } from '../../api/resourcelist.ts';
 import { podRequests } from '../../api/rules/podresources.ts';
-import type { Refusal } from './podworker.ts';
+import type { PodRefusal } from './podworker.ts';
 
 /** The pods that a node has taken before and that have not ended. */
 export interface Held {
@@ -12,12 +12,12 @@ export interface Held {
   pods(): readonly Pod[];
 }
 
-export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
+export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
   return tooMany(held, allocatable) ?? tooMuch(pod, held, allocatable) ?? portTaken(pod, held);
 }
 
 /** Why a node cannot give a pod that runs what it asks for now: never, or not yet. */
-export function resizeRefusalOf(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
+export function resizeRefusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
   const nobody: Held = { count: 0, pods: () => [] };
   const alone = tooMuch(pod, nobody, allocatable);
   if (alone)
@@ -29,12 +29,12 @@ export function resizeRefusalOf(pod: Pod, held: Held, allocatable: ResourceList)
   return now && { reason: 'Deferred', message: now.message };
 }
 
-function tooMany({ count }: Held, { pods }: ResourceList): Refusal | undefined {
+function tooMany({ count }: Held, { pods }: ResourceList): PodRefusal | undefined {
   const room = Number(pods ?? Number.POSITIVE_INFINITY);
   return count < room ? undefined : outOf('pods', '1', String(count), String(room));
 }
 
-function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): Refusal | undefined {
+function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
   const wanted = Object.entries(podRequests(pod.spec ?? {})).filter(
     ([name, amount]) => name !== 'pods' && sign(parseQuantity(amount)) > 0,
   );
@@ -52,7 +52,7 @@ function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): Refusal | und
 }
 
 /** Kubernetes names plain numbers here: thousandths of processors, bytes, pods. */
-function outOf(name: string, requested: string, used: string, capacity: string): Refusal {
+function outOf(name: string, requested: string, used: string, capacity: string): PodRefusal {
   const number = name === 'cpu' ? milliValue : toNumber;
   const [wants, uses, has] = [requested, used, capacity].map((text) => number(parseQuantity(text)));
   return {
@@ -61,7 +61,7 @@ function outOf(name: string, requested: string, used: string, capacity: string):
   };
 }
 
-function portTaken(pod: Pod, held: Held): Refusal | undefined {
+function portTaken(pod: Pod, held: Held): PodRefusal | undefined {
   const wanted = hostPorts(pod);
   if (!wanted.length) return undefined;
   const taken = held.pods().flatMap(hostPorts);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../../api/generated/types.ts';
 import { podStatusErrors } from '../../api/rules/podstatus.ts';
-import { type PodFacts, podStatus } from './podstatus.ts';
+import { type PodStatusFacts, podStatus } from './podstatus.ts';
 import { statusPatch } from './statuspatch.ts';
 
 const now = '2026-01-02T03:04:05Z';
@@ -32,7 +32,12 @@ function statusOf(name: string, shape: Shape): ContainerStatus {
   }
 }
 
-function facts(spec: PodSpec, init: Shape[], containers: Shape[], more: Partial<PodFacts> = {}): PodFacts {
+function facts(
+  spec: PodSpec,
+  init: Shape[],
+  containers: Shape[],
+  more: Partial<PodStatusFacts> = {},
+): PodStatusFacts {
   const initStatuses = init.map((shape, i) => {
     const status = statusOf(`i${i}`, shape);
     return shape === 'ok' ? { ...status, ready: true } : status;

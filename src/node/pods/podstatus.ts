@@ -16,7 +16,7 @@ import { isFinished } from '../../api/rules/podfacts.ts';
 type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
 /** What an agent knows of a pod. */
-export interface PodFacts {
+export interface PodStatusFacts {
   /** The pod with the status that the API shows: times, and conditions of others, come from there. */
   readonly pod: Pod;
   /** The current time as the API writes it. */
@@ -60,7 +60,7 @@ export const restartsAfter = (spec: PodSpec, container: Container, exitCode: num
   return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
 };
 
-export function podStatus(facts: PodFacts): PodStatus {
+export function podStatus(facts: PodStatusFacts): PodStatus {
   const { pod, hostIP, podIP, over, verdict } = facts;
   const before = pod.status ?? {};
   const failed = over && verdict !== undefined;
@@ -97,7 +97,7 @@ interface Count {
   succeeded: number;
 }
 
-function podPhase({ pod, init, containers, over }: PodFacts): Phase {
+function podPhase({ pod, init, containers, over }: PodStatusFacts): Phase {
   const spec = pod.spec ?? {};
   const sidecarNames = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
   const begun = hasBegun(containers);
@@ -158,7 +158,7 @@ type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 
 const yes: Verdict = { status: 'True' };
 
-function conditionsOf(facts: PodFacts, phase: Phase): PodCondition[] {
+function conditionsOf(facts: PodStatusFacts, phase: Phase): PodCondition[] {
   const { pod, placed, over } = facts;
   const before = pod.status?.conditions ?? [];
   const containersReady = containersReadyOf(facts, phase);
@@ -180,7 +180,7 @@ function conditionsOf(facts: PodFacts, phase: Phase): PodCondition[] {
   ];
 }
 
-function condition({ pod, now }: PodFacts, type: string, verdict: Verdict): PodCondition {
+function condition({ pod, now }: PodStatusFacts, type: string, verdict: Verdict): PodCondition {
   const before = pod.status?.conditions?.find((one) => one.type === type);
   const { status, reason, message } = verdict;
   const { generation } = pod.metadata;
@@ -196,7 +196,7 @@ function condition({ pod, now }: PodFacts, type: string, verdict: Verdict): PodC
 
 const listText = (names: readonly (string | undefined)[]): string => `[${names.join(' ')}]`;
 
-function initializedOf({ pod, init, containers }: PodFacts, phase: Phase): Verdict {
+function initializedOf({ pod, init, containers }: PodStatusFacts, phase: Phase): Verdict {
   if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' };
   if (hasBegun(containers)) return yes;
   const sidecars = new Set((pod.spec?.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
@@ -209,7 +209,7 @@ function initializedOf({ pod, init, containers }: PodFacts, phase: Phase): Verdi
   };
 }
 
-function containersReadyOf({ pod, init, containers }: PodFacts, phase: Phase): Verdict {
+function containersReadyOf({ pod, init, containers }: PodStatusFacts, phase: Phase): Verdict {
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
   const sidecars = new Set((pod.spec?.initContainers ?? []).filter(isSidecar).map(({ name }) => name));

@@ -38,7 +38,7 @@ const sidecarWindowMs = 2_000;
 /** Resources that others have are asked for again after this time. */
 const deferredMs = 5_000;
 
-export interface Refusal {
+export interface PodRefusal {
   readonly reason: string;
   readonly message: string;
 }
@@ -53,9 +53,9 @@ export interface WorkerOptions {
   readonly secondMs: number;
   readonly now: () => number;
   /** Says why the node does not take a new pod. */
-  readonly admit: (pod: Pod) => Refusal | undefined;
+  readonly admit: (pod: Pod) => PodRefusal | undefined;
   /** Says why the node cannot give a pod that it has taken what it asks for now: `Infeasible` or `Deferred`. */
-  readonly resizable: (pod: Pod) => Refusal | undefined;
+  readonly resizable: (pod: Pod) => PodRefusal | undefined;
   readonly tell: (
     pod: Pod,
     type: 'Normal' | 'Warning',
@@ -69,11 +69,11 @@ export interface WorkerOptions {
 }
 
 /** Why the node itself ends a pod. Of one that it has refused, no container is shown. */
-interface Verdict extends Refusal {
+interface NodeVerdict extends PodRefusal {
   readonly refused: boolean;
 }
 
-interface Ending {
+interface GracePeriod {
   readonly sinceMs: number;
   graceMs: number;
 }
@@ -102,8 +102,8 @@ export class PodWorker {
   #status: PodStatus;
   /** Known before the pod is placed: its volumes may still be missing. */
   #place: PodPlace | undefined;
-  #verdict: Verdict | undefined;
-  #ending: Ending | undefined;
+  #verdict: NodeVerdict | undefined;
+  #ending: GracePeriod | undefined;
 
   constructor(
     pod: Pod,
@@ -376,7 +376,7 @@ export class PodWorker {
   }
 
   /** Containers first, together; then the sidecars, in the reverse of their order. */
-  #stopInOrder(ending: Ending): void {
+  #stopInOrder(ending: GracePeriod): void {
     const leftMs = Math.max(0, ending.sinceMs + ending.graceMs - this.options.now());
     const sidecars = this.#init.filter(({ spec }) => isSidecar(spec));
     const first = this.#all().filter((container) => !sidecars.includes(container) && container.active);

@@ -20,7 +20,7 @@ export interface StatusWriterOptions {
   readonly onError: (error: Error) => void;
 }
 
-interface Entry {
+interface StatusEntry {
   pod: Pod;
   status: PodStatus;
   written: (pod: Pod) => void;
@@ -35,8 +35,8 @@ interface Entry {
 }
 
 export class StatusWriter {
-  readonly #entries = new Map<string, Entry>();
-  readonly #queue = new Set<Entry>();
+  readonly #entries = new Map<string, StatusEntry>();
+  readonly #queue = new Set<StatusEntry>();
   #writes = 0;
   #scheduled: NodeJS.Immediate | undefined;
   #closed = false;
@@ -97,7 +97,7 @@ export class StatusWriter {
     clearImmediate(this.#scheduled);
   }
 
-  #drop(entry: Entry): void {
+  #drop(entry: StatusEntry): void {
     clearTimeout(entry.timer);
     entry.timer = undefined;
     entry.dirty = false;
@@ -106,7 +106,7 @@ export class StatusWriter {
   }
 
   /** After this turn of the event loop: what changes several times within one is written once. */
-  #enqueue(entry: Entry): void {
+  #enqueue(entry: StatusEntry): void {
     this.#queue.add(entry);
     this.#scheduled ??= setImmediate(() => {
       this.#scheduled = undefined;
@@ -125,14 +125,14 @@ export class StatusWriter {
     }
   }
 
-  #patchOf({ pod, status, last }: Entry): Record<string, unknown> | undefined {
+  #patchOf({ pod, status, last }: StatusEntry): Record<string, unknown> | undefined {
     // A server that keeps something else than it was told is not told again.
     if (last?.version === pod.metadata.resourceVersion && isDeepStrictEqual(last?.status, status))
       return undefined;
     return statusPatch(pod.status ?? {}, status);
   }
 
-  async #write(entry: Entry, patch: Record<string, unknown>): Promise<void> {
+  async #write(entry: StatusEntry, patch: Record<string, unknown>): Promise<void> {
     this.#writes++;
     entry.writing = true;
     const { status } = entry;
@@ -154,7 +154,7 @@ export class StatusWriter {
     this.#next();
   }
 
-  #failed(entry: Entry, error: Error): void {
+  #failed(entry: StatusEntry, error: Error): void {
     const code = error instanceof StatusError ? error.code : 0;
     // Gone, or another pod of its name by now.
     if (code === 404 || code === 409) return;
@@ -170,7 +170,7 @@ export class StatusWriter {
     entry.retryMs = Math.min(entry.retryMs * 2, retryMaxMs);
   }
 
-  #settle(entry: Entry): void {
+  #settle(entry: StatusEntry): void {
     if (entry.dirty || entry.writing) return;
     for (const resolve of entry.waiters.splice(0)) resolve();
   }

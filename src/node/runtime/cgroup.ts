@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { signalProcess } from './keeper.ts';
+import { signalProcess } from './reaper.ts';
 
 /** Processes and threads of one container. */
 const pidsMax = 8192;
@@ -21,7 +21,7 @@ const removeWaitMs = 20;
 const controllers = ['memory', 'cpu', 'pids'] as const;
 type Controller = (typeof controllers)[number];
 
-export interface Limits {
+export interface CgroupLimits {
   readonly memoryBytes?: number;
   readonly milliCpu?: number;
 }
@@ -58,7 +58,7 @@ export class Cgroups {
     }
   }
 
-  async create(uid: string, container: string, limits: Limits): Promise<Cgroup> {
+  async create(uid: string, container: string, limits: CgroupLimits): Promise<Cgroup> {
     const { version, folders } = this.hierarchy;
     const own = new Map<Controller, string>();
     for (const [controller, folder] of folders) {
@@ -112,7 +112,7 @@ export class Cgroup {
   }
 
   /** Sets limits, of a new group or of one that is in use. */
-  async limit(limits: Limits): Promise<void> {
+  async limit(limits: CgroupLimits): Promise<void> {
     for (const [controller, folder] of this.folders)
       for (const [file, value] of settings(this.version, controller, limits))
         await writeFile(join(folder, file), value);
@@ -235,7 +235,7 @@ function parseOwn(text: string): Map<string, string> {
   return own;
 }
 
-function settings(version: 1 | 2, controller: Controller, limits: Limits): [string, string][] {
+function settings(version: 1 | 2, controller: Controller, limits: CgroupLimits): [string, string][] {
   const { memoryBytes, milliCpu } = limits;
   if (controller === 'pids') return [['pids.max', String(pidsMax)]];
   if (controller === 'memory') {

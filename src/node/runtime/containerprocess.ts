@@ -16,11 +16,11 @@ import { Attachments } from './attachments.ts';
 import type { Cgroup } from './cgroup.ts';
 import { exitCode, type Program, type ProgramOptions, signalNumber } from './containerprogram.ts';
 import type { ContainerRoot } from './containerroot.ts';
-import type { ContainerUser, SplitEnvironment } from './containeruser.ts';
+import type { ProcessUser, SplitEnvironment } from './containeruser.ts';
 import { SessionSize, serveSession, tellProblem } from './execution.ts';
-import { type Keeper, signalProcess, signalSession } from './keeper.ts';
 import { findProcesses, type Mark } from './processtable.ts';
 import { programProblem } from './programlookup.ts';
+import { type Reaper, signalProcess, signalSession } from './reaper.ts';
 import type { ContainerExit, ExecOptions, RunningContainer } from './runtime.ts';
 import { ended } from './streamends.ts';
 import type { TerminalExit } from './terminal.ts';
@@ -44,7 +44,7 @@ export interface ContainerParts {
   /** The folder of the root. */
   readonly rootFolder: string;
   readonly terminationFile: string;
-  readonly user: ContainerUser;
+  readonly user: ProcessUser;
   readonly env: Readonly<Record<string, string>>;
   readonly splitEnv: SplitEnvironment;
   readonly log: LogWriter;
@@ -52,7 +52,7 @@ export interface ContainerParts {
   readonly mark: Mark;
   /** The command line in the network of the pod, with the tag of the container. */
   readonly wrap: (command: readonly string[]) => string[];
-  readonly keeper: Keeper;
+  readonly reaper: Reaper;
   readonly run: (options: ProgramOptions) => Promise<Program>;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
@@ -138,7 +138,7 @@ export class ContainerProcess implements RunningContainer {
   }
 
   async #start(command: readonly string[], session: Session, size?: TerminalSize): Promise<Program> {
-    const { root, user, splitEnv, wrap, keeper, cgroup, run } = this.parts;
+    const { root, user, splitEnv, wrap, reaper, cgroup, run } = this.parts;
     const line = root.enter({ command, user, lateVariables: splitEnv.late });
     const program = await run({
       command: wrap(line.command),
@@ -148,7 +148,7 @@ export class ContainerProcess implements RunningContainer {
       size,
       stdin: session.stdin !== undefined,
       spawned: (pid) => {
-        keeper.add(pid);
+        reaper.add(pid);
         this.sessions.add(pid);
         this.#leaders.add(pid);
         void cgroup?.join(pid);
@@ -169,7 +169,7 @@ export class ContainerProcess implements RunningContainer {
     for (const session of this.sessions) {
       if (session === this.pid || this.#leaders.has(session) || signalProcess(-session, 0)) continue;
       this.sessions.delete(session);
-      this.parts.keeper.remove(session);
+      this.parts.reaper.remove(session);
     }
   }
 
@@ -197,7 +197,7 @@ export class ContainerProcess implements RunningContainer {
   }
 
   async #live(): Promise<ContainerExit> {
-    const { program, log, keeper, onError } = this.parts;
+    const { program, log, reaper, onError } = this.parts;
     const exit = await program.exited.catch((error: Error): TerminalExit => {
       onError(error);
       return { code: 128, signal: null };
@@ -210,7 +210,7 @@ export class ContainerProcess implements RunningContainer {
     this.#attachments.close();
     const result = await this.#result(exit, finishedAt);
     await this.#release();
-    for (const session of this.sessions) keeper.remove(session);
+    for (const session of this.sessions) reaper.remove(session);
     return result;
   }
 

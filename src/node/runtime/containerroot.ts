@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readlink, rmdir, stat, symlink, unlink } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { resolveSubPath } from '../volumes/subpath.ts';
-import type { ContainerUser } from './containeruser.ts';
+import type { ProcessUser } from './containeruser.ts';
 import { type Mount, StartFailure } from './runtime.ts';
 
 export interface RootRequest {
@@ -19,9 +19,9 @@ export interface RootRequest {
   readonly hostname?: string | undefined;
 }
 
-export interface Entry {
+export interface RootEntry {
   readonly command: readonly string[];
-  readonly user: ContainerUser;
+  readonly user: ProcessUser;
   /** `NAME=VALUE`s to be set just before the command. */
   readonly lateVariables: readonly string[];
 }
@@ -39,7 +39,7 @@ export interface ContainerRoot {
   /** Where on this machine a path of the container leads. */
   hostPath(path: string): string;
   /** The command line that runs a command in this root. */
-  enter(entry: Entry): EntryLine;
+  enter(entry: RootEntry): EntryLine;
   release(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export class FolderRoot implements ContainerRoot {
     return existsSync(inside) ? inside : path;
   }
 
-  enter({ command, user, lateVariables }: Entry): EntryLine {
+  enter({ command, user, lateVariables }: RootEntry): EntryLine {
     const late = lateVariables.length ? [this.envTool ?? 'env', ...lateVariables] : [];
     const [program = '', ...args] = command;
     // A program in a mount is only there. Arguments are left alone: what they mean is the program's business.

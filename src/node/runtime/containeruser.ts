@@ -4,14 +4,14 @@ import type { Container, Pod } from '../../api/generated/types.ts';
 import { StartFailure } from './runtime.ts';
 import type { Spawner } from './spawner.ts';
 
-export interface ContainerUser {
+export interface ProcessUser {
   /** Goes before the command; empty when nothing is to change. */
   readonly prefix: readonly string[];
   /** Whether the command has fewer rights than what runs before it. */
   readonly dropsRights: boolean;
 }
 
-const unchanged: ContainerUser = { prefix: [], dropsRights: false };
+const unchanged: ProcessUser = { prefix: [], dropsRights: false };
 
 /**
  * Only root can change users. An agent without its rights runs everything as itself, which is never more than was
@@ -22,7 +22,7 @@ export function containerUser(
   container: Container,
   spawner: Spawner,
   own = process.getuid?.(),
-): ContainerUser {
+): ProcessUser {
   const of = container.securityContext ?? {};
   const all = pod.spec?.securityContext ?? {};
   const user = of.runAsUser ?? all.runAsUser;
@@ -110,7 +110,7 @@ export interface SplitEnvironment {
 
 export function splitEnvironment(
   env: Readonly<Record<string, string>>,
-  { dropsRights }: ContainerUser,
+  { dropsRights }: ProcessUser,
 ): SplitEnvironment {
   const early: Record<string, string> = {};
   const late: string[] = [];

@@ -1,6 +1,6 @@
 /**
  * Volumes in memory: a file system of the kernel's (tmpfs) mounted over the folder of the volume, so that all containers
- * of the pod see it. What a killed agent has left mounted is unmounted by its keeper, or by the next agent.
+ * of the pod see it. What a killed agent has left mounted is unmounted by its reaper, or by the next agent.
  */
 import { join } from 'node:path';
 import { type MountPoint, mountsBelow } from '../volumes/foldercare.ts';

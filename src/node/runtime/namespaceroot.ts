@@ -33,10 +33,10 @@ import { basename, dirname, join, posix } from 'node:path';
 import { resolveSubPath } from '../volumes/subpath.ts';
 import {
   type ContainerRoot,
-  type Entry,
   type EntryLine,
   isWithin,
   mountOf,
+  type RootEntry,
   type RootRequest,
   sortedMounts,
 } from './containerroot.ts';
@@ -121,7 +121,7 @@ async function canMake(tools: NamespaceTools, spawner: Spawner): Promise<boolean
 }
 
 /** A mount at its real path: links on the way are followed, as far as there is a way. */
-interface Target {
+interface MountTarget {
   readonly mount: Mount;
   readonly exists: boolean;
   /** The nearest folder on the machine that exists. */
@@ -170,7 +170,7 @@ export class NamespaceRoot implements ContainerRoot {
     return found ? join(found.mount.source, found.rest) : path;
   }
 
-  enter({ command, user, lateVariables }: Entry): EntryLine {
+  enter({ command, user, lateVariables }: RootEntry): EntryLine {
     const { nsenter, env } = this.tools;
     if (!this.#held) throw new Error('the container has ended');
     if (command[0]!.includes('='))
@@ -224,7 +224,7 @@ async function withWorkingDir(
   return [...mounts, { path: workingDir, source, readOnly: false }];
 }
 
-async function targetOf(mount: Mount): Promise<Target> {
+async function targetOf(mount: Mount): Promise<MountTarget> {
   const isFolder = await stat(mount.source).then(
     (found) => found.isDirectory(),
     () => {
@@ -253,11 +253,11 @@ async function targetOf(mount: Mount): Promise<Target> {
   }
 }
 
-const enclosing = (target: Target, targets: readonly Target[]): Target | undefined =>
+const enclosing = (target: MountTarget, targets: readonly MountTarget[]): MountTarget | undefined =>
   targets.findLast((other) => other !== target && isWithin(target.mount.path, other.mount.path));
 
 /** Rebuilds every folder on the way to a missing mount point; answers the table of what is bound into them. */
-function buildFolders(root: string, targets: readonly Target[]): string[] {
+function buildFolders(root: string, targets: readonly MountTarget[]): string[] {
   const rebuilt = new Set(['/']);
   for (const { exists, ancestor } of targets)
     for (let folder = ancestor; !exists && folder !== '/'; folder = dirname(folder)) rebuilt.add(folder);
@@ -284,7 +284,7 @@ function buildFolders(root: string, targets: readonly Target[]): string[] {
 }
 
 /** The place a mount covers. Within another mount it is made in what is mounted there, as container runtimes do. */
-async function makePoint(root: string, target: Target, targets: readonly Target[]): Promise<void> {
+async function makePoint(root: string, target: MountTarget, targets: readonly MountTarget[]): Promise<void> {
   const { mount, isFolder, exists } = target;
   const outer = enclosing(target, targets);
   if (!outer) {

@@ -1,7 +1,7 @@
 /**
  * The process runtime: containers are processes of this machine.
  *
- * In the agent's folder, besides what the keeper writes:
+ * In the agent's folder, besides what the reaper writes:
  *
  *   pods/<uid>/containers/<name>/<attempt>.log          output (see logfile.ts), of the last two attempts
  *   pods/<uid>/containers/<name>/<attempt>.root         the root of a running container (see containerroot.ts)
@@ -23,13 +23,13 @@ import type { LogFolder } from '../pods/logfolder.ts';
 import { FileLog } from '../pods/logreader.ts';
 import { messagePathDefault } from '../pods/terminationmessage.ts';
 import { makeFolders, removeFolder } from '../volumes/foldercare.ts';
-import { type Cgroup, Cgroups, type Limits } from './cgroup.ts';
+import { type Cgroup, Cgroups, type CgroupLimits } from './cgroup.ts';
 import { type ContainerParts, ContainerProcess } from './containerprocess.ts';
 import { type Program, type ProgramOptions, startProgram } from './containerprogram.ts';
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
 import { containerUser, splitEnvironment } from './containeruser.ts';
 import type { ImageTable } from './images.ts';
-import { identityOf, Keeper } from './keeper.ts';
+import { identityOf, Reaper } from './reaper.ts';
 import { MemoryMounts } from './memorymounts.ts';
 import { MemoryWatch } from './memorywatch.ts';
 import { NamespaceRoot, type NamespaceTools, probeNamespaces } from './namespaceroot.ts';
@@ -78,7 +78,7 @@ interface PreparedPod {
 
 /** What the machine offers; found out once. */
 interface Means {
-  readonly keeper: Keeper;
+  readonly reaper: Reaper;
   readonly tags: ProcessTags;
   readonly memory: MemoryMounts;
   readonly namespaces: NamespaceTools | undefined;
@@ -200,9 +200,9 @@ export class ProcessRuntime implements Runtime {
   }
 
   async recover(bound: ReadonlySet<string>): Promise<void> {
-    const { keeper, cgroups, memory } = await this.#ready();
+    const { reaper, cgroups, memory } = await this.#ready();
     const { folder, network, onError } = this.options;
-    await keeper.endLeftovers();
+    await reaper.endLeftovers();
     await cgroups?.sweep(() => false);
     await network.recover(bound);
     const pods = join(folder, 'pods');
@@ -225,7 +225,7 @@ export class ProcessRuntime implements Runtime {
     const means = await this.#means?.catch(() => undefined);
     await means?.memory.unmount().catch(this.options.onError);
     await means?.cgroups?.close();
-    await means?.keeper.close();
+    await means?.reaper.close();
     await this.options.network.close();
     await this.#pipes.close();
     this.#spawner.close();
@@ -249,7 +249,7 @@ export class ProcessRuntime implements Runtime {
     const tag = agentTag(identity);
     const groups = cgroups === false ? undefined : await Cgroups.open(identity, cgroupParent);
     return {
-      keeper: new Keeper({ spawner, folder, identity, tag, groups: groups?.folders ?? [], onError }),
+      reaper: new Reaper({ spawner, folder, identity, tag, groups: groups?.folders ?? [], onError }),
       tags: new ProcessTags(spawner, tag),
       memory: new MemoryMounts(spawner, join(folder, 'pods')),
       namespaces: roots === 'folder' ? undefined : await probeNamespaces(spawner),
@@ -302,7 +302,7 @@ export class ProcessRuntime implements Runtime {
       const root = await this.#makeRoot(launch, path('root'), path('termination'), means);
       undo.unshift(() => root.release());
       const tag = means.tags.next();
-      const mark = means.keeper.mark(uid, container.name!, tag);
+      const mark = means.reaper.mark(uid, container.name!, tag);
       const env = variables(launch, root, mark.text);
       const problem = await programProblem(launch.command[0] ?? '', root, env);
       if (problem) throw new StartFailure('ContainerCannotRun', problem.message, problem.exitCode);
@@ -327,7 +327,7 @@ export class ProcessRuntime implements Runtime {
         tty: container.tty === true,
         stdin: container.stdin === true,
         spawned: (pid) => {
-          means.keeper.add(pid);
+          means.reaper.add(pid);
           void cgroup?.join(pid);
         },
       });
@@ -350,7 +350,7 @@ export class ProcessRuntime implements Runtime {
         },
         rootFolder: path('root'),
         terminationFile: path('termination'),
-        keeper: means.keeper,
+        reaper: means.reaper,
         run: (options) => this.#run(options),
       });
       const run = { pod: launch.pod, container: container.name!, attempt, id: running.id };
@@ -461,7 +461,7 @@ function variables(
   };
 }
 
-function limitsOf({ resources }: Container): Limits {
+function limitsOf({ resources }: Container): CgroupLimits {
   const { memory, cpu } = resources?.limits ?? {};
   return {
     ...(memory ? { memoryBytes: toNumber(parseQuantity(memory)) } : {}),

@@ -2,7 +2,7 @@
 import { methodNotAllowed, notFound, resourceNotFound } from '../../api/errors.ts';
 import { type LabelSelector, parseLabelSelector } from '../../api/labelselector.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { Resource } from '../discovery/discovery.ts';
+import type { DiscoveryResource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
@@ -10,7 +10,7 @@ import type { NodeReport, PodReport, Usage, UsageReports } from './usagereports.
 
 export const metricsVersion = 'metrics.k8s.io/v1beta1';
 
-export const metricsResources: readonly Resource[] = [
+export const metricsResources: readonly DiscoveryResource[] = [
   { name: 'nodes', singularName: 'node', namespaced: false, kind: 'NodeMetrics', verbs: ['get', 'list'] },
   { name: 'pods', singularName: 'pod', namespaced: true, kind: 'PodMetrics', verbs: ['get', 'list'] },
 ];

@@ -27,7 +27,7 @@ import type { ApiObject, JsonObject } from '../../api/object.ts';
 import { settleNamespace } from '../../registry/create.ts';
 import { type Expected, readObject } from '../../registry/input.ts';
 import { TokenError, verifyToken } from '../../registry/tokenverification.ts';
-import type { ComputedVersions, Resource } from '../discovery/discovery.ts';
+import type { ComputedVersions, DiscoveryResource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
@@ -72,7 +72,7 @@ const forms: readonly Form[] = [
   form(authorization, 'SubjectAccessReview', accessReview),
 ];
 
-const resourceOf = ({ resource, kind, namespaced }: Form): Resource => ({
+const resourceOf = ({ resource, kind, namespaced }: Form): DiscoveryResource => ({
   name: resource,
   singularName: kind.toLowerCase(),
   namespaced,

@@ -5,7 +5,7 @@
 import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
 import { parseAccept } from '../http/negotiation.ts';
-import type { Discovery, Resource } from './discovery.ts';
+import type { Discovery, DiscoveryResource } from './discovery.ts';
 
 const group = 'apidiscovery.k8s.io';
 const versions = ['v2', 'v2beta1'];
@@ -91,9 +91,13 @@ export class AggregatedDiscovery {
 }
 
 /** Group and version are empty where they are those of the list. */
-const kindOf = ({ group = '', version = '', kind }: Resource): ResponseKind => ({ group, version, kind });
+const kindOf = ({ group = '', version = '', kind }: DiscoveryResource): ResponseKind => ({
+  group,
+  version,
+  kind,
+});
 
-const wholeOf = (resource: Resource): AggregatedResource => ({
+const wholeOf = (resource: DiscoveryResource): AggregatedResource => ({
   resource: resource.name,
   responseKind: kindOf(resource),
   scope: resource.namespaced ? 'Namespaced' : 'Cluster',
@@ -104,7 +108,7 @@ const wholeOf = (resource: Resource): AggregatedResource => ({
 });
 
 /** A part of something that is not served itself needs a place; clients skip what has no kind. */
-const ownerless = (resource: string, part: Resource): AggregatedResource => ({
+const ownerless = (resource: string, part: DiscoveryResource): AggregatedResource => ({
   resource,
   responseKind: { group: '', version: '', kind: '' },
   scope: part.namespaced ? 'Namespaced' : 'Cluster',

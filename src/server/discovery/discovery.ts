@@ -4,7 +4,7 @@ import { componentStatus } from '../../api/kinds/componentstatus.ts';
 import type { KindTable } from '../../api/kinds.ts';
 
 /** A resource, or a part of one, as discovery describes it. */
-export interface Resource {
+export interface DiscoveryResource {
   name: string;
   singularName: string;
   namespaced: boolean;
@@ -17,7 +17,7 @@ export interface Resource {
 }
 
 /** Resources that no stored kind stands for. */
-const coreExtras: readonly Resource[] = [
+const coreExtras: readonly DiscoveryResource[] = [
   { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
 ];
 
@@ -26,7 +26,7 @@ const connectVerbs = ['create', 'get'];
 const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
 
 /** Connections: parts of objects that are reached through the server rather than stored by it. */
-const connections: readonly Resource[] = (
+const connections: readonly DiscoveryResource[] = (
   [
     ['nodes/proxy', 'NodeProxyOptions', proxyVerbs],
     ['pods/attach', 'PodAttachOptions', connectVerbs],
@@ -45,7 +45,7 @@ const connections: readonly Resource[] = (
 }));
 
 /** The scale of a controller was served by the extensions group first, and still is. */
-const extensionsExtras: readonly Resource[] = [
+const extensionsExtras: readonly DiscoveryResource[] = [
   {
     name: 'replicationcontrollers/scale',
     singularName: '',
@@ -57,7 +57,7 @@ const extensionsExtras: readonly Resource[] = [
 
 const sorted = (verbs: readonly Verb[]): readonly string[] => [...verbs].sort();
 
-function resourcesOf(kind: Kind): Resource[] {
+function resourcesOf(kind: Kind): DiscoveryResource[] {
   return [
     {
       name: kind.resource,
@@ -80,7 +80,7 @@ function resourcesOf(kind: Kind): Resource[] {
 }
 
 /** Versions whose resources are worked out when asked for, and never stored. */
-export type ComputedVersions = ReadonlyMap<string, readonly Resource[]>;
+export type ComputedVersions = ReadonlyMap<string, readonly DiscoveryResource[]>;
 
 export class Discovery {
   constructor(

@@ -2,10 +2,10 @@
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
-export type Labels = Readonly<Record<string, string>>;
+export type MetricLabels = Readonly<Record<string, string>>;
 
 /** Labels as text, to be made once for figures that are written often: `verb="GET",code="200"`. */
-export const labelText = (labels: Labels): string =>
+export const labelText = (labels: MetricLabels): string =>
   Object.entries(labels)
     .map(([name, value]) => `${name}="${escapeValue(value)}"`)
     .join(',');

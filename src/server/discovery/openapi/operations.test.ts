@@ -1,13 +1,13 @@
 /** Proves that operations follow from what discovery says, also for what is not served today. */
 import { describe, expect, it } from 'vitest';
 import { KindTable } from '../../../api/kinds.ts';
-import type { Discovery, Resource } from '../discovery.ts';
+import type { Discovery, DiscoveryResource } from '../discovery.ts';
 import { type Operation, operationsOf } from './operations.ts';
 
 const kinds = new KindTable();
 
 /** Operations of a version that has these resources. */
-function operations(apiVersion: string, ...resources: Partial<Resource>[]): Operation[] {
+function operations(apiVersion: string, ...resources: Partial<DiscoveryResource>[]): Operation[] {
   const described = resources.map((resource) => ({
     singularName: '',
     namespaced: true,

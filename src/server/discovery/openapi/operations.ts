@@ -4,7 +4,7 @@
  */
 import type { KindTable } from '../../../api/kinds.ts';
 import { findModel, type Model, modelOf } from '../../../api/model.ts';
-import type { Discovery, Resource } from '../discovery.ts';
+import type { Discovery, DiscoveryResource } from '../discovery.ts';
 import { type GroupVersionKind, prefixOf, splitApiVersion } from './names.ts';
 import {
   deleteCollectionParameters,
@@ -77,7 +77,7 @@ function groupVersionOperation(apiVersion: string): Operation {
   };
 }
 
-function subjectOf(kinds: KindTable, apiVersion: string, described: Resource): Subject | undefined {
+function subjectOf(kinds: KindTable, apiVersion: string, described: DiscoveryResource): Subject | undefined {
   const [resource, part] = described.name.split('/') as [string, string | undefined];
   const home = splitApiVersion(apiVersion);
   const gvk = {

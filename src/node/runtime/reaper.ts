@@ -1,6 +1,6 @@
 /**
- * The keeper: nothing that a container has started outlives the agent, however the agent ends. A small shell holds
- * the other end of a pipe and a list of sessions; when the pipe ends, it ends them. Should the keeper be gone as
+ * The reaper: nothing that a container has started outlives the agent, however the agent ends. A small shell holds
+ * the other end of a pipe and a list of sessions; when the pipe ends, it ends them. Should the reaper be gone as
  * well, the next agent finds the same list in a file.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { bootId, findProcesses, isMarked, listProcesses, type Mark, startOf } from './processtable.ts';
 import { helperEnv, type Spawner } from './spawner.ts';
 
-/** A keeper that was killed is replaced after this time. */
+/** A reaper that was killed is replaced after this time. */
 const restartMs = 500;
 /** How often leftovers are looked for again: one may have started another meanwhile. */
 const passesMax = 10;
@@ -36,7 +36,7 @@ done
 exec 2>/dev/null
 found() {
   grep -l "^Max file locks *[^ ]* *$WHERRY_TAG" /proc/[0-9]*/limits
-  grep -l "WHERRY_CONTAINER=$WHERRY_KEEPS/" /proc/[0-9]*/environ
+  grep -l "WHERRY_CONTAINER=$WHERRY_REAPS/" /proc/[0-9]*/environ
 }
 case $list in *[0-9]*)
   for pid in $list; do kill -KILL -- "-$pid"; kill -KILL "$pid"; done
@@ -80,7 +80,7 @@ interface KeptList {
   readonly processes: readonly { readonly pid: number; readonly start: string }[];
 }
 
-export interface KeeperOptions {
+export interface ReaperOptions {
   readonly spawner: Spawner;
   /** The agent's own folder. */
   readonly folder: string;
@@ -93,7 +93,7 @@ export interface KeeperOptions {
   readonly onError: (error: Error) => void;
 }
 
-export class Keeper {
+export class Reaper {
   readonly #sessions = new Map<number, string>();
   #child: ChildProcess | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -101,7 +101,7 @@ export class Keeper {
   #stale = false;
   #closed = false;
 
-  constructor(private readonly options: KeeperOptions) {
+  constructor(private readonly options: ReaperOptions) {
     this.#begin();
   }
 
@@ -161,7 +161,7 @@ export class Keeper {
     const child = spawner.spawn(['/bin/sh', '-c', script], {
       env: {
         ...helperEnv,
-        WHERRY_KEEPS: identity,
+        WHERRY_REAPS: identity,
         WHERRY_TAG: tag,
         WHERRY_GROUPS: groups.join('\n'),
         // As the kernel writes it.
@@ -169,7 +169,7 @@ export class Keeper {
       },
       stdio: ['pipe', 'ignore', 'ignore'],
       cwd: '/',
-      // A Ctrl-C at the agent's terminal is not for the keeper.
+      // A Ctrl-C at the agent's terminal is not for the reaper.
       detached: true,
     });
     this.#child = child;

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { signalProcess } from './keeper.ts';
 import { commandsWith, ProcessPod } from './processpod.case.ts';
 import { bootId, findProcesses, listProcesses, parsePs, parseStat, startOf } from './processtable.ts';
+import { signalProcess } from './reaper.ts';
 import { Spawner } from './spawner.ts';
 
 const isLinux = process.platform === 'linux';
@@ -78,7 +78,7 @@ describe.runIf(isLinux)('an agent that is killed', () => {
   };
 
   it('takes everything with it', async () => {
-    // Proves that the keeper ends children, daemons and commands, and then itself, when the agent is gone. Proves also
+    // Proves that the reaper ends children, daemons and commands, and then itself, when the agent is gone. Proves also
     // the words for a missing optional package: this agent's code lies where none can be found.
     const missing = 'a terminal needs the optional package @lydell/node-pty';
     expect(JSON.parse(said)).toEqual({
@@ -99,15 +99,15 @@ describe.runIf(isLinux)('an agent that is killed', () => {
     await kill();
     await expect.poll(alive, { timeout: 10_000 }).toEqual([]);
     await expect.poll(() => commandsWith(hidden), { timeout: 10_000 }).toEqual([]);
-    const keepers = { text: `WHERRY_KEEPS=${identity}`, prefix: false };
-    await expect.poll(() => findProcesses(new Set(), keepers), { timeout: 10_000 }).toEqual([]);
+    const reapers = { text: `WHERRY_REAPS=${identity}`, prefix: false };
+    await expect.poll(() => findProcesses(new Set(), reapers), { timeout: 10_000 }).toEqual([]);
   });
 
-  it('leaves a list that the next one clears, when its keeper was killed as well', async () => {
+  it('leaves a list that the next one clears, when its reaper was killed as well', async () => {
     // Proves recovery by file and mark, and that a number that is somebody else's by now is left alone.
-    const [keeper] = await findProcesses(new Set(), { text: `WHERRY_KEEPS=${identity}`, prefix: false });
+    const [reaper] = await findProcesses(new Set(), { text: `WHERRY_REAPS=${identity}`, prefix: false });
     agent.kill('SIGSTOP');
-    signalProcess(keeper!, 'SIGKILL');
+    signalProcess(reaper!, 'SIGKILL');
     await kill();
     expect((await alive()).length).toBeGreaterThan(4);
     const path = join(folder, 'processes.json');
@@ -126,13 +126,13 @@ describe.runIf(isLinux)('an agent that is killed', () => {
   });
 });
 
-describe.runIf(isLinux)('a keeper', () => {
+describe.runIf(isLinux)('a reaper', () => {
   it('is replaced when it is killed, and knows what there is', async () => {
     // Proves that the agent's safety does not hang on one process.
     const pod = await ProcessPod.make({ roots: 'folder' });
     await pod.start();
     const identity = await readFile(join(pod.folder, 'agent-id'), 'utf8');
-    const mark = { text: `WHERRY_KEEPS=${identity}`, prefix: false };
+    const mark = { text: `WHERRY_REAPS=${identity}`, prefix: false };
     const [first] = await findProcesses(new Set(), mark);
     signalProcess(first!, 'SIGKILL');
     await expect

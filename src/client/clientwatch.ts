@@ -20,7 +20,7 @@ interface Line<T> {
   readonly object: T & { metadata: { resourceVersion: string } } & Status;
 }
 
-export class WatchStream<T> {
+export class ClientWatch<T> {
   #rest = '';
   #over = false;
   #response: IncomingMessage | undefined;
