@@ -9,18 +9,17 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { installPackages, run } from './install.mjs';
-import { findKubectls } from './kubectls.mjs';
+import { prepareTools, tell } from './tools.mjs';
 
 /** The oldest release that is supported of each. */
 const releases = { 20: '20.19', 22: '22.12', 24: '24.0' };
 
 const cache = path.join(import.meta.dirname, '../node_modules/.cache/wherry-node');
-const tell = (message) => process.stderr.write(`${message}\n`);
 
 process.chdir(path.dirname(import.meta.dirname));
 const { versions, rest } = readOptions(process.argv.slice(2));
 installPackages();
-const kubectls = JSON.stringify(findKubectls(tell));
+const environment = prepareTools();
 const failed = versions.filter((version) => !passes(version));
 tell(failed.length ? `Tests fail on Node ${failed.join(', ')}` : `Tests pass on Node ${versions.join(', ')}`);
 process.exit(failed.length ? 1 : 0);
@@ -46,8 +45,8 @@ function passes(version) {
     stdio: 'inherit',
     env: {
       ...process.env,
+      ...environment,
       PATH: [path.dirname(node), process.env.PATH].join(path.delimiter),
-      WHERRY_KUBECTLS: kubectls,
     },
   });
   return status === 0;

@@ -1,9 +1,12 @@
-/** Tools the tests talk to. `npm test` installs them; those it could not install are named in the environment. */
+/** Tools the tests talk to. `npm test` gets them (`scripts/tools.mjs`); the environment says which there are. */
 import { describe } from 'vitest';
 import { kubectls } from './kubectl/kubectl.ts';
 
 const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
 
-/** A suite that needs a tool, named as in `scripts/test.mjs`: skipped, visibly, where `npm test` said that it is missing. */
-export const describeWith = (tool: string): typeof describe | typeof describe.skip =>
-  describe.skipIf(missing.includes(tool) || (tool === 'kubectl' && kubectls.length === 0));
+/** A suite that needs a tool, named as in `scripts/tools.mjs`: skipped, visibly, where it is missing. */
+export function describeWith(tool: 'kubectl' | 'python3-kubernetes'): typeof describe | typeof describe.skip {
+  if (tool !== 'kubectl') return describe.skipIf(missing.includes(tool));
+  if (kubectls.length > 1) throw new Error('this file is not among the kubectlTests of vitest.config.ts');
+  return describe.skipIf(kubectls.length === 0);
+}
