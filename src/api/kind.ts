@@ -17,7 +17,7 @@ import type { ApiObject } from './object.ts';
  */
 export type ResourceId = `${string}/${string}`;
 
-export const resourceId = (group: string, resource: string): ResourceId => `${group || 'core'}/${resource}`;
+const resourceId = (group: string, resource: string): ResourceId => `${group || 'core'}/${resource}`;
 
 /** The way back: group ('' for the core) and resource. */
 export function groupResource(id: string): { group: string; resource: string } {

@@ -54,7 +54,7 @@ class SlowEngine extends MemoryEngine {
   override commit(versions: readonly Version[]): Promise<void> {
     return new Promise((resolve) =>
       this.disk.pass(() => {
-        super.commit(versions);
+        void super.commit(versions);
         resolve();
       }),
     );

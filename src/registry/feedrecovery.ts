@@ -31,7 +31,7 @@ export interface RecoveryTimes {
   readonly outageMaxMs: number;
 }
 
-export const defaultRecovery: RecoveryTimes = {
+const defaultRecovery: RecoveryTimes = {
   retryFirstMs: 50,
   retryMaxMs: 5_000,
   outageMaxMs: 60_000,

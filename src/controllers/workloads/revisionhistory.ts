@@ -108,7 +108,11 @@ export class RevisionHistory {
   }
 
   /** Forgets the oldest beyond a number. Those in use are kept, and do not count. */
-  async trim({ revisions }: RevisionList, limit = 0, isInUse: (revision: Revision) => boolean): Promise<void> {
+  async trim(
+    { revisions }: RevisionList,
+    limit = 0,
+    isInUse: (revision: Revision) => boolean,
+  ): Promise<void> {
     const { registry, request } = this.writing;
     const idle = revisions.filter((revision) => !isInUse(revision));
     for (const { item } of idle.slice(0, Math.max(0, idle.length - limit)))

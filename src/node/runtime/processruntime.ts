@@ -23,13 +23,12 @@ import type { LogFolder } from '../pods/logfolder.ts';
 import { FileLog } from '../pods/logreader.ts';
 import { messagePathDefault } from '../pods/terminationmessage.ts';
 import { makeFolders, removeFolder } from '../volumes/foldercare.ts';
-import { type Cgroup, Cgroups, type CgroupLimits } from './cgroup.ts';
+import { type Cgroup, type CgroupLimits, Cgroups } from './cgroup.ts';
 import { type ContainerParts, ContainerProcess } from './containerprocess.ts';
 import { type Program, type ProgramOptions, startProgram } from './containerprogram.ts';
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
 import { containerUser, splitEnvironment } from './containeruser.ts';
 import type { ImageTable } from './images.ts';
-import { identityOf, Reaper } from './reaper.ts';
 import { MemoryMounts } from './memorymounts.ts';
 import { MemoryWatch } from './memorywatch.ts';
 import { NamespaceRoot, type NamespaceTools, probeNamespaces } from './namespaceroot.ts';
@@ -37,6 +36,7 @@ import { PipeStock } from './pipestock.ts';
 import { bySession, listProcesses, type ProcessEntry } from './processtable.ts';
 import { agentTag, ProcessTags } from './processtag.ts';
 import { programProblem } from './programlookup.ts';
+import { identityOf, Reaper } from './reaper.ts';
 import {
   type ContainerLaunch,
   type ContainerLog,

@@ -8,13 +8,13 @@ import { type Attributes, allowed, type Decision } from './authorizer.ts';
 import type { Door, Reception } from './door.ts';
 import { HttpListener, listenerOptions } from './httplistener.ts';
 
-export const alice: User = {
+const alice: User = {
   name: 'alice',
   uid: 'u-1',
   groups: ['admins', 'system:authenticated'],
   extra: { 'example.com/team': ['red', 'blue'] },
 };
-export const mallory: User = { name: 'mallory', groups: ['system:authenticated'], extra: {} };
+const mallory: User = { name: 'mallory', groups: ['system:authenticated'], extra: {} };
 
 const users: ReadonlyMap<string, User> = new Map([
   ['a', alice],
