@@ -25,7 +25,7 @@ export class Entry {
   #shared: WeakRef<ApiObject> | undefined;
 
   private constructor(
-    readonly kind: Kind,
+    private current: Kind,
     readonly namespace: string,
     readonly name: string,
     /** Revision of the write that made this state; 0 when it was never stored (dry run). */
@@ -75,6 +75,17 @@ export class Entry {
     for (let i = 0; i < stamp.length; i++) document[cutStart + i] = stamp.charCodeAt(i);
     document[document.length - 1] = lineFeed;
     return new Entry(kind, namespace, name, revision, document, cutStart, stampEnd);
+  }
+
+  /** The kind that it is stored as. */
+  get kind(): Kind {
+    return this.current;
+  }
+
+  /** Its kind was replaced by another, which may have other selectable fields. */
+  reread(kind: Kind): void {
+    this.current = kind;
+    this.#facets = undefined;
   }
 
   /** Length of the JSON text. */

@@ -46,7 +46,7 @@ export async function list(registry: Registry, kind: Kind, query: ListQuery): Pr
   if (version === undefined) await registry.view.caughtUp();
   else await awaitVersion(registry.view, version);
   const exact = match === 'Exact' || (match === undefined && version && limit) ? version! : undefined;
-  if (exact !== undefined && exact < registry.view.compacted) throw listExpired();
+  if (exact !== undefined && exact < registry.view.collection(kind).since) throw listExpired();
   return page(registry, kind, filter, { limit: version === 0 ? undefined : limit, revision: exact });
 }
 
@@ -85,7 +85,7 @@ function continued(
   // A token without a snapshot goes on with what is there now.
   if (token.rv === -1)
     return page(registry, kind, filter, { limit, revision: undefined, start: token.start });
-  if (token.rv < registry.view.compacted) throw continueExpired(writeToken(-1, token.start));
+  if (token.rv < registry.view.collection(kind).since) throw continueExpired(writeToken(-1, token.start));
   if (token.rv > registry.view.revision)
     throw badRequest(`invalid continue token: resource version ${token.rv} has not happened yet`);
   return page(registry, kind, filter, { limit, revision: token.rv, start: token.start });

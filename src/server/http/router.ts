@@ -54,8 +54,6 @@ export class Router {
   readonly #discovery: Discovery;
   readonly #aggregated: AggregatedDiscovery;
   readonly #openApi: OpenApi;
-  /** `v1 pods`, `v1 pods/status` */
-  #served: ReadonlySet<string> | undefined;
   /** Loaded with the first connection, like all that carries them: few starts need it. */
   #proxying: Promise<Proxying> | undefined;
 
@@ -102,14 +100,7 @@ export class Router {
 
   /** Whether there is such a resource or, with a subresource, such a part of it. */
   serves(apiVersion: string, resource: string, subresource: string | undefined): boolean {
-    this.#served ??= new Set(
-      this.#discovery
-        .served()
-        .flatMap((version) =>
-          (this.#discovery.resourceList(version)?.resources ?? []).map(({ name }) => `${version} ${name}`),
-        ),
-    );
-    return this.#served.has(`${apiVersion} ${subresource ? `${resource}/${subresource}` : resource}`);
+    return this.#discovery.serves(apiVersion, subresource ? `${resource}/${subresource}` : resource);
   }
 
   async #page(context: RequestContext): Promise<void> {

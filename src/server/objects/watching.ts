@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { badRequest, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import type { KindTable } from '../../api/kinds.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
 import { apiHeaders } from '../http/answer.ts';
@@ -84,10 +85,20 @@ async function prepare(
     run: () => {
       watching.streams.add(stream);
       void stream.ended.then(() => watching.streams.delete(stream));
+      if (kind !== kind.storage) endWithVersion(watching.registry.kinds, kind, stream);
       if (open instanceof StatusError) stream.fail(open.status);
       else stream.run(open);
     },
   };
+}
+
+/** A version may go while its objects stay, in the version they are stored as. */
+function endWithVersion(kinds: KindTable, { apiVersion, resource }: Kind, stream: WatchStream): void {
+  const look = (): void => {
+    if (!kinds.resource(apiVersion, resource)) stream.end();
+  };
+  void stream.ended.then(kinds.follow(look));
+  look();
 }
 
 export async function watchOverHttp(
