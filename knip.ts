@@ -29,7 +29,12 @@ const config: KnipConfig = {
   ],
   include: ['files', 'dependencies', 'unlisted', 'unresolved', 'exports', 'types', 'duplicates'],
   // Run by scripts/checks.mjs and package.test.ts; named in a template by jsonpatch.test.ts.
-  ignoreDependencies: ['@arethetypeswrong/cli', '@biomejs/biome', 'dependency-cruiser', 'json-patch-test-suite'],
+  ignoreDependencies: [
+    '@arethetypeswrong/cli',
+    '@biomejs/biome',
+    'dependency-cruiser',
+    'json-patch-test-suite',
+  ],
   ignoreExportsUsedInFile: production,
   // One type per model of the field tables, whether or not the code names it yet.
   ignoreIssues: { 'src/api/generated/types.ts': ['types'] },

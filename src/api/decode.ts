@@ -209,8 +209,10 @@ export function jsonType(value: unknown): string {
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
-const goModel = (model: Model): string =>
-  `${model.file.slice(model.file.lastIndexOf('-') + 1)}.${model.name}`;
+const goModel = ({ file, name }: Model): string => {
+  const end = file.lastIndexOf('/');
+  return `${file.slice((end < 0 ? file.lastIndexOf('-') : end) + 1)}.${name}`;
+};
 
 /** The name Go gives a field's type, as its error messages show it. */
 function goType(field: Field): string {

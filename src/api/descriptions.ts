@@ -2,7 +2,7 @@
  * Descriptions: what kinds and fields are for, in a sentence or two. `kubectl explain` shows them.
  *
  * They are data (`definitions/descriptions.json`), in words of our own, and are loaded only when a document that
- * shows them is made.
+ * shows them is made. Tables that come at run time bring theirs with them.
  */
 import type { Field, Model } from './model.ts';
 
@@ -33,7 +33,7 @@ export class Descriptions {
   constructor(private readonly file: DescriptionFile) {}
 
   model(model: Model): string | undefined {
-    const about = this.#of(model.file, model.name)?.about;
+    const about = model.definition.description ?? this.#of(model.file, model.name)?.about;
     if (about !== undefined || !isList(model)) return about;
     return this.file.list.about?.replaceAll('{kind}', model.name.replace(/List$/, ''));
   }
@@ -41,7 +41,8 @@ export class Descriptions {
   field(model: Model, field: Field): string | undefined {
     const { name } = field;
     const own = this.#of(model.file, model.name);
-    const text = own?.fields?.[name] ?? this.#like(model, own)?.fields?.[name];
+    const text =
+      field.definition.description ?? own?.fields?.[name] ?? this.#like(model, own)?.fields?.[name];
     if (text !== undefined) return text;
     if (isList(model) && this.file.list.fields?.[name]) return this.file.list.fields[name];
     return isKind(model) ? this.file.kind[name] : undefined;

@@ -82,8 +82,10 @@ export interface KindForm<T extends ApiObject> {
   readonly categories?: readonly string[];
   readonly group?: string;
   readonly version?: string;
-  /** The field table that holds the model; `core-v1` when not given. */
+  /** The built-in field table that holds the model; `core-v1` when not given. */
   readonly table?: string;
+  /** The model itself, for a kind that comes at run time (`modelsOf`). */
+  readonly model?: Model;
   readonly namespaced: boolean;
   readonly nameRule?: NameRule;
   /** The kind it is stored as; itself when not given. */
@@ -186,7 +188,7 @@ const allVerbs: readonly Verb[] = [
 export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
   const group = form.group ?? '';
   const version = form.version ?? 'v1';
-  const model = modelOf(form.kind, form.table ?? 'core-v1');
+  const model = form.model ?? modelOf(form.kind, form.table ?? 'core-v1');
   const kind: Omit<Kind, 'storage'> = {
     ...(form as unknown as KindForm<ApiObject>),
     id: resourceId(group, form.resource),

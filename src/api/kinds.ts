@@ -1,5 +1,6 @@
 /** The list of kinds. Adding one: its file in `kinds/`, and a line here. */
-import type { Kind } from './kind.ts';
+import type { Kind, ResourceId } from './kind.ts';
+import { checkedChange, type KindChange, type Preparation, type WantedChange } from './kindchange.ts';
 import { autoscalingV1 } from './kinds/autoscalingv1.ts';
 import { autoscalingV2 } from './kinds/autoscalingv2.ts';
 import { batchJob } from './kinds/batchjob.ts';
@@ -81,21 +82,128 @@ export const builtinKinds: readonly Kind[] = [
   job,
 ];
 
-/** The kinds a server knows. It can grow while the server runs. */
+/**
+ * The kinds a server knows. They come and go while it runs: a change is made in one moment, after everything that takes
+ * part in it is ready (the view has loaded the objects), and then told to those who follow. Documents made from the
+ * table are made again when its generation has changed.
+ */
 export class KindTable {
+  /** By version and resource, in the order in which they came. */
+  readonly #all = new Map<string, Kind>();
   /** By version, then by name: `v1` and `pods`, `v1` and `Pod`. */
   readonly #byResource = new Map<string, Map<string, Kind>>();
   readonly #byKind = new Map<string, Map<string, Kind>>();
-  readonly #all: Kind[] = [];
+  /** The versions of each id. */
+  readonly #versions = new Map<ResourceId, Set<Kind>>();
+  readonly #generations = new Map<string, number>();
+  #generation = 1;
+  readonly #preparations = new Set<Preparation>();
+  readonly #followers = new Set<(change: KindChange) => void>();
+  /** Changes are made one after the other; settles when the newest is. */
+  #newest: Promise<unknown> = Promise.resolve();
 
   constructor(kinds: readonly Kind[] = builtinKinds) {
-    for (const kind of kinds) this.add(kind);
+    for (const kind of kinds) this.#put(kind);
   }
 
-  add(kind: Kind): void {
-    this.#all.push(kind);
-    named(this.#byResource, kind.apiVersion).set(kind.resource, kind);
-    named(this.#byKind, kind.apiVersion).set(kind.kind, kind);
+  add(...kinds: Kind[]): Promise<void> {
+    return this.change({ add: kinds });
+  }
+
+  /** Puts kinds in the place of those of the same version and resource. What is stored is theirs from then on. */
+  replace(...kinds: Kind[]): Promise<void> {
+    return this.change({ replace: kinds });
+  }
+
+  /** Their objects stay in the store. */
+  remove(...kinds: Kind[]): Promise<void> {
+    return this.change({ remove: kinds });
+  }
+
+  /** Resolves when the change is made and told; rejects when it cannot be made. */
+  change(wanted: WantedChange): Promise<void> {
+    const done = this.#newest.then(() => this.#change(wanted));
+    this.#newest = done.catch(() => undefined);
+    return done;
+  }
+
+  async #change(wanted: WantedChange): Promise<void> {
+    const change = checkedChange(this, wanted);
+    const outcomes = await Promise.allSettled(
+      [...this.#preparations].map(async (prepare) => prepare(change)),
+    );
+    const prepared = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed) {
+      for (const { abandon } of prepared) abandon();
+      throw failed.reason;
+    }
+    this.#generation++;
+    for (const kind of change.removed) this.#drop(kind);
+    for (const kind of [...change.replaced, ...change.added]) this.#put(kind);
+    for (const { commit } of prepared) commit();
+    this.#tell(change);
+  }
+
+  /** Everybody is told, whatever becomes of one of them. */
+  #tell(change: KindChange): void {
+    const failures: unknown[] = [];
+    for (const follower of [...this.#followers])
+      try {
+        follower(change);
+      } catch (error) {
+        failures.push(error);
+      }
+    if (failures.length) throw failures[0];
+  }
+
+  #put(kind: Kind): void {
+    const { apiVersion, resource } = kind;
+    const before = this.resource(apiVersion, resource);
+    if (before) this.#versions.get(before.storage.id)!.delete(before);
+    this.#all.set(`${apiVersion} ${resource}`, kind);
+    named(this.#byResource, apiVersion).set(resource, kind);
+    named(this.#byKind, apiVersion).set(kind.kind, kind);
+    const { id } = kind.storage;
+    const versions = this.#versions.get(id);
+    if (versions) versions.add(kind);
+    else this.#versions.set(id, new Set([kind]));
+    this.#generations.set(apiVersion, this.#generation);
+  }
+
+  #drop(kind: Kind): void {
+    const { apiVersion, resource } = kind;
+    this.#all.delete(`${apiVersion} ${resource}`);
+    this.#byResource.get(apiVersion)!.delete(resource);
+    this.#byKind.get(apiVersion)!.delete(kind.kind);
+    this.#generations.set(apiVersion, this.#generation);
+    if (this.#byResource.get(apiVersion)!.size === 0)
+      for (const map of [this.#byResource, this.#byKind, this.#generations]) map.delete(apiVersion);
+    const versions = this.#versions.get(kind.storage.id)!;
+    versions.delete(kind);
+    if (versions.size === 0) this.#versions.delete(kind.storage.id);
+  }
+
+  /** Lets something take part in changes: it gets ready before they can be seen. Answers how to stop. */
+  prepareWith(preparation: Preparation): () => void {
+    this.#preparations.add(preparation);
+    return () => this.#preparations.delete(preparation);
+  }
+
+  /** Calls back after every change. Answers how to stop. */
+  follow(follower: (change: KindChange) => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
+  /** Rises with every change. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** The generation in which the kinds of a version changed last; 0 when there are none. */
+  generationOf(apiVersion: string): number {
+    return this.#generations.get(apiVersion) ?? 0;
   }
 
   /** By `v1` and `pods`. */
@@ -106,6 +214,16 @@ export class KindTable {
   /** By `v1` and `Pod`. */
   kind(apiVersion: string, kind: string): Kind | undefined {
     return this.#byKind.get(apiVersion)?.get(kind);
+  }
+
+  /** The kinds of `v1`. */
+  inVersion(apiVersion: string): Iterable<Kind> {
+    return this.#byResource.get(apiVersion)?.values() ?? [];
+  }
+
+  /** All kinds whose objects are stored under an id. */
+  versions(id: ResourceId): Iterable<Kind> {
+    return this.#versions.get(id) ?? [];
   }
 
   /** The kinds whose objects are in the store, each once however many versions of it are served. */

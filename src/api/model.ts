@@ -4,6 +4,9 @@
  * A table is data (`api/definitions/*.fields.json`); a Model is the same data linked up for fast use: fields
  * by name, in wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all read it,
  * so a shape is written down once. Models are compiled on first use, because a bare start needs few of them.
+ *
+ * The models of the built-in tables are compiled once per process and never change. A kind that comes while a server
+ * runs brings models of its own (`modelsOf`). Nothing but the kind refers to them, so they go with it.
  */
 import apps from './definitions/apps-v1.fields.json' with { type: 'json' };
 import authentication from './definitions/authentication-v1.fields.json' with { type: 'json' };
@@ -55,6 +58,8 @@ export interface FieldDefinition {
   patchStrategy?: string;
   patchMergeKey?: string;
   pb?: (number | string)[];
+  /** What the field is for; the built-in tables have these in a file of their own. */
+  description?: string;
 }
 
 export interface ModelDefinition {
@@ -63,6 +68,7 @@ export interface ModelDefinition {
   order: string[];
   mapType?: 'atomic';
   fields: Record<string, FieldDefinition>;
+  description?: string;
 }
 
 export interface DefinitionFile {
@@ -111,10 +117,11 @@ export class Field {
     readonly name: string,
     readonly definition: FieldDefinition,
     private readonly file: string,
+    private readonly models: Models = builtinModels,
   ) {
     this.type = fieldType(definition);
-    this.items = definition.items && new Field('', definition.items, file);
-    this.values = definition.values && new Field('', definition.values, file);
+    this.items = definition.items && new Field('', definition.items, file, models);
+    this.values = definition.values && new Field('', definition.values, file, models);
     this.ptr = definition.ptr === true;
     this.empty = definition.empty;
     this.off = definition.off === true;
@@ -129,7 +136,7 @@ export class Field {
 
   /** The model of an object field; only for `type === 'model'`. */
   get model(): Model {
-    this.#model ??= modelOf(this.definition.ref!, this.file);
+    this.#model ??= this.models.of(this.definition.ref!, this.file);
     return this.#model;
   }
 }
@@ -141,18 +148,25 @@ export class Model {
 
   constructor(
     readonly name: string,
+    /** The name of its table; of one that comes at run time, its version: `example.com/v1`. */
     readonly file: string,
     readonly definition: ModelDefinition,
+    /** Where models are found that this one refers to, and those beside it. */
+    readonly models: Models = builtinModels,
   ) {
     const fields = new Map<string, Field>();
-    for (const name of Object.keys(definition.fields))
-      fields.set(name, new Field(name, definition.fields[name]!, file));
+    for (const name of Object.keys(definition.fields)) {
+      // Objects have it without being given it.
+      if (name === '__proto__') throw new Error(`the model ${this.name} has a field called __proto__`);
+      fields.set(name, new Field(name, definition.fields[name]!, file, models));
+    }
     this.fields = fields;
-    const ordered = definition.order.map((name) => fields.get(name)!);
-    this.order = [
-      ...ordered,
-      ...[...fields.values()].filter((field) => !definition.order.includes(field.name)),
-    ];
+    const ordered = definition.order.map((name) => {
+      const field = fields.get(name);
+      if (!field) throw new Error(`the model ${this.name} has no field ${name} to be written`);
+      return field;
+    });
+    this.order = [...ordered, ...[...fields.values()].filter((field) => !ordered.includes(field))];
   }
 }
 
@@ -174,28 +188,74 @@ const FILES: Record<string, DefinitionFile> = {
   'rbac-v1': rbac,
   'scheduling-v1': scheduling,
 };
-const compiled = new Map<string, Model>();
 
-/** Finds a model by name, as `Name` within `file` or as `file:Name`. */
-export function modelOf(ref: string, file = 'core-v1'): Model {
-  const model = findModel(ref, file);
-  if (!model) throw new Error(`there is no model ${modelId(ref, file)} in the field tables`);
-  return model;
+/** Models by name, compiled from some tables, with those of a parent behind them. */
+export class Models {
+  readonly #compiled = new Map<string, Model>();
+
+  constructor(
+    private readonly files: Readonly<Record<string, DefinitionFile>>,
+    private readonly parent?: Models,
+  ) {}
+
+  /** Finds a model by name, as `Name` within `file` or as `file:Name`. */
+  of(ref: string, file: string): Model {
+    const model = this.find(ref, file);
+    if (!model) throw new Error(`there is no model ${modelId(ref, file)} in the field tables`);
+    return model;
+  }
+
+  /** The same for a model that may not be there. */
+  find(ref: string, file: string): Model | undefined {
+    const id = modelId(ref, file);
+    const known = this.#compiled.get(id);
+    if (known) return known;
+    const colon = id.lastIndexOf(':');
+    const [where, name] = [id.slice(0, colon), id.slice(colon + 1)];
+    const definitions = Object.hasOwn(this.files, where) ? this.files[where]!.models : {};
+    if (!Object.hasOwn(definitions, name)) return this.parent?.find(ref, file);
+    const model = new Model(name, where, definitions[name]!, this);
+    this.#compiled.set(id, model);
+    return model;
+  }
 }
+
+const builtinModels = new Models(FILES);
+
+/** Finds a model of the built-in tables by name, as `Name` within `file` or as `file:Name`. */
+export const modelOf = (ref: string, file = 'core-v1'): Model => builtinModels.of(ref, file);
 
 /** The same for a model that may not be there. */
-export function findModel(ref: string, file = 'core-v1'): Model | undefined {
-  const id = modelId(ref, file);
-  let model = compiled.get(id);
-  if (!model) {
-    const [where, name] = id.split(':') as [string, string];
-    const definition = FILES[where]?.models[name];
-    if (!definition) return undefined;
-    model = new Model(name, where, definition);
-    compiled.set(id, model);
-  }
-  return model;
+export const findModel = (ref: string, file = 'core-v1'): Model | undefined => builtinModels.find(ref, file);
+
+/**
+ * The models of a table that comes at run time, by name. They may refer to each other, and to those of the built-in
+ * tables as `core-v1:ObjectMeta`. Where a kind has no list, one is added.
+ *
+ * @public the way in for kinds that are defined while the server runs
+ */
+export function modelsOf(table: DefinitionFile): (name: string) => Model {
+  if (!table.apiVersion.includes('/')) throw new Error('a table that comes at run time needs a group');
+  const lists: Record<string, ModelDefinition> = {};
+  for (const [name, { order }] of Object.entries(table.models))
+    if (order[0] === 'kind' && order.includes('metadata')) lists[`${name}List`] = listDefinition(name);
+  const models = new Models(
+    { [table.apiVersion]: { ...table, models: { ...lists, ...table.models } } },
+    builtinModels,
+  );
+  return (name) => models.of(name, table.apiVersion);
 }
+
+const listDefinition = (name: string): ModelDefinition => ({
+  required: ['items'],
+  order: ['kind', 'apiVersion', 'metadata', 'items'],
+  fields: {
+    kind: { type: 'string' },
+    apiVersion: { type: 'string' },
+    metadata: { ref: 'core-v1:ListMeta', empty: 'zero' },
+    items: { type: 'array', items: { ref: name }, empty: 'null' },
+  },
+});
 
 const modelId = (ref: string, file: string): string => (ref.includes(':') ? ref : `${file}:${ref}`);
 

@@ -5,6 +5,9 @@
  * owners goes: with no owner left it is deleted, with some left the references to those gone are dropped. An
  * *owner* is looked at while a finalizer asks for it: `foregroundDeletion` holds it until the dependents that
  * block it are gone, `orphan` until they have forgotten it.
+ *
+ * Whether an owner of an unknown kind is there cannot be told, so its dependents stay, and are looked at again when
+ * that kind comes.
  */
 import type { OwnerReference } from '../api/generated/types.ts';
 import type { Kind, ResourceId } from '../api/kind.ts';
@@ -16,12 +19,12 @@ import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
 import {
   type Controller,
-  observe,
   type RunningController,
   running,
   type SharedContext,
   tolerant,
 } from './shared/controller.ts';
+import { observeKinds } from './shared/kindobservation.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
 /** Where an object is: resource, namespace and name, joined by a character no name holds. */
@@ -45,6 +48,8 @@ class GarbageCollector implements RunningController {
   readonly #running: RunningController;
   /** Dependents of each owner, by the owner's uid. */
   readonly #dependents = new Map<string, Set<Place>>();
+  /** Dependents of owners of unknown kinds, by version and kind. */
+  readonly #waiting = new Map<string, Set<Place>>();
 
   constructor(context: SharedContext) {
     const { registry, onError } = context;
@@ -54,10 +59,14 @@ class GarbageCollector implements RunningController {
       work: (place) => this.#look(place),
       onError: (_, error) => onError(error),
     });
-    const observers = [...registry.kinds.stored()].map((kind) =>
-      observe(context, kind, (entry, previous) => this.#observed(entry, previous)),
-    );
-    this.#running = running(observers, [this.#queue]);
+    const observation = observeKinds(context, {
+      observed: (_, entry, previous) => this.#observed(entry, previous),
+      came: ({ apiVersion, kind }) => this.#came(`${apiVersion} ${kind}`),
+      went: (_, entries) => {
+        for (const entry of entries) this.#forgetAll(entry);
+      },
+    });
+    this.#running = running([observation], [this.#queue]);
   }
 
   get settled(): boolean {
@@ -70,10 +79,7 @@ class GarbageCollector implements RunningController {
 
   /** Objects are read only when their text says that there is something to read. */
   #observed(entry: Entry | undefined, previous: Entry | undefined): void {
-    if (previous?.mayHaveOwners) {
-      const place = placeOf(previous);
-      for (const { uid } of previous.peek().metadata.ownerReferences ?? []) this.#forget(uid, place);
-    }
+    if (previous) this.#forgetAll(previous);
     if (!entry) {
       if (previous) this.#gone(previous);
       return;
@@ -81,23 +87,23 @@ class GarbageCollector implements RunningController {
     if (!entry.mayHaveOwners && !entry.mayBeMarked) return;
     const { ownerReferences, deletionTimestamp, finalizers } = entry.peek().metadata;
     const place = placeOf(entry);
-    for (const { uid } of ownerReferences ?? []) this.#remember(uid, place);
+    for (const { uid } of ownerReferences ?? []) if (uid) remember(this.#dependents, uid, place);
     if (ownerReferences?.length) this.#queue.add(place);
     if (deletionTimestamp && finalizers?.some(isCollectors)) this.#queue.add(place);
   }
 
-  #remember(uid: string | undefined, place: Place): void {
-    if (!uid) return;
-    const places = this.#dependents.get(uid);
-    if (places) places.add(place);
-    else this.#dependents.set(uid, new Set([place]));
+  #came(kind: string): void {
+    for (const place of this.#waiting.get(kind) ?? []) this.#queue.add(place);
+    this.#waiting.delete(kind);
   }
 
-  #forget(uid: string | undefined, place: Place): void {
-    const places = uid && this.#dependents.get(uid);
-    if (!places) return;
-    places.delete(place);
-    if (places.size === 0) this.#dependents.delete(uid);
+  #forgetAll(entry: Entry): void {
+    if (!entry.mayHaveOwners) return;
+    const place = placeOf(entry);
+    for (const reference of entry.peek().metadata.ownerReferences ?? []) {
+      forget(this.#dependents, reference.uid, place);
+      if (this.#waiting.size) forget(this.#waiting, ownerKindName(reference), place);
+    }
   }
 
   /** Those an object owned may have to go; those that owned it may be waiting for that. */
@@ -112,7 +118,7 @@ class GarbageCollector implements RunningController {
 
   #find(place: Place): Entry | undefined {
     const [id, namespace, name] = place.split(SEPARATOR) as [ResourceId, string, string];
-    return this.#registry.view.collection(id).get(namespace, name);
+    return this.#registry.view.findCollection(id)?.get(namespace, name);
   }
 
   /** The object a reference means; undefined when it is gone, even if another has taken its name. */
@@ -153,6 +159,8 @@ class GarbageCollector implements RunningController {
   async #collect(entry: Entry, object: ApiObject): Promise<void> {
     const references = object.metadata.ownerReferences!;
     const states = references.map((reference) => this.#stateOf(reference, entry.namespace));
+    for (const [i, reference] of references.entries())
+      if (states[i] === 'unknown kind') remember(this.#waiting, ownerKindName(reference), placeOf(entry));
     const kept = references.filter((_, i) => states[i] === 'present' || states[i] === 'unknown kind');
     if (kept.length === references.length) return;
     if (kept.length)
@@ -214,6 +222,21 @@ class GarbageCollector implements RunningController {
       }),
     );
   }
+}
+
+const ownerKindName = ({ apiVersion, kind }: OwnerReference): string => `${apiVersion} ${kind}`;
+
+function remember(places: Map<string, Set<Place>>, key: string, place: Place): void {
+  const known = places.get(key);
+  if (known) known.add(place);
+  else places.set(key, new Set([place]));
+}
+
+function forget(places: Map<string, Set<Place>>, key: string | undefined, place: Place): void {
+  const known = key === undefined ? undefined : places.get(key);
+  if (!known) return;
+  known.delete(place);
+  if (known.size === 0) places.delete(key!);
 }
 
 const isCollectors = (finalizer: string): boolean =>

@@ -11,7 +11,8 @@ import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
-import { type Controller, observe, running, type Writing } from './shared/controller.ts';
+import { type Controller, running, type Writing } from './shared/controller.ts';
+import { observeKinds } from './shared/kindobservation.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
 /** What still stands in a namespace: how many objects of each resource, and which finalizers hold how many. */
@@ -30,14 +31,26 @@ export const namespaceController: Controller = {
       work: (name) => empty(context, name),
       onError: (_, error) => onError(error),
     });
-    const observers = [...registry.kinds.stored()].map((kind) =>
-      observe(context, kind, (entry, previous) => {
+    const queueAll = (): void => {
+      const everything = new Filter(undefined, undefined, undefined, undefined);
+      for (const { name } of registry.view.collection('core/namespaces').select(everything).entries)
+        queue.add(name);
+    };
+    const observation = observeKinds(context, {
+      observed: (kind, entry, previous) => {
         if (kind.id === 'core/namespaces') {
           if (entry) queue.add(entry.name);
         } else if (kind.namespaced && !entry && previous) queue.add(previous.namespace);
-      }),
-    );
-    return running(observers, [queue]);
+      },
+      // A namespace that is being emptied has more to empty with another kind, and nothing left to wait for without.
+      came: (kind) => {
+        if (kind.namespaced && registry.view.collection(kind).size > 0) queueAll();
+      },
+      went: (kind) => {
+        if (kind.namespaced) queueAll();
+      },
+    });
+    return running([observation], [queue]);
   },
 };
 

@@ -1,5 +1,6 @@
 /** The resource quota controller: copies `spec.hard` to the status and keeps `status.used` right. */
-import { type Controller, observe, running } from './shared/controller.ts';
+import { type Controller, running } from './shared/controller.ts';
+import { observeKinds } from './shared/kindobservation.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
 /** Counting anew walks a namespace; changes that come close together share one count. */
@@ -18,28 +19,35 @@ export const resourceQuotaController: Controller = {
     });
     const hasQuota = (namespace: string): boolean => quotaCount.has(namespace);
     const quotaCount = new Map<string, number>();
-    const observers = [...registry.kinds.stored()]
-      .filter((kind) => kind.namespaced)
-      .map((kind) =>
-        observe(context, kind, (entry, previous) => {
-          const { namespace } = (entry ?? previous)!;
-          if (kind.id === 'core/resourcequotas') {
-            const count = (quotaCount.get(namespace) ?? 0) + (entry ? 1 : 0) - (previous ? 1 : 0);
-            if (count > 0) quotaCount.set(namespace, count);
-            else quotaCount.delete(namespace);
-            queue.add(namespace);
-          } else if (previous && hasQuota(namespace)) {
-            // What is created was counted when it was admitted; what changes or goes was not.
-            queue.addAfter(namespace, gatherMs);
-          }
-        }),
-      );
+    const recountAll = (): void => {
+      for (const namespace of quotaCount.keys()) queue.addAfter(namespace, gatherMs);
+    };
+    const observation = observeKinds(context, {
+      wants: (kind) => kind.namespaced,
+      observed: (kind, entry, previous) => {
+        const { namespace } = (entry ?? previous)!;
+        if (kind.id === 'core/resourcequotas') {
+          const count = (quotaCount.get(namespace) ?? 0) + (entry ? 1 : 0) - (previous ? 1 : 0);
+          if (count > 0) quotaCount.set(namespace, count);
+          else quotaCount.delete(namespace);
+          queue.add(namespace);
+        } else if (previous && hasQuota(namespace)) {
+          // What is created was counted when it was admitted; what changes or goes was not.
+          queue.addAfter(namespace, gatherMs);
+        }
+      },
+      // Objects that nobody counted are there, or objects that were counted are not there any more.
+      came: (kind) => {
+        if (kind.namespaced && registry.view.collection(kind).size > 0) recountAll();
+      },
+      went: (_, entries) => {
+        if (entries.length > 0) recountAll();
+      },
+    });
     registry.quotas.onDoubt = (namespace) => queue.addAfter(namespace, gatherMs);
-    const timer = setInterval(() => {
-      for (const namespace of quotaCount.keys()) queue.add(namespace);
-    }, recountMs);
+    const timer = setInterval(recountAll, recountMs);
     timer.unref();
-    const whole = running(observers, [queue]);
+    const whole = running([observation], [queue]);
     return {
       get settled() {
         return whole.settled;

@@ -5,6 +5,7 @@
  * in that window, so watchers need no queues of their own: one that is slow falls behind in the window, and one
  * that falls out of it is told that its version has expired.
  */
+import type { Kind } from '../api/kind.ts';
 import { compareKeys } from '../store/sortedmap.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
@@ -33,6 +34,18 @@ export class Collection {
   readonly #watchers = new Set<Watcher>();
   readonly #rounds = new WatchRounds((from, to) => this.#forgetNotices(from, to));
   readonly #pages = new RecentPages();
+  #since: number;
+  #isClosed = false;
+
+  /** `since`: the revision of the state that is loaded first. Changes after it are known here. */
+  constructor(since = 0) {
+    this.#since = since;
+  }
+
+  /** Changes after this revision are known, and so is the state at it. */
+  get since(): number {
+    return this.#since;
+  }
 
   get size(): number {
     return this.#members.size;
@@ -46,6 +59,19 @@ export class Collection {
   load(entry: Entry): void {
     this.#pages.clear();
     this.#members.set(entry);
+  }
+
+  /** Objects and changes are of another kind from now on, which reads them in its own way. */
+  reread(kind: Kind): void {
+    this.#pages.clear();
+    this.#members.walk(undefined, '', (entry) => {
+      entry.reread(kind);
+      return true;
+    });
+    for (const { entry, previous } of this.#events) {
+      entry?.reread(kind);
+      previous?.reread(kind);
+    }
   }
 
   apply(event: WatchEvent): void {
@@ -155,7 +181,18 @@ export class Collection {
     return this.#events[number - this.#firstNumber];
   }
 
+  /** The kind is not served any more. Watchers get what there is, and end. */
+  close(): void {
+    this.#isClosed = true;
+    for (const watcher of [...this.#watchers, ...this.#rounds]) watcher.finish();
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   add(watcher: Watcher): void {
+    if (this.#isClosed) return;
     (isToldInRounds(watcher) ? this.#rounds : this.#watchers).add(watcher);
   }
 
@@ -185,8 +222,14 @@ export class Collection {
     for (let number = fromNumber; number < end; number++) this.event(number)?.forgetNotices();
   }
 
+  /** What happened up to a revision is not known any more: nobody may begin before it. */
+  skip(revision: number): void {
+    this.#since = Math.max(this.#since, revision);
+  }
+
   /** Drops the events up to and including a revision from the window. */
   forget(revision: number): void {
+    this.skip(revision);
     const keepFrom = this.numberAfter(revision) - this.#firstNumber;
     if (keepFrom === 0) return;
     this.#events = this.#events.slice(keepFrom);

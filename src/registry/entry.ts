@@ -30,7 +30,7 @@ export class Entry {
   #shared: WeakRef<ApiObject> | undefined;
 
   private constructor(
-    readonly kind: Kind,
+    private current: Kind,
     readonly namespace: string,
     readonly name: string,
     /** Revision of the write that made this state; 0 when it was never stored (dry run). */
@@ -71,6 +71,17 @@ export class Entry {
     const stamp = revision > 0 ? `,"resourceVersion":"${revision}"` : '';
     const document = stamped(source, length, cutStart, cutEnd, stamp);
     return new Entry(kind, namespace, name, revision, document, cutStart, cutStart + stamp.length);
+  }
+
+  /** The kind that it is stored as. */
+  get kind(): Kind {
+    return this.current;
+  }
+
+  /** Its kind was replaced by another, which may have other selectable fields. */
+  reread(kind: Kind): void {
+    this.current = kind;
+    this.#facets = undefined;
   }
 
   /** Length of the JSON text. */

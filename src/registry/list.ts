@@ -52,7 +52,7 @@ export async function list(
   const waiting = version === undefined ? registry.view.caughtUp() : awaitVersion(registry.view, version);
   if (waiting) await registry.inTime(waiting, deadlineMs);
   const exact = match === 'Exact' || (match === undefined && version && limit) ? version! : undefined;
-  if (exact !== undefined && exact < registry.view.compacted) throw listExpired();
+  if (exact !== undefined && exact < registry.view.collection(kind).since) throw listExpired();
   return page(registry, kind, filter, { limit: version === 0 ? undefined : limit, revision: exact });
 }
 
@@ -92,7 +92,7 @@ function continued(
   // A token without a snapshot goes on with what is there now.
   if (token.rv === -1)
     return page(registry, kind, filter, { limit, revision: undefined, start: token.start });
-  if (token.rv < registry.view.compacted) throw continueExpired(writeToken(-1, token.start));
+  if (token.rv < registry.view.collection(kind).since) throw continueExpired(writeToken(-1, token.start));
   if (token.rv > registry.view.revision)
     throw badRequest(`invalid continue token: resource version ${token.rv} has not happened yet`);
   return page(registry, kind, filter, { limit, revision: token.rv, start: token.start });

@@ -1,16 +1,22 @@
 /**
  * The view: every object in memory, fed by the store's change feed and by nothing else. Reads, lists and watches
  * are served from here. A write is visible when its change has come through the feed, whoever wrote it.
+ *
+ * It follows the table of kinds: a kind that comes gets a collection with what the store holds of it (`arrival.ts`)
+ * before the table shows it, and one that goes takes its collection with it. Objects whose kind is unknown stay in the
+ * store.
  */
+import { resourceNotFound } from '../api/errors.ts';
 import type { Kind, ResourceId } from '../api/kind.ts';
+import type { KindChange, Prepared } from '../api/kindchange.ts';
 import type { KindTable } from '../api/kinds.ts';
 import { type Change, CompactedError, type Store } from '../store/store.ts';
+import { Arrival, applyChange } from './arrival.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { type FedView, FeedRecovery, type RecoveryOptions } from './feedrecovery.ts';
 import { Filter } from './filter.ts';
-import { type KeyParts, parseStoreKey, storeKey } from './key.ts';
-import { WatchEvent } from './watchevent.ts';
+import { parseStoreKey, storeKey } from './key.ts';
 
 const loadPageSize = 1000;
 const everything = new Filter(undefined, undefined, undefined, undefined);
@@ -28,6 +34,8 @@ interface Waiter {
 export class View {
   readonly #collections = new Map<ResourceId, Collection>();
   readonly #kindOf = new Map<ResourceId, Kind>();
+  /** Kinds that are being loaded. */
+  readonly #arrivals = new Map<ResourceId, Arrival>();
   #revision = 0;
   #compacted = 0;
   /** Revision and time of every change in the window, oldest first. */
@@ -35,43 +43,47 @@ export class View {
   #waiters: Waiter[] = [];
   readonly #feed: FeedRecovery;
   #failure: Error | undefined;
+  #leaveTable: (() => void) | undefined;
 
   private constructor(
     private readonly store: Store,
-    kinds: KindTable,
     private readonly options: ViewOptions,
   ) {
     this.#feed = new FeedRecovery(store, this.#fed(), options);
-    for (const kind of kinds.stored()) {
-      this.#collections.set(kind.id, new Collection());
-      this.#kindOf.set(kind.id, kind);
-    }
   }
 
   /** Loads the state that history begins with, follows the feed, and is ready when it has caught up. */
   static async open(store: Store, kinds: KindTable, options: ViewOptions = {}): Promise<View> {
     for (;;) {
-      const view = new View(store, kinds, options);
+      const view = new View(store, options);
       try {
-        await view.#load();
+        const loaded = view.#load(kinds);
+        // A change of the table waits until the kinds of before are there.
+        view.#leaveTable = kinds.prepareWith((change) => loaded.then(() => view.#prepare(change)));
+        await loaded;
         return view;
       } catch (error) {
+        view.close();
         // Another server compacted the history while it was being read.
         if (!(error instanceof CompactedError)) throw error;
-        view.close();
       }
     }
   }
 
-  async #load(): Promise<void> {
+  async #load(kinds: KindTable): Promise<void> {
     this.#compacted = this.store.compacted;
     this.#revision = this.#compacted;
+    for (const kind of kinds.stored()) {
+      this.#collections.set(kind.id, new Collection(this.#compacted));
+      this.#kindOf.set(kind.id, kind);
+    }
     let start = '';
     for (let more = true; more; ) {
       const page = await this.store.range({ start, limit: loadPageSize, revision: this.#compacted });
       for (const item of page.items) {
-        const entry = this.#entryOf(parseStoreKey(item.key), item.value, item.revision);
-        if (entry) this.#collections.get(entry.kind.id)!.load(entry);
+        const { id, namespace, name } = parseStoreKey(item.key);
+        const kind = this.#kindOf.get(id);
+        if (kind) this.#collections.get(id)!.load(Entry.of(kind, namespace, name, item.value, item.revision));
       }
       more = page.more;
       const last = page.items.at(-1);
@@ -80,10 +92,42 @@ export class View {
     await this.#feed.start();
   }
 
-  #entryOf(parts: KeyParts, value: Buffer, revision: number): Entry | undefined {
-    const kind = this.#kindOf.get(parts.id);
-    return kind && Entry.of(kind, parts.namespace, parts.name, value, revision);
+  // The table of kinds
+
+  async #prepare({ added, replaced, removed }: KindChange): Promise<Prepared> {
+    const arrivals = added.filter(isStored).map((kind) => new Arrival(kind));
+    const abandon = (): void => {
+      for (const { kind } of arrivals) this.#arrivals.delete(kind.id);
+    };
+    for (const arrival of arrivals) this.#arrivals.set(arrival.kind.id, arrival);
+    try {
+      while (!arrivals.every(({ isLoaded }) => isLoaded))
+        await Promise.all(arrivals.map((arrival) => arrival.load(this.store, this)));
+    } catch (error) {
+      abandon();
+      throw error;
+    }
+    const commit = (): void => {
+      abandon();
+      for (const arrival of arrivals) {
+        this.#collections.set(arrival.kind.id, arrival.settled());
+        this.#kindOf.set(arrival.kind.id, arrival.kind);
+      }
+      for (const kind of replaced.filter(isStored)) {
+        this.#kindOf.set(kind.id, kind);
+        this.#collections.get(kind.id)!.reread(kind);
+      }
+      for (const { id } of removed.filter(isStored)) {
+        const collection = this.#collections.get(id)!;
+        this.#collections.delete(id);
+        this.#kindOf.delete(id);
+        collection.close();
+      }
+    };
+    return { commit, abandon };
   }
+
+  // The feed
 
   #take(changes: readonly Change[]): void {
     const touched = new Map<Collection, number>();
@@ -92,11 +136,8 @@ export class View {
       const collection = this.#collections.get(parts.id);
       if (collection) {
         if (!touched.has(collection)) touched.set(collection, collection.endNumber);
-        const previous = collection.get(parts.namespace, parts.name);
-        const entry = change.value === null ? undefined : this.#entryOf(parts, change.value, change.revision);
-        if (entry || previous)
-          collection.apply(new WatchEvent(change.revision, change.timeMs, entry, previous));
-      }
+        applyChange(collection, this.#kindOf.get(parts.id)!, parts, change);
+      } else this.#arrivals.get(parts.id)?.keep(change);
       this.#log.push({ revision: change.revision, timeMs: change.timeMs });
       this.#revision = change.revision;
     }
@@ -130,8 +171,11 @@ export class View {
     const from = this.#revision;
     // Changes up to there are told under other revisions than they had, so nobody may begin among them.
     this.#compacted = to;
-    for (const collection of this.#collections.values())
+    for (const collection of this.#collections.values()) {
+      collection.skip(to);
       collection.expire(({ after }) => after > from && after < to);
+    }
+    for (const arrival of this.#arrivals.values()) arrival.expire();
   }
 
   #skipped(to: number): void {
@@ -182,12 +226,16 @@ export class View {
     if (this.#failure) throw this.#failure;
   }
 
-  /** The objects of a kind, whichever of its versions is meant. */
+  /** The objects of a kind, whichever of its versions is meant; a 404 when it is not served any more. */
   collection(of: Kind | ResourceId): Collection {
-    const id = typeof of === 'string' ? of : of.storage.id;
-    const collection = this.#collections.get(id);
-    if (!collection) throw new Error(`there is no collection ${id}`);
+    const collection = this.#collections.get(typeof of === 'string' ? of : of.storage.id);
+    if (!collection) throw resourceNotFound();
     return collection;
+  }
+
+  /** The same for a kind that may not be there. */
+  findCollection(id: ResourceId): Collection | undefined {
+    return this.#collections.get(id);
   }
 
   /**
@@ -239,6 +287,9 @@ export class View {
   }
 
   close(): void {
+    this.#leaveTable?.();
     this.#feed.close();
   }
 }
+
+const isStored = (kind: Kind): boolean => kind.storage === kind;

@@ -54,12 +54,12 @@ export async function watch(
   else if (version === 0 || (version === undefined && byDefault === 'state')) begin = now();
   else if (version === undefined)
     begin = {
-      state: collection.select(filter, { revision: view.compacted }).entries,
-      position: collection.numberAfter(view.compacted),
+      state: collection.select(filter, { revision: collection.since }).entries,
+      position: collection.numberAfter(collection.since),
     };
   else begin = following(version);
-  if (version && begin.state === undefined && version < view.compacted)
-    throw watchExpired(version, view.compacted);
+  if (version && begin.state === undefined && version < collection.since)
+    throw watchExpired(version, collection.since);
 
   return {
     stateRevision,

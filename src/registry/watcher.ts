@@ -6,7 +6,8 @@
  *     └──────────┴── paused: the sink is full; resume() goes on where it stopped
  *
  * First the objects of the state it begins with, if any, then every event from a position on. The position stays
- * in the collection's window; when history has moved past it, the watcher ends as expired.
+ * in the collection's window; when history has moved past it, the watcher ends as expired. When the collection is
+ * closed, it ends with the last event.
  */
 import type { Collection } from './collection.ts';
 import type { Entry } from './entry.ts';
@@ -29,6 +30,8 @@ export interface WatchSink {
   stateSent(): void;
   /** History has moved past this watcher; it is closed. */
   expired(): void;
+  /** The collection is closed, because its kind is not served any more; the watcher is closed, too. */
+  ended?(): void;
   /** A notice could not be made or taken; the watcher is closed. Without this the failure is its collection's. */
   failed?(error: unknown): void;
 }
@@ -95,6 +98,18 @@ export class Watcher {
     this.#sink.expired();
   }
 
+  /** The collection is closed. A sink that takes everything gets the rest; nobody waits for one that is full. */
+  finish(): void {
+    this.pump();
+    if (this.#paused) this.#end();
+  }
+
+  #end(): void {
+    if (this.#closed) return;
+    this.close();
+    this.#sink.ended?.();
+  }
+
   /** Hands over what there is, as far as the sink takes it. */
   pump(): void {
     if (this.#pumping || this.#closed || this.#scheduled) return;
@@ -103,6 +118,7 @@ export class Watcher {
     try {
       if (this.#state) this.#pumpState();
       if (!this.#state) this.#pumpEvents();
+      if (this.collection.isClosed && this.caughtUp) this.#end();
     } catch (error) {
       this.close();
       if (!this.#sink.failed) throw error;

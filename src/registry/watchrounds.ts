@@ -38,8 +38,8 @@ export class WatchRounds {
     this.#watchers.delete(watcher);
   }
 
-  [Symbol.iterator](): Iterator<Watcher> {
-    return this.#watchers[Symbol.iterator]();
+  [Symbol.iterator](): IterableIterator<Watcher> {
+    return this.#watchers.values();
   }
 
   /** There are events from this number on. */

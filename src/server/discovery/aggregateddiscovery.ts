@@ -6,6 +6,7 @@ import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
 import { parseAccept } from '../http/negotiation.ts';
 import type { Discovery, DiscoveryResource } from './discovery.ts';
+import { VersionCache } from './versioncache.ts';
 
 const group = 'apidiscovery.k8s.io';
 const versions = ['v2', 'v2beta1'];
@@ -28,10 +29,14 @@ interface AggregatedResource {
 }
 
 export class AggregatedDiscovery {
-  /** The newest document of each path and version. */
-  readonly #documents = new Map<string, { text: string; document: ApiDocument }>();
+  /** The newest document of each path and version, and the generation of the table it was made from. */
+  readonly #documents = new Map<string, { readonly generation: number; readonly document: ApiDocument }>();
+  /** The part of each version, as text. */
+  readonly #versions: VersionCache<string>;
 
-  constructor(private readonly discovery: Discovery) {}
+  constructor(private readonly discovery: Discovery) {
+    this.#versions = new VersionCache(discovery.kinds);
+  }
 
   /** Answers if the client asks for this form; false otherwise. */
   async answer(context: RequestContext): Promise<boolean> {
@@ -45,33 +50,33 @@ export class AggregatedDiscovery {
     return true;
   }
 
-  /** Made anew each time, because kinds may have come; it costs less than knowing whether they have. */
   #document(path: '/api' | '/apis', version: string): ApiDocument {
-    const core = path === '/api';
-    const value = {
-      kind: 'APIGroupDiscoveryList',
-      apiVersion: `${group}/${version}`,
-      metadata: {},
-      items: core ? [{ metadata: {}, versions: [this.#version('v1', 'v1')] }] : this.#groups(),
-    };
-    const text = `${JSON.stringify(value)}\n`;
     const key = `${path} ${version}`;
+    const { generation } = this.discovery.kinds;
     const known = this.#documents.get(key);
-    if (known?.text === text) return known.document;
+    if (known?.generation === generation) return known.document;
+    const items =
+      path === '/api' ? [`{"metadata":{},"versions":[${this.#version('v1', 'v1')}]}`] : this.#groups();
+    const head = { kind: 'APIGroupDiscoveryList', apiVersion: `${group}/${version}`, metadata: {} };
+    const text = `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(',')}]}\n`;
     const contentType = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
     const document = new ApiDocument(contentType, Buffer.from(text));
-    this.#documents.set(key, { text, document });
+    this.#documents.set(key, { generation, document });
     return document;
   }
 
-  #groups() {
-    return this.discovery.groupList().groups.map(({ name, versions: described }) => ({
-      metadata: { name },
-      versions: described.map(({ groupVersion, version }) => this.#version(groupVersion, version)),
-    }));
+  #groups(): string[] {
+    return this.discovery.groupList().groups.map(({ name, versions: described }) => {
+      const parts = described.map(({ groupVersion, version }) => this.#version(groupVersion, version));
+      return `{"metadata":${JSON.stringify({ name })},"versions":[${parts.join(',')}]}`;
+    });
   }
 
-  #version(apiVersion: string, version: string) {
+  #version(apiVersion: string, version: string): string {
+    return this.#versions.get(apiVersion, () => JSON.stringify(this.#makeVersion(apiVersion, version)))!;
+  }
+
+  #makeVersion(apiVersion: string, version: string) {
     const resources = new Map<string, AggregatedResource>();
     for (const resource of this.discovery.resourceList(apiVersion)?.resources ?? []) {
       const [name, part] = resource.name.split('/') as [string, string | undefined];

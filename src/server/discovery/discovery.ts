@@ -2,6 +2,7 @@
 import type { Kind, Verb } from '../../api/kind.ts';
 import { componentStatus } from '../../api/kinds/componentstatus.ts';
 import type { KindTable } from '../../api/kinds.ts';
+import { VersionCache } from './versioncache.ts';
 
 /** A resource, or a part of one, as discovery describes it. */
 export interface DiscoveryResource {
@@ -82,11 +83,24 @@ function resourcesOf(kind: Kind): DiscoveryResource[] {
 /** Versions whose resources are worked out when asked for, and never stored. */
 export type ComputedVersions = ReadonlyMap<string, readonly DiscoveryResource[]>;
 
+/** The resources of a version, sorted by name. */
+export interface ResourceList {
+  readonly kind: 'APIResourceList';
+  readonly apiVersion?: 'v1';
+  readonly groupVersion: string;
+  readonly resources: readonly DiscoveryResource[];
+}
+
 export class Discovery {
+  #groupsNow: { readonly generation: number; readonly groups: ReadonlyMap<string, string[]> } | undefined;
+  readonly #lists: VersionCache<ResourceList>;
+
   constructor(
-    private readonly kinds: KindTable,
+    readonly kinds: KindTable,
     private readonly computed: ComputedVersions = new Map(),
-  ) {}
+  ) {
+    this.#lists = new VersionCache(kinds);
+  }
 
   apiVersions(serverAddress: string) {
     return {
@@ -97,7 +111,14 @@ export class Discovery {
   }
 
   /** `extensions` → `['v1beta1']`, for every group but the core. */
-  #groups(): Map<string, string[]> {
+  #groups(): ReadonlyMap<string, string[]> {
+    const { generation } = this.kinds;
+    if (this.#groupsNow?.generation !== generation)
+      this.#groupsNow = { generation, groups: this.#makeGroups() };
+    return this.#groupsNow.groups;
+  }
+
+  #makeGroups(): Map<string, string[]> {
     const groups = new Map<string, string[]>();
     for (const kind of this.kinds) {
       if (!kind.group) continue;
@@ -137,8 +158,12 @@ export class Discovery {
   }
 
   /** undefined when no such version is served. */
-  resourceList(apiVersion: string) {
-    const resources = [...this.kinds].filter((kind) => kind.apiVersion === apiVersion).flatMap(resourcesOf);
+  resourceList(apiVersion: string): ResourceList | undefined {
+    return this.#lists.get(apiVersion, () => this.#makeList(apiVersion));
+  }
+
+  #makeList(apiVersion: string): ResourceList | undefined {
+    const resources = [...this.kinds.inVersion(apiVersion)].flatMap(resourcesOf);
     resources.push(...(this.computed.get(apiVersion) ?? []));
     if (resources.length === 0 && !this.computed.has(apiVersion)) return undefined;
     if (apiVersion === 'v1') resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus));
@@ -150,6 +175,11 @@ export class Discovery {
       groupVersion: apiVersion,
       resources,
     };
+  }
+
+  /** Whether a version has a resource of this name, or a part of one: `pods`, `pods/status`. */
+  serves(apiVersion: string, name: string): boolean {
+    return this.resourceList(apiVersion)?.resources.some((resource) => resource.name === name) ?? false;
   }
 
   paths(): string[] {

@@ -26,12 +26,11 @@ const drawer = defineKind<ApiObject>({
 });
 
 describe('a kind that is added', () => {
-  it('is served once routes are rebuilt: collection, objects, parts, watches', async () => {
+  it('is served with the next request: collection, objects, parts, watches', async () => {
     await api.plant('configmaps', 'ns', { metadata: { name: 'a' }, data: { from: 'before' } });
     expect((await api.get(drawers)).text).toBe('404 page not found\n');
     expect((await api.get(`${ns}/configmaps/a`)).status).toBe(200);
-    api.registry.kinds.add(drawer);
-    api.server.rebuildRoutes();
+    await api.registry.kinds.add(drawer);
     const list = await api.get(drawers);
     expect(list.body).toMatchObject({
       apiVersion: 'storage.example/v1',

@@ -10,10 +10,9 @@ import { fitsScope, type Handler, handlerOf, type ResourceRoutes } from './route
 import { type Resources, RouteTable } from './routetable.ts';
 
 export class Router {
-  /** Made with the first request after a change. */
   #table: RouteTable | undefined;
-  /** `v1 pods`, `v1 pods/status` */
-  #served: ReadonlySet<string> | undefined;
+  /** Which state of the table of kinds the routes were made from. */
+  #generation = -1;
   /** Loaded with the first connection, like all that carries them: few starts need it. */
   #proxying: Promise<Proxying> | undefined;
   readonly #page: Handler;
@@ -26,12 +25,6 @@ export class Router {
     pages: Pages,
   ) {
     this.#page = (context) => pages.answer(context);
-  }
-
-  /** The table of kinds has changed: routes are worked out anew. */
-  rebuild(): void {
-    this.#table = undefined;
-    this.#served = undefined;
   }
 
   /** What answers a request; throws when there is nothing, or not for its method. */
@@ -50,18 +43,15 @@ export class Router {
 
   /** Whether there is such a resource or, with a subresource, such a part of it. */
   serves(apiVersion: string, resource: string, subresource: string | undefined): boolean {
-    this.#served ??= new Set(
-      this.discovery
-        .served()
-        .flatMap((version) =>
-          (this.discovery.resourceList(version)?.resources ?? []).map(({ name }) => `${version} ${name}`),
-        ),
-    );
-    return this.#served.has(`${apiVersion} ${subresource ? `${resource}/${subresource}` : resource}`);
+    return this.discovery.serves(apiVersion, subresource ? `${resource}/${subresource}` : resource);
   }
 
   get #routes(): RouteTable {
-    this.#table ??= new RouteTable(this.resources);
+    const { generation } = this.resources.serving.registry.kinds;
+    if (!this.#table || generation !== this.#generation) {
+      this.#table = new RouteTable(this.resources);
+      this.#generation = generation;
+    }
     return this.#table;
   }
 

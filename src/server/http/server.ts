@@ -120,11 +120,6 @@ export class ApiServer {
     return this.#doors[0]!.url;
   }
 
-  /** The table of kinds has changed: what is served is worked out anew, with the next request. */
-  rebuildRoutes(): void {
-    this.#router.rebuild();
-  }
-
   /** Takes no more requests, ends watches, cuts connections, lets the rest be answered. Safe to call twice. */
   async close(): Promise<void> {
     if (this.#closing) return;

@@ -1,6 +1,7 @@
 /** Watching: the watch verb over HTTP and over WebSockets. */
 import { badRequest, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import type { KindTable } from '../../api/kinds.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
@@ -85,10 +86,20 @@ async function prepare(
     run: () => {
       watching.streams.add(stream);
       void stream.ended.then(() => watching.streams.delete(stream));
+      if (kind !== kind.storage) endWithVersion(watching.registry.kinds, kind, stream);
       if (open instanceof StatusError) stream.fail(open.status);
       else stream.run(open);
     },
   };
+}
+
+/** A version may go while its objects stay, in the version they are stored as. */
+function endWithVersion(kinds: KindTable, { apiVersion, resource }: Kind, stream: WatchStream): void {
+  const look = (): void => {
+    if (!kinds.resource(apiVersion, resource)) stream.end();
+  };
+  void stream.ended.then(kinds.follow(look));
+  look();
 }
 
 /** Serves a watch to its end. */

@@ -94,6 +94,7 @@ export class WatchStream {
         counter.expired++;
         this.fail(watchExpired(this.view.compacted, this.view.compacted).status);
       },
+      ended: () => this.end(),
       failed: (error) => {
         this.options.report(error as Error);
         this.fail(internal('the server could not tell of a change').status);

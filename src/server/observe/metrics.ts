@@ -29,8 +29,8 @@ export class Metrics {
     const out = new Exposition();
     requests.writeTo(out);
     writeTraffic(out, traffic);
-    watches.writeTo(out);
-    store?.writeTo(out);
+    watches.writeTo(out, registry.kinds);
+    store?.writeTo(out, registry.kinds);
     await writeStoreSize(registry, out);
     writeLimits(out, keeper);
     if (audit) writeAudit(out, audit);

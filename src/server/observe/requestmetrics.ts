@@ -1,7 +1,7 @@
 /**
  * Request metrics: how many requests there were and how long they took, by verb, resource and code, under the names that
  * dashboards of kube-apiserver know. Paths come from outside and can say anything, so only resources that are served
- * get a series of their own; all others share one.
+ * get a series of their own; all others share one. Resources that are not served any more lose theirs.
  */
 
 import type { RequestInfo, ResourceInfo } from '../http/requestinfo.ts';
@@ -97,7 +97,20 @@ export class RequestMetrics {
     return series ?? add(this.#pages, known, seriesOf(verb, '', undefined, known));
   }
 
+  /** A request that lasts counts down where it has counted up, so its series stays until then. */
+  #forgetUnserved(): void {
+    for (const [resource, all] of this.#resources) {
+      const kept = all.filter(
+        ({ apiVersion, subresource, longRunning }) =>
+          longRunning > 0 || this.serves(apiVersion, resource, subresource),
+      );
+      if (kept.length) this.#resources.set(resource, kept);
+      else this.#resources.delete(resource);
+    }
+  }
+
   writeTo(out: Exposition): void {
+    this.#forgetUnserved();
     const all = [...this.#resources.values(), ...this.#pages.values()].flat();
     out.family(
       'apiserver_request_total',

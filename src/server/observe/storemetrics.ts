@@ -2,7 +2,8 @@
  * Store metrics: how long writes take and how many objects there are. Kubernetes calls its store etcd, and dashboards
  * look for that name whatever the store is.
  */
-import { groupResource } from '../../api/kind.ts';
+import { groupResource, type ResourceId } from '../../api/kind.ts';
+import type { KindTable } from '../../api/kinds.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { SEPARATOR } from '../../store/store.ts';
 import { type Exposition, Histogram, labelText } from './exposition.ts';
@@ -17,7 +18,10 @@ class Series {
   count = 0;
   errors = 0;
 
-  constructor(readonly labels: string) {}
+  constructor(
+    readonly id: string,
+    readonly labels: string,
+  ) {}
 }
 
 export class StoreMetrics {
@@ -28,7 +32,7 @@ export class StoreMetrics {
     const written = `${operation} ${id}`;
     let series = this.#series.get(written);
     if (!series) {
-      series = new Series(labelText({ operation, ...groupResource(id) }));
+      series = new Series(id, labelText({ operation, ...groupResource(id) }));
       this.#series.set(written, series);
     }
     series.count++;
@@ -36,7 +40,10 @@ export class StoreMetrics {
     series.seconds.observe(tookMs / 1000);
   }
 
-  writeTo(out: Exposition): void {
+  /** Resources of which nothing can be written any more are forgotten. */
+  writeTo(out: Exposition, kinds: KindTable): void {
+    for (const [written, { id }] of this.#series)
+      if (id !== '' && !isStored(kinds, id)) this.#series.delete(written);
     const all = [...this.#series.values()];
     out.family('etcd_request_duration_seconds', 'histogram', 'Time the store took for a write.');
     for (const { labels, seconds } of all) seconds.writeTo(out, labels);
@@ -46,6 +53,11 @@ export class StoreMetrics {
     for (const { labels, errors } of all) if (errors > 0) out.sample(errors, labels);
   }
 }
+
+const isStored = (kinds: KindTable, id: string): boolean => {
+  for (const _ of kinds.versions(id as ResourceId)) return true;
+  return false;
+};
 
 /** How many objects there are, of all resources together. */
 export function countObjects({ kinds, view }: Registry): number {

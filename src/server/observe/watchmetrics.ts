@@ -1,5 +1,6 @@
 /** Watch metrics: how many events went out, and how many watchers were too slow to get them all. */
 import type { Kind } from '../../api/kind.ts';
+import type { KindTable } from '../../api/kinds.ts';
 import { type Exposition, labelText } from './exposition.ts';
 
 /** The figures of one kind; every stream of it counts here. */
@@ -12,18 +13,23 @@ export class WatchCounter {
 }
 
 export class WatchMetrics {
-  readonly #counters = new Map<Kind, WatchCounter>();
+  /** By version and resource: a kind that is replaced counts on. */
+  readonly #counters = new Map<string, WatchCounter>();
 
   of(kind: Kind): WatchCounter {
-    let counter = this.#counters.get(kind);
+    const id = `${kind.apiVersion} ${kind.resource}`;
+    let counter = this.#counters.get(id);
     if (!counter) {
       counter = new WatchCounter(kind);
-      this.#counters.set(kind, counter);
+      this.#counters.set(id, counter);
     }
     return counter;
   }
 
-  writeTo(out: Exposition): void {
+  /** What is not served any more is forgotten. */
+  writeTo(out: Exposition, kinds: KindTable): void {
+    for (const [id, { kind }] of this.#counters)
+      if (!kinds.resource(kind.apiVersion, kind.resource)) this.#counters.delete(id);
     out.family('apiserver_watch_events_total', 'counter', 'Events sent to watchers.');
     for (const { kind, events } of this.#counters.values()) {
       const { group, version, resource } = kind;

@@ -261,7 +261,7 @@ describe('documents', () => {
     const core = await growing.v3('api/v1');
     const name = 'io.k8s.api.extensions.v1beta1.Job';
     expect(parse(before).components.schemas).not.toHaveProperty([name]);
-    grown.add(job);
+    await grown.add(job);
     const after = await growing.v3('apis/extensions/v1beta1');
     expect(parse(after).components.schemas).toHaveProperty([name]);
     expect(after!.hash).not.toBe(before!.hash);

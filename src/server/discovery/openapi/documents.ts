@@ -1,12 +1,13 @@
 /**
  * The documents that describe the API, by the path they are served at. Each is built when it is first asked for, from
- * the table of kinds as it is then, and anew when the table has grown since.
+ * the table of kinds as it is then, and anew when the table has changed since. A document about one version is built
+ * anew only when that version has changed.
  */
 import { Descriptions } from '../../../api/descriptions.ts';
-import type { Kind } from '../../../api/kind.ts';
 import type { KindTable } from '../../../api/kinds.ts';
 import { ApiDocument } from '../../http/document.ts';
 import type { Discovery } from '../discovery.ts';
+import { VersionCache } from '../versioncache.ts';
 import { encodeV2 } from './gnostic.ts';
 import { prefixOf } from './names.ts';
 import { type Operation, operationsOf } from './operations.ts';
@@ -19,24 +20,33 @@ import { documentV3 } from './v3.ts';
  */
 const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
+type Built = Map<string, Promise<ApiDocument>>;
+
 export class Documents {
-  readonly #documents = new Map<string, Promise<ApiDocument | undefined>>();
-  #kinds: readonly Kind[] = [];
+  /** Documents about everything, of one generation of the table. */
+  readonly #whole: Built = new Map();
+  #generation = 0;
+  readonly #v3: VersionCache<Built>;
+  /** By the address of the server, which Swagger 1.2 names. */
+  readonly #swagger12: VersionCache<Built>;
 
   constructor(
     private readonly discovery: Discovery,
     private readonly kinds: KindTable,
-  ) {}
+  ) {
+    this.#v3 = new VersionCache(kinds);
+    this.#swagger12 = new VersionCache(kinds);
+  }
 
   v2(): Promise<ApiDocument> {
-    return this.#once('v2', async () => ApiDocument.json(await this.#documentV2())) as Promise<ApiDocument>;
+    return this.#once('v2', async () => ApiDocument.json(await this.#documentV2()));
   }
 
   v2Protobuf(): Promise<ApiDocument> {
     return this.#once(
       'v2 protobuf',
       async () => new ApiDocument(protobufType, encodeV2(await this.#documentV2())),
-    ) as Promise<ApiDocument>;
+    );
   }
 
   /** Where the documents of version 3 are, each with the hash of its content. */
@@ -49,18 +59,16 @@ export class Documents {
         paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${document!.hash}` };
       }
       return ApiDocument.json({ paths });
-    }) as Promise<ApiDocument>;
+    });
   }
 
   /** By `api/v1` or `apis/extensions/v1beta1`; undefined when that is not served. */
-  v3(name: string): Promise<ApiDocument | undefined> {
-    return this.#once(`v3 ${name}`, async () => {
-      const apiVersion = this.#apiVersionAt(name);
-      if (apiVersion === undefined) return undefined;
-      return ApiDocument.json(
-        documentV3(apiVersion, this.#operations(apiVersion), await Descriptions.load()),
-      );
-    });
+  async v3(name: string): Promise<ApiDocument | undefined> {
+    const apiVersion = this.#apiVersionAt(name);
+    if (apiVersion === undefined) return undefined;
+    const build = async (): Promise<ApiDocument> =>
+      ApiDocument.json(documentV3(apiVersion, this.#operations(apiVersion), await Descriptions.load()));
+    return built(this.#v3.get(apiVersion, () => new Map())!, '', build);
   }
 
   /** By the path of what is declared, '' for the listing; undefined when there is none. */
@@ -69,11 +77,11 @@ export class Documents {
     if (!this.#swaggerPaths().includes(path)) return undefined;
     const apiVersion = this.#apiVersionAt(path.slice(1));
     if (apiVersion === undefined) return ApiDocument.json(smallDeclaration(path, basePath));
-    return this.#once(`swagger ${path} ${basePath}`, async () =>
+    const build = async (): Promise<ApiDocument> =>
       ApiDocument.json(
         declaration(apiVersion, this.#operations(apiVersion), await Descriptions.load(), basePath),
-      ),
-    );
+      );
+    return built(this.#swagger12.get(apiVersion, () => new Map())!, basePath, build);
   }
 
   #swaggerPaths(): string[] {
@@ -99,27 +107,22 @@ export class Documents {
     return documentV2(new Map(operations), await Descriptions.load());
   }
 
-  /** Builds a document unless it is there; one that could not be built is tried again next time. */
-  #once(key: string, build: () => Promise<ApiDocument | undefined>): Promise<ApiDocument | undefined> {
-    this.#forgetIfGrown();
-    let document = this.#documents.get(key);
-    if (!document) {
-      document = build();
-      this.#documents.set(key, document);
-      const made = document;
-      const forget = (): void => {
-        if (this.#documents.get(key) === made) this.#documents.delete(key);
-      };
-      // What is not served must not be kept either: anyone can ask for anything.
-      document.then((value) => value ?? forget(), forget);
-    }
-    return document;
+  #once(key: string, build: () => Promise<ApiDocument>): Promise<ApiDocument> {
+    const { generation } = this.kinds;
+    if (this.#generation !== generation) this.#whole.clear();
+    this.#generation = generation;
+    return built(this.#whole, key, build);
   }
+}
 
-  #forgetIfGrown(): void {
-    const kinds = [...this.kinds];
-    if (kinds.length === this.#kinds.length && kinds.every((kind, i) => kind === this.#kinds[i])) return;
-    this.#kinds = kinds;
-    this.#documents.clear();
-  }
+/** Builds a document unless it is there; one that could not be built is tried again next time. */
+function built(documents: Built, key: string, build: () => Promise<ApiDocument>): Promise<ApiDocument> {
+  const known = documents.get(key);
+  if (known) return known;
+  const document = build();
+  documents.set(key, document);
+  document.catch(() => {
+    if (documents.get(key) === document) documents.delete(key);
+  });
+  return document;
 }

@@ -66,8 +66,12 @@ export const valueNames = {
 
 export type ValueName = keyof typeof valueNames;
 
-/** `io.k8s.api.core.v1.Pod`. */
+/** `io.k8s.api.core.v1.Pod`; `com.example.v1.Widget` for a table that comes at run time. */
 export function definitionName({ file, name }: Model): string {
+  if (file.includes('/')) {
+    const { group, version } = splitApiVersion(file);
+    return [...group.split('.').reverse(), version, name].join('.');
+  }
   if (file === 'core-v1') {
     if (metaModels.has(name)) return `${metaPackage}.${name}`;
     if (authenticationModels.has(name)) return `io.k8s.api.authentication.v1.${name}`;
@@ -83,6 +87,7 @@ export function groupVersionKind(model: Model): GroupVersionKind | undefined {
   if (gvk === undefined) {
     // Not every table says it; a model that begins with its kind is one all the same.
     if (model.order[0]?.name !== 'kind' || !model.fields.has('metadata')) return undefined;
+    if (model.file.includes('/')) return { ...splitApiVersion(model.file), kind: model.name };
     const [group, version] = model.file.split('-') as [string, string];
     return { group: group === 'core' ? '' : group, kind: model.name, version };
   }
@@ -95,6 +100,15 @@ export function splitApiVersion(apiVersion: string): { group: string; version: s
   const slash = apiVersion.indexOf('/');
   return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
 }
+
+/** A group as part of a name: `rbac`, `comExample`. First words are enough for the groups of Kubernetes itself. */
+export function groupWord(group: string): string {
+  if (!group.includes('.') || group.endsWith('.k8s.io')) return group.split('.')[0] || 'core';
+  const [first, ...rest] = group.split('.').reverse();
+  return first + rest.map(capital).join('');
+}
+
+export const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** Where a version is served: `/api/v1`, `/apis/extensions/v1beta1`. */
 export const prefixOf = (apiVersion: string): string =>

@@ -5,7 +5,7 @@
 import type { KindTable } from '../../../api/kinds.ts';
 import { findModel, type Model, modelOf } from '../../../api/model.ts';
 import type { Discovery, DiscoveryResource } from '../discovery.ts';
-import { type GroupVersionKind, prefixOf, splitApiVersion } from './names.ts';
+import { capital, type GroupVersionKind, groupWord, prefixOf, splitApiVersion } from './names.ts';
 import {
   deleteCollectionParameters,
   deleteParameters,
@@ -113,10 +113,8 @@ function modelFor(kinds: KindTable, { group, kind, version }: GroupVersionKind):
 /** `extensions/v1beta1` → `ExtensionsV1beta1`. */
 function familyOf(apiVersion: string): string {
   const { group, version } = splitApiVersion(apiVersion);
-  return capital(group.split('.')[0] || 'core') + capital(version);
+  return capital(groupWord(group)) + capital(version);
 }
-
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 const parametersOf = (names: readonly string[]): Parameter[] => names.map(parameter);
 
@@ -126,7 +124,7 @@ const collectionPath = ({ prefix, namespaced, resource }: Subject, allNamespaces
 
 function collectionOperations(subject: Subject): Operation[] {
   const { family, gvk, model, namespaced, verbs } = subject;
-  const list = findModel(`${model.name}List`, model.file);
+  const list = model.models.find(`${model.name}List`, model.file);
   const operations: Operation[] = [];
   for (const all of namespaced ? [true, false] : [false]) {
     const path = collectionPath(subject, all);

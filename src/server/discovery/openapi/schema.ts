@@ -54,6 +54,7 @@ const namedMax = 12;
 /** The definitions of one document. What is referred to is defined, with everything it is made of. */
 export class Definitions {
   readonly #schemas = new Map<string, Schema>();
+  readonly #names = new Map<Model, string>();
 
   constructor(
     private readonly dialect: Dialect,
@@ -66,14 +67,23 @@ export class Definitions {
   }
 
   model(model: Model): Schema {
-    const name = definitionName(model);
-    if (!this.#schemas.has(name)) {
+    let name = this.#names.get(model);
+    if (name === undefined) {
+      name = this.#freeName(definitionName(model));
+      this.#names.set(model, name);
       // The name is taken before the fields are looked at: a model may hold itself.
       const schema: Schema = {};
       this.#schemas.set(name, schema);
       Object.assign(schema, this.#modelSchema(model));
     }
     return { $ref: places[this.dialect] + name };
+  }
+
+  /** Kinds that come at run time may have parts of the same name; the second is told apart as Kubernetes does it. */
+  #freeName(wished: string): string {
+    let name = wished;
+    for (let number = 2; this.#schemas.has(name); number++) name = `${wished}_v${number}`;
+    return name;
   }
 
   value(value: ValueName): Schema {

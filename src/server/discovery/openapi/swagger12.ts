@@ -6,7 +6,7 @@
  */
 import type { Descriptions } from '../../../api/descriptions.ts';
 import type { Field, Model } from '../../../api/model.ts';
-import { prefixOf } from './names.ts';
+import { prefixOf, splitApiVersion } from './names.ts';
 import type { Operation } from './operations.ts';
 import { type Parameter, parameter } from './parameters.ts';
 import { answerTypes, patchTypes, pathParameters } from './v2.ts';
@@ -38,7 +38,8 @@ const patchName = 'unversioned.Patch';
 /** `v1.Pod`, `v1beta1.Job`. kubectl finds the model of a manifest by its version and kind. */
 function modelName({ file, name }: Model): string {
   if (file === 'core-v1' && Object.hasOwn(oldNames, name)) return oldNames[name]!;
-  return `${file.split('-')[1]}.${name}`;
+  const version = file.includes('/') ? splitApiVersion(file).version : file.split('-')[1];
+  return `${version}.${name}`;
 }
 
 /** What there is to read about, at `/swaggerapi`. */
@@ -166,7 +167,8 @@ class Models {
     if (known !== undefined) return known;
     // Two groups may have models of the same name; the second is told apart by its table.
     const wished = modelName(model);
-    const id = this.#declared.has(wished) ? `${wished}.${model.file}` : wished;
+    let id = this.#declared.has(wished) ? `${wished}.${model.file}` : wished;
+    for (let number = 2; this.#declared.has(id); number++) id = `${wished}.${model.file}_v${number}`;
     this.#names.set(model, id);
     const { required } = model.definition;
     const description = this.descriptions.model(model);

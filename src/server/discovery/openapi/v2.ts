@@ -2,7 +2,7 @@
 import type { Descriptions } from '../../../api/descriptions.ts';
 import { modelOf } from '../../../api/model.ts';
 import { versionInfo } from '../version.ts';
-import { splitApiVersion } from './names.ts';
+import { groupWord, splitApiVersion } from './names.ts';
 import type { Operation } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';
@@ -54,7 +54,7 @@ export const pathParameters = (path: string): string[] => [
 
 export const tagOf = (apiVersion: string): string => {
   const { group, version } = splitApiVersion(apiVersion);
-  return `${group.split('.')[0] || 'core'}_${version}`;
+  return `${groupWord(group)}_${version}`;
 };
 
 /** Operations come by version, each with those of its resources. */

@@ -1,0 +1,56 @@
+/**
+ * Observation of all kinds: those there are, and those that come while the server runs. For controllers that look after
+ * objects whatever they are.
+ */
+import type { Kind, ResourceId } from '../../api/kind.ts';
+import type { Collection } from '../../registry/collection.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { Filter } from '../../registry/filter.ts';
+import { type ControllerContext, type Observation, observe } from './controller.ts';
+
+export interface KindsObserver {
+  /** Whether objects of a stored kind are observed; all are when not given. */
+  wants?(kind: Kind): boolean;
+  /** As an `Observer` is told, with the kind that the object is stored as. */
+  observed(kind: Kind, entry: Entry | undefined, previous: Entry | undefined): void;
+  /** A kind has come, or another version of one; its objects are observed. */
+  came?(kind: Kind): void;
+  /** A stored kind has gone. Its objects are not served any more, but have not been deleted. */
+  went?(kind: Kind, entries: readonly Entry[]): void;
+}
+
+const everything = new Filter(undefined, undefined, undefined, undefined);
+
+export function observeKinds(context: ControllerContext, observer: KindsObserver): Observation {
+  const { kinds, view } = context.registry;
+  const observed = new Map<ResourceId, { observation: Observation; collection: Collection }>();
+  const begin = (kind: Kind): void => {
+    if (kind.storage !== kind || observer.wants?.(kind) === false) return;
+    const collection = view.collection(kind);
+    const observation = observe(context, kind, (entry, previous) => observer.observed(kind, entry, previous));
+    observed.set(kind.id, { observation, collection });
+  };
+  const end = (kind: Kind): void => {
+    const known = kind.storage === kind ? observed.get(kind.id) : undefined;
+    if (!known) return;
+    known.observation.close();
+    observed.delete(kind.id);
+    observer.went?.(kind, known.collection.select(everything).entries);
+  };
+  for (const kind of kinds.stored()) begin(kind);
+  const leave = kinds.follow(({ added, removed }) => {
+    for (const kind of removed) end(kind);
+    for (const kind of added) begin(kind);
+    if (observer.came) for (const kind of added) observer.came(kind);
+  });
+  return {
+    get caughtUp() {
+      for (const { observation } of observed.values()) if (!observation.caughtUp) return false;
+      return true;
+    },
+    close: () => {
+      leave();
+      for (const { observation } of observed.values()) observation.close();
+    },
+  };
+}
