@@ -128,7 +128,7 @@ describeWith('kubectl')('wherry up', () => {
     cluster = await accessTo(child);
     await cluster.until('always', restarted(2));
     await cluster.kubectl.run('delete', 'pod', '--all', '--timeout=20s');
-    await expect.poll(() => processesOf(agent).filter((it) => it.includes('sleep'))).toEqual([]);
+    await expect.poll(() => processesOf(agent).filter((it) => it.includes('sleep 1000'))).toEqual([]);
     child.signal('SIGINT');
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
