@@ -8,6 +8,7 @@ import { createServer, type Server } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { forbiddenRequest } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
+import { LastMemo } from '../../memo.ts';
 import { Arrivals } from '../http/arrivals.ts';
 import type { ApiRequest } from '../http/context.ts';
 import { ExpressLane } from '../http/expresslane.ts';
@@ -37,8 +38,8 @@ export class LocalDoor implements Door {
   readonly authorizer = allowAll;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
-  /** The host last let in. Nearly all requests name the same one. */
-  #knownHost: string | undefined;
+  /** Nearly all requests name the same host. */
+  readonly #isLocalHost = new LastMemo((host: string) => isLoopback(withoutPort(host)));
 
   constructor(private readonly options: LocalDoorOptions) {}
 
@@ -56,9 +57,7 @@ export class LocalDoor implements Door {
 
   admit(request: ApiRequest): void {
     const { host, origin } = request.headers;
-    if (host !== undefined && host !== this.#knownHost && isLoopback(withoutPort(host)))
-      this.#knownHost = host;
-    if (host === undefined || (host !== this.#knownHost && !this.#isInCluster(host, request)))
+    if (host === undefined || !(this.#isLocalHost.of(host) || this.#isInCluster(host, request)))
       throw forbiddenRequest(
         `this address serves local clients only, not host ${JSON.stringify(host ?? '')}`,
       );
