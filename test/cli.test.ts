@@ -1,50 +1,17 @@
 /** Proves that the command does what its help says, fails with one clear sentence, and ends cleanly when told to. */
 import { readFileSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { help } from '../src/cli/options.ts';
-import { Child, type Exit, useChildren } from './child.ts';
+import { Child } from './child.ts';
+import { expectSentence, inMemory, stop, useCommand } from './command.ts';
 import { Client } from './http.ts';
 import { Stream } from './stream.ts';
 import { readToEnd, Target } from './target.ts';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
-const children = useChildren();
-
-const inMemory = ['--port', '0', '--in-memory'];
-
-interface Run extends Exit {
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** A run that ends by itself. */
-async function run(...args: string[]): Promise<Run> {
-  const child = new Child(args, await children.folder());
-  const exit = await child.exited;
-  return { ...exit, stdout: child.stdout, stderr: child.stderr };
-}
-
-/** Refused with one sentence on standard error, and nothing else. */
-function expectSentence({ code, stdout, stderr }: Run, says: RegExp): void {
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^wherry: [^\n]+\n$/);
-  expect(stderr).toMatch(says);
-}
-
-async function serving(...args: string[]): Promise<{ child: Child; url: string; client: Client }> {
-  const child = new Child(args, await children.folder());
-  const url = await child.ready();
-  return { child, url, client: new Client(url) };
-}
-
-async function stop(child: Child, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-  child.signal(signal);
-  expect(await child.exited, child.stderr).toEqual({ code: 0, signal: null });
-  expect(child.stderr).toBe('');
-}
+const { children, run, serving } = useCommand();
 
 /** Objects that stay when they are deleted, until a controller lets them go. */
 const held = [
@@ -393,65 +360,6 @@ describe('a server', () => {
     for (const path of ['/api/v1/namespaces/short', ...held])
       expect((await client.get(path)).status, path).toBe(200);
     expect((await client.get('/api/v1/namespaces/kube-public/serviceaccounts')).body.items).toEqual([]);
-    await stop(child);
-  });
-});
-
-describe('a start that cannot be', () => {
-  it('says that the port is taken', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
-    const taken = await run('up', '--port', String(port), '--in-memory');
-    expectSentence(taken, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken`));
-    server.close();
-  });
-
-  it('says so, and leaves the folder to others', async () => {
-    const folder = await children.folder();
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
-    expectSentence(await run('up', '--port', String(port), '--data-dir', folder), /taken/);
-    server.close();
-    const { child } = await serving('serve', '--port', '0', '--data-dir', folder);
-    await stop(child);
-  });
-
-  it('says that the data folder is a file, or below one', async () => {
-    const folder = await children.folder();
-    const file = join(folder, 'file');
-    await writeFile(file, 'not a folder');
-    for (const path of [file, join(file, 'below')])
-      expectSentence(await run('serve', '--port', '0', '--data-dir', path), /file/);
-    expect(readFileSync(file, 'utf8')).toBe('not a folder');
-  });
-
-  it('says that the data folder cannot be made or written', async () => {
-    const folder = await children.folder();
-    await mkdir(join(folder, 'closed'), { mode: 0o555 });
-    const paths = [join(folder, 'x'.repeat(300)), '/sys/wherry', '/proc/nope', '/proc/nope/deep'];
-    // Root may write everywhere.
-    if (process.getuid?.() !== 0) paths.push(join(folder, 'closed'), join(folder, 'closed', 'data'));
-    for (const path of paths)
-      expectSentence(await run('serve', '--port', '0', '--data-dir', path), /the data folder .* cannot be/);
-  });
-
-  it('says that the data file was not written by Wherry, and leaves it as it is', async () => {
-    const folder = await children.folder();
-    await writeFile(join(folder, 'data.mdb'), 'something else entirely'.repeat(1000));
-    expectSentence(await run('serve', '--port', '0', '--data-dir', folder), /data\.mdb|data file/);
-    expect(readFileSync(join(folder, 'data.mdb'), 'utf8')).toMatch(/^something else entirely/);
-  });
-
-  it('says who uses the data folder, and does not disturb them', async () => {
-    const folder = await children.folder();
-    const { child, client } = await serving('serve', '--port', '0', '--data-dir', folder);
-    expectSentence(
-      await run('serve', '--port', '0', '--data-dir', folder),
-      new RegExp(`the data folder .* is in use by process ${child.pid}`),
-    );
-    expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(200);
     await stop(child);
   });
 });

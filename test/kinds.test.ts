@@ -34,11 +34,7 @@ const widget = (name: string, spec: object = {}, metadata: object = {}) => ({
 
 const namesOf = (list: Json): string[] => list.items.map(({ metadata }: Json) => metadata.name);
 
-/** Each test brings the kinds it needs, and takes them away with what it made of them. */
-async function bring(...brought: Kind[]): Promise<void> {
-  await kinds.add(...brought);
-}
-
+/** Each test adds the kinds it needs; they go with what it made of them. */
 afterEach(async () => {
   for (const kind of [...kinds].filter(({ group }) => group === 'example.com' || group.endsWith('.dev'))) {
     if (kind.storage === kind) {
@@ -57,7 +53,7 @@ describe('documents', () => {
     expect((await server.get(all)).status).toBe(404);
     const plain = (await server.get('/apis')).body;
     const before = (await server.get('/apis', aggregated)).headers.etag;
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     expect((await server.get(version)).body).toEqual({
       kind: 'APIResourceList',
       apiVersion: 'v1',
@@ -104,7 +100,7 @@ describe('documents', () => {
   it('of OpenAPI and Swagger have it, with its fields, and change for it alone', async () => {
     const index = async (): Promise<Record<string, Json>> => (await server.get('/openapi/v3')).body.paths;
     const [before, whole] = [await index(), (await server.get('/openapi/v2')).headers.etag];
-    await bring(widgetKind(), otherServiceKind());
+    await kinds.add(widgetKind(), otherServiceKind());
     const after = await index();
     const added = Object.keys(after).filter((name) => !Object.hasOwn(before, name));
     expect(added).toEqual(['apis/example.com/v1', 'apis/serving.knative.dev/v1']);
@@ -157,7 +153,7 @@ describe('documents', () => {
 
   it('tell parts of the same name apart', async () => {
     const gadgets = widgetKind({ kind: 'Widget', resource: 'gadgets', singular: 'gadget', version: 'v2' });
-    await bring(widgetKind(), widgetKind({ group: 'other.dev' }, widgetTable('other.dev/v1')));
+    await kinds.add(widgetKind(), widgetKind({ group: 'other.dev' }, widgetTable('other.dev/v1')));
     await expect(kinds.add(gadgets)).resolves.toBeUndefined();
     const { definitions } = (await server.get('/openapi/v2')).body;
     expect(
@@ -174,7 +170,7 @@ describe('documents', () => {
 
 describe('objects of a kind that came', () => {
   it('take every verb', async () => {
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     const watch = await server.watch(`${widgets}?watch=1&resourceVersion=0`);
     const created = await server.post(widgets, widget('a', { size: 1, color: 'red', shape: 'round' }));
     expect([created.status, created.warnings]).toEqual([200, ['"unknown field \\"spec.shape\\""']]);
@@ -264,7 +260,7 @@ describe('objects of a kind that came', () => {
   });
 
   it('may come as protobuf', async () => {
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     const reply = await server.post(widgets, protobufWidget('p', 5), {
       'Content-Type': 'application/vnd.kubernetes.protobuf',
     });
@@ -272,7 +268,7 @@ describe('objects of a kind that came', () => {
   });
 
   it('are not among those of a namesake in another group', async () => {
-    await bring(otherServiceKind());
+    await kinds.add(otherServiceKind());
     const others = '/apis/serving.knative.dev/v1/namespaces/default/services';
     const made = await server.post(others, {
       metadata: { name: 's' },
@@ -294,7 +290,7 @@ describe('objects of a kind that came', () => {
   });
 
   it('are counted by quotas, from the first and also those that were there before', async () => {
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     await server.post(widgets, widget('a'));
     await kinds.remove(kinds.resource('example.com/v1', 'widgets')!);
     const quotas = '/api/v1/namespaces/default/resourcequotas';
@@ -307,7 +303,7 @@ describe('objects of a kind that came', () => {
       return (await server.get(`${quotas}/q`)).body.status.used['count/widgets.example.com'];
     };
     expect(await used()).toBe('0');
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     expect(await used()).toBe('1');
     expect((await server.post(widgets, widget('b'))).status).toBe(200);
     const refused = await server.post(widgets, widget('c'));
@@ -321,7 +317,7 @@ describe('objects of a kind that came', () => {
   });
 
   it('are collected with their owners, and own others', async () => {
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     const configMaps = '/api/v1/namespaces/default/configmaps';
     const reference = ({ body: { kind, apiVersion, metadata } }: Json) => ({
       ownerReferences: [{ kind, apiVersion, name: metadata.name, uid: metadata.uid }],
@@ -339,14 +335,14 @@ describe('objects of a kind that came', () => {
     await server.delete(`${configMaps}/owner`);
     await server.settled();
     // It can when the kind comes back.
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     await server.settled();
     for (const path of [`${widgets}/middle`, `${configMaps}/leaf`])
       expect((await server.get(path)).status, path).toBe(404);
   });
 
   it('go with their namespace', async () => {
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     await server.post('/api/v1/namespaces', { metadata: { name: 'full' } });
     const inFull = `${version}/namespaces/full/widgets`;
     await server.post(inFull, widget('a'));
@@ -374,7 +370,7 @@ describe('objects of a kind that came', () => {
     const metrics = async () => parseMetrics((await server.get('/metrics')).text);
     // Figures of kinds that are gone are dropped when metrics are read.
     await metrics();
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     for (const name of ['a', 'b']) await server.post(widgets, widget(name));
     const watch = await server.watch(`${widgets}?watch=1&resourceVersion=0`);
     await watch.take(2);
@@ -403,7 +399,7 @@ describe('objects of a kind that came', () => {
 
 describe('a kind that is replaced while it is watched', () => {
   it('goes on with further fields and columns', async () => {
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     await server.post(widgets, widget('a', { size: 1 }));
     const watch = await server.watch(`${widgets}?watch=1&resourceVersion=0`);
     expect(brief(await watch.next())).toBe('ADDED a');
@@ -437,7 +433,7 @@ describe('a kind that is replaced while it is watched', () => {
         version: 'v1beta1',
         stored: { kind, toStored: (object) => object, fromStored: (object) => object as Widget },
       });
-    await bring(stored, other(stored));
+    await kinds.add(stored, other(stored));
     await server.post(widgets, widget('a'));
     const old = '/apis/example.com/v1beta1/namespaces/default/widgets';
     const watch = await server.watch(`${widgets}?watch=1&resourceVersion=0`);
@@ -455,7 +451,7 @@ describe('a kind that is replaced while it is watched', () => {
 
 describe('a kind that goes', () => {
   it('ends its watches cleanly, is not found any more, and finds its objects when it comes back', async () => {
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     const made = await server.post(widgets, widget('a', { size: 1 }));
     const watch = await server.watch(`${widgets}?watch=1&resourceVersion=0`);
     await watch.next();
@@ -480,7 +476,7 @@ describe('a kind that goes', () => {
       await server.delete(widgets),
     ])
       expect(reply.status).toBe(404);
-    await bring(widgetKind());
+    await kinds.add(widgetKind());
     expect((await server.get(`${widgets}/a`)).text).toBe(made.text);
     expect((await server.patch(`${widgets}/a`, { spec: { size: 2 } })).body.spec.size).toBe(2);
   });
