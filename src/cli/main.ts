@@ -25,7 +25,7 @@ async function main(): Promise<void> {
 
 /** The built command stands in `dist/`, next to which the package describes itself. */
 const packageVersion = (): string =>
-  (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string })
+  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
 
 const reporting = (logLevel: LogLevel): ((error: Error) => void) => {
