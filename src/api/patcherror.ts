@@ -1,5 +1,5 @@
 /**
- * What is wrong with a patch. The three patch modules throw nothing else, so whoever applies a patch turns this
+ * What is wrong with a patch. The three patch modules throw nothing else, so the caller turns this
  * one class into a Status: code and message are final, `kind` says how the rest of the Status looks.
  */
 import { type FieldError, invalid } from './fielderror.ts';

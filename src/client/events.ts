@@ -1,6 +1,6 @@
 /**
  * Event recording: what parts of the cluster tell people about objects. The same event told again counts up instead
- * of being written anew; many that differ in their text only are folded into one; and whoever tells too much about
+ * of being written anew; many that differ in their text only are folded into one; and a component that tells too much about
  * one object is not listened to for a while.
  */
 import type { Event, ObjectReference } from '../api/generated/types.ts';

@@ -21,7 +21,7 @@ export class Closers {
     if (!this.#closing) return;
     const again = (): Promise<void> => this.#closeAll();
     this.#closing = this.#closing.then(again, again);
-    // Whoever calls `close()` is told of a failure.
+    // The caller of `close()` is told of a failure.
     this.#closing.catch(() => undefined);
   }
 

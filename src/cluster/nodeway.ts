@@ -1,6 +1,6 @@
 /**
  * The ways to nodes: through memory to agents of this process, and over TLS to all others. The address of a node is
- * what somebody wrote into an object, so it is looked at before it is dialled; and what answers there must show a
+ * what a user wrote into an object, so it is looked at before it is dialled; and what answers there must show a
  * certificate of the cluster's node authority before it gets to see a request.
  */
 import { BlockList, isIP, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** What somebody may have meant by a name that there is not. */
+/** The known name that is nearest to an unknown one. */
 
 /** Longer ones are not looked at: the work grows with the square of the length. */
 const nameCharsMax = 64;

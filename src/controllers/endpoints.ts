@@ -117,12 +117,12 @@ class EndpointsKeeper {
     }
   }
 
-  /** A pod without an address is behind no service, whoever selects it. */
+  /** A pod without an address is behind no service, whichever services select it. */
   #selecting(pod: IndexedPod | undefined): string[] {
     return pod?.ips.length && !isFinished(pod) ? this.#selectors.selecting(pod.namespace, pod.labels) : [];
   }
 
-  /** Endpoints that somebody deleted come back; those a service left behind go. */
+  /** Endpoints that were deleted by a client come back; those of a deleted service go. */
   #endpointsChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { namespace, name } = (entry ?? previous)!;
     if (!entry || (!previous && isOurs(entry) && !this.#service(namespace, name)))

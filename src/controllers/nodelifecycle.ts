@@ -37,7 +37,7 @@ const pressureTaints: Record<string, string> = {
   NetworkUnavailable: 'network-unavailable',
 };
 
-/** Keys this controller adds and removes; all others belong to somebody else. */
+/** Keys this controller adds and removes; all others belong to users or other controllers. */
 const ownKeys = new Set([
   ...['not-ready', 'unreachable', 'unschedulable', ...Object.values(pressureTaints)].map(
     (name) => prefix + name,

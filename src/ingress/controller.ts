@@ -4,7 +4,7 @@
  *   ingresses, secrets → routes, certificates → listeners → endpoints of services
  *                      → addresses in statuses, events about what does not work
  *
- * Statuses are left as they are when it closes: it will be back, and whoever asks then should not see a difference.
+ * Statuses are left as they are when it closes: it will be back, and clients should not see a difference.
  */
 import type { Duplex } from 'node:stream';
 import type { Ingress, Secret } from '../api/generated/types.ts';
@@ -38,7 +38,7 @@ export interface IngressControllerOptions {
   readonly tlsPort?: number;
   /** Where ingresses are reached: an IP address or a name, for their status. */
   readonly address: string;
-  /** Connects to an endpoint. Users write endpoints, so whoever dials looks at the address first. */
+  /** Connects to an endpoint. Users write endpoints, so the address is checked before it is dialled. */
   readonly dial: (endpoint: Endpoint) => Promise<Duplex>;
   readonly now: () => number;
   readonly onError: (error: Error) => void;

@@ -1,5 +1,5 @@
 /**
- * Listeners: where clients connect, with HTTP or HTTPS. Whoever says nothing for too long is let go of, and there is
+ * Listeners: where clients connect, with HTTP or HTTPS. A client that sends nothing for too long is disconnected, and there is
  * a bound on how many may come.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -107,7 +107,7 @@ export class Listener {
     (this.#server as SecureServer).setSecureContext({ cert, key, minVersion });
   }
 
-  /** Cuts off whoever is there. */
+  /** Closes every open connection. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));

@@ -152,7 +152,7 @@ function* elements(path: string): Generator<string> {
 }
 
 /**
- * The path that is compared: dot segments resolved, as whoever answers will resolve them, and what is encoded without
+ * The path that is compared: dot segments resolved, as the backend will resolve them, and what is encoded without
  * need decoded. An encoded slash is no end of an element. Each character stands for one byte.
  */
 function canonicalPath(path: string): string {

@@ -1,7 +1,7 @@
 /** Which ingresses are served here, in which order, and which of their hosts have TLS. */
 import type { Ingress } from '../api/generated/types.ts';
 
-/** The class of ingresses that name this controller. Those without a class are for whoever is there. */
+/** The class of ingresses that name this controller. Ingresses without a class are for any controller. */
 const ingressClass = 'wherry';
 const classAnnotation = 'kubernetes.io/ingress.class';
 const redirectAnnotation = 'ingress.kubernetes.io/ssl-redirect';

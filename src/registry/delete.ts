@@ -210,7 +210,7 @@ export async function removeCollection(
       try {
         await remove(registry, request, { ...collection, namespace, name }, options);
       } catch (error) {
-        // Somebody else deleted it first: that is what was asked for.
+        // Another client deleted it first: that is what was asked for.
         if ((error as { code?: number }).code !== 404) throw error;
       }
     }

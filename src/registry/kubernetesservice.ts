@@ -1,6 +1,6 @@
 /**
  * The kubernetes service: the service `default/kubernetes` and the Endpoints behind it, by which pods find the API
- * server. They are made at start and put right whenever somebody has deleted or changed them.
+ * server. They are made at start and put right whenever a client has deleted or changed them.
  */
 import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';

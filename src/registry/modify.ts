@@ -19,7 +19,7 @@ import type { Request } from './request.ts';
 import type { Part, Target } from './target.ts';
 import { check } from './validation.ts';
 
-/** Rounds lost to other writers before giving up; each lost round means that somebody else got on. */
+/** Rounds lost to other writers before giving up; each lost round means that another writer succeeded. */
 const roundsMax = 1000;
 
 /** Works out the new object from the stored one. It may throw, and may run several times. */

@@ -1,4 +1,4 @@
-/** System namespaces: those a cluster has from the start. One that somebody deletes comes back within a minute. */
+/** System namespaces: those a cluster has from the start. One that is deleted comes back within a minute. */
 import { StatusError } from '../api/errors.ts';
 import { create } from './create.ts';
 import type { Registry } from './registry.ts';

@@ -8,7 +8,7 @@ import { optimized } from '../switches.ts';
 export class Turns {
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** Resolves when it is this caller's turn at a key. Whoever has had a turn must give it up. */
+  /** Resolves when it is this caller's turn at a key. Every turn must be given up. */
   take(key: string): Promise<void> | undefined {
     if (!optimized) return undefined;
     const queue = this.#waiting.get(key);

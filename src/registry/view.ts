@@ -1,6 +1,6 @@
 /**
  * The view: every object in memory, fed by the store's change feed and by nothing else. Reads, lists and watches
- * are served from here. A write is visible when its change has come through the feed, whoever wrote it.
+ * are served from here. A write is visible when its change has come through the feed, from whichever server it came.
  *
  * It follows the table of kinds: a kind that comes gets a collection with what the store holds of it (`arrival.ts`)
  * before the table shows it, and one that goes takes its collection with it. Objects whose kind is unknown stay in the

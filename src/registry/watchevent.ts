@@ -29,7 +29,7 @@ function eventLine(type: EventType, entry: Entry): Buffer {
 /** What a watcher is told of an object. Watchers that are told the same share the notice, and all made from it. */
 export class Notice {
   #line: Buffer | undefined;
-  /** What a server has made of this notice and those that follow it; for whoever sends the same next. */
+  /** What a server has made of this notice and those that follow it; kept for the next stream that sends the same. */
   batch: { readonly notices: readonly Notice[]; readonly bytes: Buffer } | undefined;
 
   constructor(

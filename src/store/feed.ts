@@ -123,7 +123,7 @@ class FeedSubscription implements Subscription {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Whoever does not look at `ended` must not lose the process over it.
+    // A caller that does not look at `ended` must not end the process by an unhandled rejection.
     this.ended.catch(() => {});
   }
 

@@ -2,7 +2,7 @@
  * The in-memory engine: plain maps behind the store contract, for tests and throw-away clusters.
  *
  * A commit takes effect at once, so a write costs little more than a promise. Buffers are kept as they were
- * handed in: whoever writes one must not change it afterwards.
+ * handed in: the writer must not change it afterwards.
  */
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { compareKeys, type SortedEntry, SortedMap } from './sortedmap.ts';

@@ -68,7 +68,7 @@ export function decodeRecord(record: Buffer, revision: number): Version | undefi
   const keyEnd = HEADER_BYTES + record.readUInt16BE(KEY_BYTES);
   let value: Buffer | null = null;
   if ((flags & DELETED) === 0) {
-    // From the shared pool: whoever keeps values for long makes something else of them first.
+    // From the shared pool: callers that keep values for long copy them first.
     value = Buffer.allocUnsafe(bytes - keyEnd);
     record.copy(value, 0, keyEnd, bytes);
   }

@@ -162,7 +162,7 @@ export class VersionedStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Writes made before are carried out, and whoever watches sees them.
+    // Writes made before are carried out, and subscribers see them.
     await this.#queue.close();
     this.#feed.close();
     await this.#sweeping;
@@ -194,7 +194,7 @@ export class VersionedStore implements Store {
     return false;
   }
 
-  /** Everything at a revision, in pieces of a bounded size. Whoever calls keeps compaction away. */
+  /** Everything at a revision, in pieces of a bounded size. The caller keeps compaction away. */
   async *#pagesAt(revision: number): AsyncGenerator<readonly Stored[], void, undefined> {
     let start: string | undefined = '';
     while (start !== undefined) {
@@ -266,7 +266,7 @@ export class VersionedStore implements Store {
 
 const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Whoever waits for the write waits no longer for this. */
+/** The writer does not wait for this. */
 function observeWrite(write: Write, result: Promise<WriteResult>, observe: Observe): void {
   const begunMs = performance.now();
   const { key, value, expected } = write;

@@ -8,7 +8,7 @@
  *     4  valueBytes  4
  *     8  key, then value
  *
- * Keys and values lie there as LMDB keeps them, but for the checksums of records: whoever carries it out adds them.
+ * Keys and values lie there as LMDB keeps them, but for the checksums of records: the thread that carries the sheet out adds them.
  *
  * The memory is used for one transaction after the other, instead of being allocated and cleared for each; its figure is a
  * part of the thread's (`lmdbwriter.ts`). A sheet must not change before its transaction is carried out; with `WHERRY_ASSERT=1` it is

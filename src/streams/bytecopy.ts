@@ -1,5 +1,5 @@
 /**
- * Copying bytes from one stream to another that belongs to somebody else, and may go away first.
+ * Copying bytes from one stream to another that has another owner, and may go away first.
  *
  * Pieces that come in one tick of the event loop leave in one write, because every write is a system call and wakes the
  * reader up; and a source may run ahead of its target by more than the target's own bound, or every piece would wait for
@@ -37,11 +37,11 @@ export const pipePace: Pace = optimized
 
 /** A stream that passes on what it is given. */
 interface Passage extends Writable {
-  /** What it was given and has not left this process; undefined when somebody here may keep it. */
+  /** What it was given and has not left this process; undefined when code of this process may keep it. */
   readonly unsentBytes?: number | undefined;
 }
 
-/** What a stream was given and has not left this process; undefined when somebody here may keep it. */
+/** What a stream was given and has not left this process; undefined when code of this process may keep it. */
 export const unsentBytes = (target: Writable): number | undefined =>
   target instanceof Socket ? target.writableLength : (target as Passage).unsentBytes;
 

@@ -33,7 +33,7 @@ export interface ChannelSocketOptions {
 }
 
 export class ChannelSocket {
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when the connection has ended, by either side. */
   readonly closed: Promise<void>;
   readonly #webSocket: WebSocket;
   readonly #framing: ChannelFraming;

@@ -37,7 +37,7 @@ export function withoutBearer(protocols: string): string | undefined {
 /**
  * The headers of an upgrade request to be tunnelled, as a flat list. The one body it may have is no body at all.
  * @param remoteAddress of the client, for X-Forwarded-For
- * @param keepCredentials whether they are for whoever gets the request
+ * @param keepCredentials whether the credentials are meant for the target
  */
 export function tunnelHeaders(
   request: IncomingMessage,

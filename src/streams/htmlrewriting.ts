@@ -11,7 +11,7 @@ const grownBytesMax = 16 * 1024 * 1024;
 
 /** A tag with more attributes than this is nobody's HTML, and the rest of the document is left as it is. */
 const attributesMax = 1_000;
-/** After so many steps, of some microseconds each, it is somebody else's turn. */
+/** After so many steps, of some microseconds each, other work gets its turn. */
 const stepsPerTurn = 1_000;
 
 /** By tag, the attributes whose value is a URL. */

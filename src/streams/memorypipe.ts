@@ -44,7 +44,7 @@ export class PipeEnd extends Duplex {
 
   constructor() {
     super({ highWaterMark: bufferBytesMax, allowHalfOpen: true, decodeStrings: true });
-    // Whoever cares listens too; a side that nobody holds any more must not end the process.
+    // An error of a side that has no listener any more must not end the process.
     this.on('error', () => undefined);
   }
 

@@ -24,7 +24,7 @@ import { holdPage, type PageEncoding, pageEncoding, rewritePage } from './pagere
 import { answerHeaders, headerEntriesMax, requestFraming, requestHeaders } from './proxyheaders.ts';
 import { ClientGone, tunnel, withoutBody } from './tunnel.ts';
 
-/** A target is connected to within this time; whoever connects may set a shorter one. */
+/** A target is connected to within this time; callers may set a shorter one. */
 const connectMs = 30_000;
 const tlsMs = 10_000;
 /** Head of an answer. That of an upgrade has a smaller bound of its own. */
@@ -161,7 +161,7 @@ async function connected(target: ProxyTarget, gone: AbortSignal): Promise<Duplex
   let over = false;
   let timer: NodeJS.Timeout | undefined;
   const opening = target.connect().then((connection) => {
-    // Whoever uses the connection hears of its failures in other ways.
+    // The user of the connection hears of its failures by its own listeners.
     connection.on('error', () => undefined);
     if (over) connection.destroy();
     return connection;
@@ -294,7 +294,7 @@ function begin(answer: IncomingMessage, response: ServerResponse, headers: strin
   if (statusMessage && /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage))
     response.writeHead(statusCode!, statusMessage, headers);
   else response.writeHead(statusCode!, headers);
-  // Whoever waits for events waits for the head first.
+  // A client of an event stream waits for the head first.
   response.flushHeaders();
 }
 

@@ -1,5 +1,5 @@
 /**
- * A session: somebody at the other end of a command (exec) or of a container's main process (attach), whatever
+ * A session: a client at the other end of a command (exec) or of a container's main process (attach), whatever
  * protocol carries it. Those who run things see this and nothing of SPDY or WebSocket.
  */
 import type { Readable, Writable } from 'node:stream';

@@ -166,7 +166,7 @@ export class SpdyConnection {
     process.nextTick(() => {
       if (head !== undefined && head.length > 0) this.#receive(head);
       socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-      // Whoever had the socket before may have paused it.
+      // The former owner of the socket may have paused it.
       if (!this.#paused) socket.resume();
       if (socket.readableEnded) this.#end();
     });
@@ -237,7 +237,7 @@ export class SpdyConnection {
     });
     this.#streams.set(frame.id, stream);
     this.#onStream(stream);
-    // Whoever was told of it may have refused it, too.
+    // The listener may have refused it, too.
     if (this.#streams.has(frame.id)) this.#refusedInARow = 0;
     else this.#countRefusal();
     if (frame.fin) stream.receiveFin();

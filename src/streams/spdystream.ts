@@ -29,7 +29,7 @@ export interface StreamCarrier {
   fin(id: number): void;
   /** Whether the socket has enough for now. */
   readonly full: boolean;
-  /** What the socket has taken, and not sent yet; undefined when somebody in this process may keep it. */
+  /** What the socket has taken, and not sent yet; undefined when code of this process may keep it. */
   readonly unsentBytes: number | undefined;
   /** Calls once when it has not. */
   whenWritable(resume: () => void): void;

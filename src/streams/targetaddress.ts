@@ -1,6 +1,6 @@
 /**
- * Which addresses the server connects to on somebody's behalf. Addresses of pods, endpoints and nodes are written by
- * users, so whoever writes them would choose what the server talks to: its own loopback services, or a cloud's
+ * Which addresses the server connects to on behalf of a user. Addresses of pods, endpoints and nodes are written by
+ * users, who would otherwise choose what the server talks to: its own loopback services, or a cloud's
  * metadata service. Only global unicast addresses, private ones included, are dialled.
  */
 import { lookup as dnsLookup } from 'node:dns/promises';

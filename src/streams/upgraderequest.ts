@@ -56,7 +56,7 @@ export function missingUpgrade(request: IncomingMessage): UpgradeRefusal {
 
 /**
  * The first protocol on the client's list that is supported. A client of 1.0 sends no list and means `assumed`.
- * Whoever refuses tells what would have been accepted.
+ * A refusal says what would have been accepted.
  */
 export function negotiateSpdy(
   request: IncomingMessage,

@@ -3,7 +3,7 @@
 /** What may stand in a path as it is; a percent sign is taken for the beginning of an encoding. */
 const unsafe = /[^\w\-.~!$&'()*+,;=:@/%]/g;
 const encodedSlash = /%2f/gi;
-/** A dot segment, with its dots encoded or not: whoever reads the path next may decode them. */
+/** A dot segment, with its dots encoded or not: the next reader of the path may decode them. */
 const dotSegment = /^(?:\.|%2e){1,2}$/i;
 
 /** Encodes what does not belong into a path. Each character stands for one byte, as in `IncomingMessage.url`. */

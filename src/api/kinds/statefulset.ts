@@ -92,7 +92,7 @@ export const statefulSet = defineKind<StatefulSet>({
   ],
 });
 
-/** Whoever names a strategy, and not how it goes about, is not told how. */
+/** When a strategy is named without its parameters, no parameters are filled in. */
 function defaultUpdateStrategy(strategy: StatefulSetUpdateStrategy): void {
   if (strategy.type === undefined) {
     strategy.type = 'RollingUpdate';

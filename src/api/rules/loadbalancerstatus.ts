@@ -1,4 +1,4 @@
-/** Load balancer status: where a service can be reached from outside, as whoever runs the balancer reports it. */
+/** Load balancer status: where a service can be reached from outside, as the controller of the balancer reports it. */
 import { isIP, parseIP } from '../addresses.ts';
 import { type FieldError, forbidden, index, invalid, notSupported } from '../fielderror.ts';
 import type { LoadBalancerIngress, Service } from '../generated/types.ts';

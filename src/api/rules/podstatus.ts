@@ -10,7 +10,7 @@ import { qosClass } from './podresources.ts';
 
 const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
-/** A new pod waits to be given a node, or for whoever closed its gates. */
+/** A new pod waits to be given a node, or for its scheduling gates to be removed. */
 export function newPodStatus(spec: PodSpec, now: string): PodStatus {
   const status: PodStatus = { phase: 'Pending', qosClass: qosClass(spec) };
   if (spec.schedulingGates?.length)

@@ -217,7 +217,7 @@ class CronJobs {
     }
   }
 
-  /** Makes the job of a time. Undefined: its name is taken by a job of somebody else. */
+  /** Makes the job of a time. Undefined: its name is taken by a job of another owner. */
   async #make(entry: Entry, run: CronRun, atMs: number): Promise<Made | undefined> {
     const { cronJob } = run;
     const job = jobOf(entry.kind, run, atMs);

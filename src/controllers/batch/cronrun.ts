@@ -115,7 +115,7 @@ export class CronRun {
     }
   }
 
-  /** Jobs that run and are not in the status: it was not written after they were made, or somebody else made them. */
+  /** Jobs that run and are not in the status: it was not written after they were made, or another client made them. */
   *#forgotten(news: News[]): Generator<ObjectReference> {
     const known = new Set(this.cronJob.status?.active?.map(({ uid }) => uid));
     for (const job of this.jobs) {
@@ -188,7 +188,7 @@ export class CronRun {
     return undefined;
   }
 
-  /** The next time; `0 0 30 2 *` has none, and whoever wrote it should know. */
+  /** The next time; `0 0 30 2 *` has none, and its author should be told. */
   #next(news: News[]): number | undefined {
     const nextMs = this.#schedule?.next(this.#newestMs ?? this.#baseMs, this.zone);
     if (this.#schedule && nextMs === undefined)

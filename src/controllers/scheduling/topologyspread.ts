@@ -8,7 +8,7 @@ import type { PodFacts } from './podfacts.ts';
 
 const hostnameLabel = 'kubernetes.io/hostname';
 
-/** Pods of one group: those of one controller, which nodes have counted, or those that somebody says. */
+/** Pods of one group: those of one controller, which nodes have counted, or those that the caller names. */
 export type Kin = { readonly ownerUid: string } | ((pod: PodFacts) => boolean);
 
 /** How many matching pods each place of a topology holds. */

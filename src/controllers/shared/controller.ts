@@ -82,7 +82,7 @@ export interface Controller {
   start(context: SharedContext): RunningController;
 }
 
-/** Somebody who is told of objects. */
+/** A subscription to the objects of a kind. */
 export interface Observation {
   /** Whether everything that has happened has been told. */
   readonly caughtUp: boolean;
@@ -166,7 +166,7 @@ export function observe(
 }
 
 /**
- * Waits for a write to an object that somebody else may delete, or replace by another, meanwhile. False: that is
+ * Waits for a write to an object that another client may delete, or replace by another, meanwhile. False: that is
  * what has happened.
  */
 export async function tolerant(write: Promise<unknown>): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
  * Leader election: where several servers share a store, one of them runs the controllers. They agree through a Lease.
- * Clocks are not compared: a lease is over when it has not changed for its duration, as seen by whoever wants it.
+ * Clocks are not compared: a lease is over when it has not changed for its duration, as seen by the candidate.
  */
 import type { Lease } from '../../api/generated/types.ts';
 import type { Verb } from '../../api/kind.ts';
@@ -148,7 +148,7 @@ export class LeaderElection implements RunningController {
     return tolerant(create(registry, by('create'), collectionOf(kind, namespace), lease as ApiObject));
   }
 
-  /** Writes the lease if it is still as it was; false when somebody else was faster. */
+  /** Writes the lease if it is still as it was; false when another candidate was faster. */
   async #write(
     change: (spec: NonNullable<Lease['spec']>) => Lease['spec'],
     revision?: number,

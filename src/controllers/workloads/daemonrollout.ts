@@ -153,7 +153,7 @@ function surging(nodes: readonly DaemonNode[], moment: Moment, maxSurge: number,
     } else if (!node.runs) misplaced.push(old);
     else (isAvailable(old, moment) ? candidates : forsaken).push(node.name);
   }
-  // Whoever lets pods surge wants all of them available, also while they move to other nodes.
+  // With maxSurge all pods should stay available, also while they move to other nodes.
   const spare = Math.max(0, available - desired);
   return {
     create: [...forsaken, ...candidates.slice(0, Math.max(0, maxSurge - surged))],

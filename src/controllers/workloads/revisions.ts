@@ -49,7 +49,7 @@ export function revisedAnnotations(
     if (!keptKeys.has(key)) revised[key] = value;
   const { [revisionKey]: before } = revised;
   const known = before === undefined ? 0 : numberIn({ metadata: { annotations: revised } }, revisionKey);
-  // What cannot be read is left to whoever wrote it.
+  // An annotation that cannot be read is left as it is.
   if (known === undefined || known >= revision) return revised;
   revised[revisionKey] = String(revision);
   if (before !== undefined) revised[historyKey] = lengthened(revised[historyKey], before);

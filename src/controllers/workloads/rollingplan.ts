@@ -2,8 +2,8 @@
  * Rolling plans: how large the replica sets of a deployment should be next, so that there are never too many pods nor
  * too few of them available.
  *
- * A status may be older than the spec beside it. Whoever counts pods that may exist takes the larger of the two
- * numbers, whoever counts pods that can be relied on takes the smaller.
+ * A status may be older than the spec beside it. For pods that may exist the larger of the two numbers counts, for
+ * pods that can be relied on the smaller.
  */
 import type { DeploymentSpec, ReplicaSet } from '../../api/generated/types.ts';
 import { byAge, desiredKey, maximumKey, numberIn } from './revisions.ts';

@@ -107,7 +107,7 @@ class StatefulSets {
     for (const { namespace, controller } of [pod, previous].filter((one) => one !== undefined))
       if (refersTo(controller, this.#kind)) this.#queue.add(keyOf(namespace, controller?.name ?? ''));
     if (pod && !pod.controller && !pod.marked) this.#selected(pod.namespace, pod.labels);
-    // Somebody else's pod may have had a name that a set wants to give.
+    // The pod of another owner may have had a name that a set wants to give.
     if (!pod && previous && !refersTo(previous.controller, this.#kind)) {
       const place = placeIn(previous.name);
       if (place) this.#queue.add(keyOf(previous.namespace, place.set));

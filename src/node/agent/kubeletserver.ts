@@ -49,7 +49,7 @@ export class KubeletServer {
 
   /** Listens on the network, and answers the port. */
   async listen({ host, port, tls }: KubeletListening): Promise<number> {
-    // Whoever has no certificate is let in far enough to be told so.
+    // Clients without a certificate are let in far enough to get a 401.
     const server = createSecureServer({
       ...tls,
       requestCert: true,

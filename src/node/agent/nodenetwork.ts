@@ -95,7 +95,7 @@ export class NodeNetwork implements NetworkAdvice {
     }
   }
 
-  /** Lines for whoever starts the node. */
+  /** Lines for the person who starts the node. */
   describe(): string[] {
     const { serviceRange } = this.options;
     const pods =

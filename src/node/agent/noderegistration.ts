@@ -28,7 +28,7 @@ const retryFirstMs = 100;
 const retryMaxMs = 7_000;
 /** A closing agent says so, if that takes no longer than this. */
 const farewellMaxMs = 2_000;
-/** Whoever has missed this many renewals looks what was said of the node meanwhile, at this renewal and the next. */
+/** After this many missed renewals the agent reads its Node object, at this renewal and the next: it may have been marked unreachable. */
 const missedRenewals = 2;
 /** What the API server may count on. */
 const declaredFeatures = ['ExtendWebSocketsToKubelet', 'PodPortsThroughKubelet'];
@@ -204,7 +204,7 @@ export class NodeRegistration {
     this.#tellConditions([], status.conditions ?? []);
   }
 
-  /** The node as it is now; undefined when somebody has deleted it. */
+  /** The Node object as it is now; undefined when it was deleted. */
   async #read(): Promise<Node | undefined> {
     const { client, nodeName } = this.options;
     return client.get(nodes, undefined, nodeName).catch((error: unknown) => {
@@ -340,7 +340,7 @@ export class NodeRegistration {
     });
   }
 
-  /** Whoever was silent for too long may have been called unreachable meanwhile, and has to object. */
+  /** A node that was silent for too long may have been marked unreachable meanwhile, and corrects that. */
   async #renewed(): Promise<void> {
     const { now, heartbeat } = this.options;
     const silentMs = now() - (this.#renewedAtMs ?? now());

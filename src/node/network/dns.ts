@@ -33,7 +33,7 @@ const aliasMs = 2_000;
 const aliasTtlSeconds = 5;
 
 export interface DnsServerOptions {
-  /** Started by whoever made it. */
+  /** Its owner starts it. */
   readonly directory: ServiceDirectory;
   readonly door: ServiceDoor;
   readonly onError: (error: Error) => void;

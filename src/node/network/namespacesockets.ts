@@ -1,5 +1,5 @@
 /**
- * Sockets in a network namespace. A socket belongs to the namespace its maker was in, whoever holds it afterwards: a
+ * Sockets in a network namespace. A socket belongs to the namespace of the process that made it, also when another process holds it afterwards: a
  * small process enters the namespace, makes what it is asked for and hands it over. It is started when it is needed
  * and ends when it has not been for a while, or when the agent is gone.
  */
@@ -166,7 +166,7 @@ export class NamespaceSockets {
 
 const isServer = (handle: unknown): handle is Server => typeof (handle as Server).listen === 'function';
 
-/** What comes too late for whoever wanted it. */
+/** A socket that arrives after its caller has given up. */
 function release(handle: unknown): void {
   const { destroy, close } = (handle ?? {}) as Partial<Socket & Server>;
   if (destroy) (handle as Socket).destroy();

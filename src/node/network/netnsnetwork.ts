@@ -127,7 +127,7 @@ export class NetnsNetwork implements PodNetwork {
     this.#numbers.delete(number);
   }
 
-  /** The one after the last: an address that was given up lately is known to others as somebody else's. */
+  /** The address after the last one given out: clients may still remember a freed address as that of another pod. */
   #takeNumber(): number {
     const numberMax = this.options.bridge.subnet.size - 2;
     const count = numberMax - podNumberMin + 1;

@@ -8,7 +8,7 @@
  *                └─ wh1a2b3c4ds  ══ eth0 in wherry-1a2b3c4d-services   10.217.5.2, and all cluster IPs
  *
  * Services have a namespace of their own because they listen on ports like 80 and 8080: on the machine they would be
- * in the way of whoever listens there on all addresses. The machine and the pods have a route to it.
+ * in the way of programs that listen there on all addresses. The machine and the pods have a route to it.
  */
 import { createHash } from 'node:crypto';
 import type { Spawner } from '../runtime/spawner.ts';
@@ -185,7 +185,7 @@ export class NodeBridge {
     throw new Error(`nothing of the pod range ${this.#podRange.text} is free: ${why}`);
   }
 
-  /** The route is what can be had only once: whoever is later gets another part. */
+  /** A route can be added only once, so it decides: a node that comes later gets another part of the range. */
   async #takeSubnet(subnet: Subnet): Promise<boolean> {
     const { ip, link, gateway } = this;
     try {

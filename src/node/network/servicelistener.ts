@@ -1,5 +1,5 @@
 /**
- * A service listener: one port of a service where it answers. It listens only while there is somebody to answer, so
+ * A service listener: one port of a service where it answers. It listens only while there are endpoints to answer, so
  * that the system itself refuses connections to a service that has nobody:
  *
  *   closed ⇄ opening ⇄ open      (a port that is taken is tried again, later and later)

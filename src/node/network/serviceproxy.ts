@@ -23,7 +23,7 @@ const listenersMax = 4_096;
 const triesMax = 3;
 
 export interface ServiceProxySettings {
-  /** Started by whoever made it. */
+  /** Its owner starts it. */
   readonly directory: ServiceDirectory;
   readonly nodeName: string;
   /** The address of the node, where node ports answer. */

@@ -9,7 +9,7 @@ const listenState = '0A';
 /** A UDP socket that is bound but talks to nobody in particular. */
 const boundState = '07';
 
-/** Somebody who waits at a port. */
+/** A socket that listens on a port. */
 export interface ListeningPort {
   /** Whether only processes on the same loopback interface get there. */
   readonly loopback: boolean;

@@ -3,7 +3,7 @@
  *
  *   wanted ──end()──▶ preStop hook ──done, or out of time──▶ asked (stop signal) ──out of time──▶ SIGKILL
  *
- * It only sends signals; whoever sees the run end closes it.
+ * It only sends signals; the owner of the run closes it when it ends.
  */
 import type { LifecycleHandler } from '../../api/generated/types.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
@@ -72,7 +72,7 @@ export class ContainerStop {
     this.#armDeadline();
   }
 
-  /** The run has ended, or is somebody else's to end. */
+  /** The run has ended, or another stop is in charge of it. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);

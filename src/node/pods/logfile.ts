@@ -1,6 +1,6 @@
 /**
  * The log of one run of a container, as files: `<attempt>.log`, and `<attempt>.log.1` and so on when one is full. The
- * oldest go. Whoever reads learns of new lines from the writer, in this process, and never has to poll.
+ * oldest go. Readers learn of new lines from the writer, in this process, and never poll.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';

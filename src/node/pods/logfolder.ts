@@ -91,7 +91,7 @@ export class LogFolder {
     });
   }
 
-  /** Removes every link to a log that is gone, whoever has made it. */
+  /** Removes every link to a log that is gone, also links that another agent made. */
   prune(): Promise<void> {
     return this.#change(async () => {
       const pods = join(this.path, 'pods');
@@ -182,7 +182,7 @@ export class LogFolder {
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(folder + sep);
 
-/** In one step, so that whoever follows a log never finds none. */
+/** In one step, so that a log shipper that follows a log always finds one. */
 async function replaceLink(path: string, target: string): Promise<void> {
   const next = join(dirname(path), `.${basename(path)}.next`);
   await rm(next, { force: true });

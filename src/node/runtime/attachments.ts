@@ -65,7 +65,7 @@ export class Attachments {
     return result;
   }
 
-  /** Hands output to everybody. A promise says that somebody needs time. */
+  /** Hands output to every attached client. Returns a promise when a client needs time. */
   deliver(stream: LogStream, chunk: Buffer): Promise<void> | undefined {
     let waits: Promise<void>[] | undefined;
     for (const member of this.#members) {

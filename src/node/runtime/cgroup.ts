@@ -97,8 +97,8 @@ export class Cgroup {
   ) {}
 
   /**
-   * At once after the start of the process. Whoever is born later is in the group by birth; those born before are found
-   * as the children of somebody who has just been moved. The kernel takes many milliseconds for a move, so nobody
+   * At once after the start of the process. Children that start later are in the group from their start; those that started before
+   * are found as children of a process that has just been moved. The kernel takes many milliseconds for a move, so nobody
    * waits for it.
    */
   async join(pid: number): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * A running container: a main process in its own session, commands beside it, and what belongs to them.
  *
- *   running ──main process ends──▶ sweep (whoever is left is killed) ──▶ drain (output into the log) ──▶ ended
+ *   running ──main process ends──▶ sweep (processes that are left are killed) ──▶ drain (output into the log) ──▶ ended
  */
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -28,7 +28,7 @@ import type { TerminalExit } from './terminal.ts';
 /** The dead are looked for again this often: one may have started another meanwhile. */
 const sweepsMax = 50;
 const sweepWaitMs = 10;
-/** Output is waited for this long after everybody has gone. Somebody else may hold the pipe. */
+/** How long output is waited for after the last process has ended: a process outside of the container may hold the pipe. */
 const drainMs = 15_000;
 /** Commands whose client has gone; of more, the oldest is ended. */
 const abandonedMax = 16;

@@ -77,7 +77,7 @@ export class FolderRoot implements ContainerRoot {
 
   static async make({ folder, mounts, workingDir }: RootRequest, envTool?: string): Promise<FolderRoot> {
     await mkdir(folder, { recursive: true });
-    // Whoever runs in it is to get in, whatever the agent's own habits.
+    // The container's user must be able to enter it, whatever umask the agent has.
     await chmod(folder, 0o755);
     const sorted = sortedMounts(mounts);
     for (const mount of sorted) await linkMount(folder, mount, sorted);
@@ -125,7 +125,7 @@ async function placeFor(root: string, mount: Mount, mounts: readonly Mount[]): P
   return join(parent, posix.basename(mount.path));
 }
 
-/** An older link, or an empty folder that was made as a place for the mount. Anything else is somebody's. */
+/** An older link, or an empty folder that was made as a place for the mount. Anything else belongs to a user, and stays. */
 async function replaceWithLink(mount: Mount, target: string): Promise<void> {
   const there = await lstat(target);
   if (there.isSymbolicLink() && (await readlink(target)) === mount.source) return;

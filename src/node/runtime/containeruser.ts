@@ -78,7 +78,7 @@ function primaryGroup(user: number): number | undefined {
   }
 }
 
-/** What is not in the bounding set cannot be had by any later program, whoever runs it. */
+/** A capability that is not in the bounding set cannot be gained by any later program, under any user. */
 function capabilities(drop: readonly string[], add: readonly string[]): string[] {
   if (!drop.length) return [];
   const name = (text: string): string => text.toLowerCase().replace(/^cap_/, '');

@@ -39,6 +39,6 @@ export class MemoryMounts {
   }
 }
 
-/** Whatever else is mounted there is somebody's. */
+/** Other mounts there were not made by the agent, and stay. */
 const isVolume = ({ point, type }: MountPoint): boolean =>
   type === 'tmpfs' && /\/pods\/[^/]+\/volumes\/[^/]+$/.test(point);

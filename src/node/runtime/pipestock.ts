@@ -107,8 +107,8 @@ export function pipeStream(descriptor: number, direction: 'read' | 'write'): Soc
 
 /**
  * A program that opens its input by name (`cat /dev/stdin`) waits for a writer, and would wait for ever when the last
- * has left by then: that is how named pipes are. So after the end of the input somebody knocks for a while, as a writer
- * who has nothing to write; whoever waits is let in and finds the end.
+ * has left by then: that is how named pipes are. So after the end of the input the pipe is opened for writing again for a while,
+ * without anything to write: a reader that waits in open() is let in and finds the end.
  */
 export function knockAfterEnd(input: Socket, descriptor: number, exited: Promise<unknown>): void {
   input.once('finish', () => {

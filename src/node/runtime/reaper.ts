@@ -18,8 +18,8 @@ const listName = 'processes.json';
 const identityName = 'agent-id';
 
 /**
- * Reads `+PID` and `-PID`. At the end of its input: groups first, then whoever is left of the sessions, then whoever
- * carries the tag or the mark of this agent's containers. It looks again as long as it finds somebody: one may have
+ * Reads `+PID` and `-PID`. At the end of its input: groups first, then what is left of the sessions, then every process that
+ * carries the tag or the mark of this agent's containers. It looks again as long as it finds a process: one may have
  * started another meanwhile. Then it unmounts volumes in memory, and removes the agent's control groups with all that
  * are in them.
  */
@@ -211,7 +211,7 @@ export class Reaper {
 
   /**
    * Sessions of the list that are still those of the list: the leader has the same start, or the leader is gone and
-   * somebody with the mark is left. A number that others have got since is left alone.
+   * a process with the mark is left. A number that others have got since is left alone.
    */
   async #leftSessions(mark: Mark): Promise<Set<number>> {
     const list = await readList(join(this.options.folder, listName));
@@ -236,7 +236,7 @@ export function signalSession(pid: number, signal: NodeJS.Signals | number): voi
   if (!signalProcess(-pid, signal)) signalProcess(pid, signal);
 }
 
-/** Whether there was somebody to get it. */
+/** Whether there was a process to get the signal. */
 export function signalProcess(pid: number, signal: NodeJS.Signals | number): boolean {
   // 0 and 1 stand for the own group and for everybody.
   if (!Number.isInteger(pid) || Math.abs(pid) < 2) return false;

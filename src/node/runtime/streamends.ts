@@ -1,4 +1,4 @@
-/** How streams that belong to somebody else come to an end: told, waited for, or ignored. */
+/** How streams of other owners come to an end: told, waited for, or ignored. */
 import type { Readable, Writable } from 'node:stream';
 
 /** For streams of others, which may break at any time: their owner deals with it. */

@@ -2,7 +2,7 @@
 import { mkdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Somebody may still be writing when removal begins. */
+/** A process may still be writing when removal begins. */
 const tries = 5;
 const retryMs = 50;
 

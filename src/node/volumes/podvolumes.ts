@@ -91,7 +91,7 @@ export class PodVolumes {
     return this.#inTurn(async () => {
       const top = join(this.options.folder, 'volumes');
       await mkdir(top, { recursive: true });
-      // Whoever a container runs as has to get to its volumes.
+      // The container's user, whichever it is, has to reach its volumes.
       await chmod(top, 0o755);
       let failure: MountError | undefined;
       for (const volume of this.#mounted()) {

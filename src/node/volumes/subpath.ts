@@ -64,7 +64,7 @@ async function makeFolders(top: string, known: readonly string[], missing: reado
         },
       );
       await enter(name);
-      // As the volume itself, so that whoever may write there may write here.
+      // Owned and opened like the volume itself, so that users who may write there may write here.
       if (made) await folder.chmod(mode);
     }
   } finally {

@@ -55,7 +55,7 @@ interface OpenQuota {
 
 export class QuotaAccounts {
   readonly #accounts = new Map<string, Account>();
-  /** Asked for when a recount is due; set by whoever recounts. */
+  /** Asked for when a recount is due; set by the quota controller. */
   onDoubt: (namespace: string) => void = () => undefined;
 
   constructor(private readonly registry: Registry) {}

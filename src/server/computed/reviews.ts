@@ -1,5 +1,5 @@
 /**
- * Reviews: questions about who somebody is and what they may do, asked by POST and answered with the question and
+ * Reviews: questions about who a user is and what that user may do, asked by POST and answered with the question and
  * its answer in one object. Nothing is stored.
  */
 import { normalized } from '../../api/encode.ts';
@@ -111,7 +111,7 @@ export async function answerReview(
   await answerValue(context, createStatus, answer, negotiated);
 }
 
-// Who somebody is
+// Who a user is
 
 function selfReview(object: ApiObject, { serving, context }: Asked): SelfSubjectReviewStatus {
   object.metadata = { creationTimestamp: serving.registry.now() };
@@ -141,10 +141,10 @@ async function tokenReview(object: ApiObject, { serving: { registry } }: Asked):
   }
 }
 
-// What somebody may do
+// What a user may do
 
 /**
- * Whoever comes through the local door may do everything, and so may everybody else as long as there is no other
+ * Clients of the local door may do everything, and so may every other user as long as there is no other
  * door.
  */
 const allowed: SubjectAccessReviewStatus = { allowed: true };

@@ -1,4 +1,4 @@
-/** Usage reports: what nodes and pods use, asked of every node's agent when somebody wants to know. */
+/** Usage reports: what nodes and pods use, asked of every node's agent when a client asks for metrics. */
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Node } from '../../api/generated/types.ts';

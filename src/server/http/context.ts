@@ -21,7 +21,7 @@ export type Headers = Record<string, string | string[]>;
 /** By name, or as a list of names and values, which is written several times faster. */
 export type HeaderFields = string[] | Headers;
 
-/** What handlers need of a response, whoever sends it. */
+/** What handlers need of a response, whether Node's server or the express lane sends it. */
 export interface ApiResponse {
   readonly statusCode: number;
   readonly headersSent: boolean;

@@ -148,7 +148,7 @@ export class LimitKeeper {
     this.limits = { ...defaultLimits, ...Object.fromEntries(given) };
   }
 
-  /** Counts that somebody was refused, cut off or warned about. */
+  /** Counts a refusal, a cut or a warning. */
   reached(name: LimitName): void {
     this.#reached.set(name, this.timesReached(name) + 1);
   }

@@ -1,4 +1,4 @@
-/** Status lines: when an answer begins, and with which code, told to whoever keeps a record of it. */
+/** Status lines: when an answer begins, and with which code, for the audit log. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 

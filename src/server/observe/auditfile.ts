@@ -154,7 +154,7 @@ export class AuditFile {
     const { file, backupsMax } = this.options;
     await this.#handle?.close();
     this.#handle = undefined;
-    // Somebody may have taken it away already.
+    // It may have been removed already, by a person or a log rotator.
     await rename(file, await this.#backupName()).catch(ignoreMissing);
     const folder = dirname(file);
     const names = (await readdir(folder)).filter((name) => isBackup(name, file)).sort();

@@ -9,7 +9,7 @@ const resolutionMs = 20;
 const quantiles = [50, 90, 99];
 
 export class ProcessMetrics {
-  /** Made when somebody first asks: a server that nobody observes does not observe itself. */
+  /** Made with the first scrape: a server that is not scraped does not measure itself. */
   #delay: IntervalHistogram | undefined;
   #closed = false;
 

@@ -81,7 +81,7 @@ async function logOverHttp(
     response.writeHead(200, { ...apiHeaders(context, 'text/plain'), 'Transfer-Encoding': 'chunked' });
     // A quiet log must not look like a server that hangs.
     response.flushHeaders();
-    // Whoever breaks off first, there is nobody to be told of it.
+    // When either side breaks off, the answer has begun already: there is no status left to send.
     await pipeline(kubelet, response).catch(() => undefined);
   } catch (error) {
     if (!(error instanceof ClientGone)) throw error;

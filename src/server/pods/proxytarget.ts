@@ -70,7 +70,7 @@ export class ProxyTargets {
       const port = ports.find((candidate) => (candidate.name ?? '') === portName)?.port;
       if (port === undefined) continue;
       for (const { ip, targetRef } of this.#fromAnywhere(addresses)) {
-        // Otherwise whoever may write endpoints could send the server to any address.
+        // Otherwise a user who may write endpoints could make the server connect to any address.
         if (targetRef?.namespace !== namespace || (targetRef.kind ?? 'Pod') !== 'Pod') continue;
         const pod = this.#find('pods', namespace, targetRef.name ?? '') as Pod | undefined;
         if (pod && ip && addressesOf(pod).includes(ip)) return this.#reach(pod, ip, port, secure);
