@@ -14,7 +14,8 @@ const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'n
 
 const kubectlTests = [
   'test/kubectl/*.test.ts',
-  'test/streams/{attach,exec,lifecycle,logs,pods,portforward,proxy,terminal}.test.ts',
+  'test/streams/{attach,exec,lifecycle,logs,nodelogs,pods,portforward,proxy,terminal}.test.ts',
+  'src/server/pods/proxying.clients.test.ts',
 ];
 
 /** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. */

@@ -4,6 +4,7 @@
  */
 import { mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { wallClock } from '../../clock.ts';
 import { bootId, startOf } from '../runtime/processtable.ts';
 import type { Spawner } from '../runtime/spawner.ts';
 
@@ -101,7 +102,7 @@ export class NetworkClaims {
   async #dropUnfinished(name: string, claim: Claim | undefined): Promise<void> {
     const path = join(this.folder, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }));
-    const isBeingWritten = claim ? await this.#isAlive(claim) : Date.now() - mtimeMs < writingMaxMs;
+    const isBeingWritten = claim ? await this.#isAlive(claim) : wallClock() - mtimeMs < writingMaxMs;
     if (!isBeingWritten) await rm(path, { force: true });
   }
 
