@@ -108,8 +108,6 @@ class GarbageCollector implements RunningController {
 
   /** Those an object owned may have to go; those that owned it may be waiting for that. */
   #gone(previous: Entry): void {
-    // While no object has an owner, a deleted one is not parsed to look for dependents and owners.
-    if (this.#dependents.size === 0 && !previous.mayHaveOwners) return;
     const { uid, ownerReferences } = previous.peek().metadata;
     for (const place of this.#dependents.get(uid ?? '') ?? []) this.#queue.add(place);
     for (const reference of ownerReferences ?? []) {
