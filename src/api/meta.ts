@@ -22,8 +22,12 @@ export const generatedName = (generateName: string, suffix: string): string =>
   generateName.slice(0, generatedPrefixMax) + suffix;
 
 /** Path of an object, as `metadata.selfLink` shows it. */
-export function selfLink(kind: Kind, namespace: string, name: string): string {
-  const prefix = kind.group ? `/apis/${kind.apiVersion}` : `/api/${kind.version}`;
+export function selfLink(
+  kind: Pick<Kind, 'apiVersion' | 'namespaced' | 'resource'>,
+  namespace: string,
+  name: string,
+): string {
+  const prefix = kind.apiVersion.includes('/') ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
   const scope = kind.namespaced ? `/namespaces/${namespace}` : '';
   return `${prefix}${scope}/${kind.resource}/${encodeURIComponent(name)}`;
 }

@@ -60,7 +60,10 @@ export interface StartOptions {
   readonly port?: number;
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
-  /** `kubernetes`: the defaults of `createStatus` and `watchStart` are those of a stock API server. */
+  /**
+   * `kubernetes`: the defaults of `createStatus` and `watchStart`, and the few answers in which Kubernetes 1.1 and a
+   * current API server differ, are those of a stock API server of today.
+   */
   readonly like?: 'kubernetes';
   /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
   readonly createStatus?: 200 | 201;
@@ -169,6 +172,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const server = new ApiServer(registry, {
       doors: [door],
       createStatus: options.createStatus ?? (options.like ? 201 : 200),
+      manner: options.like ?? 'contract',
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,

@@ -8,6 +8,7 @@ import {
   type Labels,
   selectorFromObject,
 } from '../api/labelselector.ts';
+import { selfLink } from '../api/meta.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
@@ -82,7 +83,14 @@ export function scaleOf(entry: Entry, form: ScaleForm): Scale {
   return {
     kind: form.kind,
     apiVersion: form.apiVersion,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    metadata: {
+      name,
+      namespace,
+      selfLink: `${selfLink(servedBy(entry.kind, form), namespace!, name!)}/scale`,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+    },
     spec: replicas ? { replicas } : {},
     status: {
       replicas: scaled.status?.replicas ?? 0,
@@ -90,6 +98,13 @@ export function scaleOf(entry: Entry, form: ScaleForm): Scale {
     },
   };
 }
+
+/** Where a scale is read: below what is scaled, or below its name in the group that served it first. */
+const servedBy = ({ apiVersion, resource }: Kind, form: ScaleForm) => ({
+  apiVersion: form.selectorIsMap ? form.apiVersion : apiVersion,
+  resource,
+  namespaced: true,
+});
 
 /** Controllers of the core group have a map of labels for a selector, all others a LabelSelector. */
 function shownSelector(kind: Kind, selector: object, form: ScaleForm): object | string {

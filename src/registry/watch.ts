@@ -2,6 +2,7 @@
 import { invalidOptions, watchExpired } from '../api/errors.ts';
 import { forbidden } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
+import type { Manner } from './manner.ts';
 import type { Registry } from './registry.ts';
 import { filterOf, type Selection } from './selection.ts';
 import { awaitVersion, parseVersion } from './version.ts';
@@ -28,10 +29,11 @@ export async function watch(
   kind: Kind,
   query: WatchQuery,
   byDefault: WatchDefault,
+  manner: Manner = 'contract',
 ): Promise<OpenWatch> {
   checkOptions(query);
   const filter = filterOf(kind, query);
-  const version = parseVersion(query.resourceVersion, 'watch');
+  const version = parseVersion(query.resourceVersion, 'watch', manner);
   const { view } = registry;
   const collection = view.collection(kind);
   if (query.sendInitialEvents && version) await awaitVersion(view, version);

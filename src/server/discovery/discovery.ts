@@ -23,6 +23,13 @@ const coreExtras: readonly DiscoveryResource[] = [
 ];
 
 const lastGroup = 'extensions';
+
+/**
+ * Versions whose lists of resources name no apiVersion. Nor do the lists of groups. These documents are as old as
+ * Kubernetes 1.1, whose clients know their kinds without a version and refuse them with one.
+ */
+const unversionedLists: ReadonlySet<string> = new Set(['v1', 'extensions/v1beta1']);
+
 const connectVerbs = ['create', 'get'];
 const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
 
@@ -45,8 +52,18 @@ const connections: readonly DiscoveryResource[] = (
   verbs,
 }));
 
-/** The scale of a controller was served by the extensions group first, and still is. */
+/**
+ * The scale of a controller was served by the extensions group first, and still is. The controller itself is only
+ * named there, as it was in Kubernetes 1.1, so that the scale is a part of something: it has no verbs.
+ */
 const extensionsExtras: readonly DiscoveryResource[] = [
+  {
+    name: 'replicationcontrollers',
+    singularName: 'replicationcontroller',
+    namespaced: true,
+    kind: 'ReplicationControllerDummy',
+    verbs: [],
+  },
   {
     name: 'replicationcontrollers/scale',
     singularName: '',
@@ -143,7 +160,7 @@ export class Discovery {
 
   groupList() {
     const groups = [...this.#groups()].map(([name, versions]) => this.#group(name, versions));
-    return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+    return { kind: 'APIGroupList', groups };
   }
 
   /** Every version that is served, the core's first: `v1`, `extensions/v1beta1`. */
@@ -154,7 +171,7 @@ export class Discovery {
 
   group(name: string) {
     const versions = this.#groups().get(name);
-    return versions && { kind: 'APIGroup', apiVersion: 'v1', ...this.#group(name, versions) };
+    return versions && { kind: 'APIGroup', ...this.#group(name, versions) };
   }
 
   /** undefined when no such version is served. */
@@ -171,7 +188,7 @@ export class Discovery {
     resources.sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
       kind: 'APIResourceList',
-      ...(apiVersion === 'v1' ? {} : { apiVersion: 'v1' }),
+      ...(unversionedLists.has(apiVersion) ? {} : { apiVersion: 'v1' }),
       groupVersion: apiVersion,
       resources,
     };

@@ -65,13 +65,13 @@ export class Pages {
     if (rest.length) return undefined;
     if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
     if (root !== 'apis') return undefined;
-    const described = discovery.group(group!);
-    if (!described || version === undefined) return described;
+    const described = known(discovery.group(group!));
+    if (version === undefined) return described;
     return known(discovery.resourceList(`${group}/${version}`));
   }
 }
 
-/** A version that is not served is an API error, not an unknown page. */
+/** A group or version that is not served is an API error, not an unknown page. */
 function known<T>(document: T | undefined): T {
   if (document === undefined) throw resourceNotFound();
   return document;

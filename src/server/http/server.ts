@@ -1,4 +1,5 @@
 /** The API server: what serves requests, put together, and the doors they come in by. */
+import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
 import type { NodeWay } from '../../streams/nodeway.ts';
@@ -30,6 +31,7 @@ export interface ServerOptions {
   readonly doors: readonly Door[];
   readonly createStatus: 200 | 201;
   readonly watchDefault: WatchDefault;
+  readonly manner: Manner;
   readonly keeper: LimitKeeper;
   readonly components: readonly Component[];
   /** What the health of this process is made of. */
@@ -68,6 +70,7 @@ export class ApiServer {
     this.#watching = {
       registry,
       watchDefault: options.watchDefault,
+      manner: options.manner,
       streams: new Set(),
       keeper,
       metrics: watches,
@@ -95,9 +98,9 @@ export class ApiServer {
   }
 
   #resources(registry: Registry, options: ServerOptions): Resources {
-    const { keeper, createStatus, components, usage, nodes } = options;
+    const { keeper, createStatus, manner, components, usage, nodes } = options;
     return {
-      serving: { registry, keeper, createStatus },
+      serving: { registry, keeper, createStatus, manner },
       watching: this.#watching,
       connecting: {
         registry,

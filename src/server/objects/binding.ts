@@ -35,6 +35,6 @@ export async function bindPod(
     name: name ?? binding.metadata.name ?? '',
     part: 'binding',
   };
-  await bind(registry, request, target, binding);
+  await bind(registry, request, target, binding, serving.manner);
   await answerSuccess(context, serving.createStatus);
 }

@@ -17,6 +17,7 @@ import { type DeleteOptions, remove, removeCollection } from '../../registry/del
 import type { Entry } from '../../registry/entry.ts';
 import { type FieldValidation, type Input, readObject } from '../../registry/input.ts';
 import { list, read } from '../../registry/list.ts';
+import type { Manner } from '../../registry/manner.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -36,6 +37,7 @@ export interface Serving {
   readonly keeper: LimitKeeper;
   /** HTTP code of a create: the contract's 200, or Kubernetes' 201. */
   readonly createStatus: 200 | 201;
+  readonly manner: Manner;
 }
 
 /** Names in a path are checked for what no name may hold; other odd names are just not found. */
@@ -364,12 +366,14 @@ export async function deleteObject(
   );
   if (!removed || kind.deleteReturnsObject)
     return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
-  const { code, ...status } = success(200, {
+  const { code, ...rest } = success(200, {
     name,
     ...(kind.group ? { group: kind.group } : {}),
     kind: kind.resource,
     uid: entry.object().metadata.uid,
   });
+  // A current server leaves out the code of a deletion that succeeded, and of nothing else.
+  const status = serving.manner === 'contract' ? { ...rest, code } : rest;
   await answerValue(context, code, status, { ...negotiated, transform: undefined });
 }
 

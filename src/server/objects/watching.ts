@@ -2,6 +2,7 @@
 import { badRequest, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
+import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
@@ -23,6 +24,7 @@ const timeoutMaxMs = 2 ** 31 - 1;
 export interface Watching {
   readonly registry: Registry;
   readonly watchDefault: WatchDefault;
+  readonly manner: Manner;
   /** Streams that are open, to be ended when the server closes. */
   readonly streams: Set<WatchStream>;
   readonly keeper: LimitKeeper;
@@ -75,6 +77,7 @@ async function prepare(
         sendInitialEvents,
       },
       watching.watchDefault,
+      watching.manner,
     );
   } catch (error) {
     // A version that is too old is told inside the stream; clients relist on it.

@@ -123,7 +123,7 @@ const collectionPath = ({ prefix, namespaced, resource }: Subject, allNamespaces
   namespaced && !allNamespaces ? `${prefix}/namespaces/{namespace}/${resource}` : `${prefix}/${resource}`;
 
 function collectionOperations(subject: Subject): Operation[] {
-  const { family, gvk, model, namespaced, verbs } = subject;
+  const { family, gvk, model, namespaced, resource, verbs } = subject;
   const list = model.models.find(`${model.name}List`, model.file);
   const operations: Operation[] = [];
   for (const all of namespaced ? [true, false] : [false]) {
@@ -135,7 +135,7 @@ function collectionOperations(subject: Subject): Operation[] {
         path,
         method: 'get',
         id: `list${family}${name}${all ? 'ForAllNamespaces' : ''}`,
-        description: `Lists or watches objects of the kind ${gvk.kind}${where}.`,
+        description: `List of ${resource}${where}; with watch=true, a stream of changes to them.`,
         action: 'list',
         gvk,
         parameters: parametersOf(listParameters),
@@ -159,7 +159,7 @@ function collectionOperations(subject: Subject): Operation[] {
         path,
         method: 'delete',
         id: `delete${family}Collection${name}`,
-        description: `Deletes all objects of the kind ${gvk.kind} that the selectors match.`,
+        description: `Deletes those in the list of ${resource} that the selectors match.`,
         action: 'deletecollection',
         gvk,
         parameters: parametersOf(deleteCollectionParameters),
@@ -250,7 +250,7 @@ function watches(subject: Subject): Operation[] {
     path: `${prefix}/watch${path.slice(prefix.length)}`,
     method: 'get',
     id: `watch${family}${name}`,
-    description: `Watches ${what}. The same path without "watch" does it too, with watch=true.`,
+    description: `Watches ${what}. Lists can watch for changes to the described resources too, with watch=true.`,
     action,
     gvk,
     parameters: parametersOf(listParameters),

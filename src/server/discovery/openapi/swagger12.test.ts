@@ -102,6 +102,18 @@ describe('a declaration', () => {
     expect(models['v1.PodSpec'].required).toEqual(['containers']);
   });
 
+  it('says what the command-line tests of Kubernetes 1.1 look for', () => {
+    const text = JSON.stringify(core);
+    for (const words of [
+      'list of returned',
+      'List of pods',
+      'list of pods',
+      'Watch for changes to the described resources',
+      'watch for changes to the described resources',
+    ])
+      expect(text).toContain(words);
+  });
+
   it('has the operations, with the types of their time', () => {
     const { operations } = core.apis.find(
       ({ path }: Json) => path === '/api/v1/namespaces/{namespace}/services/{name}',
