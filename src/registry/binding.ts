@@ -1,4 +1,4 @@
-/** Binding: gives a pod to a node. Nothing is stored but the pod's new place. */
+/** Binding: assigns a pod to a node. Only the pod is stored; the Binding is not. */
 import { badRequest, conflict, plain } from '../api/errors.ts';
 import { type FieldError, notSupported, required } from '../api/fielderror.ts';
 import type { Binding, Pod } from '../api/generated/types.ts';
@@ -25,7 +25,7 @@ export async function bind(
   });
 }
 
-/** Kubernetes answers these with a bare 500, so clients know them as that. */
+/** Kubernetes answers these errors with a plain 500, and clients depend on that. */
 function checkNode({ target }: Binding): void {
   const errors: FieldError[] = [];
   if (target?.kind && target.kind !== 'Node')
