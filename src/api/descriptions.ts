@@ -64,7 +64,7 @@ export class Descriptions {
   }
 }
 
-/** The fields of a kind name its type first, and what it is called. */
+/** The first fields of a kind are `kind` and `apiVersion`. */
 const isKind = (model: Model): boolean =>
   model.order[0]?.name === 'kind' && model.order[1]?.name === 'apiVersion';
 

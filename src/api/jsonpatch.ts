@@ -129,7 +129,7 @@ class PatchTarget {
 
   #move(from: readonly string[], to: readonly string[]): void {
     const inside = from.every((key, position) => key === to[position]);
-    // A value cannot be moved into itself; the whole document cannot be moved anywhere.
+    // A value cannot be moved below itself; for the whole document every path is below.
     if (inside && from.length < to.length) throw cannotApply();
     if (inside) this.#get(from);
     else this.#add(to, this.#remove(from));

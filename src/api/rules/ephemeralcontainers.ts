@@ -8,7 +8,7 @@ import type { Findings } from './findings.ts';
 const path = 'spec.ephemeralContainers';
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
-/** Fields they may not have, such as probes, restart policies and resources. */
+/** Fields they may not have, such as ports, probes and resources. */
 const unavailable = [
   'ports',
   'resources',

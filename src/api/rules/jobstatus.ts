@@ -179,7 +179,7 @@ function* readIndexes(
   }
 }
 
-/** Final conditions cannot be removed. */
+/** Final conditions cannot be removed, and counters cannot decrease. */
 function* changeErrors(
   { spec = {}, status = {} }: JobV1,
   old: JobStatusV1,

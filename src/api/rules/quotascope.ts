@@ -36,7 +36,7 @@ const opposites = [
   ['Terminating', 'NotTerminating'],
 ] as const;
 
-/** Scopes without values: they only allow the operators Exists and DoesNotExist. */
+/** Scopes without values to compare. */
 const plainScopes = new Set([
   'Terminating',
   'NotTerminating',

@@ -24,7 +24,7 @@ const addressesMax = 2;
 
 const familyOf = (ip: string): Family => (parseIP(ip)?.family === 6 ? 'IPv6' : 'IPv4');
 
-/** Sets the other fields for a client that knows only clusterIP. */
+/** Sets clusterIPs for a client that knows only clusterIP. */
 export function fillClusterIPs(spec: ServiceSpec): void {
   if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
 }

@@ -110,7 +110,7 @@ export function validatePolicies(spec: ServiceSpec): FieldError[] {
   return errors;
 }
 
-/** The load balancer class is immutable. */
+/** The load balancer class and the health check port are immutable. */
 export function validateBalancerUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
   const errors: FieldError[] = [];
   if (spec.type === 'LoadBalancer' && before.type === 'LoadBalancer') {

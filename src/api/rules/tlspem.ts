@@ -50,7 +50,7 @@ function blockType(text: string): string | undefined {
   const at = text.lastIndexOf(begin);
   if (at < 0 || (at > 0 && text[at - 1] !== '\n')) return undefined;
   const typeAt = at + begin.length;
-  // Warnings quote the name, so it must be printable ASCII.
+  // Warnings quote the name, so only capitals, digits and spaces are allowed.
   const line = text.slice(typeAt, typeAt + typeCharsMax + dashes.length + 1);
   const type = /^([A-Z0-9 ]+)-----\s/.exec(line)?.[1];
   return type !== undefined && isBase64(text.slice(typeAt + type.length + dashes.length)) ? type : undefined;

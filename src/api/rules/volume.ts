@@ -56,7 +56,7 @@ type Rules = {
   readonly [Name in SourceName]?: (source: NonNullable<Volume[Name]>, path: string) => Findings;
 };
 
-/** Source types that are missing here also exist for persistent volumes, and share their rules. */
+/** Source types that are missing here share the rules of persistent volumes (persistentvolumesource.ts). */
 const rules: Rules = {
   *emptyDir({ sizeLimit }, path) {
     if (sizeLimit !== undefined && sign(parseQuantity(sizeLimit)) < 0)
