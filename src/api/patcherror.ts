@@ -1,6 +1,6 @@
 /**
- * What is wrong with a patch. The three patch modules throw nothing else, so the caller turns this
- * one class into a Status: code and message are final, `kind` says how the rest of the Status looks.
+ * Errors of patches. The three patch modules throw only this class, which the caller turns into a Status: code and
+ * message are final, `kind` decides the rest of the Status.
  */
 import { type FieldError, invalid } from './fielderror.ts';
 
@@ -29,7 +29,7 @@ export class PatchError extends Error {
 
 export const undecodable = (message: string): PatchError => new PatchError(400, message, 'decode');
 
-/** Kubernetes does not tell the client which operation failed, nor why. */
+/** Kubernetes reports neither which operation failed, nor why. */
 export const cannotApply = (): PatchError =>
   new PatchError(422, 'the server rejected our request due to an error in our request', 'operation');
 

@@ -100,7 +100,7 @@ describe('$setElementOrder', () => {
       { ...order('a', 'b'), containers: [{ image: 'q' }] },
       '500 directive: map: map[image:q] does not contain declared merge key: name',
     ],
-    // Only before the end of the list are elements with another directive passed over, as in Kubernetes.
+    // Elements with another directive are only skipped before the end of the list, as in Kubernetes.
     [
       { ...order('a'), containers: [{ name: 'a' }, { $patch: 'replace' }] },
       "500 directive: The order in patch list:\n[map[name:a] map[$patch:replace]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",

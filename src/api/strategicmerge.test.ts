@@ -57,7 +57,7 @@ describe('maps', () => {
       volumes: [{ name: 'v', emptyDir: {} }],
       containers: [{ name: 'c' }],
     });
-    // The same when something of another type stood there.
+    // The same when the value had another type.
     expect(
       patchSpec({ nodeSelector: null, affinity: [] }, { nodeSelector: patch.nodeSelector, affinity: {} }),
     ).toEqual({
@@ -321,7 +321,7 @@ describe('lists of scalars', () => {
       ['d', 'b'],
     ],
     [['a', 'b', 'c'], { '$setElementOrder/finalizers': ['c', 'a'] }, ['b', 'c', 'a']],
-    // What is to be deleted is deleted last, also when the same patch brings it.
+    // Deletions are applied last, also for values that the same patch adds.
     [
       ['b'],
       {

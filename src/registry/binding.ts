@@ -1,4 +1,4 @@
-/** Binding: gives a pod to a node. Nothing is stored but the pod's new place. */
+/** Binding: assigns a pod to a node. Only the pod is stored; the Binding is not. */
 import { badRequest, conflict, invalid, plain, type StatusError } from '../api/errors.ts';
 import { type FieldError, notSupported, required } from '../api/fielderror.ts';
 import type { Binding, Pod } from '../api/generated/types.ts';

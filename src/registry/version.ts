@@ -1,10 +1,10 @@
-/** Resource versions in requests: decimal numbers of the store's one counter. */
+/** Resource versions in requests: revisions of the store, as decimal numbers. */
 import { badRequest, invalidOptions, plain, versionTooLarge } from '../api/errors.ts';
 import { forbidden, invalid, notSupported } from '../api/fielderror.ts';
 import type { Manner } from './manner.ts';
 import type { View } from './view.ts';
 
-/** How long a request waits for a version that has not happened yet. */
+/** How long a request waits for a version that the view has not reached. */
 const futureWaitMs = 3_000;
 
 export type VersionMatch = 'Exact' | 'NotOlderThan' | undefined;
@@ -12,7 +12,7 @@ export type VersionMatch = 'Exact' | 'NotOlderThan' | undefined;
 const syntaxError = (text: string) =>
   invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
 
-/** undefined when the request names no version. Versions beyond 2^53 have not happened. */
+/** undefined when the request names no version. A version above 2^53 is treated as one in the future. */
 export function parseVersion(
   text: string | undefined,
   verb: 'get' | 'list' | 'watch',
@@ -46,7 +46,7 @@ export function parseMatch(
   return match;
 }
 
-/** Waits a little for a version from the future; gives up with a 504. */
+/** Waits a short time for a version in the future; then throws a 504. */
 export async function awaitVersion(view: View, version: number): Promise<void> {
   if (version <= view.revision) return;
   const giveUp = new AbortController();

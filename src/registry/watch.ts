@@ -1,4 +1,4 @@
-/** Watch: where a stream of changes begins, and what it begins with. */
+/** Watch: at which event a watch begins, and with which initial state. */
 import { invalidOptions, watchExpired } from '../api/errors.ts';
 import { forbidden } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
@@ -14,13 +14,13 @@ export interface WatchQuery extends Selection {
   readonly sendInitialEvents?: boolean;
 }
 
-/** What a watch without a version begins with: all that history keeps, or the current state. */
+/** The start of a watch without a version: the oldest state in history, or the current state. */
 export type WatchDefault = 'history' | 'state';
 
 export interface OpenWatch {
-  /** Begins to call the sink. */
+  /** Starts to call the sink. */
   start(sink: WatchSink): Watcher;
-  /** The version that the state handed over first shows. */
+  /** The revision of the initial state. */
   readonly stateRevision: number;
 }
 

@@ -1,8 +1,7 @@
 /**
- * The local door: plain HTTP without authentication, for this machine only. A browser can be talked into sending
- * requests to localhost on behalf of any page (DNS rebinding, cross-site requests), so every request must name a
- * local host (or the API by its name in the cluster), and an origin, if it has one, must be local too. Every client that
- * is let in may do everything.
+ * The local door: plain HTTP without authentication, for this machine only. Any web page can make a browser send
+ * requests to localhost (DNS rebinding, cross-site requests), so the Host of every request must be local (or a name
+ * of the API service), and so must the Origin, if there is one. Every accepted client may do everything.
  */
 import { createServer, type Server } from 'node:http';
 import { isIP, type Socket } from 'node:net';
@@ -29,7 +28,7 @@ export interface LocalDoorOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Where pods of this machine find the server. */
+  /** The address under which pods of this machine reach the server. */
   readonly clusterIP?: string;
 }
 
@@ -38,7 +37,7 @@ export class LocalDoor implements Door {
   readonly authorizer = allowAll;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
-  /** Nearly all requests name the same host. */
+  /** The host checked last, cached because nearly all requests have the same. */
   readonly #isLocalHost = new LastMemo((host: string) => isLoopback(withoutPort(host)));
 
   constructor(private readonly options: LocalDoorOptions) {}
@@ -65,7 +64,7 @@ export class LocalDoor implements Door {
       throw forbiddenRequest(`this address serves local pages only, not origin ${JSON.stringify(origin)}`);
   }
 
-  /** Whether a host is what pods of this machine call the API. */
+  /** Whether a host is a name of the API service, as pods of this machine use it. */
   #isInCluster(host: string, request: ApiRequest): boolean {
     return withoutPort(host) === this.options.clusterIP || isClusterName(host, request);
   }
@@ -84,7 +83,7 @@ export class LocalDoor implements Door {
     await this.#listener?.close(() => this.#express!.closeAll());
   }
 
-  /** All connections begin in the express lane; Node's server has those that are handed over. */
+  /** All connections start in the express lane; those it hands over go to Node's server. */
   #expressLane(server: Server, reception: Reception, arrivals: Arrivals): ExpressLane {
     const byNode = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
     const lane = new ExpressLane({
@@ -117,8 +116,8 @@ export function isLoopback(host: string): boolean {
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '');
 
 /**
- * What pods call the API: the names of the service `kubernetes`, as the cluster's DNS knows them from the namespace
- * `default` and from everywhere.
+ * The names of the `kubernetes` service, as the cluster's DNS resolves them from the namespace `default` and from
+ * others.
  */
 const clusterNames: ReadonlySet<string> = new Set([
   'kubernetes',
@@ -129,8 +128,9 @@ const clusterNames: ReadonlySet<string> = new Set([
 const httpPort = 80;
 
 /**
- * A foreign name server could let such a name stand for this machine, and so give a page of its own access. A browser
- * then names the port that the server really listens on. Pods name that of the service, so any other is let in.
+ * Against DNS rebinding: a foreign name server could resolve such a name to this machine, to give its page access.
+ * The browser would then name the port that the server listens on. Pods name the service's port, so only other ports
+ * than the server's own are accepted.
  */
 function isClusterName(host: string, { socket }: ApiRequest): boolean {
   const [, name = '', port = httpPort] = /^([^:]+)(?::(\d{1,5}))?$/.exec(host.toLowerCase()) ?? [];

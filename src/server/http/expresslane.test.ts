@@ -13,7 +13,7 @@ let node: HttpServer;
 let lane: ExpressLane;
 let client: Socket;
 let serve: Serve;
-/** Who answered what, in order. */
+/** Which server answered which request, in order. */
 let answered: string[];
 let cut: number;
 let socketThere: Socket;
@@ -157,7 +157,7 @@ describe('the express lane', () => {
     client.write(get('/2'));
     await once(socketThere, 'data');
     await new Promise((resolve) => client.write(get('/3'), resolve));
-    // It has left this side: a server that still read would have it after a turn of the event loop.
+    // The bytes have been sent: a server that was still reading would get them within one tick.
     for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
     expect(answered).toEqual(['/1']);
     expect(socketThere.isPaused()).toBe(true);

@@ -1,4 +1,4 @@
-/** Pages: paths that are not about resources, such as health, metrics, versions and the documents about the API. */
+/** Pages: non-resource paths, such as health, metrics, version and OpenAPI documents. */
 import { methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { answerBackup } from '../computed/backup.ts';
@@ -19,7 +19,7 @@ export class Pages {
     private readonly registry: Registry,
     private readonly discovery: Discovery,
     private readonly health: readonly HealthCheck[],
-    /** The figures of the server, as text. */
+    /** The metrics, as text. */
     private readonly metrics: () => Promise<string>,
   ) {
     this.#aggregated = new AggregatedDiscovery(discovery);
@@ -30,7 +30,7 @@ export class Pages {
     if (!(await this.#answer(context))) answerText(context, 404, '404 page not found\n');
   }
 
-  /** False when there is no such page. */
+  /** False when the path is unknown. */
   async #answer(context: RequestContext): Promise<boolean> {
     const { path, method } = context.info;
     if (method === 'GET' || method === 'HEAD') {

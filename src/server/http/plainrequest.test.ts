@@ -1,4 +1,4 @@
-/** Proves that a request is taken for plain only if Node's parser reads the very same out of it. */
+/** Proves that a request counts as plain only if Node's parser reads exactly the same from it. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -19,7 +19,7 @@ const socket = new Socket();
 const read = (text: string, headerBytesMax = 1_000) =>
   new PlainReader(socket, headerBytesMax).read(Buffer.from(text, 'latin1'));
 
-/** What Node makes of the bytes, when nothing comes behind them. */
+/** What Node's parser reads from the bytes. */
 async function nodeReads(text: string): Promise<{ requests: Seen[]; failed: boolean }> {
   const requests: Seen[] = [];
   let failed = false;
@@ -109,7 +109,7 @@ describe('a plain request', () => {
   });
 });
 
-/** Nearly always something good, and sometimes something odd. */
+/** A random request: mostly valid, sometimes with an oddity. */
 const mostly = (good: readonly string[], odd: readonly string[]) =>
   fc.oneof(
     { weight: 15, arbitrary: fc.constantFrom(...good) },

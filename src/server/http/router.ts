@@ -1,4 +1,4 @@
-/** The router: from what a request asks for to the handler that answers it. */
+/** The router: finds the handler of a request. */
 import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Proxying } from '../pods/proxying.ts';
@@ -10,9 +10,9 @@ import { type Resources, RouteTable } from './routetable.ts';
 
 export class Router {
   #table: RouteTable | undefined;
-  /** Which state of the table of kinds the routes were made from. */
+  /** The generation of the table of kinds from which the routes were built. */
   #generation = -1;
-  /** Loaded with the first connection, like all that carries them: few starts need it. */
+  /** Loaded at the first connection, with all code for connections: most processes never need it. */
   #proxying: Promise<Proxying> | undefined;
   readonly #page: Handler;
   readonly #proxy: Handler = async (context, info) =>
@@ -26,7 +26,7 @@ export class Router {
     this.#page = (context) => pages.answer(context);
   }
 
-  /** What answers a request; throws when there is nothing, or not for its method. */
+  /** The handler of a request; throws 404 or 405. */
   find(context: RequestContext): Handler {
     const { info, upgrade } = context;
     const { resource } = info;
@@ -40,7 +40,7 @@ export class Router {
     return resourceHandler(found, info, resource);
   }
 
-  /** Whether there is such a resource or, with a subresource, such a part of it. */
+  /** Whether a resource or subresource is served. */
   serves(apiVersion: string, resource: string, subresource: string | undefined): boolean {
     return this.discovery.serves(apiVersion, subresource ? `${resource}/${subresource}` : resource);
   }
@@ -54,7 +54,7 @@ export class Router {
     return this.#table;
   }
 
-  /** Watches, connections into pods and proxies take an upgrade of the connection; nothing else does. */
+  /** Only watches, connections into pods and proxies accept an upgrade. */
   #findUpgrade({ info, request }: RequestContext): Handler {
     const { resource, lasting, method } = info;
     const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket';

@@ -1,4 +1,4 @@
-/** Status lines: when an answer begins, and with which code, for the audit log. */
+/** Status lines: when an answer starts, and with which code, for the audit log. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -14,12 +14,12 @@ export function onStarted(response: ServerResponse, told: (code: number) => void
 const statusLine = /^HTTP\/1\.[01] (\d{3}) /;
 const statusLineChars = 'HTTP/1.1 200 '.length;
 
-/** The same for a bare socket, to which several parts of the server may write their answer as bytes. */
+/** The same for a raw socket, to which several parts of the server may write an answer. */
 export function onSocketStarted(socket: Socket, told: (code: number) => void): void {
   const look = (chunk: unknown): void => {
     const start = Buffer.isBuffer(chunk) ? chunk.toString('latin1', 0, statusLineChars) : String(chunk);
     const code = Number(statusLine.exec(start)?.[1] ?? 0);
-    // Interim answers are followed by the one that counts.
+    // Skip interim (1xx) answers; the final one follows.
     if (code < 200 && code !== 101) return;
     Reflect.deleteProperty(socket, 'write');
     Reflect.deleteProperty(socket, 'end');

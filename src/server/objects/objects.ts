@@ -35,12 +35,12 @@ import { answerEntry, answerList } from './presentation.ts';
 export interface Serving {
   readonly registry: Registry;
   readonly keeper: LimitKeeper;
-  /** HTTP code of a create: the contract's 200, or Kubernetes' 201. */
+  /** HTTP code of a create: 200 as in the contract, or 201 as in Kubernetes. */
   readonly createStatus: 200 | 201;
   readonly manner: Manner;
 }
 
-/** Names in a path are checked for what no name may hold; other odd names are just not found. */
+/** Refuses names in a path with characters that no name may have; other unusual names are just not found. */
 export function checkPathName(name: string): void {
   const problems = isPathSegment(name);
   if (problems.length)
@@ -51,11 +51,11 @@ export function checkPathName(name: string): void {
 
 const verbs = { CreateOptions: 'create', UpdateOptions: 'update', PatchOptions: 'patch' } as const;
 
-/** When it is too late to answer a request, on the registry's clock; undefined: never. */
+/** Deadline of a request, on the registry's clock; undefined: none. */
 const deadlineOf = ({ registry }: Serving, { timeLimitMs }: RequestContext): number | undefined =>
   timeLimitMs > 0 ? registry.chance.nowMs() + timeLimitMs : undefined;
 
-/** The request of a client to the registry. A bad option is refused. */
+/** The registry request of a client request. An invalid option is refused. */
 export function writeRequest(serving: Serving, context: RequestContext, kind: keyof typeof verbs): Request {
   const verb = verbs[kind];
   const deadlineMs = deadlineOf(serving, context);
@@ -113,7 +113,7 @@ const modelFor = (serving: Serving) => (apiVersion: string, kind: string) =>
   serving.registry.kinds.kind(apiVersion, kind)?.model ??
   (kind === 'DeleteOptions' ? modelOf('DeleteOptions') : otherModel(apiVersion, kind));
 
-/** Models of bodies that are no stored kinds, by version and kind: [model, table]. */
+/** Models of bodies that are not stored kinds, by version and kind: [model, table]. */
 const otherModels: Readonly<Record<string, readonly [string, string?]>> = {
   'v1 Binding': ['Binding'],
   'authentication.k8s.io/v1 SelfSubjectReview': ['SelfSubjectReview', 'authentication-v1'],
@@ -145,7 +145,7 @@ const patchTypes: Record<string, PatchType> = {
   'application/strategic-merge-patch+json': 'strategic',
 };
 
-/** The language a patch is in. Asked first: clients learn from the refusal which ones there are. */
+/** The format of a patch. Checked first: the 415 lists the supported ones. */
 export function patchType(context: RequestContext): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
   if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType();
@@ -166,7 +166,7 @@ export async function patchBody(serving: Serving, context: RequestContext): Prom
 
 // Verbs
 
-/** The request there is most of: answered in the same turn when nothing has to be waited for. */
+/** The most frequent request: answered in the same tick unless it has to wait for the view. */
 export function getObject(
   serving: Serving,
   context: RequestContext,
@@ -209,7 +209,7 @@ export async function listObjects(
   await answerList(context, kind, result, serving.registry.chance.nowMs());
 }
 
-/** A create without a namespace in the path goes where the body says, or to `default`. */
+/** A create without a namespace in the path uses that of the body, or `default`. */
 export async function createObject(
   serving: Serving,
   context: RequestContext,
@@ -257,8 +257,8 @@ export async function replaceObject(
 }
 
 /**
- * kubectl before 1.22 sends ephemeral containers as a kind of their own. It holds those to add: what a pod has
- * already it looked for in that kind, and did not find.
+ * kubectl before 1.22 sends ephemeral containers as an EphemeralContainers object. It contains only those to add,
+ * because the existing ones are not in the list that such a kubectl reads.
  */
 function oldEphemeralContainers({ value, duplicates }: Input): Patch | undefined {
   if (!isJsonObject(value) || value.kind !== 'EphemeralContainers' || value.apiVersion !== 'v1')
@@ -298,7 +298,7 @@ async function deleteOptions(serving: Serving, context: RequestContext, kind: Ki
   return options;
 }
 
-/** Options come from the body or, when there is none, from the query. */
+/** Options come from the body or, without a body, from the query. */
 async function sentDeleteOptions(serving: Serving, context: RequestContext): Promise<DeleteOptions> {
   const bytes = await readBody(context.request, serving.keeper);
   if (bytes.length === 0) return queryDeleteOptions(context);

@@ -1,4 +1,4 @@
-/** Parameters: what requests may say in their path and query. */
+/** Parameters of requests, in path and query. */
 
 export interface Parameter {
   readonly name: string;
@@ -79,7 +79,7 @@ export const deleteParameters: readonly string[] = [
   'orphanDependents',
   'propagationPolicy',
 ];
-/** A collection is deleted as it is listed. */
+/** deletecollection takes the parameters of a list. */
 export const deleteCollectionParameters: readonly string[] = [
   ...deleteParameters,
   'fieldSelector',
@@ -88,7 +88,7 @@ export const deleteCollectionParameters: readonly string[] = [
 ];
 
 /**
- * Parameters that documents write out at each operation rather than refer to: kubectl looks for them there, to
- * learn whether it may ask for a dry run or for field validation, and old ones follow no reference.
+ * Parameters that are repeated at each operation instead of referenced: kubectl looks for them there to detect
+ * support for dry run and field validation, and old versions do not follow references.
  */
 export const inlineParameters: ReadonlySet<string> = new Set(patchParameters);

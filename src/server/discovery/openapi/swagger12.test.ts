@@ -1,4 +1,4 @@
-/** Proves that Swagger 1.2 keeps to the few types that kubectl 1.1 knows, and names models as it looks for them. */
+/** Proves that Swagger 1.2 uses only the types that kubectl 1.1 knows, and the model names that it looks for. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { KindTable } from '../../../api/kinds.ts';
 import { Discovery } from '../discovery.ts';
@@ -76,7 +76,7 @@ describe('a declaration', () => {
       };
       for (const [name, { properties }] of Object.entries<Json>(models))
         for (const [field, property] of Object.entries<Json>(properties)) {
-          // Only these are never part of a manifest.
+          // Only these models never appear in a manifest.
           if (/^(unversioned|json)\./.test(property.$ref ?? '')) continue;
           check(`${name}.${field}`, property);
         }

@@ -1,4 +1,4 @@
-/** Authorization: whether the user may do this, as the authorizer of the door says. Error exit: 403. */
+/** Authorization: asks the door's authorizer whether the user may do this. Error exit: 403. */
 import { forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
 import type { Decision } from '../../doors/authorizer.ts';
 import type { RequestContext } from '../context.ts';
@@ -18,7 +18,7 @@ function heed(context: RequestContext, decision: Decision): void {
   if (!decision.allowed) throw refusal(context, decision.reason);
 }
 
-/** Kubernetes' words. */
+/** In Kubernetes' words. */
 function refusal({ user, info: { verb, path, resource } }: RequestContext, reason: string): StatusError {
   const who = `User ${JSON.stringify(user.name)} cannot ${verb}`;
   const because = reason && `: ${reason}`;
