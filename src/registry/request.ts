@@ -58,8 +58,9 @@ export class Request {
   }
 }
 
-/** What Go calls printable: letters, marks, numbers, punctuation, symbols and the space. */
-const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+/** A character that Go does not call printable: letters, marks, numbers, punctuation, symbols and the space are. */
+export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+const everyUnprintable = new RegExp(unprintable, 'gu');
 
 /** The manager that a user agent stands for, by Kubernetes' rule: its first word as far as that can be printed. */
 function managerOf(userAgent: string): string {
@@ -67,7 +68,7 @@ function managerOf(userAgent: string): string {
   const product = slash < 0 ? userAgent : userAgent.slice(0, slash);
   let manager = '';
   let bytes = 0;
-  for (const character of Buffer.from(product, 'latin1').toString('utf8').replace(unprintable, '')) {
+  for (const character of Buffer.from(product, 'latin1').toString('utf8').replaceAll(everyUnprintable, '')) {
     bytes += Buffer.byteLength(character);
     if (bytes > fieldManagerBytesMax) break;
     manager += character;

@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { AddressInfo, Socket } from 'node:net';
 import { methodNotAllowed, StatusError } from '../../api/errors.ts';
 import type { Arrivals } from '../http/arrivals.ts';
+import { GuardedResponse } from '../http/guardheaders.ts';
 import type { Limits } from '../http/limits.ts';
 import { refuse, refuseConnection } from '../http/refusal.ts';
 import { overload } from '../http/traffic.ts';
@@ -15,14 +16,20 @@ import { Pipelining } from './pipelining.ts';
 /** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
 export const keepAliveMs = 120_000;
 export const headersTimeoutMs = 30_000;
+/** How often Node looks for connections whose time is over; with its own 30 s, a head could take twice its time. */
+const timeoutCheckMs = 1_000;
 /** When closing, clients get this long to take their last answer and let go of the connection. */
 const partingMs = 100;
 
 /** How Node's server is to be made, whatever it listens on. */
-export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({
+export const listenerOptions = ({
+  headerBytesMax,
+}: Limits): ServerOptions<typeof IncomingMessage, typeof GuardedResponse> => ({
+  ServerResponse: GuardedResponse,
   maxHeaderSize: headerBytesMax,
   keepAliveTimeout: keepAliveMs,
   headersTimeout: headersTimeoutMs,
+  connectionsCheckingInterval: timeoutCheckMs,
   requestTimeout: 0,
   // A request without one is refused like every other that is not local: with a Status.
   requireHostHeader: false,
