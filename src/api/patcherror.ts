@@ -9,8 +9,8 @@ import { type FieldError, invalid } from './fielderror.ts';
  * - `too-large`: more operations than allowed (413, RequestEntityTooLarge, no details)
  * - `operation`: well formed, but it cannot be applied to this object (422, Invalid, empty details)
  * - `invalid`: a value of the wrong shape (422, Invalid, details with `causes`)
- * - `directive`: misused strategic-merge directive (400 BadRequest; or 500 without a reason, because
- *   Kubernetes gives most of these errors no type). No details.
+ * - `directive`: misused strategic-merge directive (400, BadRequest), or a list that cannot be merged (500 without a
+ *   reason, because Kubernetes gives these errors no type). No details.
  */
 export type PatchErrorKind = 'decode' | 'too-large' | 'operation' | 'invalid' | 'directive';
 

@@ -98,7 +98,8 @@ class StrategicMerge {
       if (!Object.hasOwn(element, PATCH)) plain.push(element);
       else if (element[PATCH] === 'replace') replace = true;
       else if (element[PATCH] === 'delete') deleted.add(idOf(element));
-      else if (element[PATCH] === 'merge') throw failed('merging lists cannot yet be specified in the patch');
+      else if (element[PATCH] === 'merge')
+        throw misdirected('merging lists cannot yet be specified in the patch');
       else throw unknownPatchType(element[PATCH], element);
     }
     // Every element needs its key, merged or not, because the order is made from the keys.
@@ -124,23 +125,34 @@ class StrategicMerge {
     const done = new Set<string>();
     for (const directive of Object.keys(patch)) {
       if (!directive.startsWith(SET_ORDER)) continue;
-      const order = asList(patch[directive]);
       const key = listName(directive, SET_ORDER);
-      const before = own(original, key) ?? undefined;
-      const change = own(patch, key);
-      const field = schema(key);
-      // A list that the model does not have is dropped later, so it needs no order.
-      if (!field || (before === undefined && change === undefined)) continue;
-      const list = this.#mergeOrderedList(
-        field,
-        before === undefined ? undefined : asList(before),
-        change === undefined ? undefined : asList(change),
-        order,
-      );
+      const list = directed(() => this.#mergeOrderedMember(schema(key), original, patch, directive, key));
+      if (!list) continue;
       setKey(original, key, list);
       done.add(key);
     }
     return done;
+  }
+
+  /** The list that a directive is about, merged and in order; undefined when there is none. */
+  #mergeOrderedMember(
+    field: Field | undefined,
+    original: JsonObject,
+    patch: JsonObject,
+    directive: string,
+    key: string,
+  ): unknown[] | undefined {
+    const order = asList(patch[directive]);
+    const before = own(original, key) ?? undefined;
+    const change = own(patch, key);
+    // A list that the model does not know is dropped later; there is nothing to put in order.
+    if (!field || (before === undefined && change === undefined)) return undefined;
+    return this.#mergeOrderedList(
+      field,
+      before === undefined ? undefined : asList(before),
+      change === undefined ? undefined : asList(change),
+      order,
+    );
   }
 
   #mergeOrderedList(
@@ -239,7 +251,7 @@ function deleteScalars(original: JsonObject, patch: JsonObject): void {
     const unwanted = patch[directive];
     if (unwanted === null) delete original[key];
     if (!Array.isArray(before) || !Array.isArray(unwanted) || before.length + unwanted.length === 0) continue;
-    if (holdsMaps(before, unwanted)) throw badFormat('primitive list');
+    if (directed(() => holdsMaps(before, unwanted))) throw badFormat('primitive list');
     const gone = new Set<unknown>(unwanted);
     setKey(
       original,
@@ -326,8 +338,10 @@ const idByKey =
   (mergeKey: string, wholePatch: JsonObject) =>
   (element: unknown): unknown => {
     if (!isJsonObject(element)) throw badType({}, element);
-    if (!Object.hasOwn(element, mergeKey))
-      throw failed(`map: ${goFormat(element)} does not contain declared merge key: ${mergeKey}`);
+    if (!Object.hasOwn(element, mergeKey)) {
+      const why = `map: ${goFormat(element)} does not contain declared merge key: ${mergeKey}`;
+      throw Object.keys(element).some(isDirective) ? misdirected(why) : failed(why);
+    }
     const id = element[mergeKey];
     // Keys are never maps or lists: Kubernetes would crash on comparing them.
     if (typeof id === 'object' && id !== null)
@@ -367,6 +381,18 @@ const own = (object: JsonObject, key: string): unknown =>
 /** Kubernetes answers errors without a type with a plain 500. */
 const failed = (message: string): PatchError => new PatchError(500, message, 'directive');
 
+/** A directive that cannot be followed is the client's mistake, so it is told so, unlike in Kubernetes. */
+const misdirected = (message: string): PatchError => new PatchError(400, message, 'directive');
+
+/** Does what a directive asks for. */
+function directed<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw error instanceof PatchError && error.code === 500 ? misdirected(error.message) : error;
+  }
+}
+
 const noMergeKey = (field: Field): PatchError =>
   failed(
     `cannot merge lists without merge key for ${field.items?.type === 'model' ? 'struct' : field.items?.type}`,
@@ -379,4 +405,4 @@ const badType = (expected: unknown, actual: unknown): PatchError =>
   failed(`expected a ${goType(expected)}, but received a ${goType(actual)}`);
 
 const unknownPatchType = (directive: unknown, patch: JsonObject): PatchError =>
-  failed(`unknown patch type: ${goFormatText(directive)} in map: ${goFormat(patch)}`);
+  misdirected(`unknown patch type: ${goFormatText(directive)} in map: ${goFormat(patch)}`);

@@ -61,8 +61,9 @@ export class Request {
   }
 }
 
-/** Printable by Go's definition are letters, marks, numbers, punctuation, symbols and the space. */
-const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+/** A character that Go does not call printable: letters, marks, numbers, punctuation, symbols and the space are. */
+export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+const everyUnprintable = new RegExp(unprintable, 'gu');
 
 /**
  * The field manager of a user agent, by Kubernetes' rule: the text before the first slash, without unprintable
@@ -73,7 +74,7 @@ function managerOf(userAgent: string): string {
   const product = slash < 0 ? userAgent : userAgent.slice(0, slash);
   let manager = '';
   let bytes = 0;
-  for (const character of Buffer.from(product, 'latin1').toString('utf8').replace(unprintable, '')) {
+  for (const character of Buffer.from(product, 'latin1').toString('utf8').replaceAll(everyUnprintable, '')) {
     bytes += Buffer.byteLength(character);
     if (bytes > fieldManagerBytesMax) break;
     manager += character;

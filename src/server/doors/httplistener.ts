@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { AddressInfo, Socket } from 'node:net';
 import { methodNotAllowed, StatusError } from '../../api/errors.ts';
 import type { Arrivals } from '../http/arrivals.ts';
+import { GuardedResponse } from '../http/guardheaders.ts';
 import type { Limits } from '../http/limits.ts';
 import { refuse, refuseConnection } from '../http/refusal.ts';
 import { overload } from '../http/traffic.ts';
@@ -15,14 +16,20 @@ import { Pipelining } from './pipelining.ts';
 /** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
 export const keepAliveMs = 120_000;
 export const headersTimeoutMs = 30_000;
+/** How often Node looks for connections whose time is over; with its own 30 s, a head could take twice its time. */
+const timeoutCheckMs = 1_000;
 /** On close, clients get this long to read their last answer and close the connection. */
 const partingMs = 100;
 
 /** Options for Node's server, for HTTP and HTTPS. */
-export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({
+export const listenerOptions = ({
+  headerBytesMax,
+}: Limits): ServerOptions<typeof IncomingMessage, typeof GuardedResponse> => ({
+  ServerResponse: GuardedResponse,
   maxHeaderSize: headerBytesMax,
   keepAliveTimeout: keepAliveMs,
   headersTimeout: headersTimeoutMs,
+  connectionsCheckingInterval: timeoutCheckMs,
   requestTimeout: 0,
   // Node would refuse a request without Host by itself; here the door refuses it, with a Status.
   requireHostHeader: false,

@@ -1,7 +1,9 @@
 /**
- * The local door: plain HTTP without authentication, for this machine only. Any web page can make a browser send
- * requests to localhost (DNS rebinding, cross-site requests), so the Host of every request must be local (or a name
- * of the API service), and so must the Origin, if there is one. Every accepted client may do everything.
+ * The local door: plain HTTP without authentication, for this machine only. A browser can be talked into sending
+ * requests to localhost on behalf of any page (DNS rebinding, cross-site requests), so every request must name a
+ * local host (or the API by its name in the cluster), and an origin, if it has one, must be local too. Browsers leave the
+ * origin out of plain requests such as those for images; of these they say whether the page is another site's
+ * (`Sec-Fetch-Site`). Every client that is let in may do everything.
  */
 import { createServer, type Server } from 'node:http';
 import { isIP, type Socket } from 'node:net';
@@ -62,6 +64,12 @@ export class LocalDoor implements Door {
       );
     if (origin !== undefined && !isLocalOrigin(origin))
       throw forbiddenRequest(`this address serves local pages only, not origin ${JSON.stringify(origin)}`);
+    if (
+      origin === undefined &&
+      request.headers['sec-fetch-site'] === 'cross-site' &&
+      !isFollowedLink(request)
+    )
+      throw forbiddenRequest('this address serves local pages only, not those of other sites');
   }
 
   /** Whether a host is a name of the API service, as pods of this machine use it. */
@@ -135,6 +143,20 @@ const httpPort = 80;
 function isClusterName(host: string, { socket }: ApiRequest): boolean {
   const [, name = '', port = httpPort] = /^([^:]+)(?::(\d{1,5}))?$/.exec(host.toLowerCase()) ?? [];
   return clusterNames.has(name) && Number(port) !== socket.localPort;
+}
+
+/**
+ * Whether a person followed a link to what is only read from memory. The page that has the link learns nothing of the
+ * answer and can change nothing by it. Proxied requests are not let in like this: what a GET does is up to their target.
+ */
+function isFollowedLink({ method, url, headers }: ApiRequest): boolean {
+  return (
+    method === 'GET' &&
+    headers['sec-fetch-mode'] === 'navigate' &&
+    headers['sec-fetch-dest'] === 'document' &&
+    headers['sec-fetch-user'] === '?1' &&
+    isBrief(method, url!)
+  );
 }
 
 function isLocalOrigin(origin: string): boolean {

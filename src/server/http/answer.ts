@@ -184,7 +184,6 @@ function answerEarly(context: RequestContext, code: number, headers: Headers, te
 export function answerOverload(context: RequestContext): void {
   const headers: Headers = {
     ...apiHeaders(context, 'text/plain; charset=utf-8'),
-    'X-Content-Type-Options': 'nosniff',
     'Retry-After': String(retryAfterSeconds),
   };
   answerEarly(context, 429, headers, 'Too many requests, please try again later.\n');
@@ -213,7 +212,6 @@ export function answerText(
   context.response.writeHead(code, {
     'Cache-Control': 'no-cache, private',
     'Content-Type': contentType,
-    'X-Content-Type-Options': 'nosniff',
     'Content-Length': String(Buffer.byteLength(text)),
   });
   context.response.end(context.info.method === 'HEAD' ? undefined : text);

@@ -112,7 +112,7 @@ export class RequestContext {
 
   /** Whether to indent the answer, for human readers. */
   pretty(negotiated: Negotiated): boolean {
-    const pretty = this.info.queryText.includes('pretty') ? this.query.get('pretty') : undefined;
+    const pretty = this.info.mayHave('pretty') ? this.query.get('pretty') : undefined;
     return wantsPretty(negotiated, pretty, this.request.headers['user-agent']);
   }
 }

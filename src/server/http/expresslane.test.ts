@@ -83,7 +83,7 @@ describe('the express lane', () => {
   it('answers one request after the other, and keeps the connection', async () => {
     client.write(get('/a'));
     expect(await receive(/\[\]$/)).toMatch(
-      /^HTTP\/1\.1 200 OK\r\nContent-Length: 2\r\nDate: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=120\r\n\r\n\[\]$/,
+      /^HTTP\/1\.1 200 OK\r\nContent-Length: 2\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nDate: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=120\r\n\r\n\[\]$/,
     );
     client.write(post('/b', 'body'));
     await receive(/\[body\]$/);
@@ -275,7 +275,7 @@ describe('an answer in the express lane', () => {
     serve = (_request, response) => response.writeHead(304, {}).end();
     client.write(get('/a'));
     expect(await receive(/\r\n\r\n$/)).toMatch(
-      /^HTTP\/1\.1 304 Not Modified\r\nDate: [^\r]*\r\nConnection: /,
+      /^HTTP\/1\.1 304 Not Modified\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nDate: [^\r]*\r\nConnection: /,
     );
   });
 

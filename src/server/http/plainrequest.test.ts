@@ -87,6 +87,8 @@ describe('a plain request', () => {
     ['chunks', 'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['two lengths', 'POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n'],
     ['a length that is no number', 'POST / HTTP/1.1\r\nContent-Length: 0x0\r\n\r\n'],
+    ['a tab behind its length', 'POST / HTTP/1.1\r\nContent-Length: 0\t\r\n\r\n'],
+    ['a tab and a space there', 'POST / HTTP/1.1\r\nContent-Length: 0\t \r\n\r\n'],
     ['an upgrade', 'GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
     ['an expectation', 'POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n'],
     ['the wish to close', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
@@ -126,7 +128,16 @@ const requestText = fc
     version: mostly(['HTTP/1.1'], ['HTTP/1.0', 'HTTP/1.1 ', 'http/1.1', 'HTTP/2.0']),
     length: mostly(
       ['Content-Length: 2', 'content-length:2 ', 'Content-Length: 02'],
-      ['Content-Length: 3', 'Content-Length: +2', 'Content-Length: 2, 2', 'Content-Length : 2', 'A: b'],
+      [
+        'Content-Length: 2\t',
+        'Content-Length: 2 \t',
+        'Content-Length:\t2',
+        'Content-Length: 3',
+        'Content-Length: +2',
+        'Content-Length: 2, 2',
+        'Content-Length : 2',
+        'A: b',
+      ],
     ),
     fields: fc.array(
       mostly(

@@ -93,7 +93,8 @@ function readFields(text: string): IncomingHttpHeaders | undefined {
     const name = sent.toLowerCase();
     if (name === '' || framing.has(name) || fields[name] !== undefined) return undefined;
     if (name === 'connection' && !/^keep-alive\s*$/i.test(value)) return undefined;
-    fields[name] = value.trim();
+    // Node strips only spaces behind a length, and refuses one with a tab there.
+    fields[name] = name === 'content-length' ? value.replace(/ +$/, '') : value.trim();
   }
   return fields;
 }

@@ -53,7 +53,9 @@ describe('a plain response', () => {
     }
     slow.letGo();
     expect(bodyOf(slow)).toBe('for the slow one');
-    expect(slow.text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 16\r\nDate: /);
+    expect(slow.text).toMatch(
+      /^HTTP\/1\.1 200 OK\r\nContent-Length: 16\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nDate: /,
+    );
   });
 
   it('is whole whatever its length, as bytes and as text', async () => {

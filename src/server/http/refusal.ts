@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { badRequest, StatusError } from '../../api/errors.ts';
+import { guardLines } from './guardheaders.ts';
 
 /** A refused client gets this long to read the answer; it may still be sending. */
 const lingerMs = 1_000;
@@ -36,7 +37,7 @@ export function refuse(socket: Socket, { status }: StatusError): void {
     ...(retryAfter ? [`Retry-After: ${retryAfter}`] : []),
   ];
   socket.end(
-    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\n${guardLines}${headers.join('\r\n')}\r\n\r\n${body}`,
   );
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();

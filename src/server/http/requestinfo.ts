@@ -49,6 +49,12 @@ export class RequestInfo {
     this.#query ??= new Query(this.queryText);
     return this.#query;
   }
+
+  /** Whether the query may hold a parameter, found out without reading it. Names may be percent-encoded. */
+  mayHave(name: string): boolean {
+    const { queryText } = this;
+    return queryText !== '' && (queryText.includes(name) || queryText.includes('%'));
+  }
 }
 
 export interface ResourceInfo {

@@ -21,7 +21,7 @@ import type { Manner } from '../../registry/manner.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { fieldManagerBytesMax, Request } from '../../registry/request.ts';
+import { fieldManagerBytesMax, Request, unprintable } from '../../registry/request.ts';
 import { filterOf } from '../../registry/selection.ts';
 import { collectionOf, type Part, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
@@ -101,9 +101,11 @@ const requestOf = (
 function fieldManagerErrors(manager: string): FieldError[] {
   if (Buffer.byteLength(manager) > fieldManagerBytesMax)
     return [tooLong('fieldManager', fieldManagerBytesMax)];
-  const position = [...manager].findIndex((character) => /\p{C}/u.test(character));
-  if (position < 0) return [];
-  const code = [...manager][position]!.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  const at = manager.search(unprintable);
+  if (at < 0) return [];
+  const code = manager.codePointAt(at)!.toString(16).toUpperCase().padStart(4, '0');
+  // Go counts bytes.
+  const position = Buffer.byteLength(manager.slice(0, at));
   return [invalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`)];
 }
 

@@ -24,7 +24,7 @@ export function limit(context: RequestContext, { keeper, traffic, requests }: Se
   if (!entered && !unlimited.has(info.path)) throw overload;
   if (!info.timed) return;
   const maxMs = keeper.limits.requestTimeoutMs;
-  context.timeLimitMs = info.queryText.includes('timeout') ? wishedMs(context, maxMs) : maxMs;
+  context.timeLimitMs = info.mayHave('timeout') ? wishedMs(context, maxMs) : maxMs;
 }
 
 function wishedMs({ query }: RequestContext, maxMs: number): number {
