@@ -14,7 +14,7 @@ import type { Log, Scope, Told } from './log.ts';
 export interface Bookmark {
   readonly type: 'BOOKMARK';
   readonly version: number;
-  /** It ends the state that the watch began with. */
+  /** Whether it is the bookmark that ends the initial state. */
   readonly endsState: boolean;
 }
 
@@ -23,7 +23,7 @@ export type WatchLine = Told | Bookmark;
 export interface WatchRecord {
   readonly name: string;
   readonly scope: Scope;
-  /** The version it began after; undefined: it began with the state of then. */
+  /** The version it started after; undefined: it started with the current state. */
   readonly after: number | undefined;
   readonly lines: readonly WatchLine[];
 }
@@ -39,14 +39,14 @@ export type Property =
 
 type Check = (watch: Divided, log: Log) => string | undefined;
 
-/** A watch, with the state it began with told apart from the changes. */
+/** A watch, with its initial state separated from the changes. */
 interface Divided {
   readonly scope: Scope;
   readonly state: readonly Told[];
-  /** The version of that state, or the one it began after; undefined: it broke off before it said. */
+  /** The version of that state, or the one it started after; undefined: it broke off before. */
   readonly begin: number | undefined;
   readonly changes: readonly WatchLine[];
-  /** It is known to have begun there because it was asked to. */
+  /** Whether the start version was in the request. */
   readonly asked: boolean;
 }
 
@@ -154,7 +154,7 @@ export const properties: Readonly<Record<Property, Check>> = {
   },
 };
 
-/** The first change up to a version that should have been told and was not. */
+/** The first change up to a version that should have been delivered and was not. */
 function missing(
   { scope, begin }: Divided,
   log: Log,
