@@ -1,8 +1,7 @@
 /**
- * Proves that a watch delivers exactly the changes after its start, in order, none missing and none twice,
- * during concurrent writes: from any version, from the present, from the beginning of history, through
- * selectors, and to a client that does not read for a while. Also proves that a watch of compacted history
- * gets 410 instead of a gap.
+ * Proves that a watch delivers exactly the changes after its start during concurrent writes: in order, none missing and
+ * none twice. Watches start at any version, at the present and at the beginning of history, have selectors, and stop
+ * reading for a while. Also proves that a watch of compacted history gets 410 instead of a gap.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,13 +1,13 @@
 /**
- * What a watch promises, each promise by its name:
+ * The guarantees of a watch, by name:
  *
- *   ordered       versions only rise
- *   unique        no change is told twice
- *   atomic        an object is told as one write left it, and a state as it was at one version
- *   reliable      between what was told first and last, nothing is left out
- *   resumable     a watch from a version tells nothing of before, and is refused only if history cannot reach back
- *   bookmarkable  up to a bookmark everything has been told, and after it nothing from before comes
- *   filtered      what is told, and as what, is what the selectors say
+ *   ordered       versions only increase
+ *   unique        no change is delivered twice
+ *   atomic        every object is as one write left it, and the initial state is that of one version
+ *   reliable      between the first and the last event, none is missing
+ *   resumable     a watch from a version has no older events, and gets 410 only if that version was compacted
+ *   bookmarkable  all events up to a bookmark come before it, and none of them after it
+ *   filtered      objects and event types are as the selectors demand
  */
 import type { Log, Scope, Told } from './log.ts';
 

@@ -1,16 +1,16 @@
 /**
- * Scripts of commands with what they print, in text files that read like a terminal:
+ * Scripts of commands and their expected output, in text files that look like a terminal session:
  *
  *   < name        a file of this name; the lines that follow are its content
- *   $ command     is run by a shell; the lines that follow are what it prints, errors included
- *   ~ command     the same, and it is run again until it prints that
+ *   $ command     is run by a shell; the lines that follow are its output, stderr included
+ *   ~ command     the same, repeated until the output matches
  *   [1]           as the last line: the command ends with this code
- *   1.20| …       a line for this version of kubectl alone: words of its own, or a command that others do not have
+ *   1.20| …       a line for this version of kubectl only: its own wording, or a command that others do not have
  *
- * What stands before the first of these is a remark. Columns are as wide as what is in them, so between words more than
- * one space is as good as two; spaces at the end of a line do not count. A line with nothing but `...` stands for any
- * lines. What differs from run to run has a placeholder: see `placeholders`. Where the kept versions differ, any other
- * version may print anything: what is asserted of it is what they have in common.
+ * Lines before the first of these are comments. Column widths depend on their content, so any number of spaces greater
+ * than one counts as two; spaces at the end of a line are ignored. A line `...` matches any lines. Values that differ
+ * from run to run have a placeholder: see `placeholders`. Lines for single versions are not asserted of other versions of
+ * kubectl, only the common lines are.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
