@@ -1,10 +1,10 @@
 /**
- * The HTTP reverse proxy: takes a request to another server and its answer back, at the pace of the slower side.
+ * The HTTP reverse proxy: forwards a request to another server and its answer back, with back-pressure both ways.
  *
  *   connecting → asking → answering → over
  *
- * Until the head of an answer is written, failures are thrown as a Status. Afterwards all that is left is to cut the
- * client off, so that it does not take half a body for a whole one. A client that leaves cuts off the target.
+ * Until the head of an answer is written, failures throw a Status. Afterwards the client's connection is cut, so that it
+ * does not take a partial body for a complete one. When the client disconnects, so does the proxy from the target.
  */
 import {
   type ClientRequest,

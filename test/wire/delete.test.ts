@@ -245,7 +245,7 @@ describe('finalizers', () => {
 });
 
 describe('pods', () => {
-  /** A pod that has a node has somebody to wait for. */
+  /** Deletion of a pod with a node waits for its agent. */
   async function bound(name: string): Promise<string> {
     await created(client, pods, pod(name));
     const binding = { metadata: { name }, target: { kind: 'Node', name: 'node-1' } };
