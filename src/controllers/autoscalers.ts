@@ -211,7 +211,7 @@ class Autoscalers {
     return [...this.#registry.kinds.stored()].find(
       (one) =>
         one.subresources?.some(({ name }) => name === 'scale') &&
-        // A reference without a group, or with the former extensions group, means the core group.
+        // Core kinds match by kind alone: references to them may have no group, or the former extensions group.
         (apiVersion && one.group !== '' ? refersTo({ kind, apiVersion }, one) : one.kind === kind),
     );
   }

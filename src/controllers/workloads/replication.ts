@@ -62,7 +62,7 @@ export interface ReplicationForm<T extends Replicator> {
   readonly component: string;
   /** Undefined: it selects nothing. */
   selectorOf(object: T): LabelSelector | undefined;
-  /** Related active pods of other owners: of several nodes, the one with most of them loses a pod first. */
+  /** Active pods of other owners with the same purpose: nodes with many of them lose a pod first. */
   related?(object: T): readonly IndexedPod[];
   /** Whether the status counts pods that are being deleted. */
   readonly countsTerminating: boolean;

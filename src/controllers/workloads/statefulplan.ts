@@ -112,7 +112,7 @@ class StatefulPlan {
         if (!pod.marked) steps.push({ do: 'delete', ordinal, pod });
         continue;
       }
-      // A pod that is not available may be deleted if it is the only such one: waiting for it could take for ever.
+      // A pod that is not available may be deleted if it is the first such one: waiting for it could take for ever.
       if (!pod.marked && (this.#serves(pod) || pod === firstUnwell))
         steps.push({ do: 'delete', ordinal, pod });
       return { steps, blocked: true };
