@@ -27,7 +27,7 @@ const owner = (uid: string) => ({
   uid,
   controller: true,
 });
-/** Only pods named x… have labels. */
+/** Only pods that x controls have labels. */
 const plant = (name: string, uid?: string, nodeName?: string, namespace = 'default') =>
   harness.plant('v1', 'pods', namespace, {
     metadata: {
