@@ -1,4 +1,6 @@
-/** In-use protection: a claim that is deleted stays until no pod uses it, a volume until no claim is bound to it. */
+/**
+ * In-use protection: keeps a deleted claim until no pod uses it, and a deleted volume until no claim is bound to it.
+ */
 
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind.ts';
@@ -21,7 +23,7 @@ export const protectionController: Controller = {
   writer: 'pvc-protection-controller',
   start(context) {
     const { registry, onError } = context;
-    // In Kubernetes volumes have a controller of their own.
+    // In Kubernetes volumes have a separate controller.
     const byVolumeProtection = (verb: Verb): Request => actingAs('pv-protection-controller', verb);
     const claims = new WorkQueue({
       work: (key) => releaseClaim(context, key),
@@ -48,10 +50,10 @@ export const protectionController: Controller = {
   },
 };
 
-/** Of the volumes `persistentVolumeClaim` and `ephemeral`, which has a `volumeClaimTemplate`. */
+/** Found in the text of pods with volumes of type `persistentVolumeClaim` or `ephemeral` (`volumeClaimTemplate`). */
 const claimMark = Buffer.from('Claim');
 
-/** Saves reading most pods. */
+/** A search of the text, which saves parsing most pods. */
 const mayUseClaims = ({ document }: Entry): boolean => document.includes(claimMark);
 
 async function releaseClaim(writing: Writing, key: string): Promise<void> {
@@ -77,7 +79,7 @@ async function releaseVolume(writing: Writing, name: string): Promise<void> {
   if (status?.phase !== 'Bound') await dropFinalizer(writing, volume, volumeFinalizer);
 }
 
-/** Whether an object is being deleted and this finalizer is among those that keep it. */
+/** Whether an object is being deleted and still has this finalizer. */
 function isHeld(entry: Entry, finalizer: string): boolean {
   if (!entry.mayBeMarked) return false;
   const { deletionTimestamp, finalizers } = entry.peek().metadata;
