@@ -113,6 +113,11 @@ export interface KindForm<T extends ApiObject> {
   readonly uncollected?: boolean;
 
   // Life
+  /**
+   * For a PUT, before the defaults: takes from the stored object what the server itself put there and the client left
+   * out, where defaults do not bring it back. Old clients do not know these fields, and must not lose or be refused them.
+   */
+  takeServerValues?(object: T, old: T): void;
   /** Fills what the client may leave out. Runs on every decoded object. */
   defaults?(object: T): void;
   /** Resets what a client may not decide on create. The status is emptied before, unless keepStatusOnCreate. */

@@ -2,7 +2,8 @@
 
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind.ts';
-import { claimsOf, isFinished } from '../api/rules/podfacts.ts';
+import { claimsOf } from '../api/rules/podfacts.ts';
+import { claimFinalizer, isBound, usesClaim, volumeFinalizer } from '../api/rules/storageprotection.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
@@ -11,9 +12,6 @@ import { targetOf } from '../registry/target.ts';
 import { actingAs } from '../registry/writers.ts';
 import { type Controller, observe, running, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
-
-const claimFinalizer = 'kubernetes.io/pvc-protection';
-const volumeFinalizer = 'kubernetes.io/pv-protection';
 
 export const protectionController: Controller = {
   name: 'protection',
@@ -62,19 +60,14 @@ async function releaseClaim(writing: Writing, key: string): Promise<void> {
   const pods = registry.view
     .collection('core/pods')
     .select(new Filter(namespace, undefined, undefined, undefined)).entries;
-  const inUse = pods.some((entry) => {
-    if (!mayUseClaims(entry)) return false;
-    const pod = entry.peek() as Pod;
-    return !isFinished(pod.status?.phase) && claimsOf(pod).includes(name);
-  });
+  const inUse = pods.some((entry) => mayUseClaims(entry) && usesClaim(entry.peek() as Pod, name));
   if (!inUse) await dropFinalizer(writing, claim, claimFinalizer);
 }
 
 async function releaseVolume(writing: Writing, name: string): Promise<void> {
   const volume = writing.registry.view.collection('core/persistentvolumes').get('', name);
   if (!volume || !isHeld(volume, volumeFinalizer)) return;
-  const { status } = volume.peek() as PersistentVolume;
-  if (status?.phase !== 'Bound') await dropFinalizer(writing, volume, volumeFinalizer);
+  if (!isBound(volume.peek() as PersistentVolume)) await dropFinalizer(writing, volume, volumeFinalizer);
 }
 
 /** Whether an object is being deleted and this finalizer is among those that keep it. */

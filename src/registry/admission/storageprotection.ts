@@ -1,9 +1,10 @@
 /** StorageObjectInUseProtection: claims and volumes carry a finalizer that keeps them while they are in use. */
+import { claimFinalizer, volumeFinalizer } from '../../api/rules/storageprotection.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 const finalizers: Readonly<Record<string, string>> = {
-  'core/persistentvolumes': 'kubernetes.io/pv-protection',
-  'core/persistentvolumeclaims': 'kubernetes.io/pvc-protection',
+  'core/persistentvolumes': volumeFinalizer,
+  'core/persistentvolumeclaims': claimFinalizer,
 };
 
 export const storageProtection: AdmissionPlugin = {
