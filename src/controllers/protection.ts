@@ -3,9 +3,9 @@
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind.ts';
 import { claimsOf } from '../api/rules/podfacts.ts';
-import { claimFinalizer, isBound, usesClaim, volumeFinalizer } from '../api/rules/storageprotection.ts';
+import { claimFinalizer, isBound, volumeFinalizer } from '../api/rules/storageprotection.ts';
 import type { Entry } from '../registry/entry.ts';
-import { Filter } from '../registry/filter.ts';
+import { isClaimInUse, mayUseClaims } from '../registry/inuse.ts';
 import { modify } from '../registry/modify.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
@@ -46,22 +46,12 @@ export const protectionController: Controller = {
   },
 };
 
-/** Of the volumes `persistentVolumeClaim` and `ephemeral`, which has a `volumeClaimTemplate`. */
-const claimMark = Buffer.from('Claim');
-
-/** Saves reading most pods. */
-const mayUseClaims = ({ document }: Entry): boolean => document.includes(claimMark);
-
 async function releaseClaim(writing: Writing, key: string): Promise<void> {
   const { registry } = writing;
   const [namespace, name] = key.split('/') as [string, string];
   const claim = registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
   if (!claim || !isHeld(claim, claimFinalizer)) return;
-  const pods = registry.view
-    .collection('core/pods')
-    .select(new Filter(namespace, undefined, undefined, undefined)).entries;
-  const inUse = pods.some((entry) => mayUseClaims(entry) && usesClaim(entry.peek() as Pod, name));
-  if (!inUse) await dropFinalizer(writing, claim, claimFinalizer);
+  if (!isClaimInUse(registry.view, namespace, name)) await dropFinalizer(writing, claim, claimFinalizer);
 }
 
 async function releaseVolume(writing: Writing, name: string): Promise<void> {

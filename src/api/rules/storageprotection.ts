@@ -5,6 +5,12 @@ import { claimsOf, isFinished } from './podfacts.ts';
 export const claimFinalizer = 'kubernetes.io/pvc-protection';
 export const volumeFinalizer = 'kubernetes.io/pv-protection';
 
+/** By the kinds that have them. */
+export const protectionFinalizers: Readonly<Record<string, string>> = {
+  'core/persistentvolumes': volumeFinalizer,
+  'core/persistentvolumeclaims': claimFinalizer,
+};
+
 /** Whether a pod is a reason to keep a claim of its namespace. */
 export const usesClaim = (pod: Pod, claim: string): boolean =>
   !isFinished(pod.status?.phase) && claimsOf(pod).includes(claim);
