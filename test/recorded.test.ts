@@ -33,6 +33,19 @@ const { cases } = JSON.parse(
 /** Where the contract overrides the recording: a create answers 200, also inside a Status. */
 const codeByContract = (code: number): number => (code === 201 ? 200 : code);
 
+/**
+ * Where the contract deletes as Kubernetes 1.1 did: no finalizer is put on where no controller takes it off, and a
+ * replication controller is gone when its deletion is answered. `wire/promptdeletion.test.ts` shows what happens instead.
+ */
+const deletedOtherwise: ReadonlySet<string> = new Set([
+  'rc delete default orphans',
+  'rc delete background',
+  'pv',
+  'pvc',
+  'pvc delete waits for protection',
+  'pvc release',
+]);
+
 /** And where it answers as Kubernetes 1.1 did: a deletion's Status has its code, a binding to nothing is invalid. */
 function byContract({ method, name, expect }: Case): Expected {
   const code = codeByContract(expect.code);
@@ -120,6 +133,7 @@ describe.each([
   };
 
   for (const recorded of cases) {
+    if (!like && deletedOtherwise.has(recorded.name)) continue;
     if (recorded.quantity !== undefined)
       test(recorded.name, async () => {
         const pod = {

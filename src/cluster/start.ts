@@ -19,6 +19,7 @@ import { LeaderElection } from '../controllers/shared/leaderelection.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
+import type { Finalizing } from '../registry/finalizing.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
@@ -157,7 +158,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
-    const registry = new Registry(store, view, kinds, chance, [services]);
+    const registry = new Registry(store, view, kinds, chance, [services], finalizingOf(options, chosen));
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
@@ -252,6 +253,16 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     await closers.close().catch(report);
     throw asStartError(error, options);
   }
+}
+
+/** A stock API server puts finalizers on whether anything takes them off or not; here it depends on who runs. */
+function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Finalizing {
+  const runs = (wanted: string): boolean => like !== undefined || chosen.some(({ name }) => name === wanted);
+  return {
+    protection: runs('protection'),
+    collection: runs('garbagecollector'),
+    prompt: like === undefined,
+  };
 }
 
 /** A unique name of this server for leader election. */

@@ -4,18 +4,16 @@
 
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind.ts';
-import { claimsOf, isFinished } from '../api/rules/podfacts.ts';
+import { claimsOf } from '../api/rules/podfacts.ts';
+import { claimFinalizer, isBound, volumeFinalizer } from '../api/rules/storageprotection.ts';
 import type { Entry } from '../registry/entry.ts';
-import { Filter } from '../registry/filter.ts';
+import { isClaimInUse, mayUseClaims } from '../registry/inuse.ts';
 import { modify } from '../registry/modify.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
 import { actingAs } from '../registry/writers.ts';
 import { type Controller, observe, running, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
-
-const claimFinalizer = 'kubernetes.io/pvc-protection';
-const volumeFinalizer = 'kubernetes.io/pv-protection';
 
 export const protectionController: Controller = {
   name: 'protection',
@@ -50,33 +48,18 @@ export const protectionController: Controller = {
   },
 };
 
-/** Found in the text of pods with volumes of type `persistentVolumeClaim` or `ephemeral` (`volumeClaimTemplate`). */
-const claimMark = Buffer.from('Claim');
-
-/** A search of the text, which saves parsing most pods. */
-const mayUseClaims = ({ document }: Entry): boolean => document.includes(claimMark);
-
 async function releaseClaim(writing: Writing, key: string): Promise<void> {
   const { registry } = writing;
   const [namespace, name] = key.split('/') as [string, string];
   const claim = registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
   if (!claim || !isHeld(claim, claimFinalizer)) return;
-  const pods = registry.view
-    .collection('core/pods')
-    .select(new Filter(namespace, undefined, undefined, undefined)).entries;
-  const inUse = pods.some((entry) => {
-    if (!mayUseClaims(entry)) return false;
-    const pod = entry.peek() as Pod;
-    return !isFinished(pod.status?.phase) && claimsOf(pod).includes(name);
-  });
-  if (!inUse) await dropFinalizer(writing, claim, claimFinalizer);
+  if (!isClaimInUse(registry.view, namespace, name)) await dropFinalizer(writing, claim, claimFinalizer);
 }
 
 async function releaseVolume(writing: Writing, name: string): Promise<void> {
   const volume = writing.registry.view.collection('core/persistentvolumes').get('', name);
   if (!volume || !isHeld(volume, volumeFinalizer)) return;
-  const { status } = volume.peek() as PersistentVolume;
-  if (status?.phase !== 'Bound') await dropFinalizer(writing, volume, volumeFinalizer);
+  if (!isBound(volume.peek() as PersistentVolume)) await dropFinalizer(writing, volume, volumeFinalizer);
 }
 
 /** Whether an object is being deleted and still has this finalizer. */

@@ -146,7 +146,9 @@ describe('orphaning', () => {
     const owned = { ...reference(created.body), kind: 'ReplicationController' };
     await make('child', [owned]);
     const watch = await api.watch(`${collection}?watch=true&resourceVersion=0`);
-    expect((await api.delete(`${collection}/rc`)).body.metadata.finalizers).toEqual(['orphan']);
+    expect((await api.delete(`${collection}/rc`)).body).toMatchObject({ kind: 'Status', status: 'Success' });
+    const marked = await watch.until(({ object }) => object.metadata.deletionTimestamp !== undefined);
+    expect(marked.object.metadata.finalizers).toEqual(['orphan']);
     expect(brief(await watch.until(({ type }) => type === 'DELETED'))).toBe('DELETED rc');
     watch.close();
     expect((await api.get(path('child'))).body.metadata.ownerReferences).toBeUndefined();

@@ -18,6 +18,7 @@ import {
 } from './objects.ts';
 
 const client = useCluster();
+const likeKubernetes = useCluster({ like: 'kubernetes', controllers: false, createStatus: 200 });
 const held = (name: string): Json => configMap(name, { a: '1' }, { finalizers: ['x.io/f'] });
 
 describe('options', () => {
@@ -238,9 +239,10 @@ describe('finalizers', () => {
   });
 
   it('orphan the pods of a controller when nothing else is asked for', async () => {
-    await created(client, controllers, controller('plain'));
-    const reply = await client.delete(`${controllers}/plain`);
+    const { metadata } = await created(likeKubernetes, controllers, controller('plain'));
+    const reply = await likeKubernetes.delete(`${controllers}/plain`);
     expect(reply.body).toMatchObject({ kind: 'ReplicationController', metadata: { finalizers: ['orphan'] } });
+    expect(reply.body.metadata.uid).toBe(metadata.uid);
   });
 });
 
