@@ -29,15 +29,31 @@ function eventLine(type: EventType, entry: Entry): Buffer {
 /** What a watcher is told of an object. Watchers that are told the same share the notice, and all made from it. */
 export class Notice {
   #line: Buffer | undefined;
+  #entry: Entry | undefined;
   /** What a server has made of this notice and those that follow it; kept for the next stream that sends the same. */
   batch: { readonly notices: readonly Notice[]; readonly bytes: Buffer } | undefined;
 
   constructor(
     readonly type: EventType,
-    readonly entry: Entry,
+    /** The newest state of the object; of one that the watcher loses sight of, the last state before that. */
+    private readonly state: Entry,
     /** The change behind it; undefined for the state a watch begins with. */
     readonly event: WatchEvent | undefined,
   ) {}
+
+  /**
+   * The object as the watcher is shown it: the last state is under the revision of the change. That copies the text, so it
+   * is done when it is asked for: controllers look at the change alone.
+   */
+  get entry(): Entry {
+    this.#entry ??= this.type === 'DELETED' ? this.state.restamped(this.event!.revision) : this.state;
+    return this.#entry;
+  }
+
+  /** About as many bytes as the line that tells of it. */
+  get length(): number {
+    return this.state.length;
+  }
 
   get line(): Buffer {
     if (!this.#line || !optimized) this.#line = eventLine(this.type, this.entry);
@@ -76,12 +92,7 @@ export class WatchEvent {
 
   #notice(type: EventType): Notice {
     this.#notices ??= {};
-    // Who loses sight of an object sees its last state, under this change's revision.
-    this.#notices[type] ??= new Notice(
-      type,
-      type === 'DELETED' ? this.previous!.restamped(this.revision) : this.entry!,
-      this,
-    );
+    this.#notices[type] ??= new Notice(type, type === 'DELETED' ? this.previous! : this.entry!, this);
     return this.#notices[type];
   }
 
