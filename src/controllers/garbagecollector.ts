@@ -108,9 +108,9 @@ class GarbageCollector implements RunningController {
 
   /** After a deletion, the object's dependents may have to be deleted, and its owners may be waiting for it. */
   #gone(previous: Entry): void {
-    const { uid, ownerReferences } = previous.peek().metadata;
-    for (const place of this.#dependents.get(uid ?? '') ?? []) this.#queue.add(place);
-    for (const reference of ownerReferences ?? []) {
+    for (const place of this.#dependents.get(previous.uid) ?? []) this.#queue.add(place);
+    if (!previous.mayHaveOwners) return;
+    for (const reference of previous.peek().metadata.ownerReferences ?? []) {
       const owner = this.#owner(reference, previous.namespace);
       if (owner) this.#queue.add(placeOf(owner));
     }
@@ -127,7 +127,7 @@ class GarbageCollector implements RunningController {
     const entry =
       kind &&
       this.#registry.view.collection(kind).get(kind.namespaced ? namespace : '', reference.name ?? '');
-    return entry?.peek().metadata.uid === reference.uid ? entry : undefined;
+    return entry?.uid === reference.uid ? entry : undefined;
   }
 
   #ownerKind(reference: OwnerReference): Kind | undefined {

@@ -32,16 +32,17 @@ export const namespaceController: Controller = {
       work: (name) => empty(context, name),
       onError: (_, error) => onError(error),
     });
+    const namespaces = registry.view.collection('core/namespaces');
     const queueAll = (): void => {
       const everything = new Filter(undefined, undefined, undefined, undefined);
-      for (const { name } of registry.view.collection('core/namespaces').select(everything).entries)
-        queue.add(name);
+      for (const { name } of namespaces.select(everything).entries) queue.add(name);
     };
     const observation = observeKinds(context, {
       observed: (kind, entry, previous) => {
         if (kind.id === 'core/namespaces') {
           if (entry) queue.add(entry.name);
-        } else if (kind.namespaced && !entry && previous) queue.add(previous.namespace);
+        } else if (kind.namespaced && !entry && namespaces.get('', previous!.namespace)?.mayBeMarked)
+          queue.add(previous!.namespace);
       },
       // A kind that is added may have objects to delete; a removed one no longer has to be waited for.
       came: (kind) => {

@@ -31,6 +31,7 @@ export const protectionController: Controller = {
       work: (name) => releaseVolume({ registry, request: byVolumeProtection }, name),
       onError: (_, error) => onError(error),
     });
+    const existing = registry.view.collection('core/persistentvolumeclaims');
     const observers = [
       observe(
         context,
@@ -40,7 +41,7 @@ export const protectionController: Controller = {
       observe(context, 'core/persistentvolumes', (entry) => entry && volumes.add(entry.name)),
       observe(context, 'core/pods', (entry, previous) => {
         const pod = (entry ?? previous)!;
-        if (mayUseClaims(pod))
+        if (existing.size > 0 && mayUseClaims(pod))
           for (const claim of claimsOf(pod.peek() as Pod)) claims.add(`${pod.namespace}/${claim}`);
       }),
     ];

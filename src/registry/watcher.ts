@@ -160,7 +160,7 @@ export class Watcher {
         const notice = event.revision > this.after ? event.seenThrough(this.filter) : undefined;
         if (!notice) continue;
         notices.push(notice);
-        bytes += notice.entry.length;
+        bytes += notice.length;
       }
       if (notices.length) this.#send(notices);
       if (this.#position < this.collection.endNumber) this.#goOnLater();

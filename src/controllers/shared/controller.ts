@@ -130,9 +130,10 @@ export function observe(
     const start = { state: collection.select(everything).entries, position: collection.endNumber };
     const watcher = new Watcher(collection, everything, start, {
       send: (notices) => {
-        for (const { entry, event } of notices) {
+        for (const notice of notices) {
+          const { event } = notice;
           if (event) observer(event.entry, event.previous);
-          else observer(entry, undefined);
+          else observer(notice.entry, undefined);
         }
         return true;
       },
