@@ -37,6 +37,7 @@ import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
+import type { Access } from './access.ts';
 import { Closers } from './closers.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
@@ -46,6 +47,7 @@ import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
 import { checkStartOptions } from './optioncheck.ts';
+import type { ClusterUser, SecureOptions } from './secureoptions.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
 import { StartError } from './starterror.ts';
 
@@ -58,6 +60,10 @@ export interface StartOptions {
   readonly host?: string;
   /** Port to listen on. Default 0: any free one. */
   readonly port?: number;
+  /** Open a door over TLS beside the local one, for users who are known and may do what their roles allow. */
+  readonly secure?: boolean | SecureOptions;
+  /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
+  readonly users?: readonly ClusterUser[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
   /** `kubernetes`: the defaults of `createStatus` and `watchStart` are those of a stock API server. */
@@ -109,6 +115,8 @@ export interface StartOptions {
 export interface Cluster {
   /** Where the API answers, such as `http://127.0.0.1:43121`. */
   readonly url: string;
+  /** Where the secure door answers, such as `https://127.0.0.1:43122`; undefined when there is none. */
+  readonly secureUrl: string | undefined;
   /** A kubeconfig for this cluster, as YAML text. */
   readonly kubeconfig: string;
   /** Resolves when the nodes of this process are registered, with a few lines about them for people. */
@@ -165,9 +173,11 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const usage = new UsageReports(registry, ways);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
+    const access = await secureAccess(options, registry, services.firstIP, report);
+    closers.add(() => access?.close());
     const door = new LocalDoor({ host, port: options.port ?? 0, clusterIP: services.firstIP });
     const server = new ApiServer(registry, {
-      doors: [door],
+      doors: [door, ...(access ? [access.door] : [])],
       createStatus: options.createStatus ?? (options.like ? 201 : 200),
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
@@ -241,6 +251,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       nodesReady,
       simulated: nodes.simulated,
       url: server.url,
+      secureUrl: access?.door.url,
       kubeconfig: kubeconfigFor(server.url),
       close: () => closers.close(),
     };
@@ -248,6 +259,25 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     await closers.close().catch(report);
     throw asStartError(error, options);
   }
+}
+
+/** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
+async function secureAccess(
+  { secure = false, store, dataDir, onWarning = () => undefined }: StartOptions,
+  registry: Registry,
+  serviceIP: string,
+  onError: (error: Error) => void,
+): Promise<Access | undefined> {
+  if (!secure) return undefined;
+  const { openAccess } = await import('./access.ts');
+  return openAccess({
+    secure: secure === true ? {} : secure,
+    dataDir: store === 'memory' ? undefined : dataDir,
+    serviceIP,
+    registry,
+    onError,
+    onWarning,
+  });
 }
 
 /** Who this server is among others. */
