@@ -1,4 +1,5 @@
 /** How the secure door listens, and what it shows. */
+export { cipherList } from '../pki/ciphersuites.ts';
 
 export interface ListenOptions {
   /** Address to listen on; any of this machine. Default `127.0.0.1`. */
@@ -21,6 +22,8 @@ export interface ListenOptions {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** Cipher suites of TLS 1.2, in OpenSSL's words, separated by colons. */
   readonly ciphers?: string;
+  /** File that the administrator's kubeconfig is written to. Default: `kubeconfig` in the data folder, if there is one. */
+  readonly kubeconfigFile?: string;
   /** Whether HTTP/2 is spoken. Default true. */
   readonly http2?: boolean;
   /** Requests that one HTTP/2 connection may have open. Default 1,000. */

@@ -13,7 +13,7 @@ import {
   yearMs,
 } from './authority.ts';
 import { keyPairOf } from './keypair.ts';
-import type { PkiFolder } from './pkifolder.ts';
+import { type PkiFolder, readPair } from './pkifolder.ts';
 
 export const authorityName = 'wherry-ca';
 /** Who has the administrator's certificate; a binding gives the group its rights, so that they can be taken back. */
@@ -156,6 +156,12 @@ export class ClusterCertificates {
       return undefined;
     }
   }
+}
+
+/** The authority that is kept in a folder; undefined when there is none. */
+export function readAuthority(folder: string): Authority | undefined {
+  const found = readPair(folder, files.authority);
+  return found && new Authority(found);
 }
 
 export interface ClientIssue {

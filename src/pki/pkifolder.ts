@@ -26,14 +26,12 @@ export class PkiFolder {
 
   /** The pair of this name; undefined when a part is missing. */
   read(name: string): Certified | undefined {
-    const cert = this.#text(`${name}.crt`);
-    const key = this.#text(`${name}.key`);
-    return cert === undefined || key === undefined ? undefined : { cert, key };
+    return readPair(this.folder, name);
   }
 
   /** The private key of this name, which may be there without its certificate. */
   readKey(name: string): string | undefined {
-    return this.#text(`${name}.key`);
+    return textOf(path.join(this.folder, `${name}.key`));
   }
 
   /** The key first: a certificate without its key would be of no use, and could not be told from a stolen one. */
@@ -41,16 +39,22 @@ export class PkiFolder {
     if (this.readKey(name) !== key) writePrivately(path.join(this.folder, `${name}.key`), key);
     writePrivately(path.join(this.folder, `${name}.crt`), cert);
   }
+}
 
-  #text(name: string): string | undefined {
-    const file = path.join(this.folder, name);
-    try {
-      if (statSync(file).size > fileBytesMax) throw new Error(`${file} is too large for what it should hold`);
-      return readFileSync(file, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
-    }
+/** A certificate and its key in a folder; undefined when a part is missing. */
+export function readPair(folder: string, name: string): Certified | undefined {
+  const cert = textOf(path.join(folder, `${name}.crt`));
+  const key = textOf(path.join(folder, `${name}.key`));
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    if (statSync(file).size > fileBytesMax) throw new Error(`${file} is too large for what it should hold`);
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

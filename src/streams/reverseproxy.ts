@@ -17,6 +17,7 @@ import { type Duplex, finished } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { plain, StatusError, unavailable } from '../api/errors.ts';
+import { bodySink } from './bodysink.ts';
 import { tunnelHeaders } from './forwardedheaders.ts';
 import type { LinkRule } from './linkrewriting.ts';
 import { readError } from './neterror.ts';
@@ -300,10 +301,10 @@ function begin(answer: IncomingMessage, response: ServerResponse, headers: strin
 
 /** The body, chunk by chunk. A target that breaks off and a client that leaves take the other side with them. */
 const through = (answer: IncomingMessage, response: ServerResponse): Promise<void> =>
-  pipeline(answer, response).catch(() => undefined);
+  pipeline(answer, bodySink(response)).catch(() => undefined);
 
 const ended = (response: ServerResponse): Promise<void> =>
-  new Promise((resolve) => finished(response, () => resolve()));
+  new Promise((resolve) => finished(bodySink(response), () => resolve()));
 
 /** A body that nobody reads any more would block the connection, and one without end would keep it busy. */
 export function letFinish(request: IncomingMessage): void {

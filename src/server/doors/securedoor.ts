@@ -14,6 +14,7 @@ import type { Authenticator } from '../../access/authentication/authenticator.ts
 import type { Authorizer } from '../../api/access.ts';
 import { StatusError, unauthorized } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
+import { defaultCiphers } from '../../pki/ciphersuites.ts';
 import type { TlsSource } from '../../pki/tlssource.ts';
 import { Arrivals } from '../http/arrivals.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -92,10 +93,10 @@ export class SecureDoor implements Door {
   }
 
   #server(reception: Reception): Server {
-    const { tls, minVersion = 'TLSv1.2', ciphers, http2 } = this.options;
+    const { tls, minVersion = 'TLSv1.2', ciphers = defaultCiphers, http2 } = this.options;
     const shared = {
       minVersion,
-      ...(ciphers === undefined ? {} : { ciphers }),
+      ciphers,
       // A client could make the server work by asking for new keys again and again.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     };

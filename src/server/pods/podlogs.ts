@@ -6,6 +6,7 @@ import type { WebSocket } from 'ws';
 import { badRequest, internal, plain, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 
+import { bodySink } from '../../streams/bodysink.ts';
 import { hostPort, readError } from '../../streams/neterror.ts';
 import type { NodeLocation } from '../../streams/nodeway.ts';
 import { ClientGone, type Upgrade } from '../../streams/tunnel.ts';
@@ -82,7 +83,7 @@ async function logOverHttp(
     // A quiet log must not look like a server that hangs.
     response.flushHeaders();
     // When either side breaks off, the answer has begun already: there is no status left to send.
-    await pipeline(kubelet, response).catch(() => undefined);
+    await pipeline(kubelet, bodySink(response)).catch(() => undefined);
   } catch (error) {
     if (!(error instanceof ClientGone)) throw error;
   } finally {
