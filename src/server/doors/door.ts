@@ -4,13 +4,13 @@
  * the door all requests are treated alike (`http/chain.ts`).
  */
 import type { IncomingMessage } from 'node:http';
+import type { Authorizer } from '../../api/access.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
-import type { ApiRequest, ApiResponse } from '../http/context.ts';
+import type { ApiRequest, ApiResponse, RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import type { Overload } from '../http/traffic.ts';
-import type { Authorizer } from './authorizer.ts';
 
 export interface Door {
   /** URL for clients: scheme, address and port. Known once the door listens. */
@@ -30,7 +30,7 @@ export interface Door {
    * The user of a request; throws a 401 when there is none. A door that has to wait for an answer needs a timeout.
    * @param token sent by a browser as a WebSocket subprotocol; it has been removed from the request
    */
-  identify(request: ApiRequest, token: string | undefined): User | Promise<User>;
+  identify(context: RequestContext, token: string | undefined): User | Promise<User>;
 
   /** Stops accepting connections and closes idle ones. Safe to call before `listen`. */
   shut(): void;
