@@ -88,7 +88,7 @@ function isCanonical(text: string): boolean {
 }
 
 /** What the server writes for a JSON string or number. */
-export function canonicalQuantity(input: string | number): string {
+export function canonicalQuantity(input: string | number | bigint): string {
   const text = String(input);
   return isCanonical(text) ? text : formatQuantity(parseQuantity(text));
 }

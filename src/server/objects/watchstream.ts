@@ -3,6 +3,7 @@
  * as it is known; bookmarks for clients that want them; an end after the time the client or the server chose.
  */
 import { internal, type Status, watchExpired } from '../../api/errors.ts';
+import { jsonText } from '../../api/jsontext.ts';
 import type { Kind } from '../../api/kind.ts';
 import {
   type ColumnDefinition,
@@ -164,7 +165,7 @@ export class WatchStream {
             whole.metadata.resourceVersion,
           )
         : partialObject(whole, transformVersion);
-    return Buffer.from(`${JSON.stringify({ type: notice.type, object })}\n`);
+    return Buffer.from(`${jsonText({ type: notice.type, object })}\n`);
   }
 
   /** The first table names the columns, the later ones do not. */
