@@ -5,6 +5,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import { KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
@@ -160,6 +161,11 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
     const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     closers.add(() => history.close());
+    const authentication = await makeAuthenticator(
+      {},
+      { registry, onError: report, onWarning: options.onWarning ?? (() => undefined) },
+    );
+    closers.add(() => authentication.close());
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(() => credentials.load());
     const usage = new UsageReports(registry, ways);
@@ -172,6 +178,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,
+      authentication,
       audit,
       components: [
         { name: 'etcd-0', failure: () => (registry.writeFailure ?? view.failure)?.message },

@@ -17,7 +17,7 @@ import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
-import { Tokens } from './tokens.ts';
+import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
 import { Turns } from './turns.ts';
 import type { View } from './view.ts';
 
@@ -33,7 +33,7 @@ export interface Chance {
 
 export class Registry {
   readonly quotas = new QuotaAccounts(this);
-  readonly tokens = new Tokens(this);
+  readonly tokens: Tokens;
   readonly turns = new Turns();
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
@@ -44,7 +44,9 @@ export class Registry {
     readonly kinds: KindTable,
     readonly chance: Chance,
     allocators: readonly Allocator[] = [],
+    tokenSettings: TokenSettings = defaultTokenSettings,
   ) {
+    this.tokens = new Tokens(this, tokenSettings);
     this.allocators = new Map(allocators.map((allocator) => [allocator.id, allocator]));
   }
 

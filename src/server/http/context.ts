@@ -73,6 +73,7 @@ export class RequestContext {
   failure: Status | undefined;
   /** The code with which an upgrade was answered; 0 when it was not. */
   upgradeCode = 0;
+  #annotations: Record<string, string> | undefined;
   #auditId: string | undefined;
 
   constructor(
@@ -93,11 +94,17 @@ export class RequestContext {
     return this as unknown as { request: IncomingMessage; response: ServerResponse };
   }
 
+  /** What authenticators and others have to add to the audit log. */
+  get annotations(): Record<string, string> {
+    this.#annotations ??= {};
+    return this.#annotations;
+  }
+
   /** What the request is known by in answers and logs: the client's own choice, if it made one. */
   get auditId(): string {
     if (this.#auditId === undefined) {
       const sent = this.request.headers['audit-id'];
-      this.#auditId = typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent) ? sent : nextId();
+      this.#auditId = typeof sent === 'string' && sent !== '' ? sent : nextId();
     }
     return this.#auditId;
   }

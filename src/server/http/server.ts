@@ -1,4 +1,5 @@
 /** The API server: what serves requests, put together, and the doors they come in by. */
+import type { Authentication } from '../../access/authentication/authentication.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
 import type { NodeWay } from '../../streams/nodeway.ts';
@@ -42,6 +43,8 @@ export interface ServerOptions {
   readonly nodeAddressTypes?: readonly string[];
   /** Figures of the store, to be shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;
+  /** Knows the tokens that reviews ask about. The server does not close it. */
+  readonly authentication: Pick<Authentication, 'reviewToken'>;
   /** Told of every request. The server does not close it. */
   readonly audit?: AuditLog;
   /** Told of failures that are the server's own. */
@@ -95,9 +98,14 @@ export class ApiServer {
   }
 
   #resources(registry: Registry, options: ServerOptions): Resources {
-    const { keeper, createStatus, components, usage, nodes } = options;
+    const { keeper, createStatus, components, usage, nodes, authentication } = options;
     return {
-      serving: { registry, keeper, createStatus },
+      serving: {
+        registry,
+        keeper,
+        createStatus,
+        reviewToken: (...asked) => authentication.reviewToken(...asked),
+      },
       watching: this.#watching,
       connecting: {
         registry,

@@ -1,4 +1,6 @@
 /** Objects: the verbs of stored kinds, from HTTP to the registry and back. */
+
+import type { TokenVerdict } from '../../access/authentication/authentication.ts';
 import {
   badRequest,
   invalidOptions,
@@ -36,6 +38,8 @@ export interface Serving {
   readonly keeper: LimitKeeper;
   /** HTTP code of a create: the contract's 200, or Kubernetes' 201. */
   readonly createStatus: 200 | 201;
+  /** Whose token it is, for one of these audiences. */
+  readonly reviewToken: (token: string, audiences: readonly string[]) => Promise<TokenVerdict>;
 }
 
 /** Names in a path are checked for what no name may hold; other odd names are just not found. */
