@@ -1,5 +1,13 @@
 /** The public surface of the package: what is named here is documented, and changes only with a note. */
 
+export type {
+  AuthenticationOptions,
+  OidcOptions,
+  RequestHeaderOptions,
+  ServiceAccountOptions,
+  TokenWebhookSettings,
+} from '../access/authentication/authenticationoptions.ts';
+export type { StaticUser } from '../access/authentication/statictokens.ts';
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';

@@ -107,6 +107,12 @@ export class Tokens {
     return this.#keys.verification();
   }
 
+  /** The same, with a key that is made now if there is none yet. */
+  async publicKeys(): Promise<readonly TokenKey[]> {
+    await this.#keys.signing();
+    return this.verificationKeys();
+  }
+
   async #sign(claims: Record<string, unknown>): Promise<string> {
     const { key, kid, algorithm } = await this.#keys.signing();
     const { SignJWT } = await import('jose');

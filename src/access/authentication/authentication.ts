@@ -22,6 +22,8 @@ export interface AuthenticationParts {
   readonly methods: readonly Authenticator[];
   readonly tokens: BearerTokens;
   readonly anonymous: Authenticator;
+  /** Whether a header, in small letters, is one by which a front proxy names users. */
+  readonly isIdentityHeader: (name: string) => boolean;
   /** Told of failures that are not the fault of a credential. */
   readonly onError: (error: Error) => void;
   readonly close: () => Promise<void> | void;
@@ -54,6 +56,11 @@ export class Authentication implements Authenticator {
     // The first words are of the server's own token, which Kubernetes compares first.
     const unknown = 'invalid bearer token';
     return { error: why.length ? `[${[unknown, ...why].join(', ')}]` : unknown };
+  }
+
+  /** Whether a header, in small letters, says who a user is: it is not handed on. */
+  isIdentityHeader(name: string): boolean {
+    return this.parts.isIdentityHeader(name);
   }
 
   async close(): Promise<void> {

@@ -36,6 +36,15 @@ export class FrontProxy implements Authenticator {
     };
   }
 
+  /** @param name in small letters */
+  reads(name: string): boolean {
+    const { usernameHeaders, uidHeaders, groupHeaders, extraHeaderPrefixes } = this.#headers;
+    return (
+      [usernameHeaders, uidHeaders, groupHeaders].some((list) => list.includes(name)) ||
+      extraHeaderPrefixes.some((prefix) => name.startsWith(prefix))
+    );
+  }
+
   authenticate(credentials: Credentials): User | undefined {
     const { certificate } = credentials;
     if (!certificate) return undefined;

@@ -69,8 +69,9 @@ async function assemble(
   const proxies =
     options.requestHeader && (await proxyAuthorities(options.requestHeader, context, changed, follow));
   const headers: ProxyHeaders = { ...requestHeaderDefaults, ...defined(options.requestHeader ?? {}) };
+  const proxy = proxies && new FrontProxy(proxies, headers);
   const methods: Authenticator[] = [
-    ...(proxies ? [new FrontProxy(proxies, headers)] : []),
+    ...(proxy ? [proxy] : []),
     ...(clients ? [new ClientCertificates(clients)] : []),
   ];
   const webhook = await tokenWebhook(options, context, audiences);
@@ -89,6 +90,7 @@ async function assemble(
     methods,
     tokens: new BearerTokens(tokens, audiences),
     anonymous: new Anonymous(anonymousAccess(options, context, issuersOf)),
+    isIdentityHeader: (name) => proxy?.reads(name) ?? false,
     onError,
     close,
   });

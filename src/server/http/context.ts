@@ -55,6 +55,8 @@ export class RequestContext {
   info!: RequestInfo;
   /** Who sends it: the unidentified user of its door until the door has identified it. */
   user: User;
+  /** Who really sends it, when `user` is whom that user acts as, and the constraint under which that is allowed. */
+  impersonator: { readonly user: User; readonly constraint: string | undefined } | undefined;
   /** Whether the user may do this; undefined when it was refused before that was asked. */
   decision: Decision | undefined;
   /** As what it is counted among the requests under way; undefined when it is not. */
@@ -92,6 +94,11 @@ export class RequestContext {
   /** Node's own request and response, for what lasts: that never comes by the express lane. */
   get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
     return this as unknown as { request: IncomingMessage; response: ServerResponse };
+  }
+
+  /** Whether there is anything to add to the audit log. */
+  get hasAnnotations(): boolean {
+    return this.#annotations !== undefined && Object.keys(this.#annotations).length > 0;
   }
 
   /** What authenticators and others have to add to the audit log. */

@@ -1,5 +1,6 @@
 /** The API server: what serves requests, put together, and the doors they come in by. */
 import type { Authentication } from '../../access/authentication/authentication.ts';
+import { Impersonation } from '../../access/impersonation.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
 import type { NodeWay } from '../../streams/nodeway.ts';
@@ -44,7 +45,7 @@ export interface ServerOptions {
   /** Figures of the store, to be shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;
   /** Knows the tokens that reviews ask about. The server does not close it. */
-  readonly authentication: Pick<Authentication, 'reviewToken'>;
+  readonly authentication: Pick<Authentication, 'reviewToken' | 'isIdentityHeader'>;
   /** Told of every request. The server does not close it. */
   readonly audit?: AuditLog;
   /** Told of failures that are the server's own. */
@@ -92,6 +93,8 @@ export class ApiServer {
       requests,
       router: this.#router,
       audit,
+      impersonation: new Impersonation(),
+      isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       report,
       closing: false,
     });
