@@ -47,7 +47,8 @@ async function signClusterInfo({ registry, request }: SharedContext, queue: Work
   // A token that ends takes its signature with it.
   const ends = tokens.map(({ expiresMs }) => expiresMs ?? Number.POSITIVE_INFINITY);
   queue.addAfter(sign, Math.min(Number.POSITIVE_INFINITY, ...ends) - registry.chance.nowMs());
-  const data = entry && (entry.peek() as ConfigMap).data;
+  if (!entry) return;
+  const { data } = entry.peek() as ConfigMap;
   if (!data?.kubeconfig || semanticEqual(data, signed(data, tokens))) return;
   await tolerant(
     modify(registry, request('update'), targetOf(entry), (current) => {
