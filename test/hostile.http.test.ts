@@ -27,6 +27,7 @@ describe('malformed HTTP', () => {
     ['a length and chunks', post(length, 'Transfer-Encoding: chunked') + body],
     ['a negative length', post('Content-Length: -1') + body],
     ['a length in hex', post('Content-Length: 0x20') + body],
+    ['a tab behind the length', post(`${length}\t`) + body],
     ['a length without end', post(`Content-Length: ${'9'.repeat(30)}`) + body],
     ['a chunk that is none', `${post('Transfer-Encoding: chunked')}zz\r\n${body}\r\n0\r\n\r\n`],
     ['a chunk that is too short', `${post('Transfer-Encoding: chunked')}5\r\n${body}\r\n0\r\n\r\n`],

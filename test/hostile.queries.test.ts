@@ -92,7 +92,7 @@ describe('a version', () => {
     it(`may be ${short(version)}`, async () => {
       const says = /strconv\.ParseUint: parsing .*: invalid syntax/s;
       await target.refuses(() => target.get(query('resourceVersion', version)), 400, says);
-      await target.refuses(() => target.get(`${query('resourceVersion', version)}&watch=true`), 500, says);
+      await target.refuses(() => target.get(`${query('resourceVersion', version)}&watch=true`), 422, says);
       const one = `${configMaps}/a?resourceVersion=${encodeURIComponent(version)}`;
       await target.refuses(() => target.get(one), 500, says);
       const body = { metadata: { name: 'a', resourceVersion: version }, data: { stolen: 'yes' } };

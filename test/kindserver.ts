@@ -56,6 +56,7 @@ export class KindServer extends Client {
     this.#server = new ApiServer(this.registry, {
       doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
+      manner: 'contract',
       watchDefault: 'history',
       keeper: new LimitKeeper({}),
       components: [],

@@ -33,6 +33,21 @@ const { cases } = JSON.parse(
 /** Where the contract overrides the recording: a create answers 200, also inside a Status. */
 const codeByContract = (code: number): number => (code === 201 ? 200 : code);
 
+/** And where it answers as Kubernetes 1.1 did: a deletion's Status has its code, a binding to nothing is invalid. */
+function byContract({ method, name, expect }: Case): Expected {
+  const code = codeByContract(expect.code);
+  const object = expect.object as { kind?: string; code?: number } | undefined;
+  if (name === 'binding bad target') {
+    const { code: _, message, ...rest } = expect;
+    return { ...rest, code: 422, reason: 'Invalid', message: `Binding "life" is invalid: ${message}` };
+  }
+  if (object?.code !== undefined)
+    return { ...expect, code, object: { ...object, code: codeByContract(object.code) } };
+  if (method === 'DELETE' && object?.kind === 'Status')
+    return { ...expect, code, object: { ...object, code } };
+  return { ...expect, code };
+}
+
 /** What a server makes up, and the form it must have. */
 const forms: Record<string, RegExp> = {
   '<uid>': /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
@@ -80,11 +95,14 @@ function sortedDetails(details: Expected['details']) {
   return { ...details, causes: [...once.values()].sort(byField) };
 }
 
-describe('recorded answers', () => {
+describe.each([
+  { manner: 'like Kubernetes', like: 'kubernetes' as const },
+  { manner: 'by the contract', like: undefined },
+])('recorded answers, $manner', ({ like }) => {
   let cluster: Cluster;
   beforeAll(async () => {
     // The recorded server ran no controllers.
-    cluster = await start({ store: 'memory', controllers: false });
+    cluster = await start({ store: 'memory', controllers: false, like });
   });
   afterAll(() => cluster.close());
 
@@ -123,13 +141,9 @@ describe('recorded answers', () => {
           recorded.body,
           recorded.contentType,
         );
-        const wanted = recorded.expect;
-        expect.soft(answer.status, JSON.stringify(body)).toBe(codeByContract(wanted.code));
-        if (wanted.object !== undefined) {
-          const object = wanted.object as { code?: number };
-          const model = object.code === undefined ? object : { ...object, code: codeByContract(object.code) };
-          expect.soft(comparable(body, model)).toEqual(model);
-        }
+        const wanted = like ? recorded.expect : byContract(recorded);
+        expect.soft(answer.status, JSON.stringify(body)).toBe(wanted.code);
+        if (wanted.object !== undefined) expect.soft(comparable(body, wanted.object)).toEqual(wanted.object);
         if (wanted.message !== undefined)
           expect
             .soft(messageParts(body.message.split('\n')[0]))

@@ -1,4 +1,4 @@
-/** Proves that what an entry's text tells without being read is never wrong about what it rules out. */
+/** Proves that checks on an entry's unparsed text never report a field as absent that is present. */
 import { describe, expect, it } from 'vitest';
 import { encodeObject } from '../api/encode.ts';
 import { KindTable } from '../api/kinds.ts';

@@ -138,6 +138,7 @@ describe('the answer', () => {
       metadata: {},
       status: 'Success',
       details: { name: 'status', kind: 'configmaps', uid: metadata.uid },
+      code: 200,
     });
     const { metadata: meta } = await created(client, jobs, job('status'));
     expect((await client.delete(`${jobs}/status`)).body.details).toEqual({

@@ -250,8 +250,8 @@ describe('strategic merge patch', () => {
   it('refuses unknown directives and elements without their key', async () => {
     expectFailure(
       await patchConfigMap({ data: { $patch: 'frobnicate' } }, strategicPatch),
-      500,
-      undefined,
+      400,
+      'BadRequest',
       /^unknown patch type: frobnicate in map: map\[/,
     );
     expectFailure(
@@ -263,8 +263,8 @@ describe('strategic merge patch', () => {
     const misordered = { metadata: { '$setElementOrder/finalizers': ['x.io/2'], finalizers: ['x.io/1'] } };
     expectFailure(
       await patchConfigMap(misordered, strategicPatch),
-      500,
-      undefined,
+      400,
+      'BadRequest',
       /^The order in patch list:\n.*\n doesn't match \$setElementOrder list:\n.*\n$/,
     );
   });

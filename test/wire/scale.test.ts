@@ -15,7 +15,14 @@ describe('scale', () => {
     expect(body).toEqual({
       kind: 'Scale',
       apiVersion: 'autoscaling/v1',
-      metadata: { name, namespace, uid, creationTimestamp, resourceVersion: expect.any(String) },
+      metadata: {
+        name,
+        namespace,
+        uid,
+        creationTimestamp,
+        resourceVersion: expect.any(String),
+        selfLink: `${controllers}/now/scale`,
+      },
       spec: { replicas: 2 },
       status: { replicas: expect.any(Number), selector: 'app=now' },
     });

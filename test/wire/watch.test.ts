@@ -125,11 +125,11 @@ describe('from a version', () => {
   });
 
   it('that is no number is refused', async () => {
-    expectFailure(
+    expectInvalidOptions(
       await refused({ resourceVersion: 'abc' }),
-      500,
-      undefined,
-      'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
+      'ListOptions',
+      'resourceVersion',
+      'Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
     );
   });
 });

@@ -23,10 +23,10 @@ const notReadyTaint: Readonly<Taint> = { key: 'node.kubernetes.io/not-ready', ef
 const rolePrefix = 'node-role.kubernetes.io/';
 const roleLabel = 'kubernetes.io/role';
 
-/** What makes two taints the same. */
+/** The identity of a taint. */
 const taintId = ({ key = '', effect = '' }: Taint): string => JSON.stringify([key, effect]);
 
-/** Kubernetes checks taints below the metadata, where they once were. */
+/** Kubernetes reports taint errors under the metadata, where they once were. */
 function* taintErrors(taints: readonly Taint[] = []): Findings {
   const seen = new Set<string>();
   for (const [i, taint] of taints.entries()) {
@@ -53,7 +53,7 @@ function* podRangeErrors(ranges: readonly string[] = []): Findings {
     yield invalid(path, ranges, 'may specify no more than one CIDR for each IP family');
 }
 
-/** The path goes on with a dot, although it names a key. */
+/** The path has a dot before the key, as in Kubernetes. */
 function* resourceErrors(status: NodeStatus = {}): Findings {
   for (const list of ['capacity', 'allocatable'] as const)
     for (const [name, quantity] of Object.entries(status[list] ?? {}))
@@ -129,7 +129,7 @@ export const node = defineKind<Node>({
   },
 
   prepareForCreate(node) {
-    // A new node takes no pods until it is known to be ready.
+    // A new node gets the not-ready taint until it has reported to be ready.
     const taints = node.spec?.taints ?? [];
     if (!taints.some((taint) => taintId(taint) === taintId(notReadyTaint)))
       node.spec = { ...node.spec, taints: [...taints, { ...notReadyTaint }] };

@@ -35,7 +35,7 @@ function* affinityErrors({ local, nodeAffinity }: PersistentVolumeSpec): Finding
     yield required('spec.nodeAffinity', 'Local volume requires node affinity');
 }
 
-/** Whether a path leads to the root after all its `.` and `..`. */
+/** Whether a path is the root after resolving `.` and `..`. */
 function isRoot(path: string | undefined): boolean {
   let depth = 0;
   for (const part of path?.split('/') ?? []) {

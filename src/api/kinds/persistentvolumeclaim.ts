@@ -24,7 +24,7 @@ import {
   phaseCell,
 } from '../rules/volumeaccess.ts';
 
-/** Pods may carry the spec of a claim, too. */
+/** Also used for ephemeral volumes of pods, which contain the spec of a claim. */
 export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
   spec.volumeMode ??= 'Filesystem';
   roundResources(spec.resources?.limits);
@@ -36,7 +36,7 @@ export function* claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string):
   if (!spec.accessModes?.length) yield required(modesPath, 'at least 1 access mode is required');
   yield* validateLabelSelectorObject(spec.selector as LabelSelectorObject, child(path, 'selector'));
   yield* accessModeErrors(spec.accessModes, modesPath);
-  // The path leaves `requests` out.
+  // Kubernetes leaves `requests` out of this path.
   yield* storageErrors(spec.resources?.requests?.['storage'], key(child(path, 'resources'), 'storage'));
   yield* classErrors(spec, path);
   for (const name of ['dataSource', 'dataSourceRef'] as const)
@@ -65,8 +65,8 @@ function dataSourceErrors(
 }
 
 /**
- * The new spec with those parts put back that may change; whatever still differs may not. Amounts are put back
- * when they are equal, however they are written.
+ * The new spec with the mutable fields restored to their old values; any remaining difference is refused. Equal
+ * amounts are restored, however they are written.
  */
 function withoutAllowedChanges(
   spec: PersistentVolumeClaimSpec,
@@ -93,7 +93,7 @@ const storageOf = (list: Readonly<Record<string, string>> | undefined): Quantity
 function* capacityErrors(capacity: Readonly<Record<string, string>> = {}): Findings {
   for (const [name, quantity] of Object.entries(capacity)) {
     const value = parseQuantity(quantity);
-    // Kubernetes shows the plain number here, rounded away from zero.
+    // Kubernetes prints the plain number here, rounded away from zero.
     if (sign(value) < 0)
       yield invalid(
         key('status.capacity', name),

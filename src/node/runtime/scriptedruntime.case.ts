@@ -34,7 +34,7 @@ export class ScriptedContainer implements RunningContainer {
   readonly signals: string[] = [];
   readonly execs: string[][] = [];
   ended = false;
-  /** Answers commands that the script does not know. */
+  /** Exit codes for further commands. */
   answers = new Map<string, number>();
   #resolve: (exit: ContainerExit) => void = () => undefined;
 
@@ -112,7 +112,7 @@ export class ScriptedRuntime implements Runtime {
     return container;
   }
 
-  /** What containers were resized to, as `name: {…}`; one that is to fail throws. */
+  /** What containers were resized to, as `name: {…}`; with `resizeFailure` set, resizing throws that. */
   readonly resized: string[] = [];
   resizeFailure: Error | undefined;
 

@@ -18,14 +18,16 @@ import { storageProtection } from './storageprotection.ts';
 export interface Admission {
   /** Who writes, and how. */
   readonly request: Request;
-  /** What is written. Objects whose names are generated have none until they may no longer be changed. */
+  /** What is written. With `generateName`, the name is set only after the mutating plugins have run. */
   readonly target: Target;
   readonly operation: 'create' | 'update' | 'delete';
   /** The new object; undefined for a delete. */
   readonly object: ApiObject | undefined;
   /** The stored object; undefined for a create. */
   readonly old: ApiObject | undefined;
-  /** Called when the write is over, and the view shows it if it succeeded. For what was reserved until then. */
+  /**
+   * Called when the write has failed, or has succeeded and is in the view. Plugins release their reservations here.
+   */
   readonly afterwards: ((stored: boolean) => void)[];
 }
 
@@ -35,7 +37,10 @@ export interface AdmissionPlugin {
   validate?(registry: Registry, admission: Admission): void | Promise<void>;
 }
 
-/** In this order. What comes later sees what came earlier; quota is last, because it counts what will be stored. */
+/**
+ * The order in which plugins run: each sees the changes of those before it. Quota is last, because it counts the
+ * final object.
+ */
 const chain: readonly AdmissionPlugin[] = [
   namespaceLifecycle,
   limitRanger,
@@ -48,15 +53,15 @@ const chain: readonly AdmissionPlugin[] = [
 
 export async function mutate(registry: Registry, admission: Admission): Promise<void> {
   for (const plugin of chain) {
-    // Most have nothing to wait for, and waiting for nothing has its price too.
+    // Most plugins return synchronously: an await for each would cost a microtask for nothing.
     const waiting = plugin.mutate?.(registry, admission);
     if (waiting) await waiting;
   }
 }
 
 /**
- * Validates a write, carries it out, and tells those who reserved something for it how it ended. A write that
- * answers undefined has lost against another writer.
+ * Validates a write, carries it out, and calls the `afterwards` callbacks of the plugins. `write` returns undefined
+ * when another writer changed the object first.
  */
 export async function admitted<T>(
   registry: Registry,

@@ -1,4 +1,7 @@
-/** LimitRanger: the LimitRanges of a namespace give containers what they leave open, and refuse what is out of bounds. */
+/**
+ * LimitRanger: the LimitRanges of a namespace set default requests and limits, and reject objects that are out of
+ * bounds.
+ */
 import { forbidden } from '../../api/errors.ts';
 import type {
   Container,
@@ -63,7 +66,7 @@ function fillPod(pod: Pod, item: LimitRangeItem): string[] {
   ];
 }
 
-/** Says what it has set: requests first, then limits. */
+/** Sets the defaults and lists in an annotation what it has set: requests first, then limits. */
 function fillContainer(container: Container, item: LimitRangeItem, what: string): string[] {
   const resources: ResourceRequirements = (container.resources ??= {});
   const requests = fill((resources.requests ??= {}), item.defaultRequest);

@@ -1,4 +1,4 @@
-/** The metrics API (metrics.k8s.io): what nodes and pods use right now. Nothing of it is stored. */
+/** The metrics API (metrics.k8s.io): current resource usage of nodes and pods, computed on request. */
 import { methodNotAllowed, notFound, resourceNotFound } from '../../api/errors.ts';
 import { type LabelSelector, parseLabelSelector } from '../../api/labelselector.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -15,7 +15,7 @@ export const metricsResources: readonly DiscoveryResource[] = [
   { name: 'pods', singularName: 'pod', namespaced: true, kind: 'PodMetrics', verbs: ['get', 'list'] },
 ];
 
-/** Figures are of about this time. */
+/** The `window` of the figures: the time over which usage is averaged. */
 const window = '10s';
 
 export async function answerMetrics(

@@ -1,6 +1,6 @@
 /**
- * Reviews: questions about who a user is and what that user may do, asked by POST and answered with the question and
- * its answer in one object. Nothing is stored.
+ * Reviews (TokenReview, SubjectAccessReview and others): the body of a POST asks who a user is or what the user may
+ * do; the answer is the same object with its status filled in. Nothing is stored.
  */
 import { normalized } from '../../api/encode.ts';
 import {
@@ -36,11 +36,11 @@ import { objectBody, type Serving, writeRequest } from '../objects/objects.ts';
 interface Asked {
   readonly serving: Serving;
   readonly context: RequestContext;
-  /** '' for reviews that are in none. */
+  /** '' for cluster-scoped reviews. */
   readonly namespace: string;
 }
 
-/** One kind of review: how it is answered. It may refuse the question. */
+/** One kind of review: how it is answered. It may reject the request. */
 interface Form extends Expected {
   readonly resource: string;
   readonly group: string;
@@ -80,7 +80,7 @@ const resourceOf = ({ resource, kind, namespaced }: Form): DiscoveryResource => 
   verbs: ['create'],
 });
 
-/** What discovery tells of reviews. */
+/** The discovery entries of reviews. */
 export const reviewVersions: ComputedVersions = new Map(
   [authentication, authorization].map((group) => [
     `${group}/v1`,
@@ -111,7 +111,7 @@ export async function answerReview(
   await answerValue(context, createStatus, answer, negotiated);
 }
 
-// Who a user is
+// Authentication
 
 function selfReview(object: ApiObject, { serving, context }: Asked): SelfSubjectReviewStatus {
   object.metadata = { creationTimestamp: serving.registry.now() };
@@ -140,12 +140,9 @@ function userInfo({ name, uid, groups, extra = {} }: User): NonNullable<TokenRev
   };
 }
 
-// What a user may do
+// Authorization
 
-/**
- * Clients of the local door may do everything, and so may every other user as long as there is no other
- * door.
- */
+/** Everything is allowed: users of the local door have all rights, and there is no other door yet. */
 const allowed: SubjectAccessReviewStatus = { allowed: true };
 
 function accessReview(object: ApiObject): SubjectAccessReviewStatus {
@@ -219,7 +216,7 @@ function subjectErrors({ user, groups }: { user?: string; groups?: string[] }): 
   return [invalid('spec.user', '', 'at least one of user or group must be specified')];
 }
 
-/** Nothing is kept, so nothing may be said of what would be kept. */
+/** The metadata of a review must be empty, because a review is not stored. */
 function metaErrors({ metadata }: ApiObject): FieldError[] {
   const { namespace, managedFields, ...rest } = metadata;
   if (Object.keys(rest).length === 0) return [];

@@ -3,7 +3,7 @@
 import type { User } from '../../api/user.ts';
 import type { RequestInfo } from '../http/requestinfo.ts';
 
-/** What a decision is made from: who asks for what. A request itself has these fields, so nothing is made to ask. */
+/** The input of a decision. A request context has these fields itself, so no object is allocated per request. */
 export interface Attributes {
   readonly user: User;
   readonly info: RequestInfo;
@@ -11,7 +11,7 @@ export interface Attributes {
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Why, for the audit log and, when it is not allowed, for the client. May be ''. */
+  /** The reason, for the audit log and, when denied, for the client. May be ''. */
   readonly reason: string;
 }
 
@@ -21,5 +21,5 @@ export interface Authorizer {
 
 export const allowed: Decision = { allowed: true, reason: '' };
 
-/** For doors whose users may do everything. */
+/** Allows everything. */
 export const allowAll: Authorizer = { decide: () => allowed };

@@ -1,5 +1,4 @@
-/** Authorization: whether the user may do this, as the authorizer of the door says. Error exit: 403. */
-
+/** Authorization: asks the door's authorizer whether the user may do this. Error exit: 403. */
 import type { Action } from '../../../api/access.ts';
 import { forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
 import type { User } from '../../../api/user.ts';
