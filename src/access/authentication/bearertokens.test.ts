@@ -35,7 +35,9 @@ describe('bearer tokens', () => {
   const alice = { name: 'alice', groups: [] };
   const tokens = new BearerTokens([new StaticTokens(server, [['good', alice]])], server);
   const authenticate = (header: string | undefined, protocolToken?: string) =>
-    tokens.authenticate(credentials(header === undefined ? [] : [['Authorization', header]], { protocolToken }));
+    tokens.authenticate(
+      credentials(header === undefined ? [] : [['Authorization', header]], { protocolToken }),
+    );
 
   it('are looked for in the header, then in the subprotocol', () => {
     expect(authenticate('Bearer good')).toBe(alice);
@@ -53,7 +55,9 @@ describe('bearer tokens', () => {
   it('that are too long are not looked at', async () => {
     const asked: string[] = [];
     const long = new BearerTokens([{ authenticateToken: (token) => void asked.push(token) }], server);
-    expect(() => long.authenticate(credentials([['Authorization', `Bearer ${'x'.repeat(70_000)}`]]))).toThrow();
+    expect(() =>
+      long.authenticate(credentials([['Authorization', `Bearer ${'x'.repeat(70_000)}`]])),
+    ).toThrow();
     expect(asked).toEqual([]);
   });
 });

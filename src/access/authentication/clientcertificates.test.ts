@@ -24,7 +24,14 @@ describe('a client certificate', () => {
     const digest = expect.stringMatching(/^X509SHA256=[0-9a-f]{64}$/);
     const extra = { 'authentication.kubernetes.io/credential-id': [digest] };
     expect(userOf(ca.client(frank))).toEqual({ name: 'frank', groups: ['dev', 'ops'], extra });
-    expect(userOf(ca.client([['CN', 'frank'], ['UID', '4711']]))).toEqual({
+    expect(
+      userOf(
+        ca.client([
+          ['CN', 'frank'],
+          ['UID', '4711'],
+        ]),
+      ),
+    ).toEqual({
       name: 'frank',
       uid: '4711',
       groups: [],
@@ -50,9 +57,19 @@ describe('a client certificate', () => {
   });
 
   it('cannot smuggle groups through the text of its name', () => {
-    const names = ['frank/O=system:masters', 'frank\nO=system:masters', 'frank,O=system:masters', 'O=system:masters'];
+    const names = [
+      'frank/O=system:masters',
+      'frank\nO=system:masters',
+      'frank,O=system:masters',
+      'O=system:masters',
+    ];
     for (const name of names) expect(userOf(ca.client([['CN', name]]))).toMatchObject({ name, groups: [] });
-    const group = userOf(ca.client([['O', 'dev\nCN=root'], ['CN', 'frank']]));
+    const group = userOf(
+      ca.client([
+        ['O', 'dev\nCN=root'],
+        ['CN', 'frank'],
+      ]),
+    );
     expect(group).toMatchObject({ name: 'frank', groups: ['dev\nCN=root'] });
   });
 

@@ -44,14 +44,23 @@ describe('a front proxy', () => {
     const stranger = ca.client([['CN', 'stranger']]);
     expect(() => proxy.authenticate(credentials(gina, { certificate: stranger }))).toThrow('front proxy');
     const foreign = new TestAuthority('proxies').client([['CN', 'front-proxy']]);
-    expect(() => proxy.authenticate(credentials(gina, { certificate: foreign }))).toThrow('unknown authority');
+    expect(() => proxy.authenticate(credentials(gina, { certificate: foreign }))).toThrow(
+      'unknown authority',
+    );
   });
 
   it('keeps keys that are odd as properties of their own', () => {
     const user = proxy.authenticate(
-      credentials([['X-Remote-User', 'gina'], ['X-Remote-Extra-__proto__', 'x'], ['X-Remote-Extra-%zz', 'y']], {
-        certificate: shown,
-      }),
+      credentials(
+        [
+          ['X-Remote-User', 'gina'],
+          ['X-Remote-Extra-__proto__', 'x'],
+          ['X-Remote-Extra-%zz', 'y'],
+        ],
+        {
+          certificate: shown,
+        },
+      ),
     );
     expect(Object.entries(user?.extra ?? {})).toEqual([
       ['__proto__', ['x']],

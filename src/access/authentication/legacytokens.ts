@@ -2,6 +2,7 @@
  * Legacy tokens: service account tokens without an end, kept in a secret. They hold as long as the secret holds them. The
  * secret says on which day its token was last used.
  */
+import { StatusError } from '../../api/errors.ts';
 import type { Secret, ServiceAccount } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/time.ts';
 import type { User } from '../../api/user.ts';
@@ -101,7 +102,8 @@ export class LegacyTokens implements TokenAuthenticator {
       return secret;
     }).catch((error: Error) => {
       this.#uses.delete(key);
-      this.onError(error);
+      // The secret may have been deleted meanwhile.
+      if (!(error instanceof StatusError && error.code === 404)) this.onError(error);
     });
   }
 }
