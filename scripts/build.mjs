@@ -1,15 +1,15 @@
 /**
  * Builds `dist/`, without types (see build-types.mjs):
  *
- *   wherry-HASH.cjs   everything, bundled: one file is there several times faster than hundreds
- *   importer.cjs      imports modules on its behalf
+ *   wherry-HASH.cjs   the bundle: one file loads several times faster than hundreds
+ *   importer.cjs      dynamic imports for the bundle
  *   index.cjs         for `require('wherry')`: the public names of the bundle
  *   index.js          for `import 'wherry'`: the same
  *   lmdbthread.cjs    the thread that writes to LMDB
  *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/launch.ts)
  *
- * `--source-maps` writes source maps too, for debugging; the code is the same without, so that positions in a stack of
- * a published version can be looked up in maps that are made later.
+ * `--source-maps` writes source maps too, for debugging. The code is the same without, so that stack traces of a
+ * published version can be resolved with maps made later.
  */
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

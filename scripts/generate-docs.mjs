@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Fills in the generated parts of docs/: the help text in options.md, from the built command, and the reference in
- * embedding.md, from the types of src/cluster/index.ts. They stand between `<!-- generated: NAME -->` and `<!-- end -->`.
+ * embedding.md, from the types of src/cluster/index.ts. These parts are between `<!-- generated: NAME -->` and `<!-- end -->`.
  *
  *   node scripts/generate-docs.mjs           writes the pages (after node scripts/build.mjs)
  *   node scripts/generate-docs.mjs --check   exits 1 when a page is not what would be written

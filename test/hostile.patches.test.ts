@@ -1,6 +1,6 @@
 /**
- * Proves that a patch can be anything: it is refused and changes nothing. And that keys which mean something to
- * JavaScript are keys like any other: stored and read back as they are, never a way into Object.prototype.
+ * Proves that any malformed patch is refused and changes nothing, and that keys with a meaning in JavaScript,
+ * such as `__proto__`, are stored and read back like any other, without reaching Object.prototype.
  */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Body, jsonPatch, mergePatch, strategicPatch } from './http.ts';
@@ -29,13 +29,13 @@ afterEach(() => {
 const rejected = /the server rejected our request due to an error in our request/;
 const operations = (count: number, operation: object): object[] => Array(count).fill(operation);
 
-/** Each copy doubles what is there. */
+/** Each copy doubles the size. */
 const copyBomb = [
   { op: 'add', path: '/data/x', value: 'x'.repeat(1000) },
   ...Array.from({ length: 40 }, (_, i) => ({ op: 'copy', from: '/data', path: `/data/c${i}` })),
 ];
 
-/** Every operation nests one level deeper than the reader of JSON allows. */
+/** Every operation nests one level deeper than the JSON parser allows. */
 const nesting = [
   { op: 'add', path: '/data', value: {} },
   ...Array.from({ length: 1200 }, (_, i) => ({ op: 'add', path: `/data${'/a'.repeat(i + 1)}`, value: {} })),

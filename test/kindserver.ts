@@ -1,4 +1,4 @@
-/** A server whose table of kinds tests can change: in memory, with the controllers that keep house. */
+/** A server whose table of kinds tests can change: in memory, with the housekeeping controllers. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { KindTable } from '../src/api/kinds.ts';
@@ -86,7 +86,7 @@ export class KindServer extends Client {
     for (const close of this.#closers) await close();
   }
 
-  /** Resolves when the controllers have nothing left to do. */
+  /** Resolves when the controllers are idle. */
   async settled(): Promise<void> {
     const deadline = Date.now() + 20_000;
     while (!this.#controllers.settled) {
@@ -96,7 +96,7 @@ export class KindServer extends Client {
   }
 }
 
-/** One for the tests of a file. */
+/** One server for the tests of a file. */
 export function useKindServer(): KindServer {
   const server = new KindServer();
   beforeAll(() => server.start());

@@ -1,6 +1,6 @@
 /**
- * The answers of a real server, replayed: every recorded request is sent in order to a live server, and its answer
- * compared. What a server makes up (uids, times, addresses) is compared by form.
+ * Replays the answers of a real server: every recorded request is sent in order to a live server, and its
+ * answer compared. Generated values (uids, times, addresses) are compared by form.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -33,6 +33,19 @@ const { cases } = JSON.parse(
 /** Where the contract overrides the recording: a create answers 200, also inside a Status. */
 const codeByContract = (code: number): number => (code === 201 ? 200 : code);
 
+/**
+ * Where the contract deletes as Kubernetes 1.1 did: no finalizer is put on where no controller takes it off, and a
+ * replication controller is gone when its deletion is answered. `wire/promptdeletion.test.ts` shows what happens instead.
+ */
+const deletedOtherwise: ReadonlySet<string> = new Set([
+  'rc delete default orphans',
+  'rc delete background',
+  'pv',
+  'pvc',
+  'pvc delete waits for protection',
+  'pvc release',
+]);
+
 /** And where it answers as Kubernetes 1.1 did: a deletion's Status has its code, a binding to nothing is invalid. */
 function byContract({ method, name, expect }: Case): Expected {
   const code = codeByContract(expect.code);
@@ -48,7 +61,7 @@ function byContract({ method, name, expect }: Case): Expected {
   return { ...expect, code };
 }
 
-/** What a server makes up, and the form it must have. */
+/** Generated values, and the form they must have. */
 const forms: Record<string, RegExp> = {
   '<uid>': /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   '<time>': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
@@ -56,7 +69,7 @@ const forms: Record<string, RegExp> = {
   '<port>': /^3[0-2]\d\d\d$/,
 };
 
-/** An answer in the recording's terms: made-up values by name, and without what the recording left out. */
+/** An answer in the recording's terms: generated values by name, and without what the recording left out. */
 function comparable(actual: unknown, expected: unknown): unknown {
   if (typeof expected === 'string') {
     const form = forms[expected];
@@ -76,7 +89,7 @@ function comparable(actual: unknown, expected: unknown): unknown {
   );
 }
 
-/** The parts of a message with several errors come in no fixed order; uids stand by name in the recording. */
+/** The parts of a message with several errors have no fixed order; uids are replaced by names in the recording. */
 const messageParts = (message: string): string[] =>
   message
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uid>')
@@ -87,7 +100,10 @@ const messageParts = (message: string): string[] =>
 const byField = (a: { field: string; message: string }, b: { field: string; message: string }): number =>
   `${a.field} ${a.message}` < `${b.field} ${b.message}` ? -1 : 1;
 
-/** Details with causes as a sorted set: their order is not fixed, and some are found twice. Internal diffs (after a line feed) are not compared. */
+/**
+ * Details with causes as a sorted set: their order is not fixed, and some occur twice. Internal diffs (after
+ * a line feed) are not compared.
+ */
 function sortedDetails(details: Expected['details']) {
   if (!details?.causes) return details;
   const causes = details.causes.map((cause) => ({ ...cause, message: cause.message?.split('\n')[0] ?? '' }));
@@ -117,6 +133,7 @@ describe.each([
   };
 
   for (const recorded of cases) {
+    if (!like && deletedOtherwise.has(recorded.name)) continue;
     if (recorded.quantity !== undefined)
       test(recorded.name, async () => {
         const pod = {
@@ -128,7 +145,7 @@ describe.each([
         const template = { metadata: { name: 'q' }, template: { metadata: {}, spec: pod.spec } };
         const { body } = await send('POST', '/api/v1/namespaces/golden/podtemplates?dryRun=All', template);
         const shown = body.template?.spec?.containers[0].resources.limits.cpu ?? body.message;
-        // Amounts below zero are refused by validation, which quotes their canonical form.
+        // Negative amounts are refused by validation, which quotes their canonical form.
         if (recorded.expect.canonical!.startsWith('-'))
           expect(shown).toContain(`Invalid value: "${recorded.expect.canonical}"`);
         else expect(shown).toBe(recorded.expect.canonical);

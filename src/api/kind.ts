@@ -112,8 +112,13 @@ export interface KindForm<T extends ApiObject> {
   /** Never gets a garbage collection finalizer. */
   readonly uncollected?: boolean;
 
-  // Life cycle
-  /** Sets defaults. Runs on every decoded object. */
+  // Life
+  /**
+   * For a PUT, before the defaults: takes from the stored object what the server itself put there and the client left
+   * out, where defaults do not bring it back. Old clients do not know these fields, and must not lose or be refused them.
+   */
+  takeServerValues?(object: T, old: T): void;
+  /** Fills what the client may leave out. Runs on every decoded object. */
   defaults?(object: T): void;
   /** Resets fields that clients may not set on create. The status is cleared before, unless keepStatusOnCreate. */
   prepareForCreate?(object: T, context: WriteContext): void;

@@ -2,9 +2,9 @@
  * Request bodies in protobuf (`application/vnd.kubernetes.protobuf`), decoded to the JSON value that the same
  * object would have had as JSON. client-go sends them for every typed write.
  *
- * The field numbers stand in the field tables. From a model's fields a decode table is made on first use: an
- * array from field number to what is there. Senders write every field that is not a pointer, also when it is
- * empty, so empty texts, zeros and falses are dropped unless the field tells unset from zero (`ptr`).
+ * The field numbers are in the field tables. A decode table is made from a model's fields on first use: an array of
+ * decoders by field number. Senders write every field that is not a pointer, also when it is empty, so empty texts,
+ * zeros and falses are dropped unless the field distinguishes unset from zero (`ptr`).
  */
 import { isUtf8 } from 'node:buffer';
 import { JsonError, readJson } from './json.ts';

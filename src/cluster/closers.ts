@@ -1,6 +1,6 @@
 /**
  * Closers: how to close what has been started. Each part adds its closer when it starts, and closing runs them from
- * the newest to the oldest, so every part is closed while those it depends on are still there.
+ * the newest to the oldest, so every part is closed before the parts it depends on.
  */
 
 export type Closer = () => unknown;

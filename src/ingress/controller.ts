@@ -1,10 +1,10 @@
 /**
- * The ingress controller: a client of the API that lets HTTP traffic from outside reach services, as ingresses say.
+ * The ingress controller: a client of the API that routes external HTTP traffic to services, as ingresses say.
  *
  *   ingresses, secrets → routes, certificates → listeners → endpoints of services
- *                      → addresses in statuses, events about what does not work
+ *                      → addresses in statuses, events about problems
  *
- * Statuses are left as they are when it closes: it will be back, and clients should not see a difference.
+ * Closing leaves statuses unchanged, because a restarted controller would write the same addresses.
  */
 import type { Duplex } from 'node:stream';
 import type { Ingress, Secret } from '../api/generated/types.ts';

@@ -1,10 +1,10 @@
 /**
- * Routes: which backend a request goes to. The table is built when ingresses change, and asked for every request:
+ * Routes: which backend a request goes to. The table is built when ingresses change, and searched for every request:
  *
  *   exact host → wildcard host → any host; in each an exact path before the longest prefix;
- *   then the default backend of an ingress that names the host; then a default backend of any.
+ *   then the default backend of an ingress with a rule for the host; then that of any ingress.
  *
- * A rule of an older ingress stands before the same rule of a younger one.
+ * Of equal rules in two ingresses, the older ingress wins.
  */
 import type { HTTPIngressPath, Ingress, IngressBackend } from '../api/generated/types.ts';
 import { encodeUnsafe, resolveDots } from '../streams/urlpath.ts';

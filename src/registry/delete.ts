@@ -10,7 +10,9 @@ import { formatTime, timeToMs } from '../api/time.ts';
 import { type Admission, admitted } from './admission/admission.ts';
 import { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
+import { releaseUnused } from './inuse.ts';
 import { isReleased } from './modify.ts';
+import { finishOrphaning, orphanDependents } from './orphaning.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { type Target, targetOf } from './target.ts';
@@ -75,9 +77,15 @@ export async function remove(
       old: current.object(kind),
       afterwards: [],
     };
+    const orphans = orphansAtOnce(registry, request, kind, object, options);
+    if (orphans && !registry.finalizing.collection) await orphanDependents(registry, current);
     mark(registry, kind, object, options);
     const deletion = await admitted(registry, admission, () => carryOut(registry, request, current, object));
-    if (deletion) return deletion;
+    if (!deletion) continue;
+    if (!orphans || deletion.removed) return deletion;
+    // Marked, so that no controller makes more dependents.
+    await orphanDependents(registry, deletion.entry);
+    return { entry: deletion.entry, removed: await finishOrphaning(registry, deletion.entry) };
   }
   throw modified(kind, name);
 }
@@ -130,18 +138,36 @@ export function checkDeletePreconditions(
     );
 }
 
+/**
+ * Whether a deletion lets dependents forget the object before it is answered: always where no garbage collector would do
+ * it later, and for kinds of old whose dependents stay unless something else is asked for.
+ */
+function orphansAtOnce(
+  { finalizing }: Registry,
+  { dryRun }: Request,
+  kind: Kind,
+  object: ApiObject,
+  options: DeleteOptions,
+): boolean {
+  if (dryRun || kind.uncollected || propagationOf(kind, object, options) !== 'Orphan') return false;
+  const asked = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  return !finalizing.collection || (finalizing.prompt && !asked && kind.defaultPropagation === 'Orphan');
+}
+
 /** Marks an object for deletion. An object without finalizers and grace period may be removed afterwards. */
 function mark(registry: Registry, kind: Kind, object: ApiObject, options: DeleteOptions): void {
+  const { finalizing } = registry;
   const meta = object.metadata;
   const first = !meta.deletionTimestamp;
   const nowMs = registry.chance.nowMs();
   if (kind.id === 'core/namespaces') {
     meta.deletionTimestamp ??= formatTime(nowMs);
     if (first) object.status = { ...(object.status as object), phase: 'Terminating' };
-    setCollectorFinalizers(kind, object, options);
+    if (finalizing.collection) setCollectorFinalizers(kind, object, options);
     return;
   }
-  setCollectorFinalizers(kind, object, options);
+  if (finalizing.collection) setCollectorFinalizers(kind, object, options);
+  if (finalizing.prompt) releaseUnused(registry.view, kind.id, object);
   const grace = kind.gracePeriodSeconds?.(object, requestedGrace(options));
   if (grace) markGraceful(object, Math.min(grace, graceMaxSeconds), options, nowMs);
   else if (grace === 0 || first || !meta.finalizers?.length) {

@@ -38,6 +38,16 @@ describe('an entry', () => {
     }
   });
 
+  it('tells its own uid, whichever others its text holds', () => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u-2' }];
+    const annotations = { note: '"uid":"u-3"', uid: 'u-4' };
+    for (const revision of [0, 7]) {
+      const entry = entryOf({ ...created, generateName: 'uid', annotations, ownerReferences }, revision);
+      expect(entry.uid).toBe('u-1');
+      expect(entry.restamped(1234).uid).toBe('u-1');
+    }
+  });
+
   it('may have owners when it has', () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u-2' }];
     expect(entryOf({ ...created, labels: { a: 'b' } }).mayHaveOwners).toBe(false);

@@ -14,6 +14,7 @@ import { DeadlineError, type Store, type Write, type WriteResult } from '../stor
 import { QuotaAccounts } from './admission/quotaaccounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
+import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { storeKey } from './key.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
@@ -44,6 +45,7 @@ export class Registry {
     readonly kinds: KindTable,
     readonly chance: Chance,
     allocators: readonly Allocator[] = [],
+    readonly finalizing: Finalizing = fullFinalizing,
     tokenSettings: TokenSettings = defaultTokenSettings,
   ) {
     this.tokens = new Tokens(this, tokenSettings);

@@ -27,8 +27,10 @@ export async function update(
   read: () => ApiObject,
 ): Promise<{ entry: Entry; created: boolean }> {
   const { kind, namespace, name, part } = target;
-  const replacement = (): ApiObject => {
+  const replacement = (current?: Entry): ApiObject => {
     const object = read();
+    if (current && part === 'main' && kind.takeServerValues)
+      kind.takeServerValues(object, kind === current.kind ? current.peek() : current.object(kind));
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);

@@ -32,15 +32,31 @@ function eventLine(type: EventType, entry: Entry): Buffer {
  */
 export class Notice {
   #line: Buffer | undefined;
+  #entry: Entry | undefined;
   /** The encoded bytes of this notice and those after it, cached for the next stream that sends the same notices. */
   batch: { readonly notices: readonly Notice[]; readonly bytes: Buffer } | undefined;
 
   constructor(
     readonly type: EventType,
-    readonly entry: Entry,
+    /** The newest state of the object; of one that the watcher loses sight of, the last state before that. */
+    private readonly state: Entry,
     /** The change; undefined for the initial state of a watch. */
     readonly event: WatchEvent | undefined,
   ) {}
+
+  /**
+   * The object as the watcher is shown it: the last state is under the revision of the change. That copies the text, so it
+   * is done when it is asked for: controllers look at the change alone.
+   */
+  get entry(): Entry {
+    this.#entry ??= this.type === 'DELETED' ? this.state.restamped(this.event!.revision) : this.state;
+    return this.#entry;
+  }
+
+  /** About as many bytes as the line that tells of it. */
+  get length(): number {
+    return this.state.length;
+  }
 
   get line(): Buffer {
     if (!this.#line || !optimized) this.#line = eventLine(this.type, this.entry);
@@ -79,13 +95,7 @@ export class WatchEvent {
 
   #notice(type: EventType): Notice {
     this.#notices ??= {};
-    // The filter no longer selects the object: DELETED with its last selected state, under the revision of this
-    // change.
-    this.#notices[type] ??= new Notice(
-      type,
-      type === 'DELETED' ? this.previous!.restamped(this.revision) : this.entry!,
-      this,
-    );
+    this.#notices[type] ??= new Notice(type, type === 'DELETED' ? this.previous! : this.entry!, this);
     return this.#notices[type];
   }
 

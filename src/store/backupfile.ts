@@ -1,5 +1,5 @@
 /**
- * The backup file: all that is stored, at one revision, in key order. Numbers are big-endian:
+ * The backup file: all stored keys at one revision, in key order. Numbers are big-endian:
  *
  *     magic      16   `wherry backup 2` and a line feed; the number is the format (`format.ts`)
  *     revision    6   the revision it shows
@@ -12,7 +12,7 @@
  *     objects     6   how many there were
  *     digest     32   SHA-256 of everything before
  *
- * It is written and read in pieces. A file that is not exactly that, to the last byte, is refused.
+ * It is written and read as a stream. A file with any other content, down to the last byte, is refused.
  */
 import { createHash } from 'node:crypto';
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX, type Version } from './engine.ts';
@@ -34,7 +34,7 @@ const FRAME_BYTES = 10;
 const DIGEST_BYTES = 32;
 /** A record is a key, a value and a header of a few bytes. */
 const RECORD_BYTES_MAX = KEY_BYTES_MAX + VALUE_BYTES_MAX + 64;
-/** Records are handed over when they have so many bytes together. */
+/** Records are passed on in batches of about this many bytes. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 export interface BackupSummary {
@@ -42,13 +42,13 @@ export interface BackupSummary {
   readonly objects: number;
 }
 
-/** What a backup says of itself before its records. */
+/** The header of a backup. */
 export interface BackupHead {
   readonly format: number;
   readonly revision: number;
 }
 
-/** The bytes of a backup from pages of all keys in order. */
+/** The bytes of a backup, from pages of all keys in order. */
 export async function* writeBackup(
   revision: number,
   pages: AsyncIterable<readonly Stored[]>,
@@ -89,9 +89,9 @@ function encodeFrames(page: readonly Stored[]): Buffer {
 }
 
 /**
- * Reads a backup to its end and hands over what it holds, a batch at a time, with the keys of its format. Nothing of it
- * may be used before this resolves: only then is it known to be all of it. `name` is what the file is called in a
- * refusal; a former format is read only with an `upgrade`.
+ * Reads a backup to its end and passes on its records in batches, with the keys of its format. They may be used only
+ * after this has resolved, because the digest is checked last. `name` is the file's name in errors; a former format
+ * is read only with an `upgrade`.
  */
 export async function readBackup(
   name: string,
@@ -152,7 +152,7 @@ function notReadable(name: string, magic: Buffer, upgrade: Upgrade | undefined):
   );
 }
 
-/** Bytes of a stream in the pieces that are asked for, all of which go into the hash. */
+/** Reads a stream in pieces of requested sizes, and hashes all of them. */
 class Pieces {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
@@ -184,7 +184,7 @@ class Pieces {
     return this.#rest.length === 0 && !(await this.#more());
   }
 
-  /** False when there is nothing left. */
+  /** False at the end. */
   async #more(): Promise<boolean> {
     for (;;) {
       const { done, value } = await this.#chunks.next();

@@ -1,13 +1,13 @@
 /**
- * Reads into memory that is used again. Node allocates memory for every read of a socket; moving 200 MB out of a pod then
- * costs the server 290 ms of processor time instead of 200, for fresh memory is not in the processor's cache and has to
- * be collected. Sockets made here (the output pipes of containers, connections to pods) read into a few buffers instead,
- * through Node's `onread` option. Accepted connections cannot: Node makes their sockets.
+ * Reads into reused buffers. Node allocates memory for every read of a socket; moving 200 MB out of a pod then costs the
+ * server 290 ms of processor time instead of 200, because new memory is not in the processor's cache and has to be
+ * garbage collected. Sockets made here (output pipes of containers, connections to pods) read into a few buffers instead,
+ * through Node's `onread` option. That is not possible for accepted connections: Node makes their sockets.
  *
- * Parsers and streams pass on what was read without knowing of this. The last in line, `bytecopy.ts`, gives each piece
- * back once it has left the process. A buffer is read into again when all bytes of its last read have come back; one of
- * which a byte is kept is left to the garbage collector. Giving bytes back twice throws. With `WHERRY_ASSERT=1` bytes
- * that were given back are overwritten at once, so a reader that still uses them fails.
+ * Parsers and streams pass the pieces on without knowing of this. At the end `bytecopy.ts` gives each piece back once it
+ * was sent. A buffer is reused when all bytes of its last read were given back; a buffer of which some bytes are kept is
+ * left to the garbage collector. Giving bytes back twice throws. With `WHERRY_ASSERT=1` bytes are overwritten as soon as
+ * they are given back, so that a reader that still uses them fails.
  */
 import { Socket, type SocketConstructorOpts } from 'node:net';
 import { asserting, optimized, poison } from '../switches.ts';

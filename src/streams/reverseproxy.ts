@@ -1,10 +1,10 @@
 /**
- * The HTTP reverse proxy: takes a request to another server and its answer back, at the pace of the slower side.
+ * The HTTP reverse proxy: forwards a request to another server and its answer back, with back-pressure both ways.
  *
  *   connecting → asking → answering → over
  *
- * Until the head of an answer is written, failures are thrown as a Status. Afterwards all that is left is to cut the
- * client off, so that it does not take half a body for a whole one. A client that leaves cuts off the target.
+ * Until the head of an answer is written, failures throw a Status. Afterwards the client's connection is cut, so that it
+ * does not take a partial body for a complete one. When the client disconnects, so does the proxy from the target.
  */
 import {
   type ClientRequest,
@@ -17,6 +17,7 @@ import { type Duplex, finished } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { plain, StatusError, unavailable } from '../api/errors.ts';
+import { bodySink } from './bodysink.ts';
 import { tunnelHeaders } from './forwardedheaders.ts';
 import type { LinkRule } from './linkrewriting.ts';
 import { readError } from './neterror.ts';
@@ -300,10 +301,10 @@ function begin(answer: IncomingMessage, response: ServerResponse, headers: strin
 
 /** Copies the body. When the target breaks off or the client leaves, the other side is closed, too. */
 const through = (answer: IncomingMessage, response: ServerResponse): Promise<void> =>
-  pipeline(answer, response).catch(() => undefined);
+  pipeline(answer, bodySink(response)).catch(() => undefined);
 
 const ended = (response: ServerResponse): Promise<void> =>
-  new Promise((resolve) => finished(response, () => resolve()));
+  new Promise((resolve) => finished(bodySink(response), () => resolve()));
 
 /**
  * Discards the rest of a request body, which would block the connection; closes the connection if it does not

@@ -1,9 +1,9 @@
 /**
- * Port-forward over SPDY. Each forwarded connection is a pair of streams, one for its bytes and one for an error,
- * which the client opens one after the other:
+ * Port-forward over SPDY. Each forwarded connection is a pair of streams, one for its data and one for errors, which the
+ * client opens one after the other:
  *
  *   first stream → incomplete → (second stream) dialling → forwarding → over
- *                → forgotten after a while, or when its stream is reset
+ *                → dropped after a timeout, or when its stream is reset
  */
 import type { Duplex } from 'node:stream';
 import { copy, socketPace } from './bytecopy.ts';

@@ -1,7 +1,7 @@
 /**
- * The byte tunnel: an upgrade request goes to a backend, and once that has agreed (101), client and backend talk to
- * each other and nobody looks at what they say. It carries exactly one request: a backend that does not agree is
- * let go of with its answer, or the client could send it more in the server's name.
+ * The byte tunnel: forwards an upgrade request to a backend and, after a 101, copies bytes both ways without parsing
+ * them. It carries exactly one request: after any other answer the backend's connection is closed. Otherwise the client
+ * could send it further requests with the server's identity.
  *
  *   asking → joined (101) → lingering (backend ended first) → closed
  *          → relaying (400 and above) → closed

@@ -180,7 +180,7 @@ describe('resources', () => {
       expect(all[name]).not.toHaveProperty('shortNames');
   });
 
-  /** A kind that several groups serve is in the category in one of them at least, or `get all` would miss it. */
+  /** A kind served by several groups must be in the category in at least one of them, or `get all` would miss it. */
   it('are in the category all where clients look for them', async () => {
     const paths = ['/api/v1'];
     for (const { versions } of (await client.get('/apis')).body.groups)

@@ -1,4 +1,4 @@
-/** Patches in their three languages. Wire contract, section 6.5. */
+/** The three patch types. Wire contract, section 6.5. */
 import { describe, expect, it } from 'vitest';
 import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch, useCluster } from '../http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
@@ -7,7 +7,7 @@ import { configMap, configMaps, controller, controllers, created, pod, pods } fr
 const client = useCluster();
 let count = 0;
 
-/** Patches a fresh object and answers with the reply. */
+/** Patches a fresh object and returns the reply. */
 async function patchConfigMap(patch: Json, type = mergePatch, query = ''): Promise<Reply> {
   const name = `c${++count}`;
   await created(client, configMaps, configMap(name));

@@ -1,4 +1,4 @@
-/** Routing: which paths and methods there are, and how the rest is answered. Wire contract, section 2. */
+/** Routing: which paths and methods exist, and the answers to others. Wire contract, section 2. */
 import { describe, expect, it } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { expectFailure } from './failure.ts';

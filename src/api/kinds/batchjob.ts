@@ -41,6 +41,12 @@ export const batchJob = defineKind<JobV1>({
   deletionWarning:
     'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
 
+  takeServerValues(job, old) {
+    const spec = (job.spec ??= {});
+    if (!spec.selector && !spec.manualSelector && !old.spec?.manualSelector)
+      selectOwnPods({ metadata: old.metadata, spec });
+  },
+
   defaults(job) {
     const spec = (job.spec ??= {});
     if (spec.parallelism === undefined) spec.completions ??= 1;

@@ -20,6 +20,8 @@ import { resourceValueErrors, roundResources } from '../rules/resourcename.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const notReadyTaint: Readonly<Taint> = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+/** Begins the keys of taints that the server and its controllers put on nodes. */
+const serverTaintPrefix = 'node.kubernetes.io/';
 const rolePrefix = 'node-role.kubernetes.io/';
 const roleLabel = 'kubernetes.io/role';
 
@@ -113,6 +115,12 @@ export const node = defineKind<Node>({
   namespaced: false,
   subresources: [statusSubresource],
   keepStatusOnCreate: true,
+
+  takeServerValues(node, old) {
+    if (node.spec?.taints) return;
+    const kept = old.spec?.taints?.filter(({ key }) => key?.startsWith(serverTaintPrefix));
+    if (kept?.length) node.spec = { ...node.spec, taints: kept.map((taint) => ({ ...taint })) };
+  },
 
   defaults({ spec, status }) {
     if (spec?.podCIDR && spec.podCIDRs?.length && spec.podCIDR !== spec.podCIDRs[0])

@@ -15,6 +15,7 @@ import { changedFields } from '../rules/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings } from '../rules/findings.ts';
 import { roundResources } from '../rules/resourcename.ts';
+import { claimFinalizer, keepFinalizer } from '../rules/storageprotection.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -112,6 +113,14 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   subresources: [statusSubresource],
   deleteReturnsObject: true,
 
+  // The volume is chosen by the binder, and the class may be the default one; neither may change.
+  takeServerValues(claim, old) {
+    const spec = (claim.spec ??= {});
+    spec.volumeName ??= old.spec?.volumeName;
+    spec.volumeMode ??= old.spec?.volumeMode;
+    spec.storageClassName ??= old.spec?.storageClassName;
+    keepFinalizer(claim.metadata, old.metadata, claimFinalizer);
+  },
   defaults(claim) {
     defaultClaimSpec((claim.spec ??= {}));
     roundResources(claim.status?.capacity);

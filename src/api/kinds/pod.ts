@@ -8,6 +8,7 @@ import { podAnnotationErrors } from '../rules/podannotations.ts';
 import { podCells, podColumns, podRowConditions } from '../rules/podcolumns.ts';
 import { isFinished } from '../rules/podfacts.ts';
 import { resizeErrors, takeResources } from '../rules/podresize.ts';
+import { takePodServerValues } from '../rules/podservervalues.ts';
 import { newPodErrors, podSpecErrors } from '../rules/podspec.ts';
 import { defaultPodOnly, defaultPodSpec, nameAccount } from '../rules/podspecdefaults.ts';
 import { alignPodIPs, newPodStatus, podStatusErrors } from '../rules/podstatus.ts';
@@ -34,6 +35,8 @@ export const pod = defineKind<Pod>({
   ],
   deleteReturnsObject: true,
   generationOf: 'spec',
+
+  takeServerValues: takePodServerValues,
 
   defaults(pod) {
     const spec = (pod.spec ??= {});

@@ -46,7 +46,7 @@ export interface AgentOptions {
   readonly logFolder?: LogFolder;
   /** The node's address, which pods see as their host IP. */
   readonly address: string;
-  /** What the network of the node means for its pods. */
+  /** What the node's network contributes to its pods. */
   readonly network?: NetworkAdvice;
   /** Reported as an address of the node as well, if it resolves to `address`. */
   readonly hostname?: string;

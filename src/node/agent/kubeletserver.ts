@@ -194,7 +194,7 @@ function refuse(response: ServerResponse, { code, message, allow }: KubeletRefus
     .end(message);
 }
 
-/** The path in decoded segments, dot segments resolved: only an attacker sends those. */
+/** The path in decoded segments, dot segments resolved: regular clients never send them. */
 function locationOf({ url = '/' }: IncomingMessage): { path: string[]; query: URLSearchParams } {
   try {
     if (url.length > urlCharactersMax) throw new Error('too long');

@@ -1,9 +1,9 @@
 /**
- * The network of a node, put together: how its pods are connected, where services answer, who knows their names. It
- * chooses what the machine allows, and says what that is.
+ * The network of a node: pod network, service proxy and name server. It uses the best mode that the machine allows, and
+ * describes it for the log.
  *
- *   netns   every pod has an address of its own, services answer at their cluster IPs, names are known
- *   host    pods share the machine's network; cluster IPs answer where there are the rights for it
+ *   netns   every pod has its own address; cluster IPs and service names work
+ *   host    pods share the machine's network; cluster IPs work only with the necessary rights
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -89,7 +89,7 @@ export class NodeNetwork implements NetworkAdvice {
       const made = bridge instanceof NodeBridge ? bridge : undefined;
       if (mode === 'netns' && !made) throw new Error(`pods cannot have networks of their own: ${bridge}`);
       if (mode === 'host' && problem === undefined && !made)
-        onError(new Error(`cluster IPs cannot be had: ${bridge}`));
+        onError(new Error(`cluster IPs are not available: ${bridge}`));
       const why = mode === 'host' ? 'as asked for' : made ? undefined : String(bridge);
       return new NodeNetwork(options, spawner, made, why);
     } catch (error) {

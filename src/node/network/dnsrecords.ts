@@ -1,9 +1,9 @@
 /**
- * The names of a cluster, as its services give them:
+ * The DNS names of a cluster's services and pods:
  *
- *   <service>.<namespace>.svc.cluster.local              the cluster IP; headless: the addresses of all who are ready
- *   <host>.<service>.<namespace>.svc.cluster.local       one of them, by host name or by address (10-1-2-3)
- *   _<port>._<protocol>.<service>.<namespace>.svc.…      SRV: where a named port is
+ *   <service>.<namespace>.svc.cluster.local              the cluster IP; headless: all ready addresses
+ *   <host>.<service>.<namespace>.svc.cluster.local       one endpoint, by host name or by address (10-1-2-3)
+ *   _<port>._<protocol>.<service>.<namespace>.svc.…      SRV: host and number of a named port
  *   10-1-2-3.<namespace>.pod.cluster.local               10.1.2.3
  */
 import { isIPv4 } from 'node:net';

@@ -1,14 +1,14 @@
 /**
- * The bridge of a node: what joins its pods, its services and the machine. Everything is named after the agent
- * (`wh` or `wherry-`, and a hash of who it is), so that nothing of others is ever touched:
+ * The bridge of a node connects its pods, its services and the machine. All names have a prefix (`wh` or `wherry-`) and
+ * a hash of the agent's identity, so that interfaces of other programs and agents are never touched:
  *
  *   machine ── wh1a2b3c4d (bridge, 10.217.5.1/24)
  *                ├─ wh1a2b3c4dp3 ══ eth0 in wherry-1a2b3c4d-p3         a pod, 10.217.5.3
  *                ├─ wh1a2b3c4dp4 ══ eth0 in wherry-1a2b3c4d-p4         a pod, 10.217.5.4
  *                └─ wh1a2b3c4ds  ══ eth0 in wherry-1a2b3c4d-services   10.217.5.2, and all cluster IPs
  *
- * Services have a namespace of their own because they listen on ports like 80 and 8080: on the machine they would be
- * in the way of programs that listen there on all addresses. The machine and the pods have a route to it.
+ * Services have their own network namespace, because they listen on ports like 80 and 8080: on the machine these would
+ * conflict with programs that listen on all addresses. The machine and the pods have a route to it.
  */
 import { createHash } from 'node:crypto';
 import type { Spawner } from '../runtime/spawner.ts';
@@ -276,7 +276,7 @@ export async function netnsProblem(spawner: Spawner, claimFolder?: string): Prom
     await ip.batch(['link set lo up', 'link set eth0 up'], namespace);
     return undefined;
   } catch (error) {
-    return `this system does not let it be: ${(error as Error).message}`;
+    return `the system does not allow it: ${(error as Error).message}`;
   } finally {
     await removeNetwork(ip, probe)
       .then(() => claims.drop(probe))

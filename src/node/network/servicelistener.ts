@@ -1,8 +1,8 @@
 /**
- * A service listener: one port of a service where it answers. It listens only while there are endpoints to answer, so
- * that the system itself refuses connections to a service that has nobody:
+ * A service listener: listens at one port of a service. It listens only while the service has endpoints, so that the
+ * system itself refuses connections to a service without any:
  *
- *   closed ⇄ opening ⇄ open      (a port that is taken is tried again, later and later)
+ *   closed ⇄ opening ⇄ open      (a port that is taken is tried again, with back-off)
  */
 import type { Socket as DatagramSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';

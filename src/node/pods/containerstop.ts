@@ -1,7 +1,7 @@
 /**
- * The stop of a container: brings one run to its end within a time. It may be wanted before there is a run to end.
+ * The stop of a container: ends one run within a grace period. It may be requested before the run has started.
  *
- *   wanted ──end()──▶ preStop hook ──done, or out of time──▶ asked (stop signal) ──out of time──▶ SIGKILL
+ *   requested ──end()──▶ preStop hook ──done, or out of time──▶ stop signal sent ──out of time──▶ SIGKILL
  *
  * It only sends signals; the owner of the run closes it when it ends.
  */

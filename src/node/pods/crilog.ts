@@ -2,9 +2,9 @@
  * The format of container logs on disk, as container runtimes write it:
  *
  *   2024-01-02T03:04:05.000000001Z stdout F a whole line
- *   2024-01-02T03:04:05.000000002Z stderr P a piece of a line that goes on
+ *   2024-01-02T03:04:05.000000002Z stderr P a partial line, continued in the next
  *
- * Times are UTC with nine decimals, so the head of every line has the same length and sorts as time does.
+ * Times are UTC with nine decimals, so the head of every line has the same length, and lines sort by time.
  */
 
 /** Longer lines are stored in pieces of this size. */

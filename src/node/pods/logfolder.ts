@@ -1,11 +1,11 @@
 /**
- * The log folder of a node, in the shape that kubelets have given to /var/log and log shippers look for:
+ * The log folder of a node, in the layout that kubelets use in /var/log and log shippers expect:
  *
- *   pods/<namespace>_<pod>_<uid>/<container>/<attempt>.log                the file that a container writes to now
- *   pods/<namespace>_<pod>_<uid>/<container>/<attempt>.log.<time>         files that were full at that time
- *   containers/<pod>_<namespace>_<container>-<container id>.log          the first of these
+ *   pods/<namespace>_<pod>_<uid>/<container>/<attempt>.log                the file that a container writes now
+ *   pods/<namespace>_<pod>_<uid>/<container>/<attempt>.log.<time>         files that were rotated at that time
+ *   containers/<pod>_<namespace>_<container>-<container id>.log          the current file again
  *
- * All of it is links: to the files, which stay with their pods, and from `containers` to `pods`.
+ * All entries are links: from `pods` to the files in the pods' folders, and from `containers` to `pods`.
  */
 import type { Dirent, Stats } from 'node:fs';
 import { constants } from 'node:fs';

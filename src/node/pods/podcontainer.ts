@@ -1,6 +1,6 @@
 /**
- * The life of one container of a pod, from run to run. Its pod says when it is to run and when to stop; it sees to
- * images, hooks, probes and back-off, and says in `status` how it is.
+ * One container of a pod, over all its runs. The pod worker starts and stops it; it handles images, hooks, probes and
+ * back-off, and shows its state in `status`.
  *
  *   waiting ──run()──▶ starting ──▶ running ──stop() or its own end──▶ ended
  *      ▲                  │                                              │

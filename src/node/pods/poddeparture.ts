@@ -1,11 +1,11 @@
 /**
- * The departure of a pod that is over: its volumes are let go of, it is deleted in the API when that was asked for, and
- * it is removed from the runtime when the API has forgotten it.
+ * The departure of a finished pod: its volumes are released, it is deleted in the API if it has a deletionTimestamp, and
+ * it is removed from the runtime when it no longer exists in the API.
  *
  *   state      the pod                                                   exits
- *   staying    is shown by the API as it ended                           to be deleted ▶ deleting, gone ▶ removing
- *   deleting   has its last status told, and is deleted in the API       done ▶ deleted, failed ▶ staying, gone ▶ removing
- *   deleted    is deleted; the watch has not told yet that it is gone    gone ▶ removing
+ *   staying    exists in the API with its final status                   to be deleted ▶ deleting, gone ▶ removing
+ *   deleting   gets its last status, and is deleted in the API           done ▶ deleted, failed ▶ staying, gone ▶ removing
+ *   deleted    is deleted; the watch event has not arrived yet           gone ▶ removing
  *   removing   is removed from the runtime, and then forgotten           –
  *   closed     is left as it is: close() leads here from every state     –
  */

@@ -1,19 +1,19 @@
 /**
- * A pod worker: brings one pod in line with what the API says of it. It never waits; whatever happens (the pod has
- * changed, a container has ended, a time has come) makes it look again at everything and decide what is next:
+ * A pod worker: reconciles one pod with its object in the API. It never blocks: every event (the pod has changed, a
+ * container has ended, a timer has fired) makes it look at the whole state again and decide the next step:
  *
  *   state       the pod                                                        exits
- *   new         was not looked at by this node before                          taken ▶ unplaced, to end ▶ over
- *   unplaced    is taken, and has no place to run in                           in its time ▶ preparing, to end ▶ over
+ *   new         was not admitted by this node yet                              admitted ▶ unplaced, to end ▶ over
+ *   unplaced    is admitted, but has no folder, network and volumes            after back-off ▶ preparing, to end ▶ over
  *   preparing   gets its folder, network and volumes                           done ▶ placed, failed or to end ▶ unplaced
- *   placed      has its init containers run one by one, then the others        nothing runs, nothing will ▶ over
- *   over        runs nothing any more; `poddeparture.ts` goes on from here     –
+ *   placed      runs its init containers one by one, then the others           nothing runs, nothing will ▶ over
+ *   over        runs nothing any more; continued by `poddeparture.ts`          –
  *   closed      is left as it is: close() leads here from every state          –
  *
- * A pod is to end when it is deleted, out of time, refused by the node, or given up by others. What runs of it is stopped
- * first, in the state it is in.
+ * A pod is to end when it is deleted, exceeds its deadline, is refused by the node, or got a final phase from another
+ * writer. Its running containers are stopped first, without a change of state.
  *
- * What the API shows of a pod is the only memory: a worker that begins with a pod that has run before goes on there.
+ * The pod's status in the API is the only persistent state: a new worker of a pod that has run before continues from it.
  */
 
 import { setMaxListeners } from 'node:events';

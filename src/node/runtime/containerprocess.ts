@@ -1,7 +1,7 @@
 /**
- * A running container: a main process in its own session, commands beside it, and what belongs to them.
+ * A running container: its main process in its own session, its exec commands, and their streams.
  *
- *   running ──main process ends──▶ sweep (processes that are left are killed) ──▶ drain (output into the log) ──▶ ended
+ *   running ──main process ends──▶ sweep (kill remaining processes) ──▶ drain (output into the log) ──▶ ended
  */
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';

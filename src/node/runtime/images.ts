@@ -1,13 +1,13 @@
 /**
- * Images: names for commands of this machine. Nothing is pulled. A table (`--images FILE`) says what a name stands
- * for; without an entry, the last part of the name is looked for among the programs of this machine.
+ * Images: names for commands of this machine. Nothing is pulled. A table (`--images FILE`) maps names to commands;
+ * without an entry, the last part of the name is looked up in the PATH.
  *
  *   nginx: nginx -g "daemon off;"
  *   registry.example.com/team/api:2: [node, /srv/api/main.js]
  *   worker: { command: [node, worker.js], args: [--verbose], env: { MODE: dev }, workingDir: /srv/worker }
  *   busybox: { args: [sh] }
  *
- * The last has no entry point, as many images: arguments of a container are then its whole command.
+ * The last has no entry point, like many images: the container's arguments are then its whole command.
  */
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';

@@ -1,18 +1,18 @@
 /**
- * A root in a mount namespace: the container sees the machine's file system with its mounts at their very paths, and
- * nobody else sees them. Mount points that do not exist are not made on the machine: every folder on the way to one
- * is rebuilt, as an empty folder into which what the real one holds is bound, entry by entry, and has room for more.
+ * A root in a mount namespace: the container sees the machine's file system with its mounts at their paths; other
+ * processes do not see these mounts. Missing mount points are not created on the machine. Instead every folder on the
+ * way to one is rebuilt: an empty folder into which each entry of the real one is bind-mounted, with room for more.
  *
  *   /data       →  / is rebuilt
  *   /etc/config →  / and /etc are rebuilt
  *
- * What a container makes in a rebuilt folder itself is its own and goes with it; what it finds there is the real thing.
+ * New files directly in a rebuilt folder are private to the container and vanish with it; existing entries are the
+ * machine's own files.
  *
- * Where it has a name of its own, it has a namespace for that, too.
+ * A container with its own host name has a UTS namespace, too.
  *
- * A short-lived shell puts it together and makes it its root; the agent then holds each namespace by a descriptor, and
- * commands enter it through that. When the agent and the container are gone, so is all of it: there is nothing that
- * could be forgotten.
+ * A short-lived shell assembles the root and pivots into it; the agent keeps a file descriptor of each namespace, and
+ * commands enter through that. When agent and container have ended, the kernel removes the namespaces and all mounts.
  */
 import {
   chmodSync,

@@ -1,14 +1,14 @@
 /**
  * The process runtime: containers are processes of this machine.
  *
- * In the agent's folder, besides what the reaper writes:
+ * Files in the agent's folder, besides those of the reaper:
  *
  *   pods/<uid>/containers/<name>/<attempt>.log          output (see logfile.ts), of the last two attempts
  *   pods/<uid>/containers/<name>/<attempt>.root         the root of a running container (see containerroot.ts)
  *   pods/<uid>/containers/<name>/<attempt>.termination  its termination message
- *   pipes/                                              pipes that wait to be used
+ *   pipes/                                              unused pipes (see pipestock.ts)
  *
- * The rest of `pods/<uid>` is the agent's, for volumes and the like.
+ * The agent uses the rest of `pods/<uid>`, for volumes and the like.
  */
 import { chmodSync } from 'node:fs';
 import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promises';

@@ -1,11 +1,11 @@
 /**
  * A runtime for tests: containers do what their command says, or what the test says.
  *
- *   ['run']          until it is asked to end (exit 143)
- *   ['stubborn']     until it is killed (exit 137)
- *   ['exit', '3']    ends at once
+ *   ['run']          runs until SIGTERM (exit 143)
+ *   ['stubborn']     runs until SIGKILL (exit 137)
+ *   ['exit', '3']    exits at once with this code
  *
- * Commands run in them: ['say', 'text'] succeeds, ['fail', 'text'] exits with 1, ['hang'] waits for its client to go.
+ * Exec commands: ['say', 'text'] succeeds, ['fail', 'text'] exits with 1, ['hang'] runs until its client disconnects.
  * The image `missing` does not exist, `broken` does not start.
  */
 import { connect } from 'node:net';

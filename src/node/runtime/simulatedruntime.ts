@@ -1,10 +1,10 @@
 /**
- * The simulated runtime: containers that are only pretended. They run at once; those of pods that are meant to end
- * end at once with success, the others run until they are stopped. Annotations of the pod change that:
+ * The simulated runtime: no processes are started. Containers count as running at once. With a restartPolicy that lets
+ * the pod end they succeed at once, otherwise they run until they are stopped. Annotations of the pod change that:
  *
- *   wherry.dev/simulated-seconds: "5"      its containers end by themselves after this time
- *   wherry.dev/simulated-exit-code: "1"    how they end
- *   wherry.dev/simulated-milli-cpu: "250"  what each of them seems to use
+ *   wherry.dev/simulated-seconds: "5"      containers end after this time
+ *   wherry.dev/simulated-exit-code: "1"    their exit code
+ *   wherry.dev/simulated-milli-cpu: "250"  the CPU usage each of them reports
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';

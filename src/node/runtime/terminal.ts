@@ -1,8 +1,8 @@
 /**
- * Terminals (ptys). The optional package @lydell/node-pty opens them. On Linux the rest is implemented here,
- * because the package lets children inherit every open file of the agent, loses the end of the output when
- * the program ends (libuv takes the hang-up for end of file although there is more to read), and writes in a
- * way that can block the whole process.
+ * Terminals (ptys). The optional package @lydell/node-pty opens them. On Linux the rest is implemented here, for three
+ * reasons. With the package, children inherit every open file of the agent. It loses the end of the output when the
+ * program ends, because libuv takes the hang-up for end of file although there is more to read. And its writes can block
+ * the whole process.
  */
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';

@@ -1,15 +1,15 @@
 /**
- * An atomic folder: files that change all at once. As in Kubernetes the files are in a folder with a time in its
- * name, the link `..data` points at that folder, and what a container sees are links through `..data`:
+ * An atomic folder: all its files change at once. As in Kubernetes the files are in a folder with a timestamp in its
+ * name, the link `..data` points at that folder, and the container sees links through `..data`:
  *
  *     token → ..data/token
  *     ..data → ..2026_01_31_12_00_00.k3V9aQ
  *     ..2026_01_31_12_00_00.k3V9aQ/token
  *
- * Moving `..data` changes every file in one step, and who watches that link is told.
+ * Replacing `..data` changes every file in one step, and programs that watch the link are notified.
  *
  * A container may have tampered with the folder. So nothing is written through a link, nothing is read back, and
- * whatever does not belong here is removed, links themselves and not what they point at.
+ * foreign entries are removed; of a link only the link itself, not its target.
  */
 import { createHash } from 'node:crypto';
 import {

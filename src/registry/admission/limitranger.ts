@@ -13,13 +13,12 @@ import type {
 } from '../../api/generated/types.ts';
 import { compareQuantities, formatQuantity, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
 import { podLimits, podRequests } from '../../api/rules/podresources.ts';
+import { limitRangerAnnotation } from '../../api/rules/podservervalues.ts';
 import { Filter } from '../filter.ts';
 import type { Registry } from '../registry.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 type ResourceList = Record<string, string>;
-
-const annotation = 'kubernetes.io/limit-ranger';
 
 export const limitRanger: AdmissionPlugin = {
   name: 'LimitRanger',
@@ -31,7 +30,7 @@ export const limitRanger: AdmissionPlugin = {
     if (set.length)
       pod.metadata.annotations = {
         ...pod.metadata.annotations,
-        [annotation]: `LimitRanger plugin set: ${set.join('; ')}`,
+        [limitRangerAnnotation]: `LimitRanger plugin set: ${set.join('; ')}`,
       };
   },
 

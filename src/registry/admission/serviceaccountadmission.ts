@@ -2,6 +2,7 @@
 import { forbidden } from '../../api/errors.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts';
 import { nameSuffix } from '../../api/meta.ts';
+import { tokenVolumePrefix } from '../../api/rules/podservervalues.ts';
 import type { Registry } from '../registry.ts';
 import type { Target } from '../target.ts';
 import { actingAs } from '../writers.ts';
@@ -56,7 +57,7 @@ function mountToken(registry: Registry, spec: PodSpec): void {
     (container) => !container.volumeMounts?.some((mount) => mount.mountPath === mountPath),
   );
   if (without.length === 0) return;
-  const name = `kube-api-access-${nameSuffix((bound) => registry.chance.randomBelow(bound))}`;
+  const name = `${tokenVolumePrefix}${nameSuffix((bound) => registry.chance.randomBelow(bound))}`;
   spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
   for (const container of without) mount(container, name);
 }

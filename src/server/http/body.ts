@@ -4,6 +4,7 @@ import { countKeys, findDuplicates, JsonError, readJson } from '../../api/json.t
 import type { Model } from '../../api/model.ts';
 import type { Input } from '../../registry/input.ts';
 import type { ApiRequest } from './context.ts';
+import { Http2Request } from './http2request.ts';
 import type { LimitKeeper } from './limits.ts';
 import { PlainRequest } from './plainrequest.ts';
 
@@ -22,6 +23,7 @@ export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Pro
   const announced = Number(request.headers['content-length'] ?? Number.NaN);
   if (announced > limits.bodyBytesMax) return Promise.reject(refuse());
   if (request instanceof PlainRequest) return request.body;
+  if (request instanceof Http2Request && request.body) return request.body;
   if (announced === 0) return noBody;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

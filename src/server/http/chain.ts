@@ -1,6 +1,6 @@
 /**
- * The chain: every request of every door takes the same steps, in this order, one file each. A step lets the request go
- * on or throws what its client is told; after the last step, and after every error, the request is completed.
+ * The chain: every request of every door takes the same steps, in this order, one file each. A step lets the request
+ * go on or throws the error for the client; after the last step, and after every error, the request is completed.
  *
  * | step         | file                      | what it does                                        | error exit                   |
  * |--------------|---------------------------|-----------------------------------------------------|------------------------------|
@@ -17,13 +17,13 @@
  * | (error exit) | `steps/failing.ts`        | tells the client what was thrown                    |                              |
  * | (completion) | `steps/completion.ts`     | counts it out; metrics and audit                    |                              |
  *
- * Request info comes before anything is decided, so that every refusal is counted and audited as what was asked for.
- * Authentication and impersonation come before limits, because they are per user. Routing comes after authorization, so that a 404
- * does not tell what there is to users who may not know.
+ * Request info comes before anything is decided, so that every refusal is counted and audited under its verb and
+ * resource. Authentication and impersonation come before limits, because they are per user. Routing comes after
+ * authorization, so that a 404 does not show which resources exist to users without access.
  *
- * Requests for another protocol take the same steps. They differ in how they are answered: on their bare socket, by the
+ * Upgrade requests take the same steps. They differ only in how they are answered: on their raw socket, by the
  * handlers of watches, connections and proxies (`context.upgrade`), and in `failing.ts`. Requests of the express lane
- * differ in nothing.
+ * do not differ.
  */
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';

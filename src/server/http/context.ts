@@ -1,11 +1,12 @@
 /** One request on its way through the chain: what it asks for, and how it is answered. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Decision } from '../../api/access.ts';
 import type { Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
-import type { Decision } from '../doors/authorizer.ts';
 import type { Door } from '../doors/door.ts';
+import type { Http2Request } from './http2request.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';
 import type { Query } from './query.ts';
@@ -13,15 +14,15 @@ import type { RequestInfo } from './requestinfo.ts';
 import type { Handler } from './routes.ts';
 import type { Lane } from './traffic.ts';
 
-/** A request of Node's server, or of the express lane. */
-export type ApiRequest = IncomingMessage | PlainRequest;
+/** A request as Node's server reads it, as the express lane does, or as it came in a stream of HTTP/2. */
+export type ApiRequest = IncomingMessage | PlainRequest | Http2Request;
 
 export type Headers = Record<string, string | string[]>;
 
 /** An object, or a flat list of names and values, which is written several times faster. */
 export type HeaderFields = string[] | Headers;
 
-/** The parts of a response that handlers use, from Node's server or the express lane. */
+/** What handlers need of a response, whatever sends it: Node's server, the express lane or HTTP/2. */
 export interface ApiResponse {
   readonly statusCode: number;
   readonly headersSent: boolean;
@@ -91,7 +92,10 @@ export class RequestContext {
     this.user = door.unidentified;
   }
 
-  /** Node's own request and response, for watches and connections, which never go through the express lane. */
+  /**
+   * Node's own request and response, for what lasts: that never comes by the express lane. Those of HTTP/2 have all of
+   * their methods that handlers use, and no socket of their own.
+   */
   get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
     return this as unknown as { request: IncomingMessage; response: ServerResponse };
   }

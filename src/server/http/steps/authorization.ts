@@ -1,8 +1,7 @@
 /** Authorization: asks the door's authorizer whether the user may do this. Error exit: 403. */
-import type { Action } from '../../../api/access.ts';
+import type { Action, Decision } from '../../../api/access.ts';
 import { forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
 import type { User } from '../../../api/user.ts';
-import type { Decision } from '../../doors/authorizer.ts';
 import type { RequestContext } from '../context.ts';
 
 export function authorize(context: RequestContext): void | Promise<void> {
