@@ -112,8 +112,24 @@ type Refuse = (message: string) => never;
 export const withTruths = (args: readonly string[], forms: Readonly<Record<string, object>>): string[] =>
   args.map((arg) => (arg.startsWith('--') && 'truth' in (forms[arg.slice(2)] ?? {}) ? `${arg}=true` : arg));
 
-/** @param refuse throws */
-export function readAuthentication(values: Values, refuse: Refuse): AuthenticationOptions {
+/**
+ * How the secure door listens, and how it identifies its users.
+ * @param listening false: the door is closed, and options about its users are refused
+ * @param refuse throws
+ */
+export function readAuthentication<Listening extends object>(
+  values: Values,
+  listening: Listening | false,
+  refuse: Refuse,
+): (Listening & AuthenticationOptions) | false {
+  if (listening) return { ...listening, ...authenticationOptions(values, refuse) };
+  const idle = Object.keys(authenticationArgs).find((name) => values[name as keyof Values] !== undefined);
+  return idle === undefined
+    ? false
+    : refuse(`--${idle} needs the secure door, which --secure-port off closes`);
+}
+
+function authenticationOptions(values: Values, refuse: Refuse): AuthenticationOptions {
   const { 'authentication-token-webhook-config-file': webhook } = values;
   return {
     tokenAuthFile: values['token-auth-file'],

@@ -28,7 +28,10 @@ export class TestCluster {
       uid: () => randomUUID(),
       randomBelow: (bound: number) => randomInt(bound),
     };
-    const registry = new Registry(store, view, kinds, chance, [], undefined, { ...defaultTokenSettings, ...settings });
+    const registry = new Registry(store, view, kinds, chance, [], undefined, {
+      ...defaultTokenSettings,
+      ...settings,
+    });
     return new TestCluster(registry, clock, async () => {
       view.close();
       await store.close();

@@ -1,13 +1,8 @@
-/** Options of authentication: how users are known on the secure door. Files are named as kube-apiserver's flags name them. */
-import type { StaticUser } from './statictokens.ts';
+/** Options of authentication: how users of the secure door are identified. Named after kube-apiserver's flags. */
 
 export interface AuthenticationOptions {
-  /** Users known by a token, beside those of other methods. */
-  readonly users?: readonly StaticUser[];
   /** CSV file of static tokens: `token,user,uid[,"group1,group2"]`. Read once. */
   readonly tokenAuthFile?: string;
-  /** PEM file of authorities whose client certificates are accepted, beside the cluster's own. Read again when it changes. */
-  readonly clientCAFile?: string;
   /** A proxy in front of the server that names users in headers. */
   readonly requestHeader?: RequestHeaderOptions;
   /** Accept bootstrap tokens, by which nodes join. Default true. */

@@ -1,12 +1,10 @@
 /** The OpenID Connect issuers that are configured, by options or by a file; those of a file change with it. */
-import { FollowedFile, readTextFile } from '../followedfile.ts';
+import { WatchedFiles } from '../../pki/watchedfiles.ts';
 import type { AnonymousAccess } from './anonymous.ts';
 import { readAuthenticationConfiguration, secureUrl } from './authenticationconfiguration.ts';
 import { firstAnswer } from './firstanswer.ts';
 import { type OidcConfiguration, OidcTokens } from './oidctokens.ts';
 import type { TokenAnswer, TokenAuthenticator, TokenQuestion } from './tokenauthenticator.ts';
-
-const what = 'authentication configuration';
 
 export interface IssuerSettings {
   /** As whom the server reads tokens. */
@@ -15,33 +13,40 @@ export interface IssuerSettings {
   readonly reserved: readonly string[];
   readonly nowMs: () => number;
   readonly onError: (error: Error) => void;
+  /** Called when a changed file cannot be used. */
+  readonly log: (message: string) => void;
 }
 
 export class ConfiguredIssuers implements TokenAuthenticator {
-  #issuers: readonly OidcTokens[];
+  #issuers: readonly OidcTokens[] = [];
   #anonymous: AnonymousAccess | undefined;
-  #file: FollowedFile | undefined;
+  #file: WatchedFiles | undefined;
 
-  /** Throws a sentence when an issuer cannot be used. */
-  constructor(
-    configurations: readonly OidcConfiguration[],
-    private readonly settings: IssuerSettings,
-  ) {
+  constructor(private readonly settings: IssuerSettings) {}
+
+  /** Throws when an issuer cannot be used. */
+  use(configurations: readonly OidcConfiguration[]): void {
+    const former = this.#issuers;
     this.#issuers = this.#open(configurations);
+    for (const issuer of former) issuer.close();
   }
 
-  /** Rejects with a sentence when the file cannot be used. */
-  static async follow(file: string, settings: IssuerSettings): Promise<ConfiguredIssuers> {
-    const text = await readTextFile(file, what);
-    try {
+  /** Uses the issuers of a file, and those of the next version when it changes. Throws when the file cannot be used. */
+  follow(file: string): void {
+    const take = ([text = '']: readonly string[]): void => {
       const { issuers, anonymous } = readAuthenticationConfiguration(text);
-      const configured = new ConfiguredIssuers(issuers, settings);
-      configured.#anonymous = anonymous;
-      const changed = (current: string): void => configured.#replace(current);
-      configured.#file = new FollowedFile({ file, what, changed, onError: settings.onError }, text);
-      return configured;
+      this.use(issuers);
+      this.#anonymous = anonymous;
+    };
+    try {
+      this.#file = new WatchedFiles({ paths: [file], take, log: this.settings.log });
     } catch (error) {
-      throw new Error(`the ${what} ${file} cannot be used: ${(error as Error).message}`, { cause: error });
+      throw new Error(
+        `the authentication configuration ${file} cannot be used: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -67,14 +72,6 @@ export class ConfiguredIssuers implements TokenAuthenticator {
   close(): void {
     this.#file?.close();
     for (const issuer of this.#issuers) issuer.close();
-  }
-
-  #replace(text: string): void {
-    const { issuers, anonymous } = readAuthenticationConfiguration(text);
-    const former = this.#issuers;
-    this.#issuers = this.#open(issuers);
-    this.#anonymous = anonymous;
-    for (const issuer of former) issuer.close();
   }
 
   #open(configurations: readonly OidcConfiguration[]): readonly OidcTokens[] {

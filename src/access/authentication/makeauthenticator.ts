@@ -1,6 +1,8 @@
 /** Puts authentication together from its options: files are read, and followed where they may change. */
+
+import { WatchedFiles } from '../../pki/watchedfiles.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { FollowedFile, readTextFile } from '../followedfile.ts';
+import { readTextFile } from '../textfile.ts';
 import { Anonymous, type AnonymousAccess } from './anonymous.ts';
 import { Authentication } from './authentication.ts';
 import type { AuthenticationOptions, OidcOptions, RequestHeaderOptions } from './authenticationoptions.ts';
@@ -16,14 +18,23 @@ import { LegacyTokens } from './legacytokens.ts';
 import type { OidcConfiguration } from './oidctokens.ts';
 import { PublishedAuthentication } from './publishedauthentication.ts';
 import { SignedClaims } from './signedclaims.ts';
-import { StaticTokens, staticUsers, tokenFileUsers } from './statictokens.ts';
+import { StaticTokens, type StaticUser, staticUsers, tokenFileUsers } from './statictokens.ts';
 import type { TokenAuthenticator } from './tokenauthenticator.ts';
 import type { TokenWebhook } from './tokenwebhook.ts';
 
+/** Authorities in PEM that may change. */
+export interface AuthoritySource {
+  readonly pem: () => string;
+  /** Calls back after each change. Returns a function that ends it. */
+  readonly follow: (changed: () => void) => () => void;
+}
+
 export interface AuthenticationContext {
   readonly registry: Registry;
-  /** PEM of the cluster's own authority, whose client certificates are accepted; undefined: it has none. */
-  readonly clusterCA?: string;
+  /** Users with tokens, beside those of the token file. */
+  readonly users?: readonly StaticUser[];
+  /** Authorities of client certificates; undefined: none are accepted. */
+  readonly clients?: AuthoritySource;
   /** Whether authorization allows everything: then anonymous requests are not let in. */
   readonly allowsAll?: boolean;
   /** Whether others may learn how users are known, from a ConfigMap: when there is a door where they are. */
@@ -39,7 +50,7 @@ export async function makeAuthenticator(
   options: AuthenticationOptions,
   context: AuthenticationContext,
 ): Promise<Authentication> {
-  const closers: (() => Promise<void> | void)[] = [];
+  const closers: Closers = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.reverse()) await closer();
   };
@@ -54,20 +65,18 @@ export async function makeAuthenticator(
 async function assemble(
   options: AuthenticationOptions,
   context: AuthenticationContext,
-  closers: (() => Promise<void> | void)[],
+  closers: Closers,
   close: () => Promise<void>,
 ): Promise<Authentication> {
   const { registry, onError } = context;
-  const follow = (followed: FollowedFile): void => void closers.push(() => followed.close());
   const { audiences, issuers } = registry.tokens.settings;
   const issuersOf = await configuredIssuers(options, context, audiences, issuers);
   closers.push(() => issuersOf?.close());
 
   let published: PublishedAuthentication | undefined;
   const changed = (): void => published?.refresh();
-  const clients = await clientAuthorities(options.clientCAFile, context, changed, follow);
-  const proxies =
-    options.requestHeader && (await proxyAuthorities(options.requestHeader, context, changed, follow));
+  const clients = clientAuthorities(context, changed, closers);
+  const proxies = options.requestHeader && proxyAuthorities(options.requestHeader, context, changed, closers);
   const headers: ProxyHeaders = { ...requestHeaderDefaults, ...defined(options.requestHeader ?? {}) };
   const proxy = proxies && new FrontProxy(proxies, headers);
   const methods: Authenticator[] = [
@@ -115,7 +124,7 @@ function anonymousAccess(
 
 async function configuredIssuers(
   { oidc, configFile }: AuthenticationOptions,
-  { registry, onError }: AuthenticationContext,
+  { registry, onError, onWarning }: AuthenticationContext,
   audiences: readonly string[],
   reserved: readonly string[],
 ): Promise<ConfiguredIssuers | undefined> {
@@ -126,9 +135,11 @@ async function configuredIssuers(
     );
   // Loaded where it is asked for, like all that calls other servers.
   const { ConfiguredIssuers } = await import('./configuredissuers.ts');
-  const settings = { audiences, reserved, nowMs: () => registry.chance.nowMs(), onError };
-  if (configFile !== undefined) return ConfiguredIssuers.follow(configFile, settings);
-  return new ConfiguredIssuers([await oidcConfiguration(oidc!)], settings);
+  const nowMs = (): number => registry.chance.nowMs();
+  const issuers = new ConfiguredIssuers({ audiences, reserved, nowMs, onError, log: onWarning });
+  if (configFile !== undefined) issuers.follow(configFile);
+  else issuers.use([await oidcConfiguration(oidc!)]);
+  return issuers;
 }
 
 async function oidcConfiguration(options: OidcOptions): Promise<OidcConfiguration> {
@@ -156,63 +167,62 @@ async function oidcConfiguration(options: OidcOptions): Promise<OidcConfiguratio
   };
 }
 
-type Follow = (followed: FollowedFile) => void;
+type Closers = (() => Promise<void> | void)[];
 
 /** undefined: no client certificate is accepted. */
-async function clientAuthorities(
-  file: string | undefined,
-  { registry, clusterCA, onError }: AuthenticationContext,
+function clientAuthorities(
+  { registry, clients, onError }: AuthenticationContext,
   changed: () => void,
-  follow: Follow,
-): Promise<ClientAuthorities | undefined> {
-  const nowMs = (): number => registry.chance.nowMs();
-  if (file === undefined)
-    return clusterCA === undefined ? undefined : new ClientAuthorities(clusterCA, nowMs);
-  return followedAuthorities(file, clusterCA, nowMs, onError, changed, follow);
+  closers: Closers,
+): ClientAuthorities | undefined {
+  if (!clients) return undefined;
+  const authorities = new ClientAuthorities(clients.pem(), () => registry.chance.nowMs());
+  const takeOver = (): void => {
+    try {
+      authorities.replace(clients.pem());
+      changed();
+    } catch (error) {
+      onError(error as Error);
+    }
+  };
+  closers.push(clients.follow(takeOver));
+  return authorities;
 }
 
-const proxyAuthorities = (
-  { clientCAFile }: RequestHeaderOptions,
-  { registry, onError }: AuthenticationContext,
+function proxyAuthorities(
+  { clientCAFile: file }: RequestHeaderOptions,
+  { registry, onWarning }: AuthenticationContext,
   changed: () => void,
-  follow: Follow,
-): Promise<ClientAuthorities> =>
-  followedAuthorities(clientCAFile, undefined, () => registry.chance.nowMs(), onError, changed, follow);
-
-async function followedAuthorities(
-  file: string,
-  more: string | undefined,
-  nowMs: () => number,
-  onError: (error: Error) => void,
-  changed: () => void,
-  follow: Follow,
-): Promise<ClientAuthorities> {
-  const what = 'file of client authorities';
-  const text = await readTextFile(file, what);
-  const joined = (pem: string): string => (more === undefined ? pem : `${more.trimEnd()}\n${pem}`);
-  let authorities: ClientAuthorities;
-  try {
-    authorities = new ClientAuthorities(text, nowMs);
-    authorities.replace(joined(text));
-  } catch (error) {
-    throw new Error(`the ${what} ${file} cannot be used: ${(error as Error).message}`, { cause: error });
-  }
-  const takeOver = (pem: string): void => {
-    authorities.replace(joined(pem));
+  closers: Closers,
+): ClientAuthorities {
+  let authorities: ClientAuthorities | undefined;
+  const take = ([pem = '']: readonly string[]): void => {
+    if (authorities) authorities.replace(pem);
+    else authorities = new ClientAuthorities(pem, () => registry.chance.nowMs());
     changed();
   };
-  follow(new FollowedFile({ file, what, changed: takeOver, onError }, text));
-  return authorities;
+  try {
+    const files = new WatchedFiles({ paths: [file], take, log: onWarning });
+    closers.push(() => files.close());
+  } catch (error) {
+    throw new Error(
+      `the authorities of front proxies, ${file}, cannot be used: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return authorities!;
 }
 
 async function tokenMethods(
   options: AuthenticationOptions,
-  { registry, onError, onWarning }: AuthenticationContext,
+  { registry, users = [], onError, onWarning }: AuthenticationContext,
   audiences: readonly string[],
   issuers: ConfiguredIssuers | undefined,
   webhook: TokenWebhook | undefined,
 ): Promise<TokenAuthenticator[]> {
-  const known = [...(await tokenFile(options, onWarning)), ...staticUsers(options.users ?? [])];
+  const known = [...(await tokenFile(options, onWarning)), ...staticUsers(users)];
   const signed = new SignedClaims(registry.tokens);
   return [
     ...(known.length ? [new StaticTokens(audiences, known)] : []),

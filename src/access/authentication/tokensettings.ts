@@ -1,6 +1,6 @@
 /** The settings of service account tokens, from options: key files are read, values are checked. */
 import { defaultTokenSettings, type TokenSettings } from '../../registry/tokens.ts';
-import { readTextFile } from '../followedfile.ts';
+import { readTextFile } from '../textfile.ts';
 import type { AuthenticationOptions } from './authenticationoptions.ts';
 
 const pemBlock = /-----BEGIN ([A-Z ]+)-----[\s\S]*?-----END \1-----/g;
