@@ -18,7 +18,7 @@ import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { storeKey } from './key.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
-import { Tokens } from './tokens.ts';
+import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
 import { Turns } from './turns.ts';
 import type { View } from './view.ts';
 
@@ -34,7 +34,7 @@ export interface Chance {
 
 export class Registry {
   readonly quotas = new QuotaAccounts(this);
-  readonly tokens = new Tokens(this);
+  readonly tokens: Tokens;
   readonly turns = new Turns();
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
@@ -46,7 +46,9 @@ export class Registry {
     readonly chance: Chance,
     allocators: readonly Allocator[] = [],
     readonly finalizing: Finalizing = fullFinalizing,
+    tokenSettings: TokenSettings = defaultTokenSettings,
   ) {
+    this.tokens = new Tokens(this, tokenSettings);
     this.allocators = new Map(allocators.map((allocator) => [allocator.id, allocator]));
   }
 

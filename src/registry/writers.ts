@@ -30,6 +30,7 @@ const controller = (account: string): Writer => {
 
 /** Accounts in `kube-system`, one for each controller that has one in Kubernetes. */
 const accounts = [
+  'bootstrap-signer',
   'cronjob-controller',
   'daemon-set-controller',
   'deployment-controller',
@@ -49,6 +50,7 @@ const accounts = [
   'resourcequota-controller',
   'service-account-controller',
   'statefulset-controller',
+  'token-cleaner',
   'ttl-after-finished-controller',
 ] as const;
 

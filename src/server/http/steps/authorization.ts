@@ -1,7 +1,7 @@
 /** Authorization: asks the door's authorizer whether the user may do this. Error exit: 403. */
-
-import type { Decision } from '../../../api/access.ts';
+import type { Action, Decision } from '../../../api/access.ts';
 import { forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
+import type { User } from '../../../api/user.ts';
 import type { RequestContext } from '../context.ts';
 
 export function authorize(context: RequestContext): void | Promise<void> {
@@ -16,11 +16,11 @@ async function decided(context: RequestContext, decision: Promise<Decision>): Pr
 
 function heed(context: RequestContext, decision: Decision): void {
   context.decision = decision;
-  if (!decision.allowed) throw refusal(context, decision.reason);
+  if (!decision.allowed) throw refusal(context.user, context.info, decision.reason);
 }
 
-/** In Kubernetes' words. */
-function refusal({ user, info: { verb, path, resource } }: RequestContext, reason: string): StatusError {
+/** What a user is told who may not do something, in Kubernetes' words. */
+export function refusal(user: User, { verb, path, resource }: Action, reason: string): StatusError {
   const who = `User ${JSON.stringify(user.name)} cannot ${verb}`;
   const because = reason && `: ${reason}`;
   if (!resource) return forbiddenRequest(`${who} path ${JSON.stringify(path)}${because}`);
