@@ -7,7 +7,7 @@ import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { formatTime, timeToMs } from '../api/time.ts';
-import { type Admission, admitted } from './admission/admission.ts';
+import type { Admission } from './admission/admission.ts';
 import { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 import { isReleased } from './modify.ts';
@@ -76,7 +76,9 @@ export async function remove(
       afterwards: [],
     };
     mark(registry, kind, object, options);
-    const deletion = await admitted(registry, admission, () => carryOut(registry, request, current, object));
+    const deletion = await registry.admission.admitted(registry, admission, () =>
+      carryOut(registry, request, current, object),
+    );
     if (deletion) return deletion;
   }
   throw modified(kind, name);

@@ -23,6 +23,8 @@ export interface RequestForm {
   readonly warnings?: string[];
   /** When it is too late to answer, on the registry's clock; undefined: never. */
   readonly deadlineMs?: number;
+  /** It comes from a part of this process, not from a client that says to be one. */
+  readonly internal?: boolean;
 }
 
 /** A class, so that all requests have one shape, and what few ask for costs nothing until it is asked for. */
@@ -34,6 +36,7 @@ export class Request {
   readonly fieldValidation: FieldValidation;
   readonly warnings: string[];
   readonly deadlineMs: number | undefined;
+  readonly internal: boolean;
   readonly #namedManager: string;
 
   constructor(form: RequestForm) {
@@ -44,6 +47,7 @@ export class Request {
     this.fieldValidation = form.fieldValidation ?? 'Ignore';
     this.warnings = form.warnings ?? [];
     this.deadlineMs = form.deadlineMs;
+    this.internal = form.internal ?? false;
     this.#namedManager = form.fieldManager ?? '';
   }
 

@@ -56,6 +56,7 @@ const programs: Record<WriterName, string> = {
   'kube-apiserver': 'kube-apiserver',
   'kube-controller-manager': 'kube-controller-manager',
   'kube-scheduler': 'kube-scheduler',
+  'clusterrole-aggregation-controller': 'kube-controller-manager',
   'cronjob-controller': 'kube-controller-manager',
   'daemon-set-controller': 'kube-controller-manager',
   'deployment-controller': 'kube-controller-manager',

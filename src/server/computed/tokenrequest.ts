@@ -7,6 +7,7 @@ import { modelOf } from '../../api/model.ts';
 import { formatTime } from '../../api/time.ts';
 import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
+import type { Target } from '../../registry/target.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import { checkPathName, objectBody, type Serving, writeRequest } from '../objects/objects.ts';
@@ -35,6 +36,8 @@ export async function requestToken(
     model: modelOf('TokenRequest'),
   };
   const request = readObject(registry.kinds, expected, input, asking) as TokenRequest;
+  const target: Target = { kind: accounts, namespace, name, part: 'token' };
+  await registry.admission.connect(registry, asking, target, request);
   const spec = (request.spec ??= {});
   spec.expirationSeconds ??= secondsDefault;
   spec.audiences = spec.audiences?.length ? spec.audiences : [...registry.tokens.defaultAudiences];

@@ -4,13 +4,13 @@
  * several; what happens to a request behind its door is the same for all (`http/chain.ts`).
  */
 import type { IncomingMessage } from 'node:http';
+import type { Authorizer } from '../../api/access.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { ApiRequest, ApiResponse } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import type { Overload } from '../http/traffic.ts';
-import type { Authorizer } from './authorizer.ts';
 
 export interface Door {
   /** Where clients reach it: scheme, address and port. Known once it listens. */

@@ -6,6 +6,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import { isIP, type Socket } from 'node:net';
+import { allowAll } from '../../api/access.ts';
 import { forbiddenRequest } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import { LastMemo } from '../../memo.ts';
@@ -14,7 +15,6 @@ import type { ApiRequest } from '../http/context.ts';
 import { ExpressLane } from '../http/expresslane.ts';
 import { cutOff, refuse } from '../http/refusal.ts';
 import { isBrief } from '../http/requestinfo.ts';
-import { allowAll } from './authorizer.ts';
 import type { Door, Reception } from './door.ts';
 import { HttpListener, headersTimeoutMs, keepAliveMs, listenerOptions } from './httplistener.ts';
 

@@ -1,10 +1,10 @@
 /** For tests of doors: one that knows its users by tokens, and is told by the test what they may do. */
 import { createServer } from 'node:http';
+import { type Attributes, allowed, type Decision } from '../../api/access.ts';
 import { StatusError, unauthorized } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import { Arrivals } from '../http/arrivals.ts';
 import type { ApiRequest } from '../http/context.ts';
-import { type Attributes, allowed, type Decision } from './authorizer.ts';
 import type { Door, Reception } from './door.ts';
 import { HttpListener, listenerOptions } from './httplistener.ts';
 

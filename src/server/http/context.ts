@@ -1,10 +1,10 @@
 /** One request on its way through the server: what it asks for, and how its answer is to look. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Decision } from '../../api/access.ts';
 import type { Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
-import type { Decision } from '../doors/authorizer.ts';
 import type { Door } from '../doors/door.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';

@@ -9,9 +9,11 @@
  *   …/<resource>[/{name}[/{subresource}[/…]]]
  *   …/proxy/…                         pods, services and nodes: the same as …/{name}/proxy, as old clients write it
  */
+import type { Action } from '../../api/access.ts';
 import { badRequest } from '../../api/errors.ts';
 import { freezeJson } from '../../api/object.ts';
 import { optimized } from '../../switches.ts';
+import { actionOf } from './action.ts';
 import { Query } from './query.ts';
 
 /** Requests that last as long as their client likes: a watch, or a connection to a pod, service or node. */
@@ -27,6 +29,7 @@ export class RequestInfo {
   /** Whether its answer has to be ready in time. One object is read from memory, which takes none. */
   readonly timed: boolean;
   #query: Query | undefined;
+  #action: Action | undefined;
 
   constructor(
     readonly method: string,
@@ -36,6 +39,8 @@ export class RequestInfo {
     readonly queryText: string,
     /** undefined for paths that are not about resources. */
     readonly resource: ResourceInfo | undefined,
+    /** Decoded, without the query, with a slash at its end if it was sent with one. */
+    readonly sentPath = path,
   ) {
     this.readOnly = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
     this.timed =
@@ -48,6 +53,12 @@ export class RequestInfo {
   get query(): Query {
     this.#query ??= new Query(this.queryText);
     return this.#query;
+  }
+
+  /** What authorizers decide about, made when first asked for. */
+  get action(): Action {
+    this.#action ??= actionOf(this);
+    return this.#action;
   }
 }
 
@@ -178,10 +189,11 @@ function parse(method: string, url: string): RequestInfo {
   let path = sent;
   let exact = true;
   if (path.includes('%')) ({ path, exact } = decodePath(path));
+  const sentPath = path;
   if (path.length > 1 && path.endsWith('/')) path = path.slice(0, -1);
   const resource = parseResource(path, sent);
   if (!exact && !resource?.proxy) throw malformed();
-  return new RequestInfo(method, path, queryText, resource);
+  return new RequestInfo(method, path, queryText, resource, sentPath);
 }
 
 /** Behind a proxy there may be bytes that are no text; they are not read here, so they need not be exact. */

@@ -5,11 +5,12 @@
  *
  * Lines are put together by hand, in the order Kubernetes writes them: that takes a third of what JSON.stringify does.
  */
+
+import { allowed, type Decision } from '../../api/access.ts';
 import type { Status } from '../../api/errors.ts';
 import { stringText } from '../../api/jsontext.ts';
 import type { User } from '../../api/user.ts';
 import { LastMemo, Memo } from '../../memo.ts';
-import { allowed, type Decision } from '../doors/authorizer.ts';
 import type { RequestContext } from '../http/context.ts';
 import { AuditFile } from './auditfile.ts';
 
