@@ -181,7 +181,7 @@ export const invalid = (
   return new StatusError(422, 'Invalid', `${kind} "${name}" is invalid: ${list}`, {
     ...(name ? { name } : {}),
     ...(of.group ? { group: of.group } : {}),
-    kind: of.kind,
+    ...(of.kind ? { kind: of.kind } : {}),
     causes: errors.map((error) => ({ reason: error.reason, message: error.message, field: error.field })),
   });
 };

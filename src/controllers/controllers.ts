@@ -3,6 +3,7 @@ import { actingAs } from '../registry/writers.ts';
 import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
+import { clusterRoleAggregation } from './clusterroleaggregation.ts';
 import { disruptionController } from './disruption.ts';
 import { endpointsController } from './endpoints.ts';
 import { eventExpiryController } from './eventexpiry.ts';
@@ -29,6 +30,7 @@ export const controllers: readonly Controller[] = [
   garbageCollector,
   serviceAccountController,
   tokenController,
+  clusterRoleAggregation,
   protectionController,
   resourceQuotaController,
   replicationController,

@@ -4,7 +4,7 @@
  */
 import { badRequest } from '../../../api/errors.ts';
 import type { RequestContext } from '../context.ts';
-import { parseDurationMs } from '../query.ts';
+import { parseDurationMs } from '../../../api/duration.ts';
 import { overload } from '../traffic.ts';
 import type { Services } from './step.ts';
 
