@@ -1,4 +1,4 @@
-/** The yardstick: a bare `node:http` server that answers with a given number of bytes and does nothing else. */
+/** The yardstick: a bare `node:http` server that answers every request with a given number of bytes. */
 import { createServer } from 'node:http';
 
 const body = Buffer.alloc(Number(process.argv[2]), 'a');

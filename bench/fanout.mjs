@@ -1,11 +1,11 @@
-/** Watch fan-out: many watchers, some writers; how many events are delivered a second, and how late. */
+/** Watch fan-out: many watchers and some writers; measures events delivered per second, and their latency. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import path from 'node:path';
 import { podNamed, send } from './objects.mjs';
 
-/** As many as share a commit in the other figures. */
+/** As many writers as share a commit in the other figures. */
 const writers = 16;
 const warmingRounds = 4;
 
@@ -13,7 +13,7 @@ const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.fl
 
 export async function fanout(url, watchers, changes) {
   const pods = `${url}/api/v1/namespaces/default/pods`;
-  // Sixteen writers, each with an object of its own: changes to one object wait for each other.
+  // One object per writer: changes of the same object would wait for each other.
   let created;
   for (let i = 0; i < writers; i++)
     created = await (
@@ -26,7 +26,7 @@ export async function fanout(url, watchers, changes) {
   );
   await once(child, 'message');
 
-  /** Numbers its changes from `first` on: what is written twice is no change. */
+  /** Numbers its changes from `first` on, because writing the same value twice is no change. */
   const round = async (first) => {
     const answered = [];
     const begun = performance.now();
@@ -44,7 +44,7 @@ export async function fanout(url, watchers, changes) {
     const [{ arrivals, received }] = await done;
     return { seconds: (performance.now() - begun) / 1000, answered, arrivals, received };
   };
-  // It takes some changes until all sides run compiled code; those do not count.
+  // Warm-up rounds, until all sides run optimised code; they do not count.
   for (let i = 0; i < warmingRounds; i++) await round(i * changes);
   const { seconds, answered, arrivals, received } = await round(warmingRounds * changes);
   child.disconnect();

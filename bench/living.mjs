@@ -1,4 +1,4 @@
-/** The living cluster: how fast pods are placed and run, what streams cost, and what it costs to do nothing. */
+/** The living cluster: how fast pods are scheduled and started, what streams cost, and what an idle cluster costs. */
 import { nodesReady, replicate, runPods } from './runningpods.mjs';
 import { cluster } from './servers.mjs';
 import { streams } from './streams.mjs';
@@ -7,7 +7,7 @@ const simulatedNodes = 100;
 /** A quick run has a fifth of the pods. */
 const podsOf = (quick) =>
   quick ? { simulatedPods: 200, sleepers: 20 } : { simulatedPods: 1_000, sleepers: 100 };
-/** Until what pods began with is written. */
+/** Until the first statuses of the pods are written. */
 const settleMs = 3_000;
 
 async function placing(row, store, yardstick, simulatedPods) {
@@ -40,7 +40,7 @@ async function idling(row, seconds, sleepers) {
   await server.close();
 }
 
-/** `yardstick` measures requests a second of the bare server. */
+/** `yardstick` measures the requests per second of the bare server. */
 export async function living(row, { quick, yardstick }) {
   const { simulatedPods, sleepers } = podsOf(quick);
   for (const store of quick ? ['memory'] : ['lmdb', 'memory'])

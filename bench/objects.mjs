@@ -1,4 +1,4 @@
-/** The objects that are measured with: pods of about 1.5 KB as they come back from the server. */
+/** The objects used in measurements: pods of about 1.5 KB as the server returns them. */
 import { Agent, request } from 'node:http';
 
 const annotation = 'x'.repeat(300);
@@ -17,7 +17,7 @@ export const podNamed = (name, index) => ({
   },
 });
 
-/** Sends JSON over connections that are kept; half the work of `fetch`, which would be slower than the server. */
+/** Sends JSON over kept connections; half the work of `fetch`, which would be slower than the server. */
 export function send(agent, method, url, value, type = 'application/json') {
   return new Promise((resolve, reject) => {
     const headers = { 'Content-Type': type };
@@ -29,7 +29,7 @@ export function send(agent, method, url, value, type = 'application/json') {
   });
 }
 
-/** Creates objects, many at a time, in a namespace that is made if there is none. */
+/** Creates objects concurrently, in a namespace that is created if needed. */
 export async function fill(url, count, { namespace = 'default', prefix = 'pod', width = 64 } = {}) {
   const agent = new Agent({ keepAlive: true, maxSockets: width });
   const about = { kind: 'Namespace', apiVersion: 'v1', metadata: { name: namespace } };

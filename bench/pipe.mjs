@@ -1,7 +1,7 @@
 /**
- * A plain TCP server: the yardstick of streams, and what pods serve when ports are forwarded to them. A client says in
- * its first line what it wants: `zeros N` gets as many bytes, `sink` is read to its end and then told `done`. The address
- * to listen at is its argument.
+ * A plain TCP server: the yardstick of streams, and the server in pods that ports are forwarded to. The
+ * client's first line says what it wants: `zeros N` gets N bytes, `sink` is read to its end and then answered
+ * with `done`. Its argument is the address to listen at.
  */
 import { createServer } from 'node:net';
 

@@ -21,7 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), 'wherry-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 const root = join(import.meta.dirname, '..');
-// The bundle finds `lmdb` where the project keeps it.
+// So that the bundle finds `lmdb`.
 symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 await build({
   entryPoints: [join(root, 'src/store/lmdb.ts')],
@@ -38,7 +38,7 @@ const { openLmdbStore } = await import(pathToFileURL(join(folder, 'lmdb.mjs')).h
 const dataDir = join(folder, 'data');
 const value = Buffer.alloc(VALUE_BYTES, 'x');
 
-/** Creates objects from several writers, in no order of their names, as clients do. */
+/** Creates objects from several writers, in random order of names, as clients do. */
 async function create(store, writers, from, count) {
   let next = 0;
   const startMs = performance.now();

@@ -1,7 +1,8 @@
 /**
- * `npm run bench [-- --quick]`: what requests cost. Servers run as child processes and are driven from others; a bare
- * `node:http` server that answers the same bytes is measured in the same run and is the unit (= 1) of the shares,
- * because machines differ and are noisy. Prints a table, and writes the figures to bench/results.json.
+ * `npm run bench [-- --quick]`: the cost of requests. Servers and load generators run as separate child
+ * processes. A bare `node:http` server that answers the same bytes is measured in the same run and is the
+ * unit (= 1) of the shares, because machines differ and are noisy. Prints a table, and writes the figures to
+ * bench/results.json.
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
@@ -15,7 +16,7 @@ import { createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 const quick = process.argv.includes('--quick');
 const seconds = quick ? 1 : 4;
 const deletesPerSecondMax = 12_000;
-/** Seconds; what is deleted must be made first. */
+/** Seconds; short, because what is deleted must be created first. */
 const deletingMax = 2;
 const rows = [];
 
@@ -32,7 +33,7 @@ function row(figure, store, value, unit, share) {
   say(`  ${figure} (${store}): ${value.toFixed(1)} ${unit}${share ? `, share ${share.toFixed(3)}` : ''}`);
 }
 
-/** The yardstick; a quick run is content with one for each store. */
+/** Yardstick results; a quick run measures one per store. */
 const units = new Map();
 async function unitOf(yardstick, store) {
   const known = quick && units.get(store);
@@ -41,7 +42,7 @@ async function unitOf(yardstick, store) {
   return unit;
 }
 
-/** Measures one request against its yardstick, one right after the other. */
+/** Measures a request and its yardstick right after each other. */
 async function compared(figure, store, url, yardstick, options) {
   const before = await unitOf(yardstick, store);
   const result = await measure(url, { seconds, ...options });
@@ -82,7 +83,7 @@ async function run(store, yardstick) {
     });
     row(`create, ${connections} connections, p99`, store, p99Ms, 'ms');
   }
-  // As many as nobody deletes in that time.
+  // More objects than can be deleted in that time.
   const deleting = Math.min(seconds, deletingMax);
   await fill(server.url, deletesPerSecondMax * deleting, { prefix: 'gone' });
   await compared('delete, 16 connections', store, pods, yardstick, {
@@ -110,7 +111,7 @@ async function run(store, yardstick) {
   for (const count of quick ? [] : [10_000, 100_000]) await many(store, yardstick, count);
 }
 
-/** What things cost when there are many objects: ten times as many should not cost more for each. */
+/** Costs with many objects: with ten times as many, each should cost the same. */
 async function many(store, yardstick, count) {
   const server = await wherry(store);
   const among = `among ${count.toLocaleString('en')} pods`;

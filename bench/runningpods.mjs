@@ -1,6 +1,6 @@
-/** Pods that run: what a cluster makes of them, seen by a client from outside. */
+/** Running pods, as a client outside of the cluster sees them. */
 
-/** Reads a watch line by line until `fits` says that it has seen enough. */
+/** Reads a watch line by line until `fits` returns true. */
 async function read(response, fits) {
   const decoder = new TextDecoder();
   let rest = '';
@@ -20,7 +20,7 @@ async function post(url, body) {
   await answer.arrayBuffer();
 }
 
-/** Opens a watch of the pods, makes some, and tells after how many seconds all were bound and all ran. */
+/** Opens a watch of the pods, creates some, and returns after how many seconds all were bound and all ran. */
 async function timed(url, count, make) {
   const watching = new AbortController();
   const path = `${url}/api/v1/namespaces/default/pods?watch=true&resourceVersion=0`;
@@ -43,7 +43,7 @@ async function timed(url, count, make) {
   return { boundSeconds, runningSeconds };
 }
 
-/** Has a replication controller make pods that only simulated nodes could run. */
+/** A replication controller creates pods that only run on simulated nodes. */
 export const replicate = (url, count) =>
   timed(url, count, () => {
     const template = {
@@ -73,7 +73,7 @@ export const runPods = (url, pods) =>
     ),
   );
 
-/** Resolves when as many nodes can take pods. */
+/** Resolves when this many nodes are ready. */
 export async function nodesReady(url, count) {
   const watching = new AbortController();
   const response = await fetch(`${url}/api/v1/nodes?watch=true&resourceVersion=0`, {

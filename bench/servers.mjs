@@ -1,16 +1,16 @@
-/** Servers under measurement: each a process of its own, on a free port, with a folder of its own. */
+/** The servers that are measured: each a separate process, on a free port, with its own folder. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Linux counts processor time in these. */
+/** Linux' unit of processor time. */
 const tickMs = 10;
 const root = path.dirname(import.meta.dirname);
 const lookMs = 50;
 
-/** Processor time that a process has used, in milliseconds: its own, and the system's on its behalf. */
+/** Processor time that a process has used, in milliseconds, user and system. */
 export function processorMs(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
@@ -23,7 +23,7 @@ export class Server {
     this.dataDir = dataDir;
   }
 
-  /** Resident memory in megabytes; undefined where the system does not say. */
+  /** Resident memory in megabytes; undefined where the system does not report it. */
   get residentMB() {
     try {
       const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
@@ -48,7 +48,7 @@ export class Server {
 async function launch(args, dataDir) {
   const begun = performance.now();
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  // A run that fails leaves nothing behind.
+  // Stop it when the run fails, too.
   const stop = () => child.kill('SIGTERM');
   process.once('exit', stop);
   child.once('exit', () => process.off('exit', stop));
@@ -59,7 +59,7 @@ async function launch(args, dataDir) {
   return server;
 }
 
-/** The command with a store of its own: `memory` or `lmdb`. */
+/** The command with its own store: `memory` or `lmdb`. */
 function command(name, store, more) {
   const args = [path.join(root, 'dist/cli.cjs'), name, '--port', '0', ...more];
   if (store === 'memory') return launch([...args, '--in-memory']);
@@ -68,8 +68,8 @@ function command(name, store, more) {
 }
 
 /**
- * Starts are measured with compiled code, which the command keeps in a cache folder once it has run for a second. This
- * gives all commands a folder of the benchmark's own, and lets one run until its code is there.
+ * Starts are measured with compiled code, which the command caches once it has run for a second. This gives
+ * all commands a cache folder of the benchmark, and runs one until its code is cached.
  */
 export async function keepCompiledCode() {
   const folder = mkdtempSync(path.join(tmpdir(), 'wherry-bench-code-'));
@@ -86,8 +86,8 @@ export async function keepCompiledCode() {
 /** The API server alone. */
 export const wherry = (store) => command('serve', store, []);
 
-/** The whole cluster, with this machine as its node unless simulated ones are asked for. */
+/** The whole cluster, with this machine as its node unless `more` asks for simulated ones. */
 export const cluster = (store, more = []) => command('up', store, more);
 
-/** Node's own HTTP server, answering every request with as many bytes: the unit of all figures. */
+/** Node's own HTTP server, which answers every request with this many bytes: the unit of all figures. */
 export const bare = (bytes) => launch([path.join(root, 'bench/bare.mjs'), String(bytes)]);

@@ -1,7 +1,7 @@
 /**
- * How long it takes from start to first answer: for the command, as a process of its own, at its very first start and
- * with the compiled code that it has kept since, and for an embedded server in a running process. Median of ten. Run
- * with: node bench/start.mjs (after npm run build).
+ * Time from start to first answer: of the command as a process (at its very first start, and with cached
+ * compiled code), and of an embedded server in a running process. Median of ten. Run with: node
+ * bench/start.mjs (after npm run build).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

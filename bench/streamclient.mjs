@@ -1,7 +1,7 @@
 /**
- * A client of streams, in a process of its own: moves bytes through a plain connection, an exec or a port-forward, and
- * tells how long that took. Started by `streams.mjs`, which it talks to over its channel. The SPDY in it is Wherry's
- * own, from a bundle; what is sent is framed beforehand, because it is not the client that is measured.
+ * A client of streams in a separate process: transfers bytes over a plain connection, an exec or a
+ * port-forward, and reports the time. Started by `streams.mjs`, which it talks to over IPC. It uses Wherry's
+ * own SPDY, from a bundle; data to send is framed beforehand, because the client itself is not measured.
  */
 import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
@@ -16,12 +16,12 @@ async function dial(port) {
   return socket;
 }
 
-/** All connections read into this: what arrives is counted at once, and never looked at again. */
+/** All connections read into this buffer: received bytes are only counted. */
 const memory = Buffer.allocUnsafeSlow(512 * 1024);
-/** Shorter pieces are copied: answers and control frames are among them. */
+/** Shorter pieces are copied: among them are answers and control frames, which are parsed. */
 const copiedBytesMax = 8 * 1024;
 
-/** Reading must cost the client as little as it can. */
+/** A connection whose reads cost the client as little as possible. */
 async function dialCounting(port) {
   const take = (bytes) => {
     const piece = memory.subarray(0, bytes);
@@ -48,7 +48,7 @@ async function spdy({ url, path, protocol }) {
   return { connection, socket: answer.socket };
 }
 
-/** Reads to the end, and answers with how many bytes that were. */
+/** Reads to the end; returns the number of bytes. */
 async function drain(stream) {
   let bytes = 0;
   stream.on('data', (data) => {
@@ -89,7 +89,7 @@ async function forwarded(wish) {
 }
 
 const ways = {
-  /** Out of the pod, or of the yardstick. */
+  /** From the pod, or from the yardstick. */
   async download(wish) {
     const { stream, close } = await forwarded(wish);
     stream.write(`zeros ${wish.bytes}\n`);
@@ -112,7 +112,7 @@ const ways = {
     connection.close();
     return bytes;
   },
-  /** Over when the command has ended and said so. */
+  /** Resolves when the command has ended and its status has arrived. */
   async stdin(wish) {
     const { connection, socket } = await spdy({ ...wish, protocol: 'v4.channel.k8s.io' });
     const status = drain(await connection.openStream({ streamType: 'error' }));

@@ -1,8 +1,8 @@
 /**
- * Streams through the server: exec and port-forward of many bytes, each right after the same bytes over a plain
- * loopback connection between two processes. The share is the quotient of the two; the median of some rounds counts.
- * On a busy machine it tells most how often the processes had to wait for their turn, so what it cost the server is
- * compared as well, with what it cost the other side of the plain connection.
+ * Streams through the server: exec and port-forward of many bytes, each right after the same bytes over a
+ * plain loopback connection between two processes. The share is the quotient of the two; the median of some
+ * rounds counts. On a busy machine the share mostly shows how long processes waited for a core, so the
+ * server's processor time is compared as well, with that of the plain connection's other side.
  */
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,12 +16,12 @@ import { cluster, processorMs } from './servers.mjs';
 const root = path.dirname(import.meta.dirname);
 const pipeProgram = path.join(import.meta.dirname, 'pipe.mjs');
 const sampleMs = 20;
-/** The commands' reads and writes: as much as a pipe holds. */
+/** Size of the commands' reads and writes: the capacity of a pipe. */
 const blockBytes = 64 * 1024;
 
 const median = (figures) => [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)];
 
-/** The client's half of SPDY, from the sources. */
+/** Bundles the client side of SPDY from the sources. */
 async function bundle(folder) {
   const outfile = path.join(folder, 'spdy.mjs');
   await build({
@@ -40,7 +40,7 @@ async function bundle(folder) {
   return outfile;
 }
 
-/** Watches how much memory a server takes while something happens. */
+/** Measures how much a server's memory grows during some work. */
 async function growth(server, work) {
   const before = server.residentMB;
   let most = before;
@@ -57,7 +57,7 @@ async function growth(server, work) {
 
 const portIn = (text) => Number(/port (\d+)/.exec(String(text))?.[1]);
 
-/** The port that the server in a pod listens on, from its log. */
+/** The port of the server in a pod, from its log. */
 async function portOf(url, pod) {
   for (;;) {
     const port = portIn(await (await fetch(`${url}/api/v1/namespaces/default/pods/${pod}/log`)).text());
@@ -94,7 +94,7 @@ export async function streams(row, { bytes, rounds }) {
       let bareMs = 0;
       let serverMs = 0;
       const grown = await growth(server, async () => {
-        // A stream is only some thousand pieces, so it takes several until both sides run compiled code.
+        // Several rounds, because a stream has only some thousand pieces, and code is optimised after several.
         for (let i = 0; i < rounds; i++) {
           await move({ way: bareWay, port: barePort });
           await move(wish);

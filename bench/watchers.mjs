@@ -1,6 +1,7 @@
 /**
- * Watchers, in a process of their own: opens many watches, counts the events each receives while another process
- * writes, and tells when each event arrived; then begins anew. Started by `fanout.mjs`, which it talks to over its channel.
+ * Watchers in a separate process: opens many watches, counts the events each receives while another process
+ * writes, and reports when each event arrived; then starts over. Started by `fanout.mjs`, which it talks to
+ * over IPC.
  */
 import { Agent, request } from 'node:http';
 
@@ -8,7 +9,7 @@ const [url, watcherCount, eventCount] = [process.argv[2], Number(process.argv[3]
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
 const marker = Buffer.from('"n":"');
 const nothing = () => Array.from({ length: eventCount }, () => []);
-/** Arrival of each change at each watcher, by number of the change. */
+/** Arrival time of each change at each watcher, by number of the change. */
 let arrivals = nothing();
 let received = 0;
 

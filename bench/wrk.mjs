@@ -1,11 +1,11 @@
-/** Plain requests, sent by `wrk` from a process of its own. */
+/** Plain requests, sent by `wrk` from a separate process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** A wrk script that makes each request by a Lua function body; `n` counts up, `id` tells runs apart. */
+/** A wrk script that builds each request with a Lua function body; `n` counts up, `id` distinguishes runs. */
 function script(body) {
   const file = path.join(tmpdir(), `wherry-wrk-${process.pid}-${Math.random().toString(36).slice(2)}.lua`);
   writeFileSync(
@@ -15,7 +15,7 @@ function script(body) {
   return file;
 }
 
-/** Requests per second, and the 99th percentile in milliseconds. Answers that are not 2xx are an error. */
+/** Requests per second, and the 99th percentile in milliseconds. Throws if an answer is not 2xx. */
 export async function measure(url, { connections, seconds, lua }) {
   const args = [
     '-t1',
@@ -43,18 +43,18 @@ function milliseconds(text) {
   return Number(number) * { us: 0.001, ms: 1, s: 1000, m: 60_000 }[unit];
 }
 
-/** Lua for creating pods with names nobody has had. */
+/** Lua that creates pods with unique names. */
 export function createLua(pod) {
   const [before, after] = JSON.stringify(pod).split('@NAME@');
   return `return wrk.format("POST", nil, {["Content-Type"]="application/json"}, ${JSON.stringify(before)} .. id .. "-" .. n .. ${JSON.stringify(after)})`;
 }
 
-/** Lua for a merge patch that changes something every time. */
+/** Lua for a merge patch that changes a value every time. */
 export function patchLua(path) {
   return `return wrk.format("PATCH", ${JSON.stringify(path)} .. string.format("%06d", n % 100), {["Content-Type"]="application/merge-patch+json"}, '{"metadata":{"annotations":{"n":"' .. id .. n .. '"}}}')`;
 }
 
-/** Lua for deleting objects of numbered names, each once. */
+/** Lua that deletes numbered objects, each once. */
 export function deleteLua(path) {
   return `return wrk.format("DELETE", ${JSON.stringify(path)} .. string.format("%06d", n - 1))`;
 }

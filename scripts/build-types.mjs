@@ -5,7 +5,7 @@ import { publicDeclarations } from './publictypes.mjs';
 
 const folder = path.join(path.dirname(import.meta.dirname), 'dist');
 
-/** Without `export {}` at its end, TypeScript takes every name of such a file for an exported one. */
+/** The declarations with `export {}` at the end: without it, TypeScript exports every name of such a file. */
 function typesText() {
   const parts = publicDeclarations().map(({ node, comment, exported }) => {
     const code = node.getText().replace(/^export /, '');

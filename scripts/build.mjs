@@ -1,15 +1,15 @@
 /**
  * Builds `dist/`, without types (see build-types.mjs):
  *
- *   wherry-HASH.cjs   everything, bundled: one file is there several times faster than hundreds
- *   importer.cjs      imports modules on its behalf
+ *   wherry-HASH.cjs   the bundle: one file loads several times faster than hundreds
+ *   importer.cjs      dynamic imports for the bundle
  *   index.cjs         for `require('wherry')`: the public names of the bundle
  *   index.js          for `import 'wherry'`: the same
  *   lmdbthread.cjs    the thread that writes to LMDB
  *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/launch.ts)
  *
- * `--source-maps` writes source maps too, for debugging; the code is the same without, so that positions in a stack of
- * a published version can be looked up in maps that are made later.
+ * `--source-maps` writes source maps too, for debugging. The code is the same without, so that stack traces of a
+ * published version can be resolved with maps made later.
  */
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -23,8 +23,8 @@ const { values: asked } = parseArgs({ options: { 'source-maps': { type: 'boolean
 const folder = path.resolve('dist');
 
 /**
- * Field tables as text, which is read as JSON when a table is first looked into: most are not when a server starts, and
- * JavaScript takes several times as long to read.
+ * Loads field tables as text that is parsed as JSON when a table is first used: most are not used at start,
+ * and V8 parses JSON several times faster than JavaScript.
  */
 const fieldTables = {
   name: 'field tables',
@@ -44,7 +44,7 @@ const fieldTables = {
   },
 };
 
-/** For every script: less to read at each start; names stay, for stacks. */
+/** For every script: minified for a faster start, but with names, for stack traces. */
 const common = {
   bundle: true,
   platform: 'node',
@@ -59,12 +59,12 @@ const common = {
 };
 
 /**
- * Code that was compiled before cannot import modules by itself, so the bundle has another file do it. The name is as
- * long as the keyword it stands for, so that source maps hold.
+ * Code from V8's cache cannot use dynamic import, so the bundle calls a function of another file. Its name is
+ * as long as the keyword `import`, so that source maps stay valid.
  */
 const importer = 'obtain';
 
-/** Gives the name of the bundle's file, which changes with its contents. */
+/** Writes the bundle; returns its file name, which contains a hash of its contents. */
 async function bundle() {
   const { outputFiles } = await build({
     ...common,
@@ -74,7 +74,8 @@ async function bundle() {
     sourcemap: asked['source-maps'] ?? false,
     plugins: [fieldTables],
     define: { ...defineThread, 'import.meta.url': 'moduleUrl' },
-    // Strict like the modules it is made of; esbuild's own directive comes too late, behind these names.
+    // Strict mode, like the modules it is made of; esbuild's own directive would come after these
+    // declarations and have no effect.
     banner: {
       js: `'use strict';const moduleUrl = require('node:url').pathToFileURL(__filename).href, ${importer} = require('./importer.cjs');`,
     },
@@ -88,7 +89,7 @@ async function bundle() {
   return path.basename(script.path);
 }
 
-/** The names are written out, so that Node finds them without reading the whole bundle for what it exports. */
+/** The exported names are written out, so that Node finds them without parsing the whole bundle. */
 function library(bundleFile) {
   const { runCommand: _, ...exported } = createRequire(import.meta.url)(path.join(folder, bundleFile));
   const names = Object.keys(exported).sort().join(', ');

@@ -1,7 +1,8 @@
 /**
- * `npm run check`: style, types, layers, dead code and the rules of the house, in half a minute.
- * `npm run check -- --minutes 30`: the checker of `test/checker/` for so long, each round from another seed.
- * `npm run check -- --seed 7`: the checker with the traffic of one seed; with `--minutes`, beginning with it.
+ * `npm run check`: style, types, layers, dead code and house rules, in half a minute.
+ * `npm run check -- --minutes 30`: runs the checker of `test/checker/` for this long, each round with another
+ * seed.
+ * `npm run check -- --seed 7`: runs the checker with one seed; with `--minutes`, starting with it.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -22,7 +23,7 @@ if (minutes === undefined && seed === undefined) {
     env: {
       ...process.env,
       WHERRY_CHECK_MINUTES: String(minutes ?? 0),
-      // Somewhere new each time, unless told where.
+      // A different seed each time, unless one is given.
       WHERRY_SEED: String(seed ?? Date.now() % 1_000_000_000),
     },
   });

@@ -1,4 +1,4 @@
-/** The quick checks of `npm test` and `npm run check`: style, promises, types, layers, and what nothing uses. */
+/** The quick checks of `npm test` and `npm run check`: style, floating promises, types, layers, and dead code. */
 import path from 'node:path';
 import { run } from './install.mjs';
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Fills in the generated parts of docs/: the help text in options.md, from the built command, and the reference in
- * embedding.md, from the types of src/cluster/index.ts. They stand between `<!-- generated: NAME -->` and `<!-- end -->`.
+ * embedding.md, from the types of src/cluster/index.ts. These parts are between `<!-- generated: NAME -->` and `<!-- end -->`.
  *
  *   node scripts/generate-docs.mjs           writes the pages (after node scripts/build.mjs)
  *   node scripts/generate-docs.mjs --check   exits 1 when a page is not what would be written
@@ -27,7 +27,7 @@ function helpText() {
   return `\`\`\`\n$ wherry --help\n${help}\`\`\`\n`;
 }
 
-/** What a program begins with comes first; the rest follows by name. */
+/** The names a program starts with come first; the rest follows alphabetically. */
 const firstNames = [
   'start',
   'StartOptions',
@@ -68,13 +68,13 @@ const code = (text) => `\`${text.replaceAll('|', '\\|')}\``;
 
 const sentence = (comment) => (comment ? `${plain(comment)}\n\n` : '');
 
-/** The words of a JSDoc comment, on one line, for a table. */
+/** The text of a JSDoc comment on one line, for a table. */
 function plain(comment = '') {
   const words = comment.replace(/^\/\*\*|\*\/$/g, '').replace(/^\s*\* ?/gm, ' ');
   return words.replace(/\s+/g, ' ').trim().replaceAll('|', '\\|');
 }
 
-/** The page with its generated parts as they should be. */
+/** The page with its generated parts filled in. */
 function filled(file, parts) {
   let text = readFileSync(path.join(root, file), 'utf8');
   for (const [name, make] of Object.entries(parts)) {

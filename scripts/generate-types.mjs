@@ -15,10 +15,10 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const definitions = join(root, 'src/api/definitions');
 const target = join(root, 'src/api/generated/types.ts');
 
-/** These come first and keep plain names; a name of a later table that is taken already gets a suffix. */
+/** These come first and keep plain names; a later table's name that is already taken gets a suffix. */
 const firstTables = ['core-v1', 'extensions-v1beta1'];
 
-/** The tables in the order in which they are written out: [['core-v1', {models…}], …]. */
+/** The tables in output order: [['core-v1', {models…}], …]. */
 function readTables() {
   const ending = '.fields.json';
   const names = readdirSync(definitions)
@@ -46,7 +46,7 @@ export function typesText(tables = readTables()) {
   return parts.join('\n');
 }
 
-/** `table:Model` to the name of its interface. */
+/** Maps `table:Model` to the name of its interface. */
 function typeNames(tables) {
   const names = new Map();
   const taken = new Set();

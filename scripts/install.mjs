@@ -1,4 +1,4 @@
-/** Installs the packages when they are missing or the lock file has changed. Needs nothing that is not in Node. */
+/** Installs the packages when they are missing or the lock file has changed. Uses only Node's own modules. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ export function installPackages() {
   writeFileSync(marker, lock);
 }
 
-/** Runs a command, its output shown; ends this process when it fails. */
+/** Runs a command with its output shown; exits when it fails. */
 export function run(command, args, failure) {
   const { status, error } = spawnSync(command, args, {
     stdio: ['ignore', process.stderr.fd, process.stderr.fd],

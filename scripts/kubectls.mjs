@@ -1,13 +1,13 @@
 /**
- * The versions of kubectl that the tests talk to: the one on the PATH, an old and a current one. Those that this machine
- * does not have are fetched from releases of Debian into a folder of the tests' own; nothing is installed, and the
- * package lists of the system stay as they are.
+ * The versions of kubectl for the tests: the one on the PATH, an old and a current one. Missing ones are
+ * downloaded from Debian releases into a private folder; nothing is installed, and the system's package lists
+ * stay unchanged.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Releases of Debian, the version of kubectl that each has, and the package it is in. */
+/** Debian releases, the version of kubectl in each, and its package. */
 const releases = [
   { codename: 'bookworm', version: '1.20', package: 'kubernetes-client' },
   { codename: 'trixie', version: '1.32', package: 'kubectl' },
@@ -18,8 +18,8 @@ const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const fetchMaxMs = 300_000;
 
 /**
- * Their programs by version, `{ '1.20': '/usr/bin/kubectl', … }`, the one on the PATH first. With a `tell`, those that are
- * not on this machine are fetched, and it is told which could not be.
+ * The programs by version, `{ '1.20': '/usr/bin/kubectl', … }`, the one on the PATH first. With `tell`,
+ * missing ones are downloaded, and `tell` is called for those that could not be.
  */
 export function findKubectls(tell) {
   const found = new Map();
@@ -46,7 +46,7 @@ function onPath(name) {
 const folderOf = ({ codename }) => path.join(cache, codename);
 const programOf = (release) => path.join(folderOf(release), 'root/usr/bin/kubectl');
 
-/** `1.20` for v1.20.2; undefined for what is no kubectl. */
+/** `1.20` for v1.20.2; undefined if it is not a kubectl. */
 function versionOf(program) {
   const { stdout } = spawnSync(program, ['version', '--client', '--output=json'], { encoding: 'utf8' });
   try {
@@ -57,7 +57,7 @@ function versionOf(program) {
   }
 }
 
-/** Puts the program of a release into the cache, unless it is there. */
+/** Downloads the program of a release into the cache, unless it is there. */
 function fetchFrom(release, tell) {
   if (versionOf(programOf(release))) return;
   const mirror = debianMirror();
@@ -78,7 +78,7 @@ function fetchFrom(release, tell) {
     'Dir::State::status': inside('status'),
     'Dir::Cache': folder,
     'Dir::Cache::archives': inside('archives'),
-    // The folder need not be open to the user that apt-get otherwise fetches as.
+    // Do not drop privileges: apt's own user may not be able to enter the folder.
     'APT::Sandbox::User': '',
     'Acquire::Languages': 'none',
     'Acquire::Retries': '2',
@@ -93,7 +93,7 @@ function fetchFrom(release, tell) {
     throw new Error(`the package ${release.package} of ${release.codename} does not hold it`);
 }
 
-/** Where this machine gets the packages of its own release from: mirrors hold the other releases, too. */
+/** The mirror that this machine uses for its own release: it has the other releases, too. */
 function debianMirror() {
   const format = ['--format', '$(COMPONENT) $(RELEASE) $(REPO_URI)', 'Created-By: Packages'];
   const { stdout, error } = spawnSync('apt-get', ['indextargets', '--no-release-info', ...format], {
@@ -102,7 +102,7 @@ function debianMirror() {
   if (error) throw new Error('there is no apt-get here');
   if (!/^ID="?debian"?$/m.test(readFileSync('/etc/os-release', 'utf8')))
     throw new Error('it comes from packages of Debian, and this is another system');
-  // Updates and security fixes have a release with a hyphen.
+  // Suites for updates and security have a hyphen.
   const [, uri] = /^main [^\s-]+ (\S+)$/m.exec(stdout) ?? [];
   if (!uri) throw new Error('this machine names no source of packages');
   return uri;

@@ -1,19 +1,19 @@
 /**
- * The declarations of the embedding API: what `src/cluster/index.ts` exports, and the types that those name. Made from
- * the declarations that TypeScript writes for each file; `build-types.mjs` puts them into one file, `generate-docs.mjs`
- * makes a reference of them.
+ * The declarations of the embedding API: what `src/cluster/index.ts` exports, and the types these refer to.
+ * Made from the declarations that TypeScript emits for each file; `build-types.mjs` writes them into one
+ * file, `generate-docs.mjs` makes a reference from them.
  */
 import path from 'node:path';
 import ts from 'typescript';
 
 const root = path.dirname(import.meta.dirname);
 const entry = path.join(root, 'src/cluster/index.ts');
-/** Imported JSON has no types of its own. */
+/** Declares the imported JSON files, which have no types. */
 const ambient = path.join(root, 'src/api/definitions/definitions.d.ts');
 
 /**
- * Declarations in the order in which they are met, beginning with the exports of the entry:
- * `{ name, exported, comment, node }`, the latter of TypeScript's syntax tree.
+ * Declarations in the order in which they are found, starting with the exports of the entry: `{ name,
+ * exported, comment, node }`, where `node` is in TypeScript's syntax tree.
  */
 export function publicDeclarations() {
   const modules = new Modules();
@@ -34,7 +34,7 @@ export function publicDeclarations() {
   return [...found.values()];
 }
 
-/** Files as TypeScript declares them, read when they are first asked for. */
+/** Declaration files as TypeScript emits them, parsed on first use. */
 class Modules {
   #program;
   #modules = new Map();
@@ -54,7 +54,7 @@ class Modules {
     return this.#module(file).exports;
   }
 
-  /** Where a name of a file is declared; undefined for names of the language. */
+  /** Where a name in a file is declared; undefined for built-in names. */
   resolve(file, name) {
     const { declared, imported } = this.#module(file);
     if (declared.has(name)) return { file, name, ...declared.get(name) };
@@ -106,14 +106,14 @@ function readModule(file, text) {
   return { declared, imported, exports };
 }
 
-/** The comment right before a declaration or member; a file's own comment may stand before that. */
+/** The comment directly before a declaration or member, not a file header before it. */
 export function commentOf(node) {
   const text = node.getSourceFile().text;
   const range = ts.getLeadingCommentRanges(text, node.getFullStart())?.at(-1);
   return range && text.slice(range.pos, range.end);
 }
 
-/** Names of types and values that a declaration mentions, apart from those it declares itself. */
+/** Names of types and values that a declaration refers to, except those it declares itself. */
 function mentionedNames(node) {
   const names = new Set();
   const own = new Set();

@@ -1,4 +1,4 @@
-/** `npm start`: installs and builds when needed, then runs `wherry up` with the arguments given, in this process. */
+/** `npm start`: installs and builds if needed, then runs `wherry up` with the given arguments, in this process. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { installPackages, run } from './install.mjs';

@@ -1,6 +1,6 @@
 /**
- * `npm test`: installs what the tests need, then checks style, types, layers and dead code, and runs every test.
- * What follows is for vitest: `npm test -- src/api` runs one folder's tests.
+ * `npm test`: installs what the tests need, then checks style, types, layers and dead code, and runs every
+ * test. Arguments are passed to vitest: `npm test -- src/api` runs the tests of one folder.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';

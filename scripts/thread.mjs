@@ -1,16 +1,19 @@
-/** The thread that writes to LMDB (`src/store/lmdbthread.ts`) as a file that Node can start, for whatever bundles the store. */
+/**
+ * Builds the thread that writes to LMDB (`src/store/lmdbthread.ts`) into a file that Node can start, for
+ * every bundle that contains the store.
+ */
 import path from 'node:path';
 import { build } from 'esbuild';
 
 const root = path.dirname(import.meta.dirname);
 
-/** Its name, beside the bundle that starts it. */
+/** Its file name, next to the bundle that starts it. */
 const fileName = 'lmdbthread.cjs';
 
-/** What `src/store/lmdbwriter.ts` has to know: esbuild's `define` of a bundle with the thread beside it. */
+/** esbuild's `define` for a bundle with the thread's file next to it; read by `src/store/lmdbwriter.ts`. */
 export const defineThread = { lmdbThreadFile: JSON.stringify(`./${fileName}`) };
 
-/** Builds it into a folder; answers with the file. */
+/** Builds it into a folder; returns the file. */
 export async function buildThread(folder, options = {}) {
   const outfile = path.join(folder, fileName);
   await build({

@@ -1,13 +1,13 @@
 /**
- * The real clients that the tests talk to. Python's is installed with the system's package manager when it is missing and
- * this user may do that; versions of kubectl are fetched privately (kubectls.mjs).
+ * The real clients used in tests. Python's is installed with the system's package manager if it is missing
+ * and this user may do so; versions of kubectl are downloaded privately (kubectls.mjs).
  */
 import { spawnSync } from 'node:child_process';
 import { findKubectls } from './kubectls.mjs';
 
-/** What can be installed: the Debian package it comes from, and a command that succeeds where it is there. */
+/** What can be installed: the Debian package, and a command that succeeds if it is installed. */
 const tools = {
-  // The system's Python: a package of Debian is not there for any other.
+  // Only for the system's Python: a Debian package is not visible to any other.
   'python3-kubernetes': {
     package: 'python3-kubernetes',
     check: ['/usr/bin/python3', '-c', 'import kubernetes'],
@@ -17,8 +17,8 @@ const tools = {
 export const tell = (message) => process.stderr.write(`${message}\n`);
 
 /**
- * Gets the tools, and answers the environment that tells the tests of them. Without one of them the run ends under CI;
- * elsewhere the tests that need it are skipped. Of kubectl any version will do.
+ * Installs the tools, and returns the environment variables that tell the tests about them. If one is
+ * missing, the run fails under CI; elsewhere its tests are skipped. Any version of kubectl will do.
  */
 export function prepareTools() {
   const kubectls = findKubectls(tell);
@@ -36,7 +36,7 @@ export function prepareTools() {
   return { WHERRY_MISSING_TOOLS: missing.join(','), WHERRY_KUBECTLS: JSON.stringify(kubectls) };
 }
 
-/** Answers what is missing all the same. */
+/** Installs what it can; returns what is still missing. */
 function installTools() {
   const isMissing = (tool) => !succeeds(tools[tool].check);
   const wanted = Object.keys(tools).filter(isMissing);

@@ -1,9 +1,9 @@
 /**
- * `npm run test:versions`: every test on every version of Node that is supported. What follows is for vitest:
- * `npm run test:versions -- src/store` runs one folder's tests; `--node 24` chooses a version.
+ * `npm run test:versions`: every test on every supported version of Node. Arguments are passed to vitest:
+ * `npm run test:versions -- src/store` runs the tests of one folder; `--node 24` chooses a version.
  *
- * Versions that do not run this script are fetched from the npm registry, where there is a package of Node per platform,
- * into a folder of the tests' own.
+ * Other versions than the running one are downloaded from the npm registry, which has a package of Node per
+ * platform, into a private folder.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import path from 'node:path';
 import { installPackages, run } from './install.mjs';
 import { prepareTools, tell } from './tools.mjs';
 
-/** The oldest release that is supported of each. */
+/** The oldest supported release of each major version. */
 const releases = { 20: '20.19', 22: '22.12', 24: '24.0' };
 
 const cache = path.join(import.meta.dirname, '../node_modules/.cache/wherry-node');
@@ -39,7 +39,7 @@ function passes(version) {
   const node = programOf(version);
   const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   tell(`\nNode ${stdout.trim()}`);
-  // What is built keeps compiled code, which is of one version.
+  // Build again: the build keeps compiled code, which is specific to a version.
   run(node, ['scripts/build.mjs'], `the build failed on Node ${version}`);
   const { status } = spawnSync(node, ['node_modules/vitest/vitest.mjs', 'run', ...rest], {
     stdio: 'inherit',
@@ -52,7 +52,7 @@ function passes(version) {
   return status === 0;
 }
 
-/** The program of a version: this one, or one from the registry. */
+/** The Node program of a version: the running one, or one from the registry. */
 function programOf(version) {
   if (process.versions.node.startsWith(`${version}.`)) return process.execPath;
   const platform = process.platform === 'win32' ? 'win' : process.platform;

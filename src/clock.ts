@@ -1,5 +1,5 @@
 /**
- * The wall clock. No other file of `src` reads the time of day: parts take a clock as an option, so that a test can decide
- * what time it is, and use this one when they are given none.
+ * The wall clock, the only file of `src` that reads the time of day. Other parts take a clock as an option, so that
+ * tests can set the time, and default to this one.
  */
 export const wallClock = (): number => Date.now();

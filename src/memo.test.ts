@@ -1,4 +1,6 @@
-/** Proves that values are worked out once, for each object and for the same key again, and each time without optimisations. */
+/**
+ * Proves that values are computed once per object, and once for a repeated key, and each time without optimisations.
+ */
 import { afterEach, expect, it, vi } from 'vitest';
 import { optimized } from './switches.ts';
 

@@ -1,12 +1,12 @@
 /**
- * Values that are remembered instead of being worked out again. With `WHERRY_PLAIN=1` they always are worked out.
+ * Memos: cached values. With `WHERRY_PLAIN=1` they are computed each time.
  *
- * What they save is small each time, and asked for with every request: whether a namespace is being deleted, the default
- * priority class, the text of this second. They have no figures of their own yet.
+ * Each saves little, but on every request: whether a namespace is being deleted, the default priority class, the text
+ * of the current second. They have no figures of their own yet.
  */
 import { optimized } from './switches.ts';
 
-/** Remembers a value for each object, for as long as the object lives. For objects that never change, such as entries. */
+/** Caches a value for each object, as long as the object lives. For objects that never change, such as entries. */
 export class Memo<Source extends object, Value> {
   readonly #values = new WeakMap<Source, { readonly value: Value }>();
 
@@ -23,7 +23,7 @@ export class Memo<Source extends object, Value> {
   }
 }
 
-/** Remembers the value of the key that was asked for last. For keys that nearly always are the same again. */
+/** Caches the value of the last key. For keys that are nearly always the same. */
 export class LastMemo<Key extends string | number, Value> {
   #key: Key | undefined;
   #value: Value | undefined;

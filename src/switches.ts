@@ -11,10 +11,10 @@ export const optimized = process.env['WHERRY_PLAIN'] !== '1';
 
 export const asserting = process.env['WHERRY_ASSERT'] === '1';
 
-/** Overwrites memory that nobody may read any more, so that a reader gets obvious nonsense; only when asserting. */
+/** When asserting, overwrites memory that must not be read any more, so that a wrong reader gets obvious nonsense. */
 export function poison(memory: Uint8Array): void {
   if (asserting) memory.fill(poisonByte);
 }
 
-/** No byte of UTF-8, of JSON or of an HTTP head. */
+/** Repeated, it is invalid UTF-8, and so neither JSON nor an HTTP header. */
 export const poisonByte = 0xdb;

@@ -1,4 +1,4 @@
-/** Proves that every request is written down, as audit.k8s.io/v1 describes it, and that nobody can write lines of their own. */
+/** Proves that every request is logged in the format of audit.k8s.io/v1, and that clients cannot inject lines. */
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const events = (): Json[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line));
 
-/** The events of a request, found by the id it was sent with, once there are so many. */
+/** The events of a request, found by its audit id, once there are `count` of them. */
 async function eventsOf(id: string, count = 1): Promise<Json[]> {
   for (const deadline = Date.now() + 10_000; ; ) {
     const found = events().filter(({ auditID }) => auditID === id);
@@ -47,7 +47,7 @@ const common = {
 
 describe('a request', () => {
   it('is written down when it is done', async () => {
-    // Proves every field of a create, the name of the body included, and nothing of the body itself.
+    // Proves every field of a create, including the name from the body, and that the body itself is not logged.
     await target.post(
       `${configMaps}?fieldManager=me`,
       { metadata: { generateName: 'a-' }, data: { secret: 'hush' } },
@@ -165,7 +165,7 @@ describe('what lasts', () => {
   });
 
   it('and is refused is told of once, command and all', async () => {
-    // Proves streaming contract 8.7: who runs what is in the log, also when it comes to nothing.
+    // Proves streaming contract 8.7: exec is logged with its command, also when it fails.
     const uri = '/api/v1/namespaces/default/pods/none/exec?command=rm&command=-rf&stdout=1';
     const url = `${target.url.replace('http', 'ws')}${uri}`;
     const socket = new WebSocket(url, 'v4.channel.k8s.io', { headers: { 'Audit-Id': 'exec' } });
@@ -184,7 +184,7 @@ describe('what lasts', () => {
 
 describe('hostile requests', () => {
   it('cannot break out of their line', async () => {
-    // Proves that names, agents and ids are text and nothing else, and that long ones are cut.
+    // Proves that names, agents and ids are escaped, and that long ones are cut.
     const agent = '"},{"kind":"Event"\t\\ é';
     await target.get('/api/v1/namespaces/%22%0A%7B%7D/pods/%E2%80%A8%00', {
       'User-Agent': agent,

@@ -1,6 +1,6 @@
 /**
- * Proves that `wherry backup` takes one state of a running server, whatever is written meanwhile, that `wherry restore`
- * makes exactly that state of it again, and that neither leaves anything half done.
+ * Proves that `wherry backup` takes one consistent state of a running server during writes, that `wherry
+ * restore` restores exactly that state, and that neither leaves partial files.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -29,7 +29,7 @@ async function run(...args: string[]): Promise<Run> {
   return { ...(await child.exited), stdout: child.stdout, stderr: child.stderr };
 }
 
-/** Refused with one sentence on standard error, and nothing else. */
+/** Expects failure with one sentence on stderr, and no other output. */
 function expectSentence({ code, stdout, stderr }: Run, says: RegExp | string): void {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^wherry: [^\n]+\n$/);
@@ -47,7 +47,7 @@ async function stop(child: Child): Promise<void> {
   expect(await child.exited, child.stderr).toEqual({ code: 0, signal: null });
 }
 
-/** Changes objects until told to stop; keeps every answer, by version. */
+/** Changes objects until told to stop; records every answer, by version. */
 function write(client: Client, number: number): { versions: Map<number, Json>; stop(): Promise<void> } {
   const random = randomFrom(number);
   const versions = new Map<number, Json>();
@@ -92,7 +92,7 @@ describe.each([['--in-memory'], ['--data-dir', 'data']])('a backup of a server w
     for (const writer of writers) await writer.stop();
     expect(taken.stderr).toBe('');
     const [, objects, version] = /^Backed up (\d+) objects at version (\d+) to /.exec(taken.stdout)!;
-    // Others may not read it: secrets are in it.
+    // Private, because it contains secrets.
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const query = `?resourceVersion=${version}&resourceVersionMatch=Exact`;
     const wanted = await Promise.all([collection, secrets].map((path) => itemsOf(client, path, query)));
@@ -113,7 +113,7 @@ describe.each([['--in-memory'], ['--data-dir', 'data']])('a backup of a server w
   });
 });
 
-/** Versions of before are too old, also those that the old server gave out after the backup. */
+/** Older versions are too old, including those the old server gave out after the backup. */
 async function knowsItsPast(client: Client, version: number): Promise<void> {
   for (const old of [version - 1, version, version + 1, version + 100_000]) {
     const watch = await client.watch(`${collection}?watch=1&resourceVersion=${old}`);
@@ -269,7 +269,7 @@ describe('a restore', () => {
     const file = await smallBackup(1000, 10_000);
     const bytes = await readFile(file);
     const folder = join(await children.folder(), 'data');
-    // The file comes through a pipe, and its second half never does.
+    // The file comes through a pipe, and its second half is never sent.
     const pipe = join(await children.folder(), 'pipe');
     execFileSync('mkfifo', [pipe]);
     const killed = new Child(['restore', pipe, '--data-dir', folder]);

@@ -1,13 +1,13 @@
 /**
- * A model of what a store went through, built from the answers to writes alone: which change took which version,
- * and so what a watch from any version must tell. Watches are compared with it event by event.
+ * A model of a store's history, built only from the answers to writes: which change has which version, and so
+ * which events a watch from any version must deliver. Watches are compared with it event by event.
  */
 import type { Json } from './http.ts';
 
 export interface Change {
   readonly version: number;
   readonly resource: string;
-  /** undefined: this change deleted the object. */
+  /** Undefined if this change deleted the object. */
   readonly object: Json | undefined;
   readonly previous: Json | undefined;
 }
@@ -17,12 +17,12 @@ export interface ModelEvent {
   readonly object: Json;
 }
 
-/** What a watch is about. */
+/** The selection of a watch. */
 export interface Scope {
   readonly resource: string;
-  /** undefined: all namespaces. */
+  /** Undefined: all namespaces. */
   readonly namespace?: string;
-  /** As the selectors of the request choose. */
+  /** Whether the request's selectors match. */
   selects(object: Json): boolean;
 }
 
@@ -43,12 +43,12 @@ type Write =
 export class ChangeLog {
   /** By version. A `key` stands for a deletion. */
   readonly #writes = new Map<number, Write>();
-  /** Deletions whose answer did not tell their version, in the order in which they were made. */
+  /** Deletions whose answer had no version, in the order they were made. */
   readonly #unplaced: { resource: string; key: string }[] = [];
   #last: number;
   #waiters: { readonly size: number; readonly done: () => void }[] = [];
 
-  /** Versions up to and including `base` are not looked at. */
+  /** Versions up to and including `base` are ignored. */
   constructor(readonly base: number) {
     this.#last = base;
   }
@@ -57,12 +57,12 @@ export class ChangeLog {
     return this.#writes.size + this.#unplaced.length;
   }
 
-  /** The newest version that an answer told of. */
+  /** The newest version in an answer. */
   get last(): number {
     return this.#last;
   }
 
-  /** Takes the answer to a write. An answer with a version seen before is that of a write that changed nothing. */
+  /** Records the answer to a write. A version seen before means that the write changed nothing. */
   wrote(resource: string, object: Json): void {
     const gone = object.metadata.deletionTimestamp && !object.metadata.finalizers?.length;
     if (gone) this.deleted(resource, object.metadata, versionOf(object));
@@ -70,8 +70,8 @@ export class ChangeLog {
   }
 
   /**
-   * Takes the answer to a deletion. Where it tells no version, it is worked out: all other versions are known, so
-   * such deletions took those that are left, in order. That takes one writer who makes all of them.
+   * Records the answer to a deletion. If it has no version, the version is inferred: all others are known, so
+   * such deletions have the missing ones, in order. That requires that one writer makes all of them.
    */
   deleted(resource: string, metadata: { namespace?: string; name: string }, version?: number): void {
     if (version === undefined) {
@@ -86,7 +86,7 @@ export class ChangeLog {
     this.#wake();
   }
 
-  /** Resolves when so many changes have been made. */
+  /** Resolves when this many changes have been made. */
   grown(size: number): Promise<void> {
     if (this.size >= size) return Promise.resolve();
     return new Promise((done) => this.#waiters.push({ size, done }));
@@ -98,7 +98,7 @@ export class ChangeLog {
     this.#waiters = this.#waiters.filter((waiter) => waiter.size > size);
   }
 
-  /** All changes in order. Throws when the answers do not add up to one history without holes. */
+  /** All changes in order. Throws when the answers do not form one history without gaps. */
   history(newest: number): History {
     const writes = new Map(this.#writes);
     const unplaced = [...this.#unplaced];
@@ -131,7 +131,7 @@ export class History {
     return this.base + this.changes.length;
   }
 
-  /** The objects of a scope as they were at a version, in order. */
+  /** The objects of a scope at a version, in list order. */
   stateAt(version: number, scope: Scope): Json[] {
     const state = new Map<string, Json>();
     for (const change of this.changes) {
@@ -146,7 +146,7 @@ export class History {
       .sort(inOrder);
   }
 
-  /** What a watch of a scope is told of the changes after a version. */
+  /** The events that a watch of a scope gets for the changes after a version. */
   eventsAfter(version: number, scope: Scope): ModelEvent[] {
     const events: ModelEvent[] = [];
     for (const change of this.changes) {
@@ -161,7 +161,7 @@ export class History {
 const covers = (scope: Scope, object: Json): boolean =>
   scope.namespace === undefined || object.metadata.namespace === scope.namespace;
 
-/** Versions at which a state may have been read, as far as a scope can tell them apart, newest first. */
+/** Versions at which a state may have been read, as far as the scope distinguishes them, newest first. */
 export const versionsToTell = (history: History, scope: Scope): number[] =>
   [
     history.base,

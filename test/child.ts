@@ -1,4 +1,4 @@
-/** The built command as a process of its own. No test leaves one behind. */
+/** The built command as a child process. All are ended with their test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 
 export const command = join(import.meta.dirname, '..', 'dist', 'cli.cjs');
-/** How long a process may take to become ready or to end. */
+/** Time limit for a process to become ready or to end. */
 const patienceMs = 20_000;
 
 export interface Exit {
@@ -23,7 +23,7 @@ export class Child {
   #woken: (() => void)[] = [];
   #exit: Exit | undefined;
 
-  /** `limits` is a command of the shell that comes before, such as `ulimit -n 100`. */
+  /** `limits` is a shell command to run first, such as `ulimit -n 100`. */
   constructor(args: readonly string[], cwd?: string, limits?: string) {
     const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
     this.#process = limits
@@ -40,7 +40,7 @@ export class Child {
       this.stderr += text;
     });
     this.exited = new Promise((resolve) => {
-      // `close`, not `exit`: by then all that it wrote has arrived.
+      // `close`, not `exit`: by then all its output has arrived.
       this.#process.on('close', (code, signal) => {
         this.#exit = { code, signal };
         this.#wake();
@@ -60,7 +60,7 @@ export class Child {
     return /ready at (\S+)\n/.exec(this.stdout)![1]!;
   }
 
-  /** Nobody reads its output any more. */
+  /** Closes the reading end of its output. */
   closeOutput(): void {
     this.#process.stdout!.destroy();
     this.#process.stderr!.destroy();
@@ -100,7 +100,10 @@ export class Child {
 
 const children = new Set<Child>();
 
-/** For a file that starts processes: none of them outlives it. Gives a function that makes temporary folders. */
+/**
+ * For a test file that starts processes: ends all of them with the file. Returns a function that makes
+ * temporary folders.
+ */
 export function useChildren(): { folder(): Promise<string> } {
   const folders: string[] = [];
   beforeAll(() => {

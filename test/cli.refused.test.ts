@@ -1,4 +1,4 @@
-/** Proves that a start that cannot be says so in one sentence, and leaves alone what is not its own. */
+/** Proves that a start that is not possible fails with one sentence, and does not touch foreign files. */
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -43,7 +43,7 @@ describe('a start that cannot be', () => {
     const folder = await children.folder();
     await mkdir(join(folder, 'closed'), { mode: 0o555 });
     const paths = [join(folder, 'x'.repeat(300)), '/sys/wherry', '/proc/nope', '/proc/nope/deep'];
-    // Root may write everywhere.
+    // Not as root, who may write everywhere.
     if (process.getuid?.() !== 0) paths.push(join(folder, 'closed'), join(folder, 'closed', 'data'));
     for (const path of paths)
       expectSentence(await run('serve', '--port', '0', '--data-dir', path), /the data folder .* cannot be/);

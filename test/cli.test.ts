@@ -1,4 +1,4 @@
-/** Proves that the command does what its help says, fails with one clear sentence, and ends cleanly when told to. */
+/** Proves that the command does what its help says, fails with one clear sentence, and ends cleanly on signals. */
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { readToEnd, Target } from './target.ts';
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const { children, run, serving } = useCommand();
 
-/** Objects that stay when they are deleted, until a controller lets them go. */
+/** Objects with finalizers, which stay after deletion until a controller removes those. */
 const held = [
   '/api/v1/namespaces/default/persistentvolumeclaims/claim',
   '/api/v1/persistentvolumes/volume',
@@ -274,7 +274,7 @@ describe('a server', () => {
       const created = await client.post(configMaps, { metadata: { name: 'a' } });
       const version = Number(created.body.metadata.resourceVersion) - 1;
       for (let i = 0; i < 10; i++) await client.patch(`${configMaps}/a`, { data: { i: String(i) } });
-      // Forgetting happens in the background, about every second.
+      // Old versions are dropped in the background, about every second.
       let status = 200;
       while (status !== 410)
         ({ status } = await client.get(
@@ -336,7 +336,7 @@ describe('a server', () => {
     await makeHeld(client);
     await goes('/api/v1/namespaces/short');
     for (const path of held) await goes(path);
-    // The controller has orphaned its pod.
+    // The garbage collector has orphaned its pod.
     const { status, body } = await client.get('/api/v1/namespaces/default/pods/dependent');
     expect({ status, owners: body.metadata.ownerReferences }).toEqual({ status: 200, owners: undefined });
     const account = await Stream.open(`${url}/api/v1/watch/namespaces/kube-public/serviceaccounts/default`);
@@ -355,7 +355,7 @@ describe('a server', () => {
       await client.delete(path);
       expect((await client.get(path)).body.metadata.deletionTimestamp, path).toBeDefined();
     }
-    // Whatever ran would have written by now: these writes come after what it would have been told.
+    // A running controller would have written by now: these writes come after the events it would have reacted to.
     for (let i = 0; i < 50; i++) await client.post(configMaps, { metadata: { name: `later-${i}` } });
     for (const path of ['/api/v1/namespaces/short', ...held])
       expect((await client.get(path)).status, path).toBe(200);
@@ -386,11 +386,11 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const socket = target.dial();
     const head = `POST ${configMaps} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`;
     socket.write(head);
-    // The server asks for the body: the request is under way.
+    // The server asks for the body, so the request is under way.
     await new Promise((resolve) => socket.once('data', resolve));
     const stream = await Stream.open(`${url}${configMaps}?watch=1&resourceVersion=0`);
     child.signal(signal);
-    // It has heard the signal when it has ended the watch.
+    // It ends watches when it has received the signal.
     expect(await stream.ended).toBe(true);
     socket.write(body);
     const answer = (await readToEnd(socket)).toString('latin1');
@@ -405,7 +405,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const { child, url } = await serving('serve', ...inMemory);
     const target = new Target();
     target.cluster = { url } as Target['cluster'];
-    // A request that does not end holds the first one up.
+    // A request that does not end delays the shutdown of the first signal.
     const socket = target.dial().on('error', () => undefined);
     socket.write(
       `POST ${configMaps} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n`,

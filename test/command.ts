@@ -1,4 +1,4 @@
-/** The built command, run by tests: to its end, or as a server that is stopped when a test is over. */
+/** Runs the built command in tests: to its end, or as a server that is stopped after the test. */
 import { expect } from 'vitest';
 import { Child, type Exit, useChildren } from './child.ts';
 import { Client } from './http.ts';
@@ -10,7 +10,7 @@ export interface Run extends Exit {
   readonly stderr: string;
 }
 
-/** Refused with one sentence on standard error, and nothing else. */
+/** Expects failure with one sentence on stderr, and no other output. */
 export function expectSentence({ code, stdout, stderr }: Run, says: RegExp): void {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^wherry: [^\n]+\n$/);

@@ -1,6 +1,6 @@
 /**
  * The contract: every operation of the Cluster Resource API, on every kind it exists for, over HTTP. The rows
- * below are the rows of the document, with its paths; pod connections, logs and proxies are tested elsewhere.
+ * below are the rows of the document, with its paths. Pod connections, logs and proxies are tested elsewhere.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Attempt } from './contract/attempt.ts';
@@ -32,7 +32,7 @@ function check([method, template, kind, what, run]: Row, pretty = false): void {
     run(new Attempt(client, kind, path, pretty)));
 }
 
-/** Every operation but discovery can be asked to answer prettily. */
+/** Every operation except discovery has a `pretty` parameter. */
 function row(...row: Row): void {
   check(row);
   check(row, true);
@@ -173,5 +173,5 @@ describe('scale where it is today', () => {
   scaleRows('/api/v1/namespaces/{namespace}/replicationcontrollers/{name}/scale');
 });
 
-/** A row lost from the tables above would otherwise go unseen. */
+/** Detects a row missing in the tables above. */
 it('leaves no operation out', () => expect(checks).toBe(852));

@@ -1,6 +1,6 @@
 /**
- * Proves that `kill -9` at any moment loses no acknowledged write, leaves no write half done, never turns versions
- * back, and that a watcher was never told of anything that is not in the store afterwards.
+ * Proves that `kill -9` at any moment loses no acknowledged write, leaves no partial write, never decreases
+ * versions, and that every event a watcher got is in the store afterwards.
  */
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
@@ -12,24 +12,24 @@ import { randomFrom } from './workload.ts';
 
 const rounds = 22;
 const writers = 8;
-/** A round ends after a random number of answers up to this, all writers together. */
+/** A round ends after a random number of answers up to this, of all writers together. */
 const answersMax = 160;
 const names = ['a', 'b', 'c', 'd'];
 const collection = '/api/v1/namespaces/default/configmaps';
-/** What the writers do; when they get to do it is up to the machine. */
+/** Decides what the writers do; the timing is up to the machine. */
 const seed = Number(process.env['WHERRY_SEED'] ?? 20_261_115);
 
 const children = useChildren();
 
-/** What an object was last known to be, and what it may have become: the server never said. */
+/** The last known state of an object, and a write that may have changed it without an answer. */
 interface Known {
-  /** The whole object as it was answered; undefined: it does not exist. */
+  /** The whole object as returned; undefined: it does not exist. */
   object: Json | undefined;
-  /** The write under way: the data it wanted to store, or null to delete. */
+  /** The write under way: the data to store, or null to delete. */
   pending: { readonly data: Record<string, string> | null } | undefined;
 }
 
-/** The answer, or undefined when the server died on the way. */
+/** The answer, or undefined when the server died before it. */
 function send(
   url: string,
   agent: Agent,
@@ -48,7 +48,7 @@ function send(
         answer += chunk;
       });
       response.on('error', () => resolve(undefined));
-      // An answer that breaks off is none.
+      // An incomplete answer counts as none.
       response.on('close', () =>
         resolve(response.complete ? { status: response.statusCode!, body: JSON.parse(answer) } : undefined),
       );
@@ -57,7 +57,7 @@ function send(
   });
 }
 
-/** Writes to objects of its own, one write after the other, until the server is gone. */
+/** Writes to its own objects, one write after the other, until the server is gone. */
 class Writer {
   readonly known = new Map<string, Known>();
   #count = 0;
@@ -101,7 +101,7 @@ class Writer {
     return send(url, agent, 'PATCH', path, { data });
   }
 
-  /** Always the same keys, so that a merge patch replaces all of it; a half-done write would mix two counts. */
+  /** Always the same keys, so that a merge patch replaces all of it; a partial write would mix two counts. */
   #data(): Record<string, string> {
     this.#count += 1;
     const count = `${this.number}-${this.#count}`;
@@ -109,14 +109,14 @@ class Writer {
   }
 }
 
-/** Compares what there is with what was acknowledged, and takes it over as known. */
+/** Compares the stored objects with the acknowledged ones, and takes them as known. */
 function compare(writer: Writer, found: Map<string, Json>, newest: number): void {
   for (const [name, known] of writer.known) {
     const object = found.get(name);
     const kept = object?.metadata.resourceVersion === known.object?.metadata.resourceVersion;
     if (kept) expect(object, name).toEqual(known.object);
     else {
-      // Then it can only be the write that was never answered, all of it.
+      // Then it must be the complete write that was not answered.
       expect(known.pending, `${name} is not what was acknowledged, seed ${seed}`).toBeDefined();
       expect(object?.data ?? null, name).toEqual(known.pending!.data);
       if (object) expect(versionOf(object), name).toBeGreaterThan(known.object ? versionOf(known.object) : 0);
@@ -173,7 +173,7 @@ describe('a server that is killed under load', () => {
               acknowledged.add(version);
             }
             left -= 1;
-            // At once, or a moment later: in the middle of whatever the server is doing by then.
+            // Immediately, or a moment later, in the middle of the server's work.
             if (left === 0) setTimeout(() => server.signal('SIGKILL'), patienceMs);
           }),
         ),
@@ -187,10 +187,10 @@ describe('a server that is killed under load', () => {
   });
 });
 
-/** History survives too: told again, it begins with exactly what the watcher had been told before the crash. */
+/** History survives, too: a new watch starts with exactly the events that the watcher got before the crash. */
 async function retold(url: string, start: number, told: readonly StreamEvent[]): Promise<void> {
   const again = await Stream.open(`${url}${collection}?watch=1&resourceVersion=${start}`);
-  // A change of now: what comes before it is all there was.
+  // A new change: all events before it are from before the crash.
   const marker = { metadata: { generateName: 'marker-' } };
   const { name } = (await send(url, new Agent(), 'POST', collection, marker))!.body.metadata;
   await again.until((events) => events.some(({ object }) => object.metadata.name === name));

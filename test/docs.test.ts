@@ -1,6 +1,6 @@
 /**
- * Proves that the documents hold together: links lead somewhere, generated parts are current, command lines are ones that
- * the command accepts, and the programs of the pages print what the pages say.
+ * Proves that the documents are consistent: links resolve, generated parts are current, the command accepts
+ * the command lines, and the example programs print what the pages show.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ const blocksOf = (page: string): Block[] =>
     text: text!,
   }));
 
-/** As GitHub makes them. */
+/** Anchors as GitHub generates them. */
 const anchorsOf = (page: string): string[] =>
   [...textOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
     title!
@@ -68,17 +68,17 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
-/** Shown on purpose, with what the command says. */
+/** Shown on purpose, with the command's error. */
 const refusedCommands = ['upp'];
 
-/** `wherry …` at a prompt. */
+/** Lines `wherry …` at a prompt. */
 const commandLines = (page: string): string[][] =>
   blocksOf(page).flatMap(({ text }) => argumentsOf([...text.matchAll(/^ *\$ (.*)$/gm)]));
 
-/** `wherry …` in a sentence, which may leave out what the command needs. */
+/** `wherry …` in a sentence, possibly incomplete. */
 const mentions = (page: string): string[][] => argumentsOf([...textOf(page).matchAll(/`([^`\n]+)`/g)]);
 
-/** `npm start -- …` is `wherry up …`. */
+/** `npm start -- …` means `wherry up …`. */
 function argumentsOf(matches: readonly RegExpMatchArray[]): string[][] {
   return matches
     .map(([, line]) =>
@@ -115,12 +115,12 @@ interface Program {
   readonly page: string;
   readonly name: string;
   readonly text: string;
-  /** How the page runs it, and what the page says that it prints. */
+  /** How the page runs it, and the output that the page shows. */
   readonly args: readonly string[];
   readonly prints: string;
 }
 
-/** A block that begins with the name of its file, before one that runs it with Node. */
+/** A code block that starts with a file name, followed by one that runs it with Node. */
 const programs: Program[] = pages.flatMap((page) => {
   const blocks = blocksOf(page);
   return blocks.flatMap(({ language, text }, i) => {
@@ -131,7 +131,7 @@ const programs: Program[] = pages.flatMap((page) => {
   });
 });
 
-/** Numbers differ from run to run, and what a machine allows its pods is not the program's. */
+/** Replaces what differs from run to run, and what depends on the machine's network. */
 const steady = (text: string): string =>
   text
     .replace(/^(?:Node|pod network|services:|hello from) .*$/gm, '…')

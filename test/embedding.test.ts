@@ -1,4 +1,7 @@
-/** Proves that clusters live in a process as guests: many at once, apart from each other, and gone without a trace. */
+/**
+ * Proves that clusters can be embedded: many in one process, independent of each other, and closed without
+ * leftovers.
+ */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -47,7 +50,7 @@ describe('thirty clusters in one process', () => {
     expect(
       lists.map(({ body }) => body.items.map((item: { metadata: { name: string } }) => item.metadata.name)),
     ).toEqual(lists.map((_, i) => [`only-${i}`]));
-    // One that closes takes nothing from the others.
+    // Closing some does not affect the others.
     await Promise.all(clusters.slice(0, 15).map((cluster) => cluster.close()));
     for (const client of clients.slice(0, 15)) await expect(client.get('/healthz')).rejects.toThrow();
     for (const client of clients.slice(15)) expect((await client.get('/healthz')).text).toBe('ok');
@@ -116,7 +119,7 @@ describe('a cluster in a process', () => {
     await expect(start({ port, dataDir })).rejects.toThrow(StartError);
     await expect(start({ host: '0.0.0.0', dataDir })).rejects.toThrow(StartError);
     await expect(start({ store: 'lmdb' })).rejects.toThrow(StartError);
-    // The folder is free, so the store was closed.
+    // The folder can be opened again, so the store was closed.
     await begin({ dataDir });
     expect(await readdir(dataDir)).toContain('data.mdb');
   });
@@ -274,7 +277,7 @@ describe('the kubeconfig of a cluster', () => {
           const missing = api.readNamespacedConfigMap({ namespace: 'default', name: 'from-client' });
           await expect(missing).rejects.toMatchObject({ code: 404 });
           void controller;
-          // Closing the cluster ends the watch, after all that it had to tell.
+          // Closing the cluster ends the watch, after all its events.
           await cluster.close();
         })
         .catch(reject);

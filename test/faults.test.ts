@@ -1,6 +1,6 @@
 /**
- * Proves that a disk that is full or read-only, a data file that is damaged, and a lack of file descriptors end in a
- * clear message: what was acknowledged stays, what cannot be done is refused, and nothing is answered wrongly.
+ * Proves that a full or read-only disk, a damaged data file, and a lack of file descriptors lead to a clear
+ * message: acknowledged writes stay, impossible ones are refused, and no answer is wrong.
  */
 import { spawnSync } from 'node:child_process';
 import { chmod, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ afterAll(() => {
   for (const path of mounts) spawnSync('umount', ['-l', path]);
 });
 
-/** A disk of its own, as small as one likes; undefined where this user may not have one. */
+/** A small file system for the test; undefined where this user may not mount one. */
 async function smallDisk(bytes: number): Promise<string | undefined> {
   if (!isRoot) return undefined;
   const path = await children.folder();
@@ -49,12 +49,12 @@ async function stop(child: Child): Promise<void> {
   expect(await child.exited, child.stderr).toEqual({ code: 0, signal: null });
 }
 
-/** The one sentence with which a server refuses to start. */
+/** The sentence with which a server refuses to start. */
 async function refusal(folder: string): Promise<string> {
   const child = new Child(serveArgs(folder));
   const exit = await child.exited;
   expect({ ...exit, stdout: child.stdout }, child.stderr).toEqual({ code: 1, signal: null, stdout: '' });
-  // LMDB may have its own say before it.
+  // LMDB may print its own message before it.
   expect(child.stderr).toMatch(/wherry: [^\n]+\n$/);
   return child.stderr.slice(child.stderr.lastIndexOf('wherry: ') + 8, -1);
 }
@@ -132,7 +132,7 @@ describe('a folder that cannot be written', () => {
   });
 });
 
-/** `src/store/damage.test.ts` damages files in many more ways; here it is a server that says so. */
+/** `src/store/damage.test.ts` damages files in many more ways; this tests the server's message. */
 describe('a damaged data file', () => {
   it('keeps a server from starting, with a sentence', async () => {
     const folder = join(await children.folder(), 'data');
@@ -169,7 +169,7 @@ describe('a server without file descriptors', () => {
     );
     for (let i = 0; i < 20; i++)
       expect(await first.ask('GET /api/v1/namespaces/default')).toMatch(/^HTTP\/1.1 200 /);
-    // Writing takes no descriptor that is not there already.
+    // Writing needs no further descriptor.
     const body = JSON.stringify({ metadata: { name: 'in-need' } });
     expect(
       await first.ask(
@@ -187,7 +187,7 @@ describe('a server without file descriptors', () => {
   });
 });
 
-/** One connection, kept open, one request after the other. */
+/** One kept connection, one request after the other. */
 class Talk {
   readonly #socket: Socket;
   #text = '';
@@ -202,7 +202,7 @@ class Talk {
     });
   }
 
-  /** The answer, as far as its length is told. */
+  /** The answer, up to its Content-Length. */
   async ask(line: string, headers = '', body = ''): Promise<string> {
     this.#text = '';
     this.#socket.write(`${line} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n${body}`);

@@ -1,4 +1,4 @@
-/** Proves that connections can be used in any way: upgraded, shared by many requests, or held open for nothing. */
+/** Proves that connections may be upgraded, used for many requests, or held open without one. */
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -93,7 +93,7 @@ describe('upgrades', () => {
       socket.on('error', () => undefined).write(Buffer.from(bytes, 'latin1'));
       return socket;
     });
-    // The last one is only half a header, and is not answered.
+    // The last is half a header, and gets no answer.
     await Promise.all(
       sockets.slice(0, -1).map((socket) => new Promise((resolve) => socket.once('data', resolve))),
     );

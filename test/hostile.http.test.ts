@@ -1,4 +1,4 @@
-/** Proves that what arrives need not even be HTTP: it gets a Status, the connection is closed, the server goes on. */
+/** Proves that input that is not HTTP gets a Status, the connection is closed, and the server continues. */
 import { describe, expect, it } from 'vitest';
 import { head, useTarget, webSocketHead } from './target.ts';
 
@@ -27,6 +27,7 @@ describe('malformed HTTP', () => {
     ['a length and chunks', post(length, 'Transfer-Encoding: chunked') + body],
     ['a negative length', post('Content-Length: -1') + body],
     ['a length in hex', post('Content-Length: 0x20') + body],
+    ['a tab behind the length', post(`${length}\t`) + body],
     ['a length without end', post(`Content-Length: ${'9'.repeat(30)}`) + body],
     ['a chunk that is none', `${post('Transfer-Encoding: chunked')}zz\r\n${body}\r\n0\r\n\r\n`],
     ['a chunk that is too short', `${post('Transfer-Encoding: chunked')}5\r\n${body}\r\n0\r\n\r\n`],
@@ -67,7 +68,7 @@ describe('malformed HTTP', () => {
     const many = Array.from({ length: 10_000 }, (_, i) => `X-${i}: a`);
     const [reply] = await target.exchange(head('GET /healthz', 'Connection: close', ...many));
     expect(reply).toMatchObject({ status: 200, body: 'ok' });
-    // All of them are looked at, also the last.
+    // All headers are read, including the last, which names a foreign host.
     const elsewhere = `GET /healthz HTTP/1.1\r\nConnection: close\r\n${many.join('\r\n')}\r\nHost: evil.example\r\n\r\n`;
     await target.refusesBytes(elsewhere, 403, /local clients only/);
   });

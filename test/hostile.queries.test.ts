@@ -1,4 +1,4 @@
-/** Proves that a query can be anything: selectors, versions, continue tokens and options are refused or harmless. */
+/** Proves that any query is safe: selectors, versions, continue tokens and options are refused or harmless. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { short, useTarget } from './target.ts';
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
   for (const name of ['a', 'b', 'c']) await target.post(configMaps, { metadata: { name } });
   for (const name of ['a', 'b', 'x'])
     await target.post('/api/v1/namespaces/other/configmaps', { metadata: { name } });
-  // There is a past to read, in which `c` was not yet what it is now.
+  // A history to read, in which `c` differs from now.
   await target.patch(`${configMaps}/c`, { data: { now: 'yes' } });
 });
 
@@ -92,7 +92,7 @@ describe('a version', () => {
     it(`may be ${short(version)}`, async () => {
       const says = /strconv\.ParseUint: parsing .*: invalid syntax/s;
       await target.refuses(() => target.get(query('resourceVersion', version)), 400, says);
-      await target.refuses(() => target.get(`${query('resourceVersion', version)}&watch=true`), 500, says);
+      await target.refuses(() => target.get(`${query('resourceVersion', version)}&watch=true`), 422, says);
       const one = `${configMaps}/a?resourceVersion=${encodeURIComponent(version)}`;
       await target.refuses(() => target.get(one), 500, says);
       const body = { metadata: { name: 'a', resourceVersion: version }, data: { stolen: 'yes' } };
@@ -223,7 +223,7 @@ describe('options', () => {
     });
 
   it('that are too many may ask for an answer that is easy to read', async () => {
-    // Proves that a refusal does not ask the query how it is to look when the query is what is refused.
+    // Proves that a refused query's `pretty` does not affect the refusal.
     const text = `pretty=1&${'a=b&'.repeat(1001)}`;
     for (const path of [configMaps, `${configMaps}/a`, '/version'])
       await target.refuses(() => target.get(`${path}?${text}`), 400, /at most 1000 query parameters/);

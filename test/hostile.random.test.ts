@@ -1,6 +1,6 @@
 /**
- * Proves, with requests made up at random, that every one gets an answer, and that none finds a hole in the server:
- * no InternalError, no failure reported, no crash.
+ * Proves with random requests that each gets an answer, and that none causes an InternalError, a reported
+ * failure or a crash.
  */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import type { Reply } from './http.ts';
 import { accepts, pick, prefixOf, requestOf, sampleOf } from './madeup.ts';
 import { useTarget } from './target.ts';
 
-/** Sequences, and requests in each. WHERRY_RUNS asks for more. */
+/** Number of sequences, and of requests in each. WHERRY_RUNS sets more. */
 const sequences = Number(process.env['WHERRY_RUNS'] ?? 150);
 const requestsMax = 8;
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
     await target.post(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'default' } });
 });
 
-/** An answer in its own right: an object, a list, a Status, or the few pages that are plain text. */
+/** Expects a valid answer: an object, a list, a Status, or one of the few plain-text pages. */
 function expectAnswer(reply: Reply): void {
   const type = String(reply.headers['content-type']);
   expect(reply.body?.reason).not.toBe('InternalError');
@@ -41,7 +41,7 @@ describe('requests at random', () => {
       const count = 1 + gen(fc.nat, { max: requestsMax - 1 });
       for (let i = 0; i < count; i++) {
         const request = requestOf(gen, kind);
-        // What is to be changed should be there.
+        // Create the object that is to be changed.
         if (request.method === 'PUT' || request.method === 'PATCH')
           await target.post(home, sampleOf(kind, request.name));
         sent += 1;

@@ -1,4 +1,4 @@
-/** Proves that a request body, a name or a query can be anything: it gets a Status, and nothing is stored. */
+/** Proves that any malformed body, name or query gets a Status, and that nothing is stored. */
 import { request } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Body, Headers, Reply } from './http.ts';
@@ -308,7 +308,7 @@ describe('a name', () => {
   });
 });
 
-/** Each of these fails until the rule in `src/api` that it names is mended; then `fails` has to go. */
+/** Each of these fails until the rule in `src/api` that it names is fixed; then remove `fails`. */
 describe('rules that still give way', () => {
   const own = useTarget();
 

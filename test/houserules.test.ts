@@ -1,4 +1,4 @@
-/** Proves that every hand-written file keeps the rules of the house, and that a file that breaks one is found. */
+/** Proves that every hand-written file follows the house rules, and that violations are found. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { complaintsAbout } from './houserules.ts';

@@ -1,33 +1,34 @@
 /**
- * The rules of the house that no other tool checks: names and sizes of files, no default exports, one reader of the wall
- * clock, no test switched off. Layers are checked by dependency-cruiser, floating promises by Biome, dead exports by knip.
+ * The house rules that no other tool checks: names and sizes of files, no default exports, one reader of the
+ * wall clock, no disabled tests. Layers are checked by dependency-cruiser, floating promises by Biome, dead
+ * exports by knip.
  */
 import ts from 'typescript';
 
-/** A file longer than this holds a second noun. */
+/** Maximum number of lines; a longer file has a second subject. */
 const linesMax = 500;
 
-/** The one file that may read the time of day. */
+/** The one file that may read the wall clock. */
 const clock = 'src/clock.ts';
 
 const vagueNames = /(^|\.)(utils?|helpers?|misc|common|stuff|lib)\./;
-/** What every break of the rules on code has in it; files without are not parsed. */
+/** Every violation of the code rules contains one of these; files without them are not parsed. */
 const suspects = /\bexport\s+default\b|\bas\s+default\b|\bDate\b|\btimeOrigin\b|\.\s*(only|skip|todo)\b/;
 const nounNames = /^[a-z][a-z0-9]*(\.[a-z0-9]+)*\.(ts|mjs|py)$/;
 
 interface SourceFile {
-  /** From the root of the repository, with slashes. */
+  /** Relative to the repository's root, with slashes. */
   readonly path: string;
   readonly text: string;
 }
 
-/** What is wrong with a file, a sentence for each place. */
+/** The violations in a file, one sentence each. */
 export function complaintsAbout(file: SourceFile): string[] {
   const { path, text } = file;
   const name = path.slice(path.lastIndexOf('/') + 1);
   const complaints: string[] = [];
   if (vagueNames.test(name)) complaints.push(`${path}: says nothing; name the noun that it helps`);
-  // Scripts are commands: `generate-types.mjs` is how it is called.
+  // Scripts are exempt: they are commands, such as `generate-types.mjs`.
   if (!path.startsWith('scripts/') && !nounNames.test(name))
     complaints.push(`${path}: a file is one noun in lower case`);
   const count = text.split('\n').length - 1;
@@ -65,7 +66,7 @@ const isDefaultExport = (node: ts.Node): boolean =>
   (ts.canHaveModifiers(node) &&
     (ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword) ?? false));
 
-/** `Date.now`, called or handed on; `new Date()` and `Date()` of no given time; `performance.timeOrigin`. */
+/** `Date.now`, called or passed on; `new Date()` and `Date()` without a time; `performance.timeOrigin`. */
 function readsWallClock(node: ts.Node): boolean {
   if (ts.isPropertyAccessExpression(node)) {
     const { expression, name } = node;
@@ -80,7 +81,7 @@ function readsWallClock(node: ts.Node): boolean {
 
 const isNamed = (node: ts.Node, name: string): boolean => ts.isIdentifier(node) && node.text === name;
 
-/** `it.only`, `describe.each.skip` and the like; `it.skipIf(…)` says why, and may be. */
+/** `it.only`, `describe.each.skip` and the like; `it.skipIf(…)` has a reason, and is allowed. */
 function isSwitchedOff(node: ts.Node): boolean {
   if (!ts.isPropertyAccessExpression(node) || !['only', 'skip', 'todo'].includes(node.name.text))
     return false;

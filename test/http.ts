@@ -1,26 +1,26 @@
 /**
- * HTTP for tests: one request with its answer read whole, and watches read event by event. Nothing is added to a
- * request but what a test asks for, so that defaults of the server show.
+ * HTTP for tests: one request with its complete answer, and watches read event by event. Requests contain
+ * only what a test sets, so that the server's defaults are tested.
  */
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../src/cluster/index.ts';
 
-/** How long a test waits for an event that should come. */
+/** Time limit for an expected event. */
 const eventWaitMs = 10_000;
 
-/** Answers of any shape, for tests to look into. */
+/** Answers of any shape. */
 export type Json = any;
 export type Headers = Record<string, string | string[]>;
 
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Texts of the Warning headers, one by one. */
+  /** Texts of the Warning headers. */
   readonly warnings: string[];
   readonly bytes: Buffer;
   readonly text: string;
-  /** The text read as JSON; undefined when it is none. */
+  /** The text parsed as JSON; undefined if it is not JSON. */
   readonly body: Json;
 }
 
@@ -62,7 +62,7 @@ export class Client {
     return readReply(await this.#open(method, path, body, headers));
   }
 
-  /** Opens a watch; resolves when its header is there. An answer other than 200 is an error. */
+  /** Opens a watch; resolves with the response headers. A status other than 200 throws. */
   async watch(path: string, headers: Headers = {}): Promise<WatchReader> {
     const response = await this.#open('GET', path, undefined, headers);
     if (response.statusCode === 200) return new WatchReader(response);
@@ -116,12 +116,12 @@ export interface WatchEvent {
   readonly object: Json;
 }
 
-/** An open watch. Events wait here until a test takes them. */
+/** An open watch. Events are queued until a test reads them. */
 export class WatchReader {
   readonly headers: IncomingHttpHeaders;
   /** Resolves when the server has ended the stream, or this side has closed it. */
   readonly ended: Promise<void>;
-  /** The lines as they came. */
+  /** The lines as received. */
   readonly lines: string[] = [];
   readonly #events: WatchEvent[] = [];
   #ended = false;
@@ -147,7 +147,7 @@ export class WatchReader {
     response.on('error', () => undefined);
   }
 
-  /** The next event; an error when the stream ends or stays silent. */
+  /** The next event; throws when the stream ends or the time is over. */
   async next(): Promise<WatchEvent> {
     const deadline = Date.now() + eventWaitMs;
     while (this.#events.length === 0) {
@@ -171,7 +171,7 @@ export class WatchReader {
     return events;
   }
 
-  /** Reads on until an event fits; what comes before it is dropped. */
+  /** Reads until an event fits; earlier ones are dropped. */
   async until(fits: (event: WatchEvent) => boolean): Promise<WatchEvent> {
     for (;;) {
       const event = await this.next();
@@ -184,11 +184,11 @@ export class WatchReader {
   }
 }
 
-/** `ADDED a`, as a short form to compare event sequences in. */
+/** A short form such as `ADDED a`, to compare event sequences. */
 export const brief = ({ type, object }: WatchEvent): string =>
   `${type} ${object.metadata?.name ?? ''}`.trim();
 
-/** Controllers that keep house, and leave what tests have made as it is: nobody runs pods or reports on them. */
+/** Controllers that do not act on the tests' objects: pods are neither run nor reported on. */
 export const housekeeping: readonly string[] = [
   'namespace',
   'garbagecollector',
@@ -198,7 +198,7 @@ export const housekeeping: readonly string[] = [
   'resourcequota',
 ];
 
-/** A cluster of its own for the tests of a file or a describe block. */
+/** A cluster for the tests of a file or a describe block. */
 export function useCluster(options: StartOptions = {}): Client {
   let cluster: Cluster | undefined;
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 /**
- * Proves that a kind can come to a running server, be used in every way, change, and go, without a restart: discovery,
- * OpenAPI, routes, watches, selectors, tables, quota, garbage collection, namespaces and metrics follow.
+ * Proves that a kind can be added to a running server, used with every verb, replaced and removed without a restart:
+ * discovery, OpenAPI, routes, watches, selectors, tables, quota, garbage collection, namespaces and metrics follow.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Kind } from '../src/api/kind.ts';
@@ -34,7 +34,7 @@ const widget = (name: string, spec: object = {}, metadata: object = {}) => ({
 
 const namesOf = (list: Json): string[] => list.items.map(({ metadata }: Json) => metadata.name);
 
-/** Each test adds the kinds it needs; they go with what it made of them. */
+/** Each test adds the kinds it needs; they are removed together with its objects. */
 afterEach(async () => {
   for (const kind of [...kinds].filter(({ group }) => group === 'example.com' || group.endsWith('.dev'))) {
     if (kind.storage === kind) {
@@ -246,7 +246,7 @@ describe('objects of a kind that came', () => {
     await server.post(widgets, widget('c'));
     expect(namesOf((await server.delete(widgets)).body)).toEqual(['b', 'c']);
     const events = (await watch.take(12)).map(brief);
-    // Objects of a collection are deleted beside each other, in no order.
+    // Objects of a collection are deleted concurrently, in no fixed order.
     expect([...events.slice(0, 10), ...events.slice(10).sort()]).toEqual([
       'ADDED a',
       ...Array.from({ length: 6 }, () => 'MODIFIED a'),
@@ -327,14 +327,14 @@ describe('objects of a kind that came', () => {
     await server.post(configMaps, { metadata: { name: 'leaf', ...reference(middle) } });
     await server.settled();
     expect((await server.get(`${configMaps}/leaf`)).status).toBe(200);
-    // Nobody can tell whether an owner of an unknown kind is there.
+    // Whether an owner of an unknown kind exists cannot be checked, so its dependents stay.
     await kinds.remove(kinds.resource('example.com/v1', 'widgets')!);
     await server.patch(`${configMaps}/leaf`, { data: { a: '1' } });
     await server.settled();
     expect((await server.get(`${configMaps}/leaf`)).status).toBe(200);
     await server.delete(`${configMaps}/owner`);
     await server.settled();
-    // It can when the kind comes back.
+    // It can be checked when the kind is added again.
     await kinds.add(widgetKind());
     await server.settled();
     for (const path of [`${widgets}/middle`, `${configMaps}/leaf`])
@@ -368,7 +368,7 @@ describe('objects of a kind that came', () => {
   it('are shown by metrics, as long as the kind is there', async () => {
     const labels = { group: 'example.com', resource: 'widgets' };
     const metrics = async () => parseMetrics((await server.get('/metrics')).text);
-    // Figures of kinds that are gone are dropped when metrics are read.
+    // Series of removed kinds are dropped when metrics are read.
     await metrics();
     await kinds.add(widgetKind());
     for (const name of ['a', 'b']) await server.post(widgets, widget(name));
@@ -381,7 +381,7 @@ describe('objects of a kind that came', () => {
     expect(now.value('apiserver_watch_events_total', labels)).toBe(2);
     expect(now.value('apiserver_longrunning_requests', labels)).toBe(1);
     expect(now.value('etcd_requests_total', { ...labels, operation: 'create' })).toBeGreaterThanOrEqual(2);
-    // A replaced kind counts on, once.
+    // A replaced kind is counted once, and its figures continue.
     await kinds.replace(widgetKind());
     await server.post(widgets, widget('c'));
     await watch.next();
@@ -457,7 +457,7 @@ describe('a kind that goes', () => {
     await watch.next();
     await kinds.remove(kinds.resource('example.com/v1', 'widgets')!);
     await watch.ended;
-    // No error: the stream is over.
+    // The stream ends without an error event.
     expect(watch.lines).toHaveLength(1);
     for (const path of [
       all,

@@ -1,4 +1,4 @@
-/** A server whose table of kinds tests can change: in memory, with the controllers that keep house. */
+/** A server whose table of kinds tests can change: in memory, with the housekeeping controllers. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { KindTable } from '../src/api/kinds.ts';
@@ -56,6 +56,7 @@ export class KindServer extends Client {
     this.#server = new ApiServer(this.registry, {
       doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
+      manner: 'contract',
       watchDefault: 'history',
       keeper: new LimitKeeper({}),
       components: [],
@@ -81,7 +82,7 @@ export class KindServer extends Client {
     for (const close of this.#closers) await close();
   }
 
-  /** Resolves when the controllers have nothing left to do. */
+  /** Resolves when the controllers are idle. */
   async settled(): Promise<void> {
     const deadline = Date.now() + 20_000;
     while (!this.#controllers.settled) {
@@ -91,7 +92,7 @@ export class KindServer extends Client {
   }
 }
 
-/** One for the tests of a file. */
+/** One server for the tests of a file. */
 export function useKindServer(): KindServer {
   const server = new KindServer();
   beforeAll(() => server.start());

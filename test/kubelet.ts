@@ -1,6 +1,6 @@
 /**
- * A foreign kubelet for tests: HTTPS with a certificate of the cluster's authority, which takes requests only of who
- * shows the API server's certificate, and answers them as a test says. It runs nothing.
+ * A fake kubelet for tests: HTTPS with a certificate of the cluster's authority. It accepts only clients with
+ * the API server's certificate, and answers as a test says. It runs nothing.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -33,7 +33,7 @@ export class Kubelet {
     this.#server
       .on('secureConnection', (socket) => {
         this.#sockets.add(socket);
-        // Servers of HTTP leave their half open when the other side ends.
+        // Node's HTTP server leaves its half open when the client ends.
         socket
           .on('end', () => socket.end())
           .on('error', () => undefined)
@@ -67,12 +67,12 @@ export class Kubelet {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#sockets.size;
   }
 
-  /** Agrees to every upgrade, says `ready`, and sends back what it gets. */
+  /** Accepts every upgrade, sends `ready`, and echoes. */
   echo(): void {
     this.onUpgrade = (request, socket, head) => {
       const protocol = request.headers.upgrade;

@@ -1,6 +1,6 @@
 /**
- * Proves that compiled code is kept in the user's cache folder between starts, that code which is damaged or not there
- * harms nobody, and that nothing is written beside the command.
+ * Proves that compiled code is cached in the user's cache folder, that damaged or missing cache files do no
+ * harm, and that nothing is written next to the command.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -38,7 +38,7 @@ async function end(): Promise<void> {
   child = undefined;
 }
 
-/** Starts the command, and ends it when it has answered and `until` is true. */
+/** Starts the command, and ends it when it has answered and `until` resolves to true. */
 async function answers(until: (url: string) => Promise<boolean> = async () => true): Promise<string> {
   child = spawn(process.execPath, [join(folder, 'dist/cli.cjs'), 'serve', '--in-memory', '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -71,7 +71,7 @@ describe.runIf(optimized)('compiled code', () => {
   });
 
   it('loads modules that are needed later', async () => {
-    // Proves that signing a token, whose library is a module, works with code that was kept.
+    // Proves that signing a token, which imports an ES module, works with cached code.
     await answers(isKept);
     await answers(async (url) => {
       const accounts = `${url}/api/v1/namespaces/default/serviceaccounts`;

@@ -1,4 +1,7 @@
-/** Proves that a cluster outlives those who read its output, and that nothing of it outlives the cluster, however it ends. */
+/**
+ * Proves that a cluster survives the readers of its output, and that nothing of it is left when it ends,
+ * however it ends.
+ */
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,7 +17,7 @@ const children = useChildren();
 const claimFolder = '/run/wherry';
 const patienceMs = 20_000;
 
-/** Claims of a process, by what its links and namespaces are called. */
+/** Network claims of a process, by the prefix of its links and namespaces. */
 function claimsOf(pid: number): string[] {
   const names = readdirSync(claimFolder).filter((name) => name.endsWith('.json'));
   return names.flatMap((name) => {
@@ -27,7 +30,7 @@ function claimsOf(pid: number): string[] {
   });
 }
 
-/** Links, namespaces and routes that carry one of these names, and claims of them. */
+/** Links, namespaces and routes with one of these prefixes, and claims of them. */
 function leftOf(ids: readonly string[]): string[] {
   const lines = [['-o', 'link'], ['netns'], ['route', 'show', 'table', 'all']].flatMap((args) =>
     execFileSync('ip', args, { encoding: 'utf8' }).split('\n'),
@@ -35,7 +38,7 @@ function leftOf(ids: readonly string[]): string[] {
   return [...lines, ...readdirSync(claimFolder)].filter((line) => ids.some((id) => line.includes(id)));
 }
 
-/** Control groups of an agent, wherever they are. */
+/** Cgroups of an agent, in every hierarchy. */
 const groupsOf = (agent: string): string[] =>
   execFileSync('find', ['/sys/fs/cgroup', '-maxdepth', '6', '-type', 'd', '-path', `*/wherry/${agent}*`], {
     encoding: 'utf8',
@@ -63,7 +66,7 @@ async function running(...args: string[]): Promise<Running> {
 
 describe.skipIf(problem !== undefined)('a cluster', () => {
   it('goes on when nobody reads its output, and ends as always', async () => {
-    // As `wherry up | head -1` has it: the reader goes before the second line is written.
+    // Like `wherry up | head -1`: the reader exits before the second line is written.
     const child = new Child(['up', '--port', '0', '--in-memory'], await children.folder());
     const client = new Client(await child.ready());
     child.closeOutput();

@@ -1,4 +1,4 @@
-/** Proves every limit: what is refused and how, that it is counted, and that it is free again afterwards. */
+/** Proves every limit: what is refused and how, the metric, and that there is room again afterwards. */
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { head, type Target, useTarget, webSocketHead } from './target.ts';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const watchPath = `${configMaps}?watch=true&resourceVersion=0`;
-/** A list that waits some seconds for a version that does not come. */
+/** A list that waits some seconds for a version that does not exist yet. */
 const waiting = `${configMaps}?resourceVersion=1000000`;
 
 const cleanups: (() => unknown)[] = [];
@@ -25,7 +25,7 @@ const metricsOf = async (target: Client): Promise<Metrics> =>
 const reached = async (target: Client, limit: string): Promise<number> =>
   (await metricsOf(target)).value('wherry_limit_reached_total', { limit });
 
-/** Asks for figures until they are as expected; the server learns of a client's end a little later than the client. */
+/** Polls metrics until they are as expected: the server notices a client's disconnection with a delay. */
 async function settle(
   target: Client,
   name: string,
@@ -39,7 +39,7 @@ async function settle(
   expect((await metricsOf(target)).value(name, labels)).toBe(value);
 }
 
-/** A request of which the body is still to come. */
+/** A request whose body is not sent yet. */
 async function unfinished(target: Target): Promise<ClientRequest> {
   const sent = request(`${target.url}${configMaps}`, {
     method: 'POST',
@@ -81,7 +81,7 @@ describe('requests under way', () => {
   const inFlight = 'apiserver_current_inflight_requests';
 
   it('that write are bounded by themselves', async () => {
-    // Proves 429 for the third write, that reads go on, and that there is room again when one has ended.
+    // Proves 429 for the third write, that reads continue, and that there is room again when one has ended.
     const first = await unfinished(target);
     await unfinished(target);
     await settle(target, inFlight, { request_kind: 'mutating' }, 2);
@@ -95,7 +95,8 @@ describe('requests under way', () => {
   });
 
   it('that read are bounded by themselves, but for those that look after the server', async () => {
-    // Proves 429 for the third read, that writes, watches, health and metrics get in, and room afterwards.
+    // Proves 429 for the third read, that writes, watches, health and metrics are still accepted, and room
+    // afterwards.
     const slow = [target.get(waiting), target.get(waiting)];
     await settle(target, inFlight, { request_kind: 'readOnly' }, 2);
     expectOverload(await target.get(configMaps));
@@ -112,7 +113,7 @@ describe('requests under way', () => {
   });
 
   it.skipIf(kubectls.length === 0)('of kubectl are tried again by themselves', async () => {
-    // Proves that the real client understands the refusal: it waits and gets its answer.
+    // Proves that the real client handles the refusal: it waits and retries.
     for (const own of kubectls) {
       const kubectl = new Kubectl(target.cluster!, own);
       await kubectl.run('get', 'configmaps');
@@ -127,7 +128,7 @@ describe('requests under way', () => {
   });
 
   it('of one connection are carried out one after the other', async () => {
-    // Proves that pipelining gets nobody around the bound, and is no reason to refuse anybody either.
+    // Proves that pipelined requests are counted against the limit, and are not refused because of pipelining.
     const requests = head(`GET ${configMaps}?limit=1`).repeat(20);
     const replies = await target.exchange(requests + head('GET /healthz', 'Connection: close'));
     expect(replies.map(({ status }) => status)).toEqual(Array(21).fill(200));
@@ -163,7 +164,7 @@ describe('requests', () => {
   });
 
   it('have a bound on the time they take', async () => {
-    // Proves that waiting for a version, which may take three seconds, ends with the time for a request.
+    // Proves that waiting for a version, which may take three seconds, ends at the request's timeout.
     const begunMs = performance.now();
     await target.refuses(() => target.get(waiting), 504, /allotted timeout/);
     expect(performance.now() - begunMs).toBeLessThan(2_500);
@@ -174,7 +175,7 @@ describe('requests', () => {
   });
 });
 
-/** From another address of this machine. */
+/** Sends a request from another address of this machine. */
 function getFrom(target: Target, localAddress: string, path: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const sent = request(`${target.url}${path}`, { agent: false, localAddress });
@@ -194,7 +195,7 @@ describe('watches', () => {
   };
 
   it('have a bound for each client and one in all', async () => {
-    // Proves both bounds: two for one address, three together, and room again when one is closed.
+    // Proves both limits: two per address, three in total, and room again when one is closed.
     const [first] = await watches(2);
     const own = 'this client has too many watches open, please try again later';
     expectTooMany(await target.get(watchPath), own);
@@ -214,7 +215,8 @@ describe('watches', () => {
   });
 
   it('over WebSockets count like the others', async () => {
-    // Proves that they are counted while they are open, refused when there are too many, and counted out again.
+    // Proves that WebSocket watches are counted while open, refused beyond the limit, and no longer counted
+    // when closed.
     await settle(target, 'wherry_watches', {}, 0);
     const url = `${target.url.replace('http', 'ws')}${watchPath}`;
     const sockets = [new WebSocket(url), new WebSocket(url)];
@@ -225,7 +227,7 @@ describe('watches', () => {
     expect(reply!.headers.get('retry-after')).toBe('1');
     for (const socket of sockets) socket.close();
     await settle(target, 'wherry_watches', {}, 0);
-    // A handshake that fails is no watch, and leaves none behind.
+    // A failed handshake is not counted.
     const [bad] = await target.exchange(
       head(`GET ${watchPath}`, 'Connection: Upgrade', 'Upgrade: websocket'),
     );
@@ -244,7 +246,7 @@ describe('a watcher that does not read', () => {
   });
 
   it('has little waiting for it, and is let go of when history has moved past it', async () => {
-    // Proves the bound on what waits for a watcher: forty megabytes happen, and next to nothing of them is kept for it.
+    // Proves the bound on a watcher's buffer: 40 MB of changes happen, and almost nothing is buffered for it.
     const response = await new Promise<IncomingMessage>((resolve) =>
       request(`${target.url}${watchPath}`, { agent: false }, resolve).end(),
     );
@@ -266,7 +268,7 @@ describe('a watcher that does not read', () => {
 
 describe('figures to be warned from', () => {
   it('are told of once, with the number, and counted', async () => {
-    // Proves the warnings about objects and bytes; every cluster begins with some of both.
+    // Proves the warnings about objects and bytes; every new cluster already has some of both.
     const warnings: string[] = [];
     const cluster = await start({
       store: 'memory',

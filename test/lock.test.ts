@@ -1,4 +1,4 @@
-/** Proves that `npm ci` finds everything it needs in the lock file, on every platform and with any registry. */
+/** Proves that the lock file is complete for `npm ci`, on every platform and with any registry. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const { dependencies, devDependencies, optionalDependencies } = read('package.js
   Record<string, string>
 >;
 
-/** Where Node would find a package that the one at `from` asks for. */
+/** Where Node would find a package that the one at `from` depends on. */
 function found(from: string, name: string): string | undefined {
   for (
     let folder = from;

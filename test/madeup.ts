@@ -1,6 +1,6 @@
 /**
- * Requests made up at random. Objects are made from the field tables, mostly of the right shape, so that they get
- * past the decoder and into the rules, tables and patches of every kind.
+ * Random requests. Objects are generated from the field tables, mostly with the right types, so that they
+ * pass the decoder and reach the validation, tables and patches of every kind.
  */
 import fc from 'fast-check';
 import type { Kind } from '../src/api/kind.ts';
@@ -8,7 +8,7 @@ import type { Field, Model } from '../src/api/model.ts';
 import { samples } from './contract/samples.ts';
 import { type Headers, jsonPatch, mergePatch, strategicPatch } from './http.ts';
 
-/** How deep objects are filled in; deeper fields are left out. */
+/** Depth up to which objects are filled in. */
 const depthMax = 6;
 
 export type Gen = fc.GeneratorValue;
@@ -22,7 +22,7 @@ const oddTexts = [
   ...['', ' ', '\u0000', '\ud800', 'x'.repeat(300)],
   ...'__proto__ ../.. % 😀 ü a/b/c - .'.split(' '),
 ];
-/** Words that fields of all sorts take, so that rules behind the first one are reached. */
+/** Values that many fields accept, so that later validation rules are reached. */
 const plainTexts = [
   ...names,
   ...'1 80 0 -1 100m 1Gi 1e3 10.0.0.1 ::1 10.0.0.0/8 2026-01-02T03:04:05Z / /a http v1 True'.split(' '),
@@ -95,11 +95,11 @@ function objectOf(gen: Gen, model: Model, depth: number): Record<string, unknown
   return object;
 }
 
-/** A good object of a kind. */
+/** A valid object of a kind. */
 export const sampleOf = (kind: Kind, name: string): Record<string, unknown> =>
   (samples[kind.kind]?.manifest('', name) as Record<string, unknown>) ?? { metadata: { name } };
 
-/** A good object with something in it replaced at random. */
+/** A valid object with a random value replaced. */
 function spoilt(
   gen: Gen,
   model: Model,
@@ -117,7 +117,7 @@ function spoilt(
   };
 }
 
-/** An object of a kind that usually has a fitting name. */
+/** An object of a kind, usually with a valid name. */
 function manifest(gen: Gen, kind: Kind, name: string): Record<string, unknown> {
   let object = sampleOf(kind, name);
   if (chance(gen, 70))
@@ -137,7 +137,7 @@ function manifest(gen: Gen, kind: Kind, name: string): Record<string, unknown> {
 export interface Request {
   readonly method: string;
   readonly path: string;
-  /** The object it is about, if it is about one. */
+  /** The name of the object, if the request has one. */
   readonly name: string;
   readonly body?: string;
   readonly headers: Headers;
@@ -262,6 +262,6 @@ function oddPath(gen: Gen): string {
   const path = Array.from({ length: pick(gen, [0, 1, 2, 3, 4, 5, 7]) }, () => `/${pick(gen, parts)}`).join(
     '',
   );
-  // A watch would be a stream; those have tests of their own.
+  // No watches: streams are tested elsewhere.
   return path.replaceAll('/watch', chance(gen, 50) ? '' : '/Watch') || '/';
 }

@@ -1,4 +1,4 @@
-/** Proves that `/metrics` is what a scraper reads, under the names that dashboards of kube-apiserver know. */
+/** Proves that `/metrics` can be scraped, with the metric names that dashboards for kube-apiserver use. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
@@ -16,7 +16,7 @@ async function scrape(): Promise<Metrics> {
   return parseMetrics(reply.text);
 }
 
-/** How much a figure grows by something. */
+/** By how much a figure grows during some work. */
 async function growth(
   act: () => Promise<unknown>,
   name: string,
@@ -41,7 +41,7 @@ describe('requests', () => {
     ['DELETE', 'resource', 'delete', () => target.delete(object)],
     ['DELETECOLLECTION', 'namespace', 'deletecollection', () => target.delete(configMaps)],
   ])('are counted and timed: %s %s (%s)', async (verb, scope, _, act) => {
-    // Proves that each verb has its series, by resource, scope and code, and that its time is taken.
+    // Proves that each verb has its series, by resource, scope and code, and that its duration is measured.
     const labels = { verb, scope, group: '', version: 'v1', resource: 'configmaps', subresource: '' };
     expect(await growth(act, 'apiserver_request_total', { ...labels, code: '200' })).toBe(1);
     const metrics = await scrape();
@@ -76,7 +76,7 @@ describe('requests', () => {
   });
 
   it('that were given up by their client are counted too', async () => {
-    // Proves that a request whose answer nobody waits for is neither forgotten nor called a success.
+    // Proves that a request whose client disconnected is counted, and not as a success.
     const aborted = async (): Promise<void> => {
       const sent = request(`${target.url}${configMaps}?resourceVersion=1000000`, { agent: false });
       sent.on('error', () => undefined).end();
@@ -92,7 +92,7 @@ describe('requests', () => {
 
 describe('hostile requests', () => {
   it('make no series of their own', async () => {
-    // Proves that nobody can fill the memory of the server, or of who scrapes it, with names.
+    // Proves that clients cannot create unbounded series with made-up names.
     const before = (await scrape()).all.length;
     for (let i = 0; i < 50; i++) {
       await target.get(`/api/v1/namespaces/default/x${i}`);
@@ -112,7 +112,7 @@ describe('hostile requests', () => {
       await target.request(method, '/x');
     await target.exchange(head('GET /healthz', 'Expect: a-miracle', 'Connection: close'));
     const metrics = await scrape();
-    // One series for each of a handful of verbs and codes: two dozen buckets, a sum and some counts.
+    // One series for each of a few verbs and codes: two dozen buckets, a sum and some counts.
     expect(metrics.all.length - before).toBeLessThan(150);
     expect(metrics.all.filter(({ name }) => name.startsWith('evil'))).toEqual([]);
     expect(metrics.value('apiserver_request_total', { resource: '', code: '404' })).toBeGreaterThan(200);
@@ -122,7 +122,7 @@ describe('hostile requests', () => {
 
 describe('figures', () => {
   it('tell of the store', async () => {
-    // Proves objects, size, and the time of writes.
+    // Proves the metrics for objects, size, and the duration of writes.
     const labels = { operation: 'create', resource: 'secrets', group: '' };
     const create = () =>
       target.post('/api/v1/namespaces/default/secrets', { metadata: { name: 's' }, data: { a: 'AAAA' } });
@@ -157,7 +157,7 @@ describe('figures', () => {
 
   it('tell of the process and its event loop', async () => {
     await scrape();
-    // The delay of the event loop is sampled: until there is a sample, it is 0.
+    // The event loop delay is sampled: it is 0 until the first sample.
     let metrics = await scrape();
     await vi.waitFor(
       async () => {

@@ -1,4 +1,4 @@
-/** A reader of Prometheus' text form, as strict as a scraper. */
+/** A parser of Prometheus' text format, as strict as a scraper. */
 
 export interface Sample {
   readonly name: string;
@@ -9,11 +9,11 @@ export interface Sample {
 export class Metrics {
   constructor(
     readonly all: readonly Sample[],
-    /** By the name of the family. */
+    /** By metric family. */
     readonly types: ReadonlyMap<string, string>,
   ) {}
 
-  /** The samples of a name that have these labels, whatever others they have. */
+  /** The samples of a name with at least these labels. */
   find(name: string, labels: Record<string, string> = {}): readonly Sample[] {
     const wanted = Object.entries(labels);
     return this.all.filter(
@@ -21,7 +21,7 @@ export class Metrics {
     );
   }
 
-  /** The sum of those; 0 when there is none. */
+  /** The sum of these samples; 0 when there are none. */
   value(name: string, labels: Record<string, string> = {}): number {
     return this.find(name, labels).reduce((sum, { value }) => sum + value, 0);
   }

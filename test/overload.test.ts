@@ -1,6 +1,6 @@
 /**
- * Proves that a server that is asked for too much stays within its memory and goes on answering: a list of 100,000
- * objects to 50 clients at once, and 5,000 connections half of which do not read what they asked for.
+ * Proves that an overloaded server stays within its memory and keeps answering: a list of 100,000 objects to
+ * 50 clients at once, and 5,000 connections, half of which do not read their answers.
  */
 import { readFileSync } from 'node:fs';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
@@ -16,11 +16,11 @@ const objects = 100_000;
 const listers = 50;
 const watchers = 2_500;
 const sluggards = 2_500;
-/** Of those who do not read, so many asked for more than any connection holds. */
+/** Of the clients that do not read, this many request more than the socket buffers hold. */
 const heavySluggards = 25;
-/** Descriptors, for the server and for the clients here. */
+/** Minimum of file descriptors, for the server and the clients here. */
 const filesMin = watchers + sluggards + 500;
-/** What the server may need on top of what it holds, in MB. Kept in memory, 50 lists alone would be 1,200. */
+/** Maximum memory growth of the server in MB. Buffered in memory, 50 lists alone would take 1,200. */
 const growthMaxMb = 500;
 
 const children = useChildren();
@@ -36,14 +36,14 @@ function readText(path: string): string {
   }
 }
 
-/** Memory of a process now, and at most since it began, in MB. */
+/** Current and peak memory of a process, in MB. */
 function memoryMb({ pid }: Child): { now: number; most: number } {
   const status = readText(`/proc/${pid}/status`);
   const of = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)![1]) / 1024;
   return { now: of('VmRSS'), most: of('VmHWM') };
 }
 
-/** Many small objects, as a store would tell them. */
+/** Many small objects, as store records. */
 async function* manyObjects(): AsyncGenerator<readonly Stored[]> {
   for (let from = 0; from < objects; from += 5_000)
     yield Array.from({ length: 5_000 }, (_, i) => {
@@ -67,14 +67,14 @@ function open(url: string): Promise<IncomingMessage> {
   });
 }
 
-/** Reads an answer to its end, and counts. */
+/** Reads an answer to its end, and counts its bytes. */
 async function count(response: IncomingMessage): Promise<number> {
   let bytes = 0;
   for await (const chunk of response) bytes += (chunk as Buffer).length;
   return bytes;
 }
 
-/** Keeps asking small things on the side, reads and writes, until told to stop; answers how many were answered. */
+/** Sends small reads and writes until told to stop; returns how many were answered. */
 function askOnTheSide(client: Client): { stop(): Promise<number> } {
   let stopped = false;
   const asked = (async () => {
@@ -134,7 +134,7 @@ describe.skipIf(filesAllowed < filesMin)(
       const watch = `?watch=1&resourceVersion=${resourceVersion}`;
       const streams = await inTurns(watchers, () => open(`${client.url}${configMaps}${watch}`));
       const slow = await inTurns(sluggards, async (i) => {
-        // Some asked for changes that will be many and large, some for all there is.
+        // Some request large changes that will come, some request everything that exists.
         const path =
           i < heavySluggards
             ? `${secrets}${watch}`
@@ -168,7 +168,7 @@ describe.skipIf(filesAllowed < filesMin)(
       expect(await aside.stop()).toBeGreaterThan(0);
       expect(memoryMb(server).most - base).toBeLessThan(growthMaxMb);
       for (const response of [...streams, ...slow]) response.destroy();
-      // They are gone without a trace: the server ends as it should.
+      // They leave no trace: the server ends normally.
       expect((await client.get('/livez')).text).toBe('ok');
       server.signal('SIGTERM');
       expect(await server.exited, server.stderr).toEqual({ code: 0, signal: null });
@@ -176,7 +176,7 @@ describe.skipIf(filesAllowed < filesMin)(
   },
 );
 
-/** A queue of new connections is not what is tried here: they come a hundred at a time. */
+/** Opens connections a hundred at a time: the accept queue is not tested here. */
 async function inTurns<T>(total: number, make: (i: number) => Promise<T>): Promise<T[]> {
   const made: T[] = [];
   for (let from = 0; from < total; from += 100)

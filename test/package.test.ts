@@ -1,6 +1,6 @@
 /**
- * Proves that what `npm pack` makes is what users need: small, nothing of the builder's machine in it, types that
- * resolve from everywhere, and code that runs from an ES module, from CommonJS and as a command.
+ * Proves that `npm pack` makes what users need: small, without files of the build machine, with types that
+ * resolve everywhere, and code that runs as an ES module, from CommonJS and as a command.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -15,17 +15,17 @@ const root = join(import.meta.dirname, '..');
 const unpackedBytesMax = 3_000_000;
 const buildMaxMs = 180_000;
 
-/** What the package is made from. */
+/** The inputs of the package. */
 const sources = ['src', 'scripts', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE', 'CHANGELOG.md'];
 
 let folder: string;
-/** A project that has installed the package: `node_modules/wherry` and its dependencies. */
+/** A project with the package installed: `node_modules/wherry` and its dependencies. */
 let consumer: string;
 let tarball: string;
 let installed: string;
 let packed: { files: { path: string; size: number; mode: number }[]; unpackedSize: number };
 
-/** Packs a copy, because packing builds, and other tests use the build that is there. */
+/** Packs a copy, because packing builds, and other tests use the existing build. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wherry-package-'));
   const copy = join(folder, 'copy');
@@ -66,7 +66,7 @@ describe('the package', () => {
       'README.md',
       'package.json',
     ]);
-    // Code and types alone: no source maps, no compiled code.
+    // Only code and types: no source maps, no compiled code.
     expect(built.filter((path) => !/^dist\/[\w-]+\.(?:js|cjs|d\.ts|d\.cts)$/.test(path))).toEqual([]);
     expect(packed.unpackedSize).toBeLessThan(unpackedBytesMax);
   });
@@ -191,7 +191,7 @@ describe('types', () => {
   ])('fit a program with module %s and moduleResolution %s in %s', async (module, moduleResolution, name) => {
     await writeFile(join(consumer, name), imports + program);
     const config = {
-      // Nothing but the language: the package's types need no others.
+      // No other types: the package's types must not need any.
       compilerOptions: {
         module,
         moduleResolution,

@@ -1,6 +1,6 @@
 /**
- * Proves that a server answers the same bytes with its optimisations and without them, and that the switch of the
- * environment reaches the built command: the thread that writes to LMDB is there, or is not.
+ * Proves that a server answers with the same bytes with and without its optimisations, and that the
+ * environment variable reaches the built command: the LMDB writer thread exists, or does not.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ function start(plain: '0' | '1', args: readonly string[]): Child {
   return new Child(['serve', '--port', '0', ...args]);
 }
 
-/** Sends a request on a connection of its own; answers with all bytes that come back. */
+/** Sends a request on a new connection; resolves with all bytes received. */
 async function exchange(url: string, head: string, body = ''): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -45,7 +45,7 @@ function isWhole(text: string): boolean {
   return length ? Buffer.byteLength(text.slice(end + 4)) >= Number(length) : text.endsWith('\r\n0\r\n\r\n');
 }
 
-/** What differs between any two servers, or between two seconds. */
+/** Replaces what differs between any two servers, or between two seconds. */
 const withoutChance = (text: string): string =>
   text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
@@ -57,7 +57,7 @@ const withoutChance = (text: string): string =>
     .replace(/kube-api-access-\w{5}/g, 'TOKEN')
     .replace(/"\d+s"/g, 'AGE');
 
-/** How a stream is cut into chunks may differ. */
+/** Chunk boundaries of a stream may differ. */
 const unchunked = (text: string): string => text.replace(/\r\n[0-9a-f]+\r\n(?=\{|\r\n)/g, '');
 
 const request = (method: string, path: string, ...fields: string[]): string =>
@@ -133,7 +133,7 @@ describe('the answers', () => {
 describe.runIf(process.platform === 'linux')('the thread that writes', () => {
   const threads = (pid: number): number => readdirSync(`/proc/${pid}/task`).length;
 
-  /** Makes more transactions than are carried out without a thread, and answers how many threads that added. */
+  /** Makes more transactions than are carried out without a thread; returns how many threads that added. */
   async function added(pid: number, url: string, wanted: boolean): Promise<number> {
     const before = threads(pid);
     for (let i = 0; i < 12; i++)

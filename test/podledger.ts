@@ -1,6 +1,6 @@
 /**
- * A ledger of pods: everything that watches told of pods and of who asked for them, in the order it happened. Says
- * afterwards whether any pod was made that nobody needed.
+ * A ledger of pods: all watch events of pods and their owners, in order. Afterwards it reports pods that were
+ * created although their owner had enough.
  */
 import type { Client, Json, WatchEvent, WatchReader } from './http.ts';
 
@@ -31,7 +31,7 @@ export class PodLedger {
     this.#reading = watches.map(([resource, watch]) => this.#read(resource, watch));
   }
 
-  /** Begins with what happens from now on. */
+  /** Starts with the current version. */
   static async open(api: Client): Promise<PodLedger> {
     const { resourceVersion } = (await api.get('/api/v1/pods')).body.metadata;
     const query = `?watch=true&resourceVersion=${resourceVersion}`;
@@ -45,7 +45,7 @@ export class PodLedger {
     return this.#lines.filter(({ resource, type }) => resource === 'pods' && type === 'ADDED').length;
   }
 
-  /** Ends the watches and answers with every pod that was made although there were enough. */
+  /** Ends the watches; returns every pod that was created although there were enough. */
   async close(): Promise<string[]> {
     for (const [, watch] of this.watches) watch.close();
     await Promise.all(this.#reading);
@@ -64,13 +64,13 @@ export class PodLedger {
         const event = await watch.next();
         this.#lines.push({ ...event, resource, version: Number(event.object.metadata.resourceVersion) });
       } catch {
-        // Silence, or the end.
+        // No event within the time limit, or the end of the stream.
       }
     }
   }
 }
 
-/** What somebody asked for, and until which of its wishes pods have certainly been made. */
+/** The replicas an owner asked for over time, and up to which generation it has certainly acted. */
 interface Owner {
   readonly kind: string;
   readonly wishes: Map<number, number>;
@@ -110,7 +110,7 @@ class Audit {
     owner.observed = status.observedGeneration ?? owner.observed;
   }
 
-  /** A controller acts on what it saw last, which is no older than what it has said it has dealt with. */
+  /** A controller acts on the state it saw last, which is at least as new as its observedGeneration. */
   #judge(pod: Json, owner: Owner): void {
     let most = 0;
     for (const [generation, wish] of owner.wishes)
@@ -126,7 +126,7 @@ class Audit {
   }
 }
 
-/** Pods that nobody controls are to be adopted before others are made. */
+/** Matching pods without a controller must be adopted before others are created. */
 const matches = ({ kind, selector }: Owner, { metadata }: Json): boolean =>
   kind === 'replicationcontrollers' &&
   Object.entries(selector).every(([key, value]) => metadata.labels?.[key] === value);

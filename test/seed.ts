@@ -1,6 +1,6 @@
 /**
- * Generated tests draw from a seed that stays the same, so that a run can be repeated. `WHERRY_SEED=<number>` takes
- * another; a failure prints the seed it was found with.
+ * Generated tests use a fixed seed, so that a run can be repeated. `WHERRY_SEED=<number>` sets another; a
+ * failure prints its seed.
  */
 import fc from 'fast-check';
 

@@ -1,4 +1,4 @@
-/** Services over HTTP: addresses and node ports under load, through changes of type, and over restarts. */
+/** Services over HTTP: addresses and node ports under load, with changes of type, and across restarts. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +10,7 @@ const root = '/api/v1/namespaces/default/services';
 const ports = [{ port: 80 }];
 const body = (name: string, spec: object = {}): object => ({ metadata: { name }, spec: { ports, ...spec } });
 
-/** Sends all at once and answers in order. */
+/** Sends all at once; resolves with the answers in order. */
 const createMany = (api: Client, count: number, spec: object = {}): Promise<Reply[]> =>
   Promise.all(Array.from({ length: count }, (_, i) => api.post(root, body(`s${i}`, spec))));
 
@@ -25,7 +25,7 @@ const removeAll = async (api: Client, replies: readonly Reply[]): Promise<void> 
 
 describe('addresses under load', () => {
   const api = useCluster();
-  /** 254 addresses, of which the first is the kubernetes service's. */
+  /** 254 addresses; the first belongs to the kubernetes service. */
   const free = Array.from({ length: 253 }, (_, i) => `10.0.0.${i + 2}`).sort();
 
   test('200 at once get 200 addresses, 100 more get what is left, and nothing leaks', async () => {
@@ -210,7 +210,7 @@ describe('one service', () => {
       externalName: 'example.com',
     });
     expect(await status()).toEqual({ loadBalancer: {} });
-    // What it held is free for others, and it gets an address anew.
+    // Its former address and port are free for others, and it gets a new address.
     expect((await make('heir', { clusterIP, type: 'NodePort', ports: node.ports })).clusterIP).toBe(
       clusterIP,
     );

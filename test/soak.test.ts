@@ -1,7 +1,7 @@
 /**
- * A cluster in bad weather: pods are scaled, deleted, killed and failed at random, nodes are lost, deleted, cordoned,
- * tainted and brought back. Proves that afterwards the world is what the specs say, that nothing was made twice and
- * nothing is left over, and that nothing is written any more once there is nothing to do.
+ * A cluster under random disturbances: pods are scaled, deleted, killed and failed, nodes are lost, deleted,
+ * cordoned, tainted and brought back. Proves that afterwards the state matches the specs, that nothing was
+ * created twice or left over, and that an idle cluster writes nothing.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Cluster, start } from '../src/cluster/index.ts';
@@ -11,13 +11,13 @@ import { randomFrom } from './workload.ts';
 
 const seed = Number(process.env.WHERRY_SEED ?? 20261115);
 const nodeCount = 8;
-/** A node that is silent for this long is lost; its pods leave it a second later. */
+/** A node that is silent for this long is lost; its pods are evicted a second later. */
 const nodeGraceMs = 4_000;
 const weatherMs = 18_000;
-/** Between two blows. */
+/** Between two disturbances. */
 const pauseMs = 40;
 const convergeMaxMs = 60_000;
-/** So long must nothing be written, and so long may it take until then. */
+/** How long nothing must be written, and how long it may take until then. */
 const quietMs = 4_000;
 const settleMaxMs = 30_000;
 const namespaces = ['blue', 'green'];
@@ -48,7 +48,7 @@ const jobsAt = (namespace: string, name = ''): string =>
   `/apis/batch/v1/namespaces/${namespace}/jobs${name && `/${name}`}`;
 const items = async (path: string): Promise<Json[]> => (await api.get(path)).body.items;
 
-/** What is refused because somebody else was faster is fine; anything else is not. */
+/** A refusal because of a concurrent change is fine; any other is not. */
 async function did(reply: Promise<{ status: number; text: string }>, fine = [404, 409]): Promise<number> {
   const { status, text } = await reply;
   if (status >= 400 && !fine.includes(status)) throw new Error(text);
@@ -86,7 +86,7 @@ function job(): object {
       parallelism: 1 + random(3),
       completionMode: indexed ? 'Indexed' : 'NonIndexed',
       backoffLimit: 1000,
-      // What a lost node has ended is not the job's fault, and not waited for.
+      // Pods ended by a lost node do not count as failures of the job.
       podFailurePolicy: {
         rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
       },
@@ -97,11 +97,11 @@ function job(): object {
 
 const nodes = Array.from({ length: nodeCount }, (_, i) => `simulated-${i + 1}`);
 const lost = new Set<string>();
-/** Nodes that are gone for good. */
+/** Nodes that stay lost. */
 const gone = new Set<string>();
 
 async function recover(name: string): Promise<void> {
-  // An agent whose node was deleted does not bring it back; one that starts does.
+  // A running agent does not recreate a deleted node; a starting one does.
   await cluster.simulated.stop(name);
   await cluster.simulated.start(name);
   lost.delete(name);
@@ -120,7 +120,7 @@ const blows: Record<string, Blow> = {
   delete: async (namespace) => did(api.delete(await anyPod(namespace))),
   kill: async (namespace) => did(api.delete(await anyPod(namespace), { gracePeriodSeconds: 0 })),
   fail: async (namespace) =>
-    // Refused where the pod has less time left already.
+    // Refused if the pod has less time left already.
     did(api.patch(await anyPod(namespace), { spec: { activeDeadlineSeconds: 1 } }), [404, 409, 422]),
   restart: async (namespace) => {
     const spec = { containers: [{ name: 'c', image: `i:${random(1000)}` }] };
@@ -164,14 +164,14 @@ const blows: Record<string, Blow> = {
   },
 };
 
-/** Some happen more often than others. */
+/** Disturbances, some listed several times to happen more often. */
 const often = ['scale', 'scale', 'scale', 'delete', 'delete', 'kill', 'lose a node', 'recover a node'];
 const weather = [...Object.keys(blows), ...often].filter((name) => name !== 'delete a job' || random(2));
 
-/** Answers with what resolves when all of it is over: some of it needs nodes that are lost. */
+/** Resolves with a promise for the end of all disturbances: some of them need nodes that are lost. */
 async function storm(): Promise<{ over: Promise<void> }> {
   const endMs = Date.now() + weatherMs;
-  /** Of an object only one thing is done at a time. */
+  /** Only one disturbance per object at a time. */
   const busy = new Set<string>();
   const underWay: Promise<unknown>[] = [];
   let failed: unknown;
@@ -192,7 +192,7 @@ async function storm(): Promise<{ over: Promise<void> }> {
   return { over };
 }
 
-/** All nodes are well again, but one that never comes back. */
+/** Makes all nodes healthy again, except those that stay lost. */
 async function clearSkies(): Promise<void> {
   const victim = pick(nodes)!;
   gone.add(victim);
@@ -213,7 +213,7 @@ const controllerOf = ({ metadata }: Json): string =>
   metadata.ownerReferences?.find((one: Json) => one.controller)?.uid ?? '';
 const nameOf = ({ metadata }: Json): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
-/** Everything that is not as it should be. */
+/** All differences from the expected state. */
 async function complaints(): Promise<string[]> {
   const [pods, controllers, allJobs, nodeObjects, endpoints] = await Promise.all([
     items('/api/v1/pods'),
@@ -230,7 +230,7 @@ async function complaints(): Promise<string[]> {
     if (node.spec.taints) wrong.push(`node ${node.metadata.name}: ${JSON.stringify(node.spec.taints)}`);
   const owners = new Set([...controllers, ...allJobs].map(({ metadata }) => metadata.uid));
   for (const pod of pods) {
-    // One that had ended when its controller let it go is nobody's from then on.
+    // A pod that had ended when its controller released it has no owner from then on.
     const letGo = !isActive(pod) && !pod.metadata.ownerReferences;
     if (!letGo && !owners.has(controllerOf(pod))) wrong.push(`pod ${nameOf(pod)} has no living owner`);
     if (pod.metadata.deletionTimestamp) wrong.push(`pod ${nameOf(pod)} is not gone`);
@@ -265,7 +265,7 @@ function wrongWithJob(one: Json, pods: Json[]): string[] {
     isTrue(one, 'Complete') &&
     status.succeeded === spec.completions &&
     (status.active ?? 0) === 0 &&
-    // Somebody may have deleted a pod that was done.
+    // A completed pod may have been deleted.
     succeeded.length <= spec.completions;
   return right ? [] : [`job ${nameOf(one)}: ${JSON.stringify({ status, pods: succeeded.length })}`];
 }
@@ -282,7 +282,7 @@ function wrongWithEndpoints(one: Json, pods: Json[]): string[] {
   return same && unready.length === 0 ? [] : [`endpoints ${nameOf(one)}: ${JSON.stringify(one.subsets)}`];
 }
 
-/** What an agent keeps is what is bound to its node. */
+/** Checks that an agent has exactly the pods bound to its node. */
 async function wrongWithAgent(node: string, pods: Json[]): Promise<string[]> {
   const bound = pods.filter(({ spec }) => spec.nodeName === node).map(nameOf);
   const kept = (await items(`/api/v1/nodes/${node}/proxy/pods`)).map(nameOf);
@@ -301,7 +301,7 @@ async function converge(): Promise<void> {
   }
 }
 
-/** Every resource there is, and a watch of it from now on. */
+/** A watch of every resource from now on. */
 class Silence {
   readonly changes: string[] = [];
   #leases = 0;
@@ -327,7 +327,7 @@ class Silence {
       over = true;
     });
     void (async () => {
-      // Silence is what is hoped for: the reader's patience with it does not matter.
+      // No events are expected: ignore the reader's time limit.
       while (!over)
         await watch.next().then(
           (event) => this.#take(path, event),
@@ -351,7 +351,7 @@ class Silence {
     return this.#leases;
   }
 
-  /** Resolves when so many more leases have been renewed. */
+  /** Resolves when this many more leases have been renewed. */
   renewals(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#awaited = { leases: this.#leases + count, resolve };
@@ -393,11 +393,11 @@ it('a cluster comes to what its specs say, and then to rest', { timeout: 120_000
   const giveUpMs = Date.now() + settleMaxMs;
   while (silence.silentMs < quietMs && Date.now() < giveUpMs) await sleep(50);
   const before = { changes: silence.changes.length, leases: silence.leases, revision: await revision() };
-  // The nodes go on saying that they are alive, and nothing else is written meanwhile.
+  // The nodes renew their leases, and nothing else is written meanwhile.
   await silence.renewals(nodeCount / 2);
   const after = { leases: silence.leases, revision: await revision() };
   expect(silence.changes.slice(before.changes), `changes in the end, with seed ${seed}`).toEqual([]);
-  // The two are not asked for in the same moment.
+  // The two figures are not read at the same moment.
   expect(after.revision - before.revision).toBeLessThanOrEqual(after.leases - before.leases + nodeCount);
   silence.close();
   expect(await complaints()).toEqual([]);

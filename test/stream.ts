@@ -1,4 +1,4 @@
-/** A watch that a test reads at its own pace, and keeps whole. */
+/** A watch that a test reads at its own pace, and whose events are all kept. */
 import { get, type IncomingMessage } from 'node:http';
 import type { Json } from './http.ts';
 
@@ -11,7 +11,7 @@ export interface StreamEvent {
 
 export class Stream {
   readonly events: StreamEvent[] = [];
-  /** Resolves when the stream is over; true: its chunked body came to its proper end. */
+  /** Resolves when the stream has ended; true: its chunked body was complete. */
   readonly ended: Promise<boolean>;
   #over = false;
   #waiters: (() => void)[] = [];
@@ -47,7 +47,7 @@ export class Stream {
     });
   }
 
-  /** Stops and goes on reading the socket. */
+  /** Pauses reading of the socket. */
   pause(): void {
     this.response.pause();
   }
@@ -60,7 +60,7 @@ export class Stream {
     this.response.destroy();
   }
 
-  /** Resolves when the condition holds, or the stream is over. */
+  /** Resolves when the condition holds, or the stream has ended. */
   async until(condition: (events: readonly StreamEvent[]) => boolean): Promise<void> {
     const deadline = Date.now() + waitMaxMs;
     while (!condition(this.events) && !this.#over) {

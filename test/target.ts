@@ -1,13 +1,13 @@
 /**
- * A server under attack. Whatever is thrown at it, it answers with a Status that says what is wrong, stores
- * nothing, reports no failure of its own, and answers the next request.
+ * A server under attack. It must answer any input with a Status that says what is wrong, store nothing,
+ * report no failure of its own, and answer the next request.
  */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../src/cluster/index.ts';
 import { Client, type Json, type Reply } from './http.ts';
 
-/** How long a raw connection may stay open before the test calls it lost. */
+/** Time limit for a raw connection. */
 const exchangeMaxMs = 10_000;
 
 export interface RawReply {
@@ -30,7 +30,7 @@ export class Target extends Client {
     return (await this.get('/api/v1/namespaces?limit=1')).body.metadata.resourceVersion;
   }
 
-  /** Runs an attack and checks that it was refused with one of the codes, and that nothing came of it. */
+  /** Runs an attack and checks that it was refused with one of the codes, and changed nothing. */
   async refuses(attack: () => Promise<Reply>, codes: number | readonly number[], says = /./): Promise<Reply> {
     const before = await this.version();
     const reply = await attack();
@@ -39,7 +39,7 @@ export class Target extends Client {
     return reply;
   }
 
-  /** The same for what cannot be sent with a client: all answers to some bytes must be the one refusal. */
+  /** The same for raw bytes: all answers must be this refusal. */
   async refusesBytes(
     bytes: string | Buffer,
     codes: number | readonly number[],
@@ -59,7 +59,7 @@ export class Target extends Client {
     expect(this.failures).toEqual([]);
   }
 
-  /** Sends bytes, closes this side if asked to, and reads answers until the server closes. */
+  /** Sends bytes, half-closes if asked to, and reads answers until the server closes. */
   async exchange(bytes: string | Buffer, half = false): Promise<RawReply[]> {
     const socket = this.dial();
     socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
@@ -93,7 +93,7 @@ export function readToEnd(socket: Socket): Promise<Buffer> {
       socket.destroy();
       resolve(Buffer.concat(chunks));
     };
-    // A server that refuses what is still being sent may reset the connection once its answer is out.
+    // A server that refuses a request during its body may reset the connection after its answer.
     socket
       .on('data', (chunk) => chunks.push(chunk))
       .on('end', done)
@@ -102,7 +102,7 @@ export function readToEnd(socket: Socket): Promise<Buffer> {
   });
 }
 
-/** Answers with a Content-Length, one after the other. Interim ones (100) are left out. */
+/** Parses consecutive answers with a Content-Length. Interim ones (100) are left out. */
 export function parseReplies(bytes: Buffer): RawReply[] {
   const replies: RawReply[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -140,11 +140,11 @@ export const webSocketHead = (path: string, ...headers: string[]): string =>
     ...headers,
   );
 
-/** For the title of a test. */
+/** A short form for the title of a test. */
 export const short = (text: string): string =>
   JSON.stringify(text.length > 40 ? `${text.slice(0, 30)}… ${text.length} characters` : text);
 
-/** A server for the attacks of one file. Controllers are off, so that only requests move the store's version. */
+/** A server for the attacks of one file. Controllers are off, so that only requests change the store's version. */
 export function useTarget(options: StartOptions = {}): Target {
   const target = new Target();
   beforeAll(async () => {

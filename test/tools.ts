@@ -1,10 +1,13 @@
-/** Tools the tests talk to. `npm test` gets them (`scripts/tools.mjs`); the environment says which there are. */
+/**
+ * External tools used by the tests. `npm test` installs them (`scripts/tools.mjs`); the environment says
+ * which are available.
+ */
 import { describe } from 'vitest';
 import { kubectls } from './kubectl/kubectl.ts';
 
 const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
 
-/** A suite that needs a tool, named as in `scripts/tools.mjs`: skipped, visibly, where it is missing. */
+/** A suite that needs a tool, named as in `scripts/tools.mjs`: reported as skipped where the tool is missing. */
 export function describeWith(tool: 'kubectl' | 'python3-kubernetes'): typeof describe | typeof describe.skip {
   if (tool !== 'kubectl') return describe.skipIf(missing.includes(tool));
   if (kubectls.length > 1) throw new Error('this file is not among the kubectlTests of vitest.config.ts');

@@ -1,7 +1,7 @@
 /**
- * Proves that a data folder and a backup of data format 1, written by the version before (`fixtures/format1.mjs`), are
- * taken over at the first start: every object of every kind with its uid and version, and all of its history. A start
- * that is killed in the middle loses nothing.
+ * Proves that a data folder and a backup of data format 1, written by the version before
+ * (`fixtures/format1.mjs`), are converted at the first start: every object of every kind with its uid and
+ * version, and all of its history. A start that is killed during the conversion loses nothing.
  */
 import { existsSync, watch as watchFolder } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -93,12 +93,12 @@ describe('a data folder of the version before', () => {
       watch.close();
       expect(events, path).toEqual(changes);
     }
-    // A state of the past is there, too.
+    // A past state can be read, too.
     const query = `?resourceVersion=${expected.changes['/api/v1/configmaps']![1]![3]}&resourceVersionMatch=Exact`;
     const past = (await client.get(configMaps + query)).body.items.map(({ metadata }: Json) => metadata.name);
     expect(past).toEqual(['a', 'b']);
 
-    // Writes go on.
+    // Writes continue.
     const [configMap] = expected.lists['/api/v1/configmaps']!;
     const changed = await client.put(`${configMaps}/a`, { ...configMap, data: { a: 'now' } });
     expect(changed.status).toBe(200);
@@ -110,7 +110,7 @@ describe('a data folder of the version before', () => {
     expect(ingress.body.spec.defaultBackend.service).toEqual({ name: 'a', port: { number: 80 } });
     await cluster.close();
 
-    // The second start has nothing to take over.
+    // The second start has nothing to convert.
     said.length = 0;
     const again = await start(options);
     expect(said.filter((text) => text.includes('format'))).toEqual([]);
@@ -141,7 +141,7 @@ describe('a data folder of the version before', () => {
       const child = new Child(['serve', '--port', '0', '--data-dir', dataDir]);
       await builtBytes(dataDir, bytes);
       await child.kill();
-      // It had begun, and had not come to its end.
+      // The conversion had begun, and had not finished.
       expect([child.stdout, existsSync(join(dataDir, 'upgrading'))]).toEqual(['', true]);
     }
     const child = new Child(['serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'silent']);
@@ -155,7 +155,7 @@ describe('a data folder of the version before', () => {
   });
 });
 
-/** Resolves when the file that an upgrade builds has so many bytes. */
+/** Resolves when the file that the conversion writes has this many bytes. */
 function builtBytes(dataDir: string, bytes: number): Promise<void> {
   return new Promise((resolve) => {
     const watcher = watchFolder(dataDir, { recursive: true }, () => void look());
@@ -171,7 +171,7 @@ function builtBytes(dataDir: string, bytes: number): Promise<void> {
   });
 }
 
-/** As the version before would have left it: one object after the other, in format 1. */
+/** A folder as the version before would have left it: written object by object, in format 1. */
 async function largeFormerFolder(objects: number): Promise<string> {
   const dataDir = join(await children.folder(), 'data');
   const store = await openLmdbStore({ dataDir });

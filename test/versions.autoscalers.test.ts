@@ -1,4 +1,4 @@
-/** Autoscalers in their three versions, over HTTP: the older ones lose nothing of what only the newest can say. */
+/** Autoscalers in their three versions, over HTTP: the older ones keep fields that only the newest has. */
 import { describe, expect, test } from 'vitest';
 import { type Json, useCluster } from './http.ts';
 import { made, placeOf, read, tableAccept } from './versions.ts';

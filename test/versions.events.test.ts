@@ -1,4 +1,4 @@
-/** Events in their two homes, over HTTP, and leases, which are today's kinds only. */
+/** Events in their two API groups, over HTTP, and leases, which only exist in a current group. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { brief, type Json, strategicPatch, useCluster } from './http.ts';
 import { made, placeOf, read, tableAccept } from './versions.ts';

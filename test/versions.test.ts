@@ -1,6 +1,6 @@
 /**
- * Jobs in their two homes, over HTTP: what is made in one version is read, listed, watched, changed and deleted in the
- * other, and the version that cannot say everything loses nothing of it.
+ * Jobs in their two API groups, over HTTP: an object created in one version is read, listed, watched, changed
+ * and deleted in the other, and the version with fewer fields loses none of the others.
  */
 import { describe, expect, test } from 'vitest';
 import { brief, housekeeping, type Json, jsonPatch, mergePatch, strategicPatch, useCluster } from './http.ts';

@@ -1,7 +1,7 @@
 /**
- * Proves that a watch tells exactly the changes after its start, in order, none missing and none twice, while many
- * write: from any version, from the present, from the beginning of history, through selectors, and to a client
- * that does not read for a while. And that history which is gone is said to be gone, never left out silently.
+ * Proves that a watch delivers exactly the changes after its start during concurrent writes: in order, none missing and
+ * none twice. Watches start at any version, at the present and at the beginning of history, have selectors, and stop
+ * reading for a while. Also proves that a watch of compacted history gets 410 instead of a gap.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { finish, namespaces, prepare, randomFrom, work } from './workload.ts';
 
 const changesWanted = 2_000;
 const writers = 8;
-/** What the writers do; when they get to do it is up to the machine. */
+/** Decides what the writers do; the timing is up to the machine. */
 const seed = Number(process.env['WHERRY_SEED'] ?? 20_261_115);
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -85,7 +85,7 @@ type Begin = 'version' | 'now' | 'history' | 'list';
 interface Watched {
   readonly scope: Choice;
   readonly begin: Begin;
-  /** For `version`: where it began. */
+  /** For `version`: the version it started after. */
   readonly from: number;
   readonly stream: Stream;
 }
@@ -102,7 +102,7 @@ async function watch(url: string, scope: Choice, begin: Begin, from: number): Pr
   return { scope, begin, from, stream: await Stream.open(`${url}${path}`) };
 }
 
-/** The same event in the form both sides are compared in; whole objects make messages that nobody can read. */
+/** A short form of an event for comparison; whole objects would make unreadable messages. */
 const brief = ({ type, object }: ModelEvent): string =>
   `${type} ${object.metadata?.namespace}/${object.metadata?.name} ${object.metadata?.resourceVersion}`;
 
@@ -114,7 +114,7 @@ function textOf(object: Json): string {
   return text;
 }
 
-/** Objects are compared whole: what a watcher is told of a version is what the writer of it was answered. */
+/** Objects are compared whole: the event of a version must have the object that its writer got as answer. */
 function expectSame(told: readonly ModelEvent[], wanted: readonly ModelEvent[], what: string): void {
   expect(told.map(brief), what).toEqual(wanted.map(brief));
   for (const [i, { object }] of told.entries())
@@ -124,19 +124,19 @@ function expectSame(told: readonly ModelEvent[], wanted: readonly ModelEvent[], 
 const added = (objects: readonly Json[]): ModelEvent[] =>
   objects.map((object) => ({ type: 'ADDED', object }));
 
-/** Everything a watch must tell when it begins with the state at a version. */
+/** All events of a watch that starts with the state at a version. */
 const fromState = (history: History, scope: Scope, version: number): ModelEvent[] => [
   ...added(history.stateAt(version, scope)),
   ...history.eventsAfter(version, scope),
 ];
 
-/** The cluster has objects of its own, from before the first write. */
+/** Leaves out the cluster's own objects, from before the first write. */
 const isOurs = ({ type, object }: ModelEvent): boolean =>
   type === 'BOOKMARK' || object.metadata.name.startsWith('object-');
 
 const isError = ({ type }: { type: string }): boolean => type === 'ERROR';
 
-/** Compares a watch with history. `cut`: it may have been told that its version expired, after any event. */
+/** Compares a watch with history. `cut`: it may end with 410 after any event. */
 function check(watched: Watched, history: History, cut: boolean): 'whole' | 'cut' {
   const { scope, begin, from, stream } = watched;
   const what = `${scope.resource} ${scope.namespace ?? ''} ${scope.query} ${begin} ${from} seed ${seed}`;
@@ -166,7 +166,7 @@ function check(watched: Watched, history: History, cut: boolean): 'whole' | 'cut
   return expired ? 'cut' : 'whole';
 }
 
-/** The version whose state a watch began with: it does not say, but only one story fits what it told. */
+/** The version whose state a watch started with: it is not in the stream, but only one fits the events. */
 function beginning(
   told: ModelEvent[],
   history: History,
@@ -182,7 +182,7 @@ function beginning(
   throw new Error(`no version fits: ${what}: ${told.slice(0, 50).map(brief).join(', ')}`);
 }
 
-/** Waits until a watch has told of the last change there was for it. */
+/** Waits until a watch has delivered the last change in its scope. */
 async function caughtUp({ scope, from, stream }: Watched, history: History): Promise<void> {
   const last = history.eventsAfter(from, scope).at(-1);
   if (!last) return;
@@ -197,7 +197,7 @@ async function caughtUp({ scope, from, stream }: Watched, history: History): Pro
 const newest = async (client: Client): Promise<number> =>
   Number((await client.get('/api/v1/namespaces?limit=1')).body.metadata.resourceVersion);
 
-/** Opens a watch now and then while others write. */
+/** Opens a watch now and then during the writes. */
 async function openWatches(
   url: string,
   log: ChangeLog,
@@ -219,7 +219,7 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     const cluster = await open(store);
     const client = new Client(cluster.url);
     const log = await prepare(client);
-    // Some are there from the first change on, one of which stops reading for most of the time.
+    // Some are open from the first change on; one of them stops reading for most of the time.
     const early = await Promise.all(choices.map((scope) => watch(cluster.url, scope, 'version', log.base)));
     const slow = await watch(cluster.url, choices[1]!, 'version', log.base);
     slow.stream.pause();
@@ -232,7 +232,7 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     const history = log.history(await newest(client));
     const all = [...early, ...late, slow];
     for (const watched of all) await caughtUp(watched, history);
-    // Closing ends the streams, so whatever comes twice has come by then.
+    // Closing ends the streams, so any duplicate has arrived by then.
     await cluster.close();
     for (const watched of all) {
       expect(await watched.stream.ended).toBe(true);
@@ -257,7 +257,7 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     });
     const watcher = (async () => {
       const random = randomFrom(seed);
-      // Watches begin at versions around the edge of what is kept, all the time.
+      // Continuously opens watches at versions around the oldest one kept.
       while (!done) {
         const scope = {
           ...choices[random(choices.length)]!,
@@ -285,9 +285,9 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     );
     expect(found).toContain('cut');
     expect(found).toContain('whole');
-    // This one had all of history to read when it stopped, and little of it is left.
+    // This one stopped reading early, and most of its history was compacted meanwhile.
     expect(found.at(-1)).toBe('cut');
-    // One that is too old from the start is told so at once.
+    // One that is too old from the start gets 410 at once.
     expect(outcomes.some(({ stream }) => stream.events.length === 1 && isError(stream.events[0]!))).toBe(
       true,
     );

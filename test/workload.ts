@@ -1,13 +1,13 @@
-/** Writers that work at the same time on the same objects, and write down what they were answered. */
+/** Writers that work concurrently on the same objects, and record the answers. */
 import { ChangeLog } from './changelog.ts';
 import { type Client, type Json, mergePatch, strategicPatch } from './http.ts';
 
 export const namespaces = ['default', 'one', 'two'];
 const names = Array.from({ length: 10 }, (_, i) => `object-${i}`);
 const colours = ['red', 'green', 'blue', undefined];
-/** Endpoints are heavy: a client that does not read them is soon behind. */
+/** Makes Endpoints large, so that a client that does not read them soon falls behind. */
 const ballast = 'x'.repeat(30_000);
-/** All writers share these; Secrets have a writer of their own. */
+/** All writers share these; Secrets have one writer. */
 const resources = ['configmaps', 'pods', 'endpoints'];
 
 /** A generator of numbers below a bound, from a seed (mulberry32). */
@@ -21,11 +21,11 @@ export function randomFrom(seed: number): (bound: number) => number {
   };
 }
 
-/** Makes the namespaces, and begins the log at the version they left. */
+/** Creates the namespaces, and starts the log at the version afterwards. */
 export async function prepare(client: Client): Promise<ChangeLog> {
   for (const name of namespaces) {
     await client.post('/api/v1/namespaces', { metadata: { name } });
-    // Pods want one, and no controller is there to make it.
+    // Pods need a service account, and no controller creates it.
     await client.post(`/api/v1/namespaces/${name}/serviceaccounts`, { metadata: { name: 'default' } });
   }
   return new ChangeLog(Number((await client.get('/api/v1/namespaces')).body.metadata.resourceVersion));
@@ -34,7 +34,7 @@ export async function prepare(client: Client): Promise<ChangeLog> {
 export interface WorkloadOptions {
   readonly seed: number;
   readonly writers: number;
-  /** Work goes on until this says that it is enough. */
+  /** Writers continue until this returns true. */
   readonly enough: () => boolean;
 }
 
@@ -48,8 +48,8 @@ export async function work(client: Client, log: ChangeLog, options: WorkloadOpti
 }
 
 /**
- * Changes that every selector of a watch test sees, made when all watches are open: each of them has something to
- * tell after its start, and waiting for that is waiting for all of it.
+ * Changes that every selector of a watch test matches, made when all watches are open: so each watch gets an
+ * event after its start, and a test can wait for it.
  */
 export async function finish(client: Client, log: ChangeLog): Promise<void> {
   const name = 'object-3';
@@ -90,7 +90,7 @@ class Writer {
   ) {}
 
   async step(): Promise<void> {
-    // Deleting a Secret tells no version, so one writer does all of that (see ChangeLog.deleted).
+    // Deleting a Secret returns no version, so one writer makes all of these deletions (see ChangeLog.deleted).
     const resource = this.number === 0 ? 'secrets' : this.#pick(resources);
     const path = `/api/v1/namespaces/${this.#pick(namespaces)}/${resource}`;
     const name = this.#pick(names);
@@ -118,7 +118,7 @@ class Writer {
     } else await this.patch(resource, key, labelled(this.#pick(colours) ?? null, this.#mark()));
   }
 
-  /** Half of them insist on the version they saw, and may lose against another writer. */
+  /** Half of them have a version precondition, and may conflict with another writer. */
   async #replace(resource: string, path: string, name: string): Promise<void> {
     const key = `${path}/${name}`;
     const seen = this.#seen.get(key);
@@ -139,7 +139,8 @@ class Writer {
     } else this.#wrote(reply, resource, key, [404]);
     if (resource === 'pods' || resource === 'secrets') return;
     if (reply.status !== 200) return;
-    // The others are held by a finalizer; without it they go. It is taken from this very state, or not at all.
+    // The others are held by a finalizer; removing it deletes them. With a version precondition, so that it
+    // applies to exactly this state.
     const { resourceVersion } = reply.body.metadata;
     const released = await this.client.patch(key, { metadata: { finalizers: null, resourceVersion } });
     this.#wrote(released, resource, key, [404, 409]);
@@ -169,7 +170,7 @@ class Writer {
     return { metadata };
   }
 
-  /** No two writes are alike, so none is taken for one that changes nothing. */
+  /** A unique value, so that no write is taken for one that changes nothing. */
   #mark(): string {
     this.#count += 1;
     return `${this.number}-${this.#count}`;
@@ -180,6 +181,6 @@ class Writer {
   }
 }
 
-/** Objects that are only marked by a delete tell its version, and the version of their removal. */
+/** With a finalizer, deletion and removal are two changes, and both answers have a version. */
 const held = (resource: string): object =>
   resource === 'configmaps' || resource === 'endpoints' ? { finalizers: ['example.com/hold'] } : {};

@@ -1,9 +1,9 @@
 /**
- * IP addresses and ranges of them, as field values write them. The checks answer with Kubernetes' texts for what is
- * wrong; an empty list means the value is fine.
+ * IP addresses and ranges in field values. Checks return Kubernetes' messages; an empty list means the value is
+ * valid.
  */
 
-/** Longest IP address or CIDR looked at, in characters; far above the 49 of the longest honest one. */
+/** Longest IP address or CIDR that is parsed, in characters; the longest valid one has 49. */
 const addressCharsMax = 128;
 
 export interface Address {
@@ -36,8 +36,8 @@ export function isCIDR(value: string): string[] {
 }
 
 /**
- * Reads an address as generously as stored objects need: leading zeros are decimal, and an IPv4-mapped
- * address counts as the IPv4 address it carries. What new values may look like is for `isIP` to say.
+ * Parses an address leniently, for stored objects: leading zeros are decimal, and an IPv4-mapped address counts as
+ * IPv4. `isIP` is the strict check for new values.
  */
 export function parseIP(text: string): Address | undefined {
   const address = readAddress(text);
@@ -53,7 +53,7 @@ export function parseCIDR(text: string): AddressRange | undefined {
 }
 
 interface ReadAddress extends Address {
-  /** Zeros that other readers take for octal, or refuse. */
+  /** Leading zeros, which other parsers read as octal, or refuse. */
   readonly leadingZeros: boolean;
 }
 
@@ -77,7 +77,7 @@ function readIPv6(text: string): ReadAddress | undefined {
   const groups = halves.map((half): bigint[] | undefined => {
     const out: bigint[] = [];
     for (const part of half === '' ? [] : half.split(':')) {
-      // An IPv4 address may stand for the last two groups.
+      // The last two groups may be written as an IPv4 address.
       const tail = part.includes('.') && text.endsWith(`:${part}`) ? readIPv4(part) : undefined;
       if (tail) out.push(tail.value >> 16n, tail.value & 0xffffn);
       else if (/^[0-9a-fA-F]+$/.test(part) && Number.parseInt(part, 16) <= 0xffff)

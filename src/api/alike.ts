@@ -1,7 +1,6 @@
 /**
- * Whether two objects would be written alike, found out without writing them. Every update asks whether its spec has
- * changed; in nearly all nearly nothing has, and the walk ends at the first difference.
- * It has no figure of its own yet.
+ * Whether two objects encode to the same JSON, without encoding them. Every update asks whether the spec has changed;
+ * usually little has, and the comparison stops at the first difference. It has no figure of its own yet.
  */
 import { optimized } from '../switches.ts';
 import { encodeObject, fieldText } from './encode.ts';

@@ -1,6 +1,6 @@
 /**
- * Proves that schedules are read as Kubernetes reads them, mean the minutes whose local time fits and no others, also
- * where clocks change, and that no search goes on for ever.
+ * Proves that schedules are parsed as in Kubernetes, match exactly the minutes whose local time fits, also at
+ * daylight saving changes, and that every search ends.
  */
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
@@ -12,7 +12,7 @@ const zoneOf = (name: string): TimeZone => TimeZone.find(name)!;
 const utc = zoneOf('UTC');
 const ms = (text: string): number => Date.parse(text);
 
-/** The next times of a schedule, as their zone writes them. */
+/** The next times of a schedule, in local time. */
 function following(schedule: string, after: string, count: number, zone = utc): string[] {
   const parsed = parseSchedule(schedule);
   const times: string[] = [];
@@ -240,7 +240,7 @@ describe('any schedule', () => {
     );
   });
 
-  /** The rule, minute by minute. */
+  /** The reference implementation: tests every minute. */
   function fits(schedule: string, localMs: number): boolean {
     const local = new Date(localMs);
     const fields = schedule.split(' ');
@@ -251,7 +251,7 @@ describe('any schedule', () => {
       [local.getUTCMonth() + 1, 12],
       [local.getUTCDay(), 6],
     ].map(([value, max], i) => fields[i]!.split(',').some((part) => hits(part, value!, max!, i)));
-    // A step of one leaves nothing out.
+    // A step of one matches every value.
     const free = (field: string): boolean => field.split(',').some((part) => part === '*' || part === '*/1');
     const days = free(fields[2]!) || free(fields[4]!) ? day && weekday : day || weekday;
     return Boolean(minute && hour && month && days);

@@ -1,17 +1,17 @@
 /**
- * Cron schedules: the times at which something is to happen, as crontab writes them: five fields for minute, hour, day of
- * month, month and day of week, a word such as `@daily`, or `@every 1h30m`.
+ * Cron schedules in crontab syntax: five fields for minute, hour, day of month, month and day of week, a word such as
+ * `@daily`, or `@every 1h30m`.
  *
- * A schedule with fields means every minute whose local time fits them. Where clocks are set forward, times that do not
- * exist are left out; where they are set back, times that exist twice come twice. Bad schedules are refused in the words
- * of the library that Kubernetes reads them with.
+ * A schedule with fields matches every minute whose local time fits them. When clocks are set forward, local times
+ * that do not exist are skipped; when they are set back, local times that exist twice match twice. Error messages are
+ * those of the library that Kubernetes uses.
  */
 import type { TimeZone } from './timezone.ts';
 
 const textCharsMax = 1024;
-/** How far a search looks. 29 February is never more than eight years away. */
+/** Years that a search covers. 29 February is never more than eight years away. */
 const searchDays = 8 * 366 + 1;
-/** The longest interval, which is the longest time that Go can count in nanoseconds. */
+/** The longest interval: Go's maximum, in nanoseconds. */
 const intervalMaxMs = 2 ** 63 / 1e6;
 
 const dayMs = 24 * 3600 * 1000;
@@ -24,7 +24,7 @@ export class ScheduleError extends Error {
 }
 
 export interface CronSchedule {
-  /** The first time after a moment; undefined when there is none for years. */
+  /** The first matching time after a moment; undefined when there is none for years. */
   next(afterMs: number, zone: TimeZone): number | undefined;
   /** The times up to a moment and after another, newest first. Intervals are counted from `afterMs`. */
   backwards(afterMs: number, untilMs: number, zone: TimeZone): Generator<number, void, undefined>;
@@ -61,7 +61,7 @@ const words: Readonly<Record<string, string>> = {
 
 // Intervals
 
-/** The same time again and again. */
+/** A fixed interval. */
 class Interval implements CronSchedule {
   constructor(private readonly lengthMs: number) {}
 
@@ -89,7 +89,7 @@ const unitsMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** `@every` and a duration as Go writes them. Whole seconds, and at least one. */
+/** `@every` and a Go duration: whole seconds, at least one. */
 function parseInterval(text: string): number {
   const duration = text.slice('@every '.length);
   const refused = (problem: string): ScheduleError =>
@@ -116,7 +116,7 @@ function parseInterval(text: string): number {
 
 // Fields
 
-/** The values a field means, in order. `any`: it was a star, so that the field has nothing to say. */
+/** The values of a field, in order. `any`: it was a star, so the field restricts nothing. */
 interface Field {
   readonly values: readonly number[];
   readonly any: boolean;
@@ -146,7 +146,7 @@ function parseField(text: string, range: Range): Field {
   return { values: [...values].sort((a, b) => a - b), any };
 }
 
-/** Adds what one part of a list means; true when it is a star. */
+/** Adds the values of one part of a list; true when it is a star. */
 function addPart(part: string, range: Range, values: Set<number>): boolean {
   const [span = '', stepText, ...moreSteps] = part.split('/');
   const [first = '', last, ...moreHyphens] = span.split('-');
@@ -156,7 +156,7 @@ function addPart(part: string, range: Range, values: Set<number>): boolean {
   let high = star ? range.max : last === undefined ? low : parseValue(last, range);
   if (moreSteps.length) throw new ScheduleError(`too many slashes: ${part}`);
   const step = stepText === undefined ? 1 : parseNumber(stepText);
-  // A step makes a single value the beginning of a range.
+  // With a step, a single value is the start of a range.
   if (stepText !== undefined && last === undefined) high = range.max;
   if (low < range.min)
     throw new ScheduleError(`beginning of range (${low}) below minimum (${range.min}): ${part}`);
@@ -188,7 +188,7 @@ function parseNumber(text: string): number {
 
 // The calendar
 
-/** Local days are looked at one by one, as the moment at which they would begin in UTC. */
+/** Local days are visited one by one, each as the UTC time of its midnight. */
 class Calendar implements CronSchedule {
   constructor(
     private readonly minute: Field,
@@ -223,7 +223,7 @@ class Calendar implements CronSchedule {
     }
   }
 
-  /** The last time up to a moment. */
+  /** The last matching time up to a moment. */
   #previous(untilMs: number, zone: TimeZone): number | undefined {
     const last = localDay(untilMs, zone);
     for (let i = 0; i < searchDays; i++) {
@@ -240,9 +240,9 @@ class Calendar implements CronSchedule {
     return undefined;
   }
 
-  /** Cron's rule: where both kinds of days are restricted, one of them is enough. */
+  /** Cron's rule: where both kinds of days are restricted, a match of one is enough. */
   #hasDay(dayStartMs: number): boolean {
-    // A list with nothing in it fits nothing.
+    // An empty list matches nothing.
     if (this.minute.values.length === 0 || this.hour.values.length === 0) return false;
     const date = new Date(dayStartMs);
     if (!this.month.values.includes(date.getUTCMonth() + 1)) return false;
@@ -251,7 +251,7 @@ class Calendar implements CronSchedule {
     return this.day.any || this.weekday.any ? fits && fitsWeek : fits || fitsWeek;
   }
 
-  /** The first minute of a day that fits, from one on. */
+  /** The first matching minute of a day, from a minute on. */
   #firstMinute(from: number): number | undefined {
     for (const hour of this.hour.values) {
       if (hour * 60 + 59 < from) continue;
@@ -275,5 +275,5 @@ class Calendar implements CronSchedule {
 const localDay = (atMs: number, zone: TimeZone): number =>
   Math.floor((atMs + zone.offsetMs(atMs)) / dayMs) * dayMs;
 
-/** The spans that a local day can reach into; times that are outside of it do not fit. */
+/** The UTC offset spans that a local day can overlap; times outside of the day do not match. */
 const spansOf = (day: number, zone: TimeZone) => zone.spans(day - offsetMaxMs, day + dayMs + offsetMaxMs);

@@ -1,15 +1,15 @@
 /**
- * Decoding: from any JSON value to the working form of a model. Types are checked with Go's words, because
- * clients show them; unknown fields are dropped and reported; values with a canonical form (quantities, times)
- * get it; nulls and empty values that mean "unset" disappear, so the code above asks only for undefined.
- * Struct values that are always written (`metadata`, `spec`, `status`…) always exist afterwards.
+ * Decoding: from any JSON value to the working form of a model. Type errors have Go's messages, because clients show
+ * them; unknown fields are dropped and reported; quantities and times get their canonical form; nulls and empty
+ * values that mean "unset" are removed, so other code checks for undefined only. Struct values that are always
+ * written (`metadata`, `spec`, `status`…) always exist afterwards.
  */
 import type { Field, Model } from './model.ts';
 import { isJsonObject, type JsonObject, setKey } from './object.ts';
 import { canonicalQuantity } from './quantity.ts';
 import { parseMicroTime, parseTime } from './time.ts';
 
-/** Findings beyond this many are not reported; they are dropped all the same. */
+/** Unknown fields reported for one object; further ones are dropped silently. */
 const findingsMax = 100;
 
 export class DecodeError extends Error {
@@ -111,7 +111,7 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
   throw mismatch(field, jsonType(value), path, owner);
 }
 
-/** An element of a list or map: null stands for the zero value there. */
+/** An element of a list or map, where null means the zero value. */
 function decodeItem(field: Field, value: unknown, path: string, owner: Model, unknown: string[]): unknown {
   if (value !== null) return decodeValue(field, value, path, owner, unknown);
   if (field.type === 'model') return decodeModel(field.model, {}, path, unknown);
@@ -127,7 +127,7 @@ function decodeMap(
 ): JsonObject {
   const out: JsonObject = {};
   for (const name of Object.keys(value)) {
-    // Go names fields in its errors, and not the keys of maps; unknown fields are found in structs only.
+    // Go's errors name fields but not map keys; unknown fields are only reported in structs.
     const itemPath = values.type === 'model' ? `${path}.${name}` : path;
     setKey(out, name, decodeItem(values, value[name], itemPath, owner, unknown));
   }
@@ -196,7 +196,7 @@ function rethrown<T>(parse: () => T): T {
 }
 
 function mismatch(field: Field, shown: string, path: string, owner: Model): DecodeError {
-  // Go names the fields on the way, and not the positions in lists.
+  // Go's errors name the fields on the path, but not list indexes.
   const fields = path.replace(/\[\d+\]/g, '');
   return new DecodeError(
     `json: cannot unmarshal ${shown} into Go struct field ${owner.name}.${fields} of type ${goType(field)}`,
@@ -214,7 +214,7 @@ const goModel = ({ file, name }: Model): string => {
   return `${file.slice((end < 0 ? file.lastIndexOf('-') : end) + 1)}.${name}`;
 };
 
-/** The name Go gives a field's type, as its error messages show it. */
+/** The Go name of a field's type, as error messages show it. */
 function goType(field: Field): string {
   switch (field.type) {
     case 'array':

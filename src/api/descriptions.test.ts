@@ -1,4 +1,6 @@
-/** Proves that what users look up most is described, and that no description is about something that is not there. */
+/**
+ * Proves that the common kinds and fields have descriptions, and that every description belongs to an existing field.
+ */
 import { describe, expect, it } from 'vitest';
 import json from './definitions/descriptions.json' with { type: 'json' };
 import { type DescriptionFile, Descriptions } from './descriptions.ts';
@@ -63,7 +65,7 @@ describe('descriptions', () => {
     ];
     expect(texts.length).toBeGreaterThan(1000);
     expect(texts.filter((text) => !/^[A-Z$0-9].*\.$/.test(text) || text.length > charactersMax)).toEqual([]);
-    // Older kubectl takes what it explains for a format.
+    // Older kubectl uses the description as a printf format.
     expect(texts.filter((text) => text.includes('%'))).toEqual([]);
   });
 

@@ -1,8 +1,8 @@
 /**
- * Descriptions: what kinds and fields are for, in a sentence or two. `kubectl explain` shows them.
+ * Descriptions of kinds and fields, as shown by `kubectl explain`.
  *
- * They are data (`definitions/descriptions.json`), in words of our own, and are loaded only when a document that
- * shows them is made. Tables that come at run time bring theirs with them.
+ * They are data (`definitions/descriptions.json`), written for Wherry, and loaded only when a document needs them.
+ * Tables that are added at run time contain their own.
  */
 import type { Field, Model } from './model.ts';
 
@@ -15,11 +15,11 @@ export interface ModelDescription {
 
 export interface DescriptionFile {
   legend: Record<string, string>;
-  /** Fields every kind has. */
+  /** Fields of every kind. */
   kind: Record<string, string>;
-  /** Lists, and the fields every list has; `{kind}` stands for what is listed. */
+  /** Lists, and the fields of every list; `{kind}` stands for the item's kind. */
   list: ModelDescription;
-  /** Values that are no models: quantities, times. */
+  /** Scalar types: quantities, times. */
   types: Record<string, string>;
   models: Record<string, Record<string, ModelDescription>>;
 }
@@ -48,7 +48,7 @@ export class Descriptions {
     return isKind(model) ? this.file.kind[name] : undefined;
   }
 
-  /** A value that is no model, such as a quantity. */
+  /** A scalar type, such as a quantity. */
   type(name: string): string | undefined {
     return this.file.types[name];
   }
@@ -64,7 +64,7 @@ export class Descriptions {
   }
 }
 
-/** Kinds are written with their type first, and say what they are called. */
+/** The first fields of a kind are `kind` and `apiVersion`. */
 const isKind = (model: Model): boolean =>
   model.order[0]?.name === 'kind' && model.order[1]?.name === 'apiVersion';
 

@@ -1,4 +1,4 @@
-/** Proves that objects are found to be written alike exactly when their texts are equal, whatever they hold. */
+/** Proves that `alike` reports objects as equal exactly when their encoded texts are equal. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { writtenAlike } from './alike.ts';
@@ -34,7 +34,7 @@ const spec = fc.record(
   },
   { requiredKeys: [] },
 );
-/** As it is worked with, and as it is read back from the store. */
+/** In the working form, and as decoded from the store. */
 const forms = spec.chain((value) => {
   const working = decodeObject(podSpec, value);
   return fc.constantFrom(working, JSON.parse(encodeObject(podSpec, working)) as JsonObject);

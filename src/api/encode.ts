@@ -1,10 +1,10 @@
 /**
- * Encoding: from the working form to the one JSON text that is stored, read, listed and watched. Fields stand
- * in wire order, map keys are sorted, unset fields are left out or written as the table says. The same object
- * always gives the same text, so equal text means an equal object.
+ * Encoding: from the working form to the one JSON text that is stored, read, listed and watched. Fields are in wire
+ * order, map keys are sorted, unset fields are left out or written as the table says. The same object always gives
+ * the same text, so equal text means an equal object.
  *
- * A model has a writer, made when the model is first written: generated from its fields (`generatedwriter.ts`), or one that
- * walks over them.
+ * Each model has a writer, created at its first use: generated code (`generatedwriter.ts`), or a function that loops
+ * over the fields.
  */
 import { generatedWriter, type Writer } from './generatedwriter.ts';
 import { stringText } from './jsontext.ts';
@@ -13,11 +13,11 @@ import type { JsonObject } from './object.ts';
 
 export const encodeObject = (model: Model, object: JsonObject): string => writerOf(model)(object);
 
-/** The object in canonical form: wire order, sorted maps, nothing that means "unset" but is not written so. */
+/** The object in canonical form: wire order, sorted maps, unset fields as they would be written. */
 export const normalized = (model: Model, object: JsonObject): JsonObject =>
   JSON.parse(encodeObject(model, object)) as JsonObject;
 
-/** What is written for a field; '' when it is left out. */
+/** The text of a field; '' when it is left out. */
 export const fieldText = (field: Field, value: unknown): string => fieldWriter(field)(value);
 
 const writers = new WeakMap<Model, Writer<JsonObject>>();
@@ -67,11 +67,11 @@ function isEmpty(value: unknown): boolean {
   return true;
 }
 
-/** What is written for a value that is there, be it of a field, in a list or in a map. */
+/** The text of a value that is set: of a field, in a list or in a map. */
 function valueWriter(field: Field): Writer<unknown> {
   switch (field.type) {
     case 'model': {
-      // Models may contain themselves, and many are never written.
+      // Created lazily: models may be recursive, and many are never written.
       let write: Writer<JsonObject> | undefined;
       return (value) => {
         write ??= writerOf(field.model);
@@ -106,7 +106,7 @@ function mapText(map: JsonObject, write: Writer<unknown>): string {
   return `${text}}`;
 }
 
-/** Most maps are short, and in order already. */
+/** Most maps are short, and already sorted. */
 function sorted(names: string[]): string[] {
   for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return names.sort();
   return names;
@@ -119,8 +119,8 @@ function scalarText(value: unknown): string {
 }
 
 /**
- * What an unset field looks like. Lists are written `[]` where a Go server may write null: a client that
- * requires a list refuses null.
+ * The text of an unset field. Lists are written `[]` where a Go server may write null, because clients that require a
+ * list refuse null.
  */
 function unsetText(field: Field): string {
   if (field.empty === undefined) return '';

@@ -1,6 +1,6 @@
 /**
- * The catalogue of errors: one constructor per reason fixes HTTP code, reason, details and wording, as
- * Kubernetes words them. Thrown anywhere below the server, answered by it as a Status.
+ * The catalogue of errors: one constructor per reason sets HTTP code, reason, details and message, as in Kubernetes.
+ * Thrown anywhere below the server, which answers with the Status.
  */
 import type { FieldError } from './fielderror.ts';
 
@@ -30,7 +30,7 @@ export interface Status {
   code: number;
 }
 
-/** A failure the client is told about. */
+/** An error that is answered as a Status. */
 export class StatusError extends Error {
   readonly status: Status;
 
@@ -59,7 +59,7 @@ export class StatusError extends Error {
   }
 }
 
-/** What errors need to know of a kind to name it. */
+/** The parts of a kind that messages need. */
 export interface Named {
   readonly kind: string;
   readonly resource: string;
@@ -123,7 +123,7 @@ export const modified = (of: Named, name: string): StatusError =>
     'the object has been modified; please apply your changes to the latest version and try again',
   );
 
-/** A delete precondition names the kind where every other conflict names the resource; so does Kubernetes. */
+/** A failed delete precondition names the kind, all other conflicts the resource, as in Kubernetes. */
 export const preconditionConflict = (of: Named, name: string, why: string): StatusError =>
   new StatusError(
     409,
@@ -140,7 +140,7 @@ export const forbidden = (of: Named, name: string, why: string): StatusError =>
     resourceDetails(of, name),
   );
 
-/** The same for what is not about a resource. */
+/** The same for paths that are not about a resource. */
 export const forbiddenRequest = (why: string): StatusError =>
   new StatusError(403, 'Forbidden', `forbidden: ${why}`, {});
 
@@ -186,11 +186,11 @@ export const invalid = (
   });
 };
 
-/** The options of a request are wrong: `DeleteOptions.meta.k8s.io "" is invalid: …`. */
+/** Invalid options of a request: `DeleteOptions.meta.k8s.io "" is invalid: …`. */
 export const invalidOptions = (kind: string, errors: readonly FieldError[]): StatusError =>
   invalid({ kind, group: 'meta.k8s.io' }, '', errors);
 
-/** The object that a patch led to cannot be decoded. Kubernetes leaves kind and name empty here. */
+/** The result of a patch cannot be decoded. Kubernetes leaves kind and name empty here. */
 export const invalidPatch = (patched: string, why: string): StatusError => {
   const message = `Invalid value: ${JSON.stringify(patched)}: ${why}`;
   return new StatusError(422, 'Invalid', ` "" is invalid: patch: ${message}`, {
@@ -266,7 +266,7 @@ export const unavailable = (message: string): StatusError =>
 export const internal = (text: string): StatusError =>
   new StatusError(500, 'InternalError', `Internal error occurred: ${text}`, { causes: [{ message: text }] });
 
-/** A disruption budget objects to an eviction; `cause` says which, and why. Clients try again later. */
+/** A disruption budget refuses an eviction; `cause` says which, and why. Clients retry later. */
 export const budgetViolation = (cause: string, retryAfterSeconds?: number): StatusError =>
   new StatusError(
     429,
@@ -278,10 +278,10 @@ export const budgetViolation = (cause: string, retryAfterSeconds?: number): Stat
     },
   );
 
-/** A failure that Kubernetes answers with a bare 500: its own text, no reason. */
+/** An error that Kubernetes answers with a plain 500: message without reason. */
 export const plain = (text: string): StatusError => new StatusError(500, undefined, text);
 
-/** The answer of an operation that leaves no object to show. */
+/** The success Status of an operation that returns no object. */
 export const success = (code: number, details?: StatusDetails): Status => ({
   kind: 'Status',
   apiVersion: 'v1',

@@ -1,10 +1,10 @@
 /**
- * Field selectors: `status.phase=Running,metadata.name!=a`. Which paths a kind knows is the kind's affair;
- * here a path is any text before the operator, and values compare as strings.
+ * Field selectors: `status.phase=Running,metadata.name!=a`. Here a path is any text before the operator, and values
+ * compare as strings; each kind checks which paths it supports.
  */
 import { SelectorError } from './labelselector.ts';
 
-/** Longest selector text, in characters; more than any URL a client can send. */
+/** Longest selector text, in characters; more than a URL can hold. */
 const textCharsMax = 65_536;
 /** Most terms in one selector. */
 const termsMax = 256;
@@ -16,7 +16,7 @@ export interface FieldTerm {
 }
 
 export class FieldSelector {
-  /** Everything matches. */
+  /** Selects everything. */
   readonly empty: boolean;
 
   /** All terms must hold. */
@@ -30,7 +30,7 @@ export class FieldSelector {
     return true;
   }
 
-  /** The value an equality term pins this path to, which lets a list go straight to it. */
+  /** The value that an equality term requires of this path, so that a list can look it up directly. */
   requires(path: string): string | undefined {
     return this.terms.find((term) => term.path === path && term.op === '=')?.value;
   }
@@ -42,12 +42,12 @@ export class FieldSelector {
 
 const everything = new FieldSelector([]);
 
-/** Reads a selector from a query. Throws a SelectorError in Kubernetes' words. */
+/** Parses a selector of a query. Throws a SelectorError with Kubernetes' message. */
 export function parseFieldSelector(text: string): FieldSelector {
   if (text.length > textCharsMax)
     throw new SelectorError(`field selector is too long: may not be more than ${textCharsMax} characters`);
   const terms: FieldTerm[] = [];
-  // Kubernetes sorts before it reads, which decides what it complains of first. Empty terms mean nothing.
+  // Kubernetes sorts the terms before parsing, which decides which error comes first. Empty terms are ignored.
   for (const term of splitTerms(text).sort()) {
     if (term === '') continue;
     if (terms.length === termsMax)
@@ -57,12 +57,12 @@ export function parseFieldSelector(text: string): FieldSelector {
   return terms.length === 0 ? everything : new FieldSelector(terms);
 }
 
-/** Writes a value so that it can stand in a selector. */
+/** Escapes a value for use in a selector. */
 export function escapeFieldValue(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&');
 }
 
-/** Splits at commas that no backslash stands before. */
+/** Splits at commas that are not escaped by a backslash. */
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   let start = 0;
@@ -94,7 +94,7 @@ function unescapeValue(text: string): string {
     if (escaped === '\\' || escaped === ',' || escaped === '=') return escaped;
     if (found.startsWith('\\'))
       throw new SelectorError(`invalid field selector: invalid escape sequence: ${found}`);
-    // Kubernetes prints the character's number here.
+    // Kubernetes prints the code of the character here.
     throw new SelectorError(`invalid field selector: unescaped character in value: ${found.codePointAt(0)}`);
   });
 }

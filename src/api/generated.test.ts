@@ -1,4 +1,4 @@
-/** Proves that the generated types are those of the field tables, and that a difference would be noticed. */
+/** Proves that the generated types match the field tables, and that a difference is detected. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ test('every type of field has its TypeScript type', () => {
   expect(body('ResourceRequirements')).toContain('  limits?: Record<string, string>;\n');
   expect(body('PodSecurityContext')).toContain('  supplementalGroups?: number[];\n');
   expect(body('PodTemplateSpec')).toContain('  metadata?: ObjectMeta;\n');
-  // Both tables have this name: the later one takes a suffix, also where its own models refer to it.
+  // Both tables have a model of this name: the later one gets a suffix, also in references.
   expect(body('HorizontalPodAutoscaler')).toContain('  spec?: HorizontalPodAutoscalerSpec;\n');
   expect(body('HorizontalPodAutoscalerV1')).toContain('  spec?: HorizontalPodAutoscalerSpecV1;\n');
 });

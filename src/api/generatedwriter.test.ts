@@ -1,4 +1,7 @@
-/** Proves that generated writers write what a walk over the model writes, and that no field name can become code. */
+/**
+ * Proves that generated writers produce the same text as a loop over the model, and that no field name can become
+ * code.
+ */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { generatedWriter } from './generatedwriter.ts';
@@ -11,14 +14,14 @@ afterEach(() => {
   vi.resetModules();
 });
 
-/** The encoder of a process with this switch. */
+/** The encoder, loaded with this switch set. */
 async function encoder(plain: '0' | '1'): Promise<typeof import('./encode.ts')> {
   vi.stubEnv('WHERRY_PLAIN', plain);
   vi.resetModules();
   return import('./encode.ts');
 }
 
-/** Objects with some of a model's fields, set to anything of a fitting form. */
+/** Objects with some of a model's fields, set to random values of the right type. */
 const objectOf = (model: Model, depth = 3): fc.Arbitrary<JsonObject> =>
   fc.subarray([...model.order], { maxLength: Math.min(8, model.order.length) }).chain((fields) =>
     fc.record(Object.fromEntries(fields.map((field) => [field.name, anyValue(field, depth)])), {

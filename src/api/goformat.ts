@@ -1,11 +1,11 @@
 /**
- * Go's words for JSON values, as they appear in error messages that clients show and sometimes match:
- * `map[image:q name:<nil>]`, `[a b]`, `map[string]interface {}`.
+ * Go's formatting of JSON values, in error messages that clients show and sometimes match: `map[image:q name:<nil>]`,
+ * `[a b]`, `map[string]interface {}`.
  */
 import { jsonType } from './decode.ts';
 import { isJsonObject } from './object.ts';
 
-/** Characters of one formatted value. Kubernetes has no such limit, but an error need not repeat the body. */
+/** Characters of one formatted value. Kubernetes has no such limit; here messages do not repeat whole bodies. */
 export const formatCharsMax = 4096;
 
 /** Formats like Go's `%v`. Longer text ends in `...`. */
@@ -24,7 +24,7 @@ export function goFormat(value: unknown, charsMax = formatCharsMax): string {
     }
     return put(']');
   };
-  // Stops at the first part that does not fit, so a huge value costs no more than a long one.
+  // Stops at the first part that does not fit, so a huge value costs no more than the limit.
   const write = (inner: unknown): boolean => {
     if (Array.isArray(inner)) return members('[', inner.length, (index) => write(inner[index]));
     if (!isJsonObject(inner)) return put(inner === null || inner === undefined ? '<nil>' : String(inner));
@@ -34,14 +34,14 @@ export function goFormat(value: unknown, charsMax = formatCharsMax): string {
   return write(value) ? parts.join('') : `${parts.join('')}...`;
 }
 
-/** Formats like `%s`, which complains about everything that is no text. */
+/** Formats like `%s`, which marks every value that is no string as an error. */
 export function goFormatText(value: unknown): string {
   if (value === null) return '%!s(<nil>)';
   if (typeof value === 'number' || typeof value === 'boolean') return `%!s(${goType(value)}=${value})`;
   return goFormat(value);
 }
 
-/** The Go type that JSON is read into, as `%T` and reflect.Type show it. */
+/** The Go type that JSON is decoded into, as `%T` and reflect.Type show it. */
 export function goType(value: unknown): string {
   switch (goKind(value)) {
     case 'slice':

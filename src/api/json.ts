@@ -1,17 +1,17 @@
 /**
- * JSON text from outside, read safely and fast.
+ * JSON text from clients, parsed safely and fast.
  *
- * The good case is one linear scan (keys and depth) and the native JSON.parse. The two slow scanners of this
- * module run only when something is wrong: `findDuplicates` when the value has fewer keys than the text, and
- * `syntaxError` when JSON.parse has refused and clients want to read the reason in Go's words.
+ * Valid text takes one linear scan (keys and depth) and the native JSON.parse. The two slow scanners of this module
+ * run only on errors: `findDuplicates` when the value has fewer keys than the text, and `syntaxError` when JSON.parse
+ * has failed, to produce Go's error message.
  */
 import { isUtf8 } from 'node:buffer';
 
-/** Nested objects and arrays; recursion over an accepted value is safe. */
+/** Nesting depth; code may recurse over an accepted value. */
 export const depthMax = 1000;
 /** Duplicate keys reported for one text; Kubernetes stops at the same number. */
 export const duplicatesMax = 100;
-/** Characters and levels of all paths built while looking for duplicates; the search ends when they are used up. */
+/** Total characters and levels of all paths built while looking for duplicates; the search stops there. */
 export const pathCharsMax = 65_536;
 
 export class JsonError extends Error {
@@ -23,7 +23,7 @@ export class JsonError extends Error {
 
 export interface JsonDocument {
   readonly value: unknown;
-  /** Keys in the text. The value has fewer when a key was given twice: JSON.parse keeps the last. */
+  /** Keys in the text. The value has fewer when a key is repeated: JSON.parse keeps the last. */
   readonly keyCount: number;
   readonly text: string;
 }
@@ -65,7 +65,9 @@ export function countKeys(value: unknown): number {
   return count;
 }
 
-/** Counts the colons outside strings. Broken text may be counted wrongly; JSON.parse refuses it afterwards. */
+/**
+ * Counts the colons outside strings. The count may be wrong for invalid text, which JSON.parse refuses afterwards.
+ */
 function scanKeys(text: string): number {
   let keyCount = 0;
   let depth = 0;
@@ -105,7 +107,7 @@ function stringEnd(text: string, open: number): number {
   return end;
 }
 
-/** Half a surrogate pair is no character. Go reads it as U+FFFD, and so does everyone who reads our answers. */
+/** A lone surrogate. Go's decoder replaces it by U+FFFD, and so do clients. */
 function replaceLoneSurrogates(text: string): string {
   return text.replace(
     /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|[\s\S])/g,
@@ -121,8 +123,8 @@ interface Frame {
 }
 
 /**
- * Paths of keys given more than once, such as `data.a` or `spec.containers[0].name`, in the order in which
- * the repetitions stand in the text, each path once. For text that JSON.parse has accepted.
+ * Paths of repeated keys, such as `data.a` or `spec.containers[0].name`, in the order of the repetitions in the text,
+ * each path once. For text that JSON.parse has accepted.
  */
 export function findDuplicates(text: string): string[] {
   const found = new Set<string>();
@@ -187,7 +189,7 @@ function pathOf(frames: readonly Frame[]): string {
   return path;
 }
 
-/** Says what is wrong with text that JSON.parse has refused, as Go's encoding/json says it. */
+/** The error of text that JSON.parse has refused, with the message of Go's encoding/json. */
 export function syntaxError(text: string): string {
   return new SyntaxScanner(text).run();
 }
@@ -207,11 +209,11 @@ class SyntaxScanner {
       if (error instanceof Finding) return error.message;
       throw error;
     }
-    // JSON.parse and this scanner disagree; still an answer rather than a crash.
+    // JSON.parse and this scanner disagree; a general message is better than a crash.
     return 'invalid JSON';
   }
 
-  /** Open brackets are kept in a list instead of on the stack, so depth costs nothing. */
+  /** Open brackets are kept in a list instead of the call stack, so any depth is safe. */
   #document(): void {
     const open: string[] = [];
     let state: 'value' | 'first' | 'key' | 'after' = 'value';
@@ -322,7 +324,7 @@ class SyntaxScanner {
 
   #fail(context: string, back = 0): never {
     const at = this.#at - back;
-    // Go looks at bytes: of a longer character it names the first byte, read as Latin-1.
+    // Go works on bytes: of a multi-byte character it names the first byte, read as Latin-1.
     const byte = Buffer.from(String.fromCodePoint(this.text.codePointAt(at) ?? 0))[0] ?? 0;
     throw new Finding(`invalid character ${quoteByte(byte)} ${context}`);
   }

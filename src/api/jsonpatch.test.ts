@@ -38,9 +38,9 @@ interface Vector {
 }
 
 /**
- * Public vectors that end differently here, each with what happens instead and why. All others must pass, also
- * those that the suite itself has disabled. (The suite has no case for the two rules in which Kubernetes departs
- * from the RFC: `replace` of a missing key and `test` of a missing key for null. They have tests of their own.)
+ * Public vectors with other results here, each with the result and the reason. All others must pass, also those that
+ * the suite itself has disabled. (The suite has no case for the two rules in which Kubernetes departs from the RFC:
+ * `replace` of a missing key and `test` of a missing key for null. They have tests of their own.)
  */
 const EXCEPTIONS: Record<string, { reason: string; expected: unknown }> = {
   'tests.json: duplicate ops': {
@@ -71,7 +71,7 @@ describe.each([
     const exception = EXCEPTIONS[`${file}: ${comment}`];
     if (exception) expect(apply(doc, patch)).toEqual(exception.expected);
     else if (error !== undefined) expect(outcome(doc, patch)).toBe(FAILS);
-    // A vector without an expectation only tests; it leaves the document as it was.
+    // A vector without an expectation must leave the document unchanged.
     else expect(apply(doc, patch)).toEqual(expected === undefined ? doc : expected);
   });
 });
@@ -232,13 +232,13 @@ describe('bounds', () => {
     const copy = { op: 'copy', from: '/a', path: '/b' };
     expect(outcome({}, [...copies(copyBytesMax), copy])).toHaveProperty('b');
     expect(outcome({}, [...copies(copyBytesMax + 1), copy])).toBe(FAILS);
-    // Characters outside ASCII count as the bytes they are.
+    // Non-ASCII characters count by their UTF-8 bytes.
     expect(outcome({}, [{ op: 'add', path: '/a', value: 'é'.repeat(copyBytesMax / 2) }, copy])).toBe(FAILS);
-    // So do the commas and brackets of many small things.
+    // So do the commas and brackets of many small values.
     const small = { op: 'add', path: '/a', value: Array(copyBytesMax / 4).fill([]) };
     expect(outcome({}, [small, copy])).toHaveProperty('b');
     expect(outcome({}, [{ ...small, value: Array(copyBytesMax / 3).fill([]) }, copy])).toBe(FAILS);
-    // Moving costs nothing.
+    // A move adds no bytes.
     const there = { op: 'move', from: '/a', path: '/b' };
     const back = { op: 'move', from: '/b', path: '/a' };
     expect(outcome({}, [...copies(copyBytesMax), there, back, there, back, copy])).toHaveProperty('b');
@@ -261,7 +261,7 @@ describe('bounds', () => {
     expect(outcome({}, deepen)).toBe(FAILS);
     expect(outcome({}, [...deepen, { op: 'copy', from: '/a', path: '/b' }])).toBe(FAILS);
     expect(outcome({}, [...deepen, { op: 'test', path: '', value: {} }])).toBe(FAILS);
-    // What is gone at the end has done no harm.
+    // Depth that is removed again by the end of the patch is allowed.
     expect(outcome({ x: 1 }, [...deepen, { op: 'remove', path: '/a' }])).toEqual({ x: 1 });
   });
 
@@ -269,7 +269,7 @@ describe('bounds', () => {
     const list = { a: new Array(200_000).fill(0) };
     expect(outcome(list, Array(operationsMax).fill({ op: 'add', path: '/a/0', value: 1 }))).toBe(FAILS);
     expect(outcome(list, Array(operationsMax).fill({ op: 'remove', path: '/a/0' }))).toBe(FAILS);
-    // At the end of a huge list, and anywhere in a usual one, there is room for all.
+    // Inserts at the end of a huge list, and anywhere in an ordinary one, stay below the limit.
     const appended = apply(list, Array(operationsMax).fill({ op: 'add', path: '/a/-', value: 1 }));
     expect((appended as typeof list).a).toHaveLength(210_000);
     const grown = apply({ a: [] }, Array(operationsMax).fill({ op: 'add', path: '/a/0', value: 1 }));

@@ -1,6 +1,6 @@
 /**
- * JSON patch (RFC 6902) as Kubernetes applies it: `replace` adds a missing key and `test` finds null there.
- * Everything else is the RFC. Operations work on a copy, so a patch that fails halfway has changed nothing and
+ * JSON patch (RFC 6902) as Kubernetes applies it: `replace` adds a missing key, and `test` treats a missing key as
+ * null. Everything else is the RFC. Operations work on a copy, so a patch that fails halfway has changed nothing and
  * can be applied again to a newer object; the result shares nothing with document and patch.
  */
 import { cannotUnmarshal } from './goformat.ts';
@@ -14,7 +14,10 @@ export const operationsMax = 10_000;
 export const copyBytesMax = 3 * 1024 * 1024;
 /** Unknown members reported for one patch; Kubernetes stops at the same number. */
 export const extraKeysMax = 100;
-/** Array elements that one patch may push aside; otherwise its operations on one huge list would block for long. */
+/**
+ * Array elements that the inserts and removes of one patch may shift; otherwise a huge list would block the event
+ * loop.
+ */
 const shiftsMax = 100_000_000;
 
 /** One operation. Members that were absent or null are undefined; only `value` may be null. */
@@ -23,15 +26,15 @@ interface JsonPatchOperation {
   readonly path: string | undefined;
   readonly from: string | undefined;
   readonly value: unknown;
-  /** Names of members that mean nothing. */
+  /** Names of unknown members. */
   readonly extra: readonly string[];
 }
 
 export type JsonPatch = readonly JsonPatchOperation[];
 
 /**
- * Reads the body of a patch. Only its form is judged: whether an operation makes sense is found out when it is
- * applied, because Kubernetes answers the two differently.
+ * Parses a patch. Only its syntax is checked: whether an operation can be applied is found later, because Kubernetes
+ * answers the two errors differently.
  */
 export function parseJsonPatch(body: unknown): JsonPatch {
   if (body === null) return [];
@@ -69,7 +72,7 @@ function textMember(source: JsonObject, name: string): string | undefined {
 const badForm = (value: unknown, target: string): PatchError =>
   undecodable(`error decoding patch: ${cannotUnmarshal(value, target)}`);
 
-/** Paths of members that mean nothing, such as `[0].foo`, for field validation. */
+/** Paths of unknown members, such as `[0].foo`, for field validation. */
 export function extraKeys(patch: JsonPatch): string[] {
   const paths: string[] = [];
   for (const [position, operation] of patch.entries()) {
@@ -91,7 +94,7 @@ export function applyJsonPatch(document: unknown, patch: JsonPatch): unknown {
 
 type Container = JsonObject | unknown[];
 
-/** The document while it is being patched, and what the patch has used up so far. */
+/** The document while it is patched, and the limits used so far. */
 class PatchTarget {
   #copyBytes = 0;
   #shifts = 0;
@@ -126,7 +129,7 @@ class PatchTarget {
 
   #move(from: readonly string[], to: readonly string[]): void {
     const inside = from.every((key, position) => key === to[position]);
-    // Nothing moves into itself; for the whole document that is everywhere.
+    // A value cannot be moved below itself; for the whole document every path is below.
     if (inside && from.length < to.length) throw cannotApply();
     if (inside) this.#get(from);
     else this.#add(to, this.#remove(from));
@@ -153,7 +156,7 @@ class PatchTarget {
       return;
     }
     const { parent, key } = this.#locate(pointer);
-    // A missing key is added: Kubernetes never looks whether it is there.
+    // A missing key is added, as Kubernetes does not check for it.
     if (Array.isArray(parent)) parent[arrayIndex(key, parent.length - 1)] = value;
     else setKey(parent, key, value);
   }
@@ -174,7 +177,7 @@ class PatchTarget {
   #test(pointer: readonly string[], wanted: unknown): void {
     if (wanted === null && pointer.length > 0) {
       const { parent, key } = this.#locate(pointer);
-      // Kubernetes sees no difference between a key that is missing and one that is null.
+      // Kubernetes treats a missing key like null.
       if (!Array.isArray(parent) && !Object.hasOwn(parent, key)) return;
     }
     if (!equal(this.#get(pointer), wanted)) throw cannotApply();
@@ -190,7 +193,7 @@ class PatchTarget {
     return value;
   }
 
-  /** The place a pointer names: an existing list or map, and a key that need not exist in it. */
+  /** The location of a pointer: an existing list or map, and a key that need not exist in it. */
   #locate(pointer: readonly string[]): { parent: Container; key: string } {
     const key = pointer.at(-1);
     const parent = this.#get(pointer.slice(0, -1));
@@ -199,7 +202,7 @@ class PatchTarget {
     return { parent: parent as Container, key };
   }
 
-  /** Copies a value and counts the JSON it makes; stops as soon as that is too much, so it never costs more. */
+  /** Copies a value and counts the bytes of its JSON; stops at the limit, so the cost is bounded. */
   #copy(value: unknown, depth: number): unknown {
     if (depth > depthMax) throw cannotApply();
     if (Array.isArray(value)) {
@@ -230,7 +233,7 @@ class PatchTarget {
   }
 }
 
-/** RFC 6901. An absent pointer is as useless as a malformed one. */
+/** Parses a pointer (RFC 6901). A missing one is refused like a malformed one. */
 function parsePointer(pointer: string | undefined): string[] {
   if (pointer === '') return [];
   if (pointer === undefined || !pointer.startsWith('/') || /~(?![01])/.test(pointer)) throw cannotApply();
@@ -250,7 +253,7 @@ function required(value: unknown): unknown {
   return value;
 }
 
-/** A success costs no more than the length of `wanted`, which comes from the patch; a failure ends the patch. */
+/** The cost is bounded by `wanted`, which is part of the patch; a failure ends the patch. */
 function equal(found: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted))
     return (
@@ -268,8 +271,8 @@ function equal(found: unknown, wanted: unknown): boolean {
 }
 
 /**
- * Operations can nest values deeper than the JSON reader allows, by adding or moving into what was added. All
- * code after this one recurses freely, so such a document ends here.
+ * Operations can nest values deeper than the JSON parser allows. All later code recurses without a check, so such a
+ * document is refused here.
  */
 function checkDepth(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return;

@@ -1,10 +1,10 @@
 /**
- * Strings as JSON text. Names, labels and images are short and need no escaping; looking through them here is quicker than
- * a call of `JSON.stringify`. It has no figure of its own yet.
+ * Strings as JSON text. Names, labels and images are short and need no escaping; a scan here is faster than a call of
+ * `JSON.stringify`. It has no figure of its own yet.
  */
 import { optimized } from '../switches.ts';
 
-/** Longer strings are left to `JSON.stringify`, which is quicker for them. */
+/** Longer strings are left to `JSON.stringify`, which is faster for them. */
 const shortMax = 64;
 
 export function stringText(value: string): string {

@@ -1,9 +1,9 @@
 /**
- * The form every kind fills in. A file in `kinds/` holds only what is special about its kind; the order of the
- * steps that carry all kinds through all verbs lives once, in the registry.
+ * The interface that every kind implements. A file in `kinds/` holds only what is special about its kind; the order
+ * of steps of all verbs is in the registry.
  *
- * Hooks get objects in working form (see decode.ts) and change them in place; `old` is the stored object and is
- * never changed. Hooks know no clock: the time comes in the context.
+ * Hooks get objects in working form (see decode.ts) and change them in place; `old` is the stored object and is never
+ * changed. Hooks read no clock: the time is in the context.
  */
 import type { FieldError } from './fielderror.ts';
 import { type Model, modelOf } from './model.ts';
@@ -11,15 +11,15 @@ import { type NameRule, subdomainName } from './names.ts';
 import type { ApiObject } from './object.ts';
 
 /**
- * What a kind is known by in keys, collections and every map: group and resource, as in `core/pods` and
- * `apps/deployments`. Two groups may have resources of one name. The core group has no name of its own; `core` cannot
- * be another's, because group names of users contain a dot.
+ * The id of a kind in store keys, collections and maps: group and resource, as in `core/pods` and `apps/deployments`,
+ * because two groups may have resources of the same name. The core group has the name `core` here; no other can have
+ * it, because group names of users contain a dot.
  */
 export type ResourceId = `${string}/${string}`;
 
 const resourceId = (group: string, resource: string): ResourceId => `${group || 'core'}/${resource}`;
 
-/** The way back: group ('' for the core) and resource. */
+/** The reverse: group ('' for the core) and resource. */
 export function groupResource(id: string): { group: string; resource: string } {
   const slash = id.indexOf('/');
   const group = id.slice(0, Math.max(slash, 0));
@@ -45,30 +45,30 @@ export interface TableRowCondition {
   readonly message: string;
 }
 
-/** What the hooks of a write may ask for. */
+/** What the hooks of a write may use. */
 interface WriteContext {
   /** RFC 3339, whole seconds. */
   readonly now: string;
 }
 
-/** A part of an object with its own path, such as `pods/status`. */
+/** A subresource, such as `pods/status`. */
 export interface Subresource {
   readonly name: string;
   readonly verbs: readonly Verb[];
-  /** Kind of the body; the parent's when not given. */
+  /** Kind of the body; default: that of the parent. */
   readonly kind?: string;
-  /** Group and version of that kind when they are not the parent's. */
+  /** Group and version of that kind, when they differ from the parent's. */
   readonly group?: string;
   readonly version?: string;
 }
 
 /**
- * One thing in two versions: objects of this kind are kept as objects of another. Conversion sits between the
- * object and its bytes; defaults, validation and tables are those of the version that is asked for.
+ * A kind that is another version of a stored kind. Objects are converted when they are encoded and decoded; defaults,
+ * validation and tables are those of the requested version.
  */
 interface StoredVersion<T extends ApiObject> {
   readonly kind: Kind;
-  /** The stored form. What this version has no words for is taken from `old`, the object stored now. */
+  /** The stored form. Fields that this version does not have are taken from `old`, the object stored now. */
   toStored(object: T, old: ApiObject | undefined): ApiObject;
   fromStored(object: ApiObject): T;
 }
@@ -82,20 +82,20 @@ export interface KindForm<T extends ApiObject> {
   readonly categories?: readonly string[];
   readonly group?: string;
   readonly version?: string;
-  /** The built-in field table that holds the model; `core-v1` when not given. */
+  /** The built-in field table with the model; default: `core-v1`. */
   readonly table?: string;
-  /** The model itself, for a kind that comes at run time (`modelsOf`). */
+  /** The model itself, for a kind that is added at run time (`modelsOf`). */
   readonly model?: Model;
   readonly namespaced: boolean;
   readonly nameRule?: NameRule;
-  /** The kind it is stored as; itself when not given. */
+  /** The kind as which it is stored; default: itself. */
   readonly stored?: StoredVersion<T>;
 
   // Verbs: all of them when not given
   readonly verbs?: readonly Verb[];
   readonly subresources?: readonly Subresource[];
 
-  /** Told in a Warning header of every answer about the kind: it is on its way out. */
+  /** Sent in a Warning header of every answer about the kind, because it is deprecated. */
   readonly deprecation?: string;
 
   // Behaviour switches
@@ -103,49 +103,54 @@ export interface KindForm<T extends ApiObject> {
   readonly createOnUpdate?: boolean;
   /** DELETE answers with the object rather than a Status. */
   readonly deleteReturnsObject?: boolean;
-  /** The part whose change counts up `metadata.generation`; no generation is kept when not given. */
+  /** The part whose changes increase `metadata.generation`; without it there is no generation. */
   readonly generationOf?: 'spec' | 'template';
-  /** What becomes of dependents when DELETE does not say; `Background` when not given. */
+  /** Default propagation policy of DELETE; `Background` when not given. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
-  /** Told in a Warning header of a DELETE that does not say what becomes of dependents. */
+  /** Sent in a Warning header of a DELETE without a propagation policy. */
   readonly deletionWarning?: string;
   /** Never gets a garbage collection finalizer. */
   readonly uncollected?: boolean;
 
   // Life
+  /**
+   * For a PUT, before the defaults: takes from the stored object what the server itself put there and the client left
+   * out, where defaults do not bring it back. Old clients do not know these fields, and must not lose or be refused them.
+   */
+  takeServerValues?(object: T, old: T): void;
   /** Fills what the client may leave out. Runs on every decoded object. */
   defaults?(object: T): void;
-  /** Resets what a client may not decide on create. The status is emptied before, unless keepStatusOnCreate. */
+  /** Resets fields that clients may not set on create. The status is cleared before, unless keepStatusOnCreate. */
   prepareForCreate?(object: T, context: WriteContext): void;
   readonly keepStatusOnCreate?: boolean;
-  /** Takes from the stored object what an update may not change. The status is taken before. */
+  /** Restores fields that an update may not change. The status is restored before. */
   prepareForUpdate?(object: T, old: T, context: WriteContext): void;
-  /** Rules of every write. `old` is there on an update, for rules that let be what was there already. */
+  /** Validation of every write. `old` is set on an update, for rules that accept unchanged values. */
   validate?(object: T, old?: T): FieldError[];
   validateUpdate?(object: T, old: T): FieldError[];
-  /** The same for the /status path; the spec is taken from the stored object before. */
+  /** The same for the status subresource; the spec is restored before. */
   prepareStatusUpdate?(object: T, old: T, context: WriteContext): void;
   validateStatusUpdate?(object: T, old: T): FieldError[];
-  /** The same for the /finalize path, which changes the spec alone. */
+  /** The same for the finalize subresource, which changes only the spec. */
   validateFinalize?(object: T, old: T): FieldError[];
-  /** The same for the /ephemeralcontainers path of pods, which changes nothing but those. */
+  /** The same for the ephemeralcontainers subresource of pods. */
   validateEphemeralContainers?(object: T, old: T): FieldError[];
-  /** The same for the /resize path of pods: takes all but resources from the stored object, a copy of its own. */
+  /**
+   * The same for the resize subresource of pods: restores all fields but resources from a copy of the stored object.
+   */
   prepareResize?(object: T, kept: T): void;
   validateResize?(object: T, old: T): FieldError[];
   /** Texts for Warning headers of a create or update. */
   warnings?(object: T, old: T | undefined): string[];
-  /**
-   * Kinds that are deleted gracefully: the seconds to wait, 0 for at once. `requested` is what DELETE asked for.
-   */
+  /** For kinds with graceful deletion: the grace period in seconds, 0 for none. `requested` is that of the DELETE. */
   gracePeriodSeconds?(object: T, requested: number | undefined): number;
 
   // Views
   /** Field selector paths beyond metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: T) => string>>;
-  /** Old field selector paths and what they are called now. */
+  /** Deprecated field selector paths and their replacements. */
   readonly fieldAliases?: Readonly<Record<string, string>>;
-  /** How an unknown field selector path is refused, when the kind has its own words. */
+  /** The error for an unknown field selector path, when it differs from the general one. */
   unknownField?(path: string): string;
   readonly columns?: readonly Column[];
   /** One cell per column. */
@@ -153,9 +158,9 @@ export interface KindForm<T extends ApiObject> {
   rowConditions?(object: T): TableRowCondition[] | undefined;
 }
 
-/** A kind with every field set, so that the request path never asks whether it is. */
+/** A kind with every field set, so that code on the request path needs no defaults. */
 export interface Kind extends KindForm<ApiObject> {
-  /** Its own group and resource. Where its objects are kept is `storage.id`. */
+  /** Its own group and resource. Its objects are stored under `storage.id`. */
   readonly id: ResourceId;
   readonly group: string;
   readonly version: string;
@@ -169,7 +174,7 @@ export interface Kind extends KindForm<ApiObject> {
   readonly selectableFields: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly fieldAliases: Readonly<Record<string, string>>;
   readonly model: Model;
-  /** The kind whose objects are in the store: itself, or the one it is a version of. */
+  /** The kind as which objects are stored: itself, or the one it is a version of. */
   readonly storage: Kind;
   readonly hasStatus: boolean;
 }
@@ -214,5 +219,5 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
 
 const readWrite: readonly Verb[] = ['get', 'patch', 'update'];
 
-/** The status of an object as a path of its own. */
+/** The status subresource. */
 export const statusSubresource: Subresource = { name: 'status', verbs: readWrite };

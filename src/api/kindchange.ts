@@ -1,34 +1,34 @@
-/** Changes of the table of kinds: what can be wanted, and what is refused. */
+/** Changes of the table of kinds, and the checks that they pass. */
 import type { Kind, ResourceId } from './kind.ts';
 
-/** Kinds to add, to put in the place of those of the same version and resource, and to remove: all at once. */
+/** Kinds to add, to replace (those of the same version and resource), and to remove, in one step. */
 export interface WantedChange {
   readonly add?: readonly Kind[];
   readonly replace?: readonly Kind[];
   readonly remove?: readonly Kind[];
 }
 
-/** What has changed. */
+/** The change that was made. */
 export interface KindChange {
   readonly added: readonly Kind[];
-  /** Those that are there now. */
+  /** The current ones. */
   readonly replaced: readonly Kind[];
   readonly removed: readonly Kind[];
 }
 
 /**
- * Gets ready for a change, before the table shows it. What it answers is called when the change is made, or when
- * it is not.
+ * Prepares for a change, before it is visible in the table. The returned functions are called when the change is
+ * made, or when it is given up.
  */
 export type Preparation = (change: KindChange) => Promise<Prepared>;
 
 export interface Prepared {
-  /** The table shows the change; nobody has been told yet. */
+  /** The change is visible in the table; followers have not been called yet. */
   commit(): void;
   abandon(): void;
 }
 
-/** What of a table a change is checked against. */
+/** The parts of a table that the checks need. */
 interface Table {
   resource(apiVersion: string, resource: string): Kind | undefined;
   kind(apiVersion: string, kind: string): Kind | undefined;
@@ -36,7 +36,7 @@ interface Table {
   versions(id: ResourceId): Iterable<Kind>;
 }
 
-/** The change that is wanted, or an error when the table would not hold together after it. */
+/** The resulting change, or an error when the table would be inconsistent after it. */
 export function checkedChange(
   table: Table,
   { add = [], replace = [], remove = [] }: WantedChange,
@@ -62,14 +62,14 @@ export function checkedChange(
 const nameOf = ({ apiVersion, resource }: Kind): string => `${apiVersion} ${resource}`;
 
 function checkAdded(table: Table, kind: Kind): void {
-  // The core group has this name in ids.
+  // `core` is the name of the core group in ids.
   if (kind.group === 'core') throw new Error('a group cannot be called core');
   if (table.resource(kind.apiVersion, kind.resource)) throw new Error(`there is a ${nameOf(kind)} already`);
   if (table.kind(kind.apiVersion, kind.kind))
     throw new Error(`there is a kind ${kind.kind} in ${kind.apiVersion} already`);
 }
 
-/** What is stored stays as it is, so a kind that takes another's place must find its way in it. */
+/** A replacement must be able to read the objects that are stored. */
 function checkReplaced(table: Table, kind: Kind): void {
   const before = table.resource(kind.apiVersion, kind.resource);
   if (!before) throw new Error(`${nameOf(kind)} is not in the table`);
@@ -82,7 +82,7 @@ function checkReplaced(table: Table, kind: Kind): void {
     throw new Error(`${nameOf(kind)} has another name, scope or storage than the one it would replace`);
 }
 
-/** One of the versions is stored, and all others say that they are stored as that one. */
+/** One of the versions of a resource is the stored one, and all others name it. */
 function checkVersions(id: ResourceId, versions: readonly Kind[]): void {
   const [first] = versions;
   if (!first) return;

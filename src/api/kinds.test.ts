@@ -1,4 +1,4 @@
-/** Proves that the table of kinds changes in one moment, holds together, and tells everybody who follows. */
+/** Proves that changes of the table of kinds are atomic, keep it consistent, and reach all followers. */
 import { describe, expect, it } from 'vitest';
 import { encodeObject } from './encode.ts';
 import type { Kind } from './kind.ts';
@@ -69,7 +69,7 @@ describe('the table of kinds', () => {
     const other = otherVersion(stored);
     await table.add(stored, other);
     expect([...table.versions('example.com/widgets')]).toEqual([stored, other]);
-    // A new list of versions: the stored one is replaced, one goes, one comes.
+    // New versions: the stored one is replaced, one is removed, one is added.
     const now = widgetKind();
     const newest = otherVersion(now, 'v2');
     await table.change({ replace: [now], remove: [other], add: [newest] });
@@ -186,7 +186,7 @@ describe('models that come at run time', () => {
     expect(widget.fields.get('metadata')!.model).toBe(modelOf('ObjectMeta'));
     expect(widget.fields.get('spec')!.model.fields.get('parts')!.items!.model).toBe(models('WidgetPart'));
     expect(models('WidgetList').fields.get('items')!.items!.model).toBe(widget);
-    // Another table of the same names is another matter, also for what is looked up later.
+    // Another table with the same model names has its own models, also for later lookups.
     const others = modelsOf(widgetTable('example.com/v1', { weight: { type: 'integer' } }));
     const spec = others('Widget').fields.get('spec')!.model;
     expect([...spec.fields.keys()]).toContain('weight');

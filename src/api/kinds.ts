@@ -56,7 +56,7 @@ export const builtinKinds: readonly Kind[] = [
   secret,
   service,
   serviceAccount,
-  // Clients prefer the group and the version that come first; extensions is the oldest home of its kinds.
+  // Clients prefer the group and version that come first; extensions comes last, as the oldest group of its kinds.
   controllerRevision,
   daemonSet,
   deployment,
@@ -83,23 +83,23 @@ export const builtinKinds: readonly Kind[] = [
 ];
 
 /**
- * The kinds a server knows. They come and go while it runs: a change is made in one moment, after everything that takes
- * part in it is ready (the view has loaded the objects), and then told to those who follow. Documents made from the
- * table are made again when its generation has changed.
+ * The kinds a server knows. They can be added, replaced and removed while it runs: first everything that takes part
+ * gets ready (the view loads the objects), then the table changes in one step, then followers are called. Documents
+ * made from the table are rebuilt when its generation has changed.
  */
 export class KindTable {
-  /** By version and resource, in the order in which they came. */
+  /** By version and resource, in the order in which they were added. */
   readonly #all = new Map<string, Kind>();
   /** By version, then by name: `v1` and `pods`, `v1` and `Pod`. */
   readonly #byResource = new Map<string, Map<string, Kind>>();
   readonly #byKind = new Map<string, Map<string, Kind>>();
-  /** The versions of each id. */
+  /** The served versions of each id. */
   readonly #versions = new Map<ResourceId, Set<Kind>>();
   readonly #generations = new Map<string, number>();
   #generation = 1;
   readonly #preparations = new Set<Preparation>();
   readonly #followers = new Set<(change: KindChange) => void>();
-  /** Changes are made one after the other; settles when the newest is. */
+  /** Changes are made one after the other; this settles with the newest. */
   #newest: Promise<unknown> = Promise.resolve();
 
   constructor(kinds: readonly Kind[] = builtinKinds) {
@@ -110,17 +110,17 @@ export class KindTable {
     return this.change({ add: kinds });
   }
 
-  /** Puts kinds in the place of those of the same version and resource. What is stored is theirs from then on. */
+  /** Replaces kinds of the same version and resource. Stored objects belong to the new ones from then on. */
   replace(...kinds: Kind[]): Promise<void> {
     return this.change({ replace: kinds });
   }
 
-  /** Their objects stay in the store. */
+  /** Removes kinds. Their objects stay in the store. */
   remove(...kinds: Kind[]): Promise<void> {
     return this.change({ remove: kinds });
   }
 
-  /** Resolves when the change is made and told; rejects when it cannot be made. */
+  /** Resolves when the change is made and followers were called; rejects when it is refused. */
   change(wanted: WantedChange): Promise<void> {
     const done = this.#newest.then(() => this.#change(wanted));
     this.#newest = done.catch(() => undefined);
@@ -145,7 +145,7 @@ export class KindTable {
     this.#tell(change);
   }
 
-  /** Everybody is told, whatever becomes of one of them. */
+  /** Calls all followers, also when one of them throws. */
   #tell(change: KindChange): void {
     const failures: unknown[] = [];
     for (const follower of [...this.#followers])
@@ -184,24 +184,24 @@ export class KindTable {
     if (versions.size === 0) this.#versions.delete(kind.storage.id);
   }
 
-  /** Lets something take part in changes: it gets ready before they can be seen. Answers how to stop. */
+  /** Registers a participant, which gets ready before a change is visible. Returns a function to unregister. */
   prepareWith(preparation: Preparation): () => void {
     this.#preparations.add(preparation);
     return () => this.#preparations.delete(preparation);
   }
 
-  /** Calls back after every change. Answers how to stop. */
+  /** Calls back after every change. Returns a function to unregister. */
   follow(follower: (change: KindChange) => void): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
 
-  /** Rises with every change. */
+  /** Increases with every change. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** The generation in which the kinds of a version changed last; 0 when there are none. */
+  /** The generation in which the kinds of a version last changed; 0 when there are none. */
   generationOf(apiVersion: string): number {
     return this.#generations.get(apiVersion) ?? 0;
   }
@@ -226,7 +226,7 @@ export class KindTable {
     return this.#versions.get(id) ?? [];
   }
 
-  /** The kinds whose objects are in the store, each once however many versions of it are served. */
+  /** The stored kinds, each once, whatever the number of its served versions. */
   *stored(): Iterable<Kind> {
     for (const kind of this) if (kind.storage === kind) yield kind;
   }

@@ -1,14 +1,14 @@
 /**
- * Label selectors: which objects a query, a job or a claim means.
+ * Label selectors.
  *
- * Two spellings, one selector: the query text (`tier in (web,api),!legacy`) and the object with matchLabels
- * and matchExpressions. Parsing follows Kubernetes' grammar and complaints; the result holds one predicate
- * per requirement, because a list tries it on every object of a collection.
+ * They have two forms: the query text (`tier in (web,api),!legacy`) and the object with matchLabels and
+ * matchExpressions. Grammar and error messages are Kubernetes'. The parsed selector has one predicate per
+ * requirement, because a list evaluates it for every object of a collection.
  */
 import { child, type FieldError, forbidden, index, invalid, required } from './fielderror.ts';
 import { isLabelValue, isQualifiedName, validateLabels } from './names.ts';
 
-/** Longest selector text, in characters; more than any URL a client can send. */
+/** Longest selector text, in characters; more than a URL can hold. */
 const textCharsMax = 65_536;
 /** Most requirements in one selector text. */
 const requirementsMax = 1024;
@@ -35,7 +35,7 @@ interface LabelSelectorExpression {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A selector that cannot be understood. The message is the whole answer to the client. */
+/** An invalid selector. The message is the whole answer to the client. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError';
 }
@@ -43,7 +43,7 @@ export class SelectorError extends Error {
 export class LabelSelector {
   /** In the order of their keys. */
   readonly requirements: readonly LabelRequirement[];
-  /** Everything matches. */
+  /** Selects everything. */
   readonly empty: boolean;
   readonly #tests: readonly ((labels: Labels) => boolean)[];
 
@@ -67,7 +67,7 @@ const noLabels: Labels = {};
 const everything = new LabelSelector([]);
 const nothing = new LabelSelector([], true);
 
-/** Reads a selector from a query. Throws a SelectorError in Kubernetes' words. */
+/** Parses a selector of a query. Throws a SelectorError with Kubernetes' message. */
 export function parseLabelSelector(text: string): LabelSelector {
   if (text.length > textCharsMax)
     throw new SelectorError(`label selector is too long: may not be more than ${textCharsMax} characters`);
@@ -112,7 +112,7 @@ export function formatLabelSelectorObject(object: LabelSelectorObject | null | u
   }
 }
 
-/** The text form of a map selector, as Scale's status carries it. */
+/** The text form of a map selector, as in Scale's status. */
 export function formatMapSelector(map: Labels | null | undefined): string {
   return selectorFromObject({ matchLabels: map ?? {} }).toString();
 }
@@ -147,7 +147,7 @@ function validateExpression(expression: LabelSelectorExpression, path: string): 
   return errors;
 }
 
-/** Own properties only: a label may be called `constructor`, and an object without it still inherits one. */
+/** Own properties only: a label may be called `constructor`, which every object inherits. */
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
@@ -192,7 +192,7 @@ function formatRequirement({ key, operator, values }: LabelRequirement): string 
     : `${key}${operator}${values[0]}`;
 }
 
-/** A 64-bit integer; a label has at most 63 characters, so longer texts need no reading. */
+/** A 64-bit integer; a label has at most 63 characters, so longer texts need no check. */
 function readInteger(text: string): bigint | undefined {
   if (text.length > 63 || !/^[-+]?\d+$/.test(text)) return undefined;
   const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
@@ -214,7 +214,7 @@ interface Token {
   readonly text: string;
 }
 
-/** Symbols, and words of everything else. Blanks separate and are dropped. */
+/** Tokens: symbols and words. Blanks are separators. */
 function scan(text: string): Token[] {
   const tokens: Token[] = [];
   for (const [found] of text.matchAll(/==|!=|[=!(),<>]|[^=!(),<>\t\r\n ]+/g))
@@ -234,8 +234,8 @@ const operators = new Map<string, LabelOperator>([
 ]);
 
 /**
- * A requirement's complaint gets `unable to parse requirement:` in front, those about commas between
- * requirements do not. `in` and `notin` are plain words except right after a key.
+ * Errors inside a requirement get the prefix `unable to parse requirement:`, errors about commas between requirements
+ * do not. `in` and `notin` are plain words except right after a key.
  */
 class Parser {
   #position = 0;
@@ -272,7 +272,7 @@ class Parser {
     return { key, operator, values };
   }
 
-  /** The one value of `=` and its kin; nothing before the next comma or the end is the empty value. */
+  /** The value of `=`, `==` or `!=`; nothing before the next comma or the end is the empty value. */
   #value(): string {
     if (this.#peek().kind === 'end' || this.#atSymbol(',')) return '';
     if (this.#peek().kind !== 'word') throw this.#badRequirement(', expected: identifier');

@@ -167,7 +167,7 @@ test('a copy is equal and shares nothing', () => {
   );
 });
 
-/** JSON with its keys in order. Unlike toEqual it looks at `__proto__` too. */
+/** JSON with sorted keys. Unlike toEqual it includes `__proto__`. */
 function sorted(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     isJsonObject(inner)

@@ -1,12 +1,12 @@
 /**
- * JSON merge patch (RFC 7386): objects are merged, null deletes, everything else (lists too) is replaced.
- * The result shares with document and patch what it takes over whole: it is to be read, and not to be changed.
+ * JSON merge patch (RFC 7386): objects are merged, null deletes, everything else (lists too) is replaced. The result
+ * shares unchanged parts with document and patch, so it must not be modified.
  */
 import { cannotUnmarshal } from './goformat.ts';
 import { isJsonObject, type JsonObject, setKey } from './object.ts';
 import { undecodable } from './patcherror.ts';
 
-/** The RFC lets any JSON value be a patch. Kubernetes takes only an object, for everything it stores is one. */
+/** The RFC allows any JSON value as a patch. Kubernetes accepts only an object, since everything it stores is one. */
 export function applyMergePatch(document: unknown, patch: unknown): JsonObject {
   if (patch === null) throw undecodable('Invalid JSON Patch');
   if (!isJsonObject(patch))

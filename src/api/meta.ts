@@ -6,12 +6,12 @@ import { isLabel1123, isQualifiedName, validateAnnotations, validateLabels } fro
 
 const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-/** Letters of generated names: no vowels and no look-alikes, so that no word comes out. */
+/** Letters of generated names: no vowels and no look-alikes, so that no words are generated. */
 export const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
 export const suffixLength = 5;
 const generatedPrefixMax = 58;
 
-/** A name suffix from a source of whole numbers below a bound. */
+/** A random name suffix; the argument returns a random whole number below a bound. */
 export function nameSuffix(randomBelow: (bound: number) => number): string {
   let suffix = '';
   for (let i = 0; i < suffixLength; i++) suffix += suffixLetters[randomBelow(suffixLetters.length)];
@@ -22,8 +22,12 @@ export const generatedName = (generateName: string, suffix: string): string =>
   generateName.slice(0, generatedPrefixMax) + suffix;
 
 /** Path of an object, as `metadata.selfLink` shows it. */
-export function selfLink(kind: Kind, namespace: string, name: string): string {
-  const prefix = kind.group ? `/apis/${kind.apiVersion}` : `/api/${kind.version}`;
+export function selfLink(
+  kind: Pick<Kind, 'apiVersion' | 'namespaced' | 'resource'>,
+  namespace: string,
+  name: string,
+): string {
+  const prefix = kind.apiVersion.includes('/') ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
   const scope = kind.namespaced ? `/namespaces/${namespace}` : '';
   return `${prefix}${scope}/${kind.resource}/${encodeURIComponent(name)}`;
 }
@@ -52,11 +56,11 @@ export function validateMeta(kind: Kind, meta: ObjectMeta): FieldError[] {
   return errors;
 }
 
-/** Keys of the store are text in segments; a name with a zero byte could pretend to be two of them. */
+/** Refuses zero bytes: they separate the segments of store keys, so such a name could pose as two segments. */
 const controlCharacters = (name: string): string[] =>
   name.includes('\u0000') ? ['may not contain U+0000'] : [];
 
-/** What is wrong with a finalizer that has no prefix: only a few names are known without one. */
+/** The error of a finalizer without a prefix: only a few are allowed. */
 export const unqualifiedProblems = (finalizer: string): string[] =>
   finalizer.includes('/') || standardFinalizers.has(finalizer)
     ? []
@@ -88,7 +92,7 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
       if (!reference[name]) errors.push(invalid(`${path}.${name}`, '', 'must not be empty'));
     if (reference.apiVersion === 'v1' && reference.kind === 'Event')
       errors.push(invalid(path, reference, '/v1, Kind=Event is disallowed from being an owner'));
-    // Told once: the error quotes all references.
+    // Reported once, because the error quotes all references.
     if (reference.controller && controller && !several) {
       several = true;
       errors.push(

@@ -1,12 +1,12 @@
 /**
- * Models: the shapes of all objects, compiled from the field tables in `definitions/`.
+ * Models: the types of all objects, compiled from the field tables in `definitions/`.
  *
- * A table is data (`api/definitions/*.fields.json`); a Model is the same data linked up for fast use: fields
- * by name, in wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all read it,
- * so a shape is written down once. Models are compiled on first use, because a bare start needs few of them.
+ * A table is data (`api/definitions/*.fields.json`); a Model is the same data linked for fast use: fields by name, in
+ * wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all use it, so a type is defined
+ * once. Models are compiled on first use, because a start needs few of them.
  *
- * The models of the built-in tables are compiled once per process and never change. A kind that comes while a server
- * runs brings models of its own (`modelsOf`). Nothing but the kind refers to them, so they go with it.
+ * The models of the built-in tables are compiled once per process and never change. A kind that is added at run time
+ * has its own models (`modelsOf`). Only the kind refers to them, so they are collected with it.
  */
 import apps from './definitions/apps-v1.fields.json' with { type: 'json' };
 import authentication from './definitions/authentication-v1.fields.json' with { type: 'json' };
@@ -58,7 +58,7 @@ export interface FieldDefinition {
   patchStrategy?: string;
   patchMergeKey?: string;
   pb?: (number | string)[];
-  /** What the field is for; the built-in tables have these in a file of their own. */
+  /** Description of the field; those of the built-in tables are in a separate file. */
   description?: string;
 }
 
@@ -96,11 +96,11 @@ export class Field {
   readonly type: FieldType;
   readonly items: Field | undefined;
   readonly values: Field | undefined;
-  /** Unset and zero are different things for this field. */
+  /** Unset and zero are distinct for this field. */
   readonly ptr: boolean;
   /** What is written when the field is unset; undefined means it is left out. */
   readonly empty: 'null' | 'zero' | undefined;
-  /** Dropped silently on write: its feature gate is off. */
+  /** Dropped silently on write, because its feature gate is off. */
   readonly off: boolean;
   readonly int32: boolean;
   /** Strategic merge: the list is merged rather than replaced, by this key when it holds objects. */
@@ -148,15 +148,15 @@ export class Model {
 
   constructor(
     readonly name: string,
-    /** The name of its table; of one that comes at run time, its version: `example.com/v1`. */
+    /** The name of its table; for one that is added at run time, its version: `example.com/v1`. */
     readonly file: string,
     readonly definition: ModelDefinition,
-    /** Where models are found that this one refers to, and those beside it. */
+    /** Resolves the models that this one refers to. */
     readonly models: Models = builtinModels,
   ) {
     const fields = new Map<string, Field>();
     for (const name of Object.keys(definition.fields)) {
-      // Objects have it without being given it.
+      // Every JavaScript object inherits it.
       if (name === '__proto__') throw new Error(`the model ${this.name} has a field called __proto__`);
       fields.set(name, new Field(name, definition.fields[name]!, file, models));
     }
@@ -189,7 +189,7 @@ const FILES: Record<string, DefinitionFile> = {
   'scheduling-v1': scheduling,
 };
 
-/** Models by name, compiled from some tables, with those of a parent behind them. */
+/** Models by name, compiled from some tables, with a parent as fallback. */
 export class Models {
   readonly #compiled = new Map<string, Model>();
 
@@ -205,7 +205,7 @@ export class Models {
     return model;
   }
 
-  /** The same for a model that may not be there. */
+  /** The same; undefined when there is none. */
   find(ref: string, file: string): Model | undefined {
     const id = modelId(ref, file);
     const known = this.#compiled.get(id);
@@ -225,14 +225,14 @@ const builtinModels = new Models(FILES);
 /** Finds a model of the built-in tables by name, as `Name` within `file` or as `file:Name`. */
 export const modelOf = (ref: string, file = 'core-v1'): Model => builtinModels.of(ref, file);
 
-/** The same for a model that may not be there. */
+/** The same; undefined when there is none. */
 export const findModel = (ref: string, file = 'core-v1'): Model | undefined => builtinModels.find(ref, file);
 
 /**
- * The models of a table that comes at run time, by name. They may refer to each other, and to those of the built-in
- * tables as `core-v1:ObjectMeta`. Where a kind has no list, one is added.
+ * The models of a table that is added at run time, by name. They may refer to each other, and to built-in ones as
+ * `core-v1:ObjectMeta`. A list model is added for a kind that has none.
  *
- * @public the way in for kinds that are defined while the server runs
+ * @public for kinds that are defined while the server runs
  */
 export function modelsOf(table: DefinitionFile): (name: string) => Model {
   if (!table.apiVersion.includes('/')) throw new Error('a table that comes at run time needs a group');

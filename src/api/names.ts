@@ -1,10 +1,9 @@
 /**
- * Names, keys and small numbers: the small grammars that field values must follow.
+ * Names, keys and small numbers: the grammars of field values.
  *
- * Each check answers with Kubernetes' texts for what is wrong; an empty list means the value is fine. Lengths
- * are counted in bytes of UTF-8, as Kubernetes counts them although its texts say characters. Values may be
- * as large as a request body, so a check looks for characters that do not belong, which never backtracks,
- * instead of matching the grammar as a whole.
+ * Each check returns Kubernetes' messages; an empty list means the value is valid. Lengths are counted in bytes of
+ * UTF-8, as in Kubernetes, although its messages say characters. Values may be as large as a request body, so checks
+ * search for invalid characters, which never backtracks, instead of matching a whole grammar.
  */
 import { type FieldError, invalid, tooLong } from './fielderror.ts';
 
@@ -12,13 +11,13 @@ const labelBytesMax = 63;
 const subdomainBytesMax = 253;
 const portNameBytesMax = 15;
 const configKeyBytesMax = 253;
-/** All keys and values of an object's annotations together. */
+/** Bytes of all annotation keys and values of an object. */
 const annotationsBytesMax = 262_144;
 const idMax = 2 ** 31 - 1;
 const fileModeMax = 0o777;
 const portMax = 65_535;
 
-/** Checks an object's name; with `prefix` it is a generateName, to which characters will be added. */
+/** Checks an object's name; with `prefix` it is a generateName, which gets a suffix. */
 export type NameRule = (name: string, prefix: boolean) => string[];
 
 const label1123 = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
@@ -80,13 +79,13 @@ export function isWildcardSubdomain(value: string): string[] {
   return problems;
 }
 
-/** A name that can stand alone between two slashes of a URL. */
+/** A name that is valid as a segment of a URL path. */
 export function isPathSegment(value: string): string[] {
   if (value === '.' || value === '..') return [`may not be '${value}'`];
   return ['/', '%'].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`);
 }
 
-/** Keys are few, and come again with every object: those found to be fine are remembered, so many and up to so long. */
+/** Cache of valid keys, because the same few keys occur in most objects: number of entries, and longest key. */
 const fineMax = 1_000;
 const fineCharsMax = 100;
 const fine = new Set<string>();
@@ -138,7 +137,7 @@ export function isEnvName(value: string): string[] {
   return ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 }
 
-/** A key of a Secret or ConfigMap, which becomes a file name: it may not climb out of its folder. */
+/** A key of a Secret or ConfigMap, which becomes a file name: it must not leave its folder. */
 export function isConfigKey(value: string): string[] {
   const problems = lengthProblems(value, configKeyBytesMax);
   if (value === '' || /[^-._a-zA-Z0-9]/.test(value)) problems.push(configKeyText);
@@ -151,7 +150,9 @@ export function isHttpHeaderName(value: string): string[] {
   return value === '' || /[^-A-Za-z0-9]/.test(value) ? [headerText] : [];
 }
 
-/** A path inside a volume. Where the node keeps its own `..data` files, `reserved` also refuses such names. */
+/**
+ * A path inside a volume. `reserved` also refuses names that begin with `..`, which the node uses for its own files.
+ */
 export function isRelativePath(value: string, reserved = false): string[] {
   const problems: string[] = [];
   if (value.startsWith('/')) problems.push('must be a relative path');
@@ -177,7 +178,7 @@ export function isPortNumber(value: number): string[] {
 export const subdomainName: NameRule = (name, prefix) => isSubdomain1123(prefix ? maskDash(name) : name);
 export const labelName: NameRule = (name, prefix) => isLabel1123(prefix ? maskDash(name) : name);
 export const pathSegmentName: NameRule = (name, prefix) =>
-  // More characters will follow, so a prefix of dots is harmless.
+  // A suffix follows, so a prefix of dots is valid.
   prefix && (name === '.' || name === '..') ? [] : isPathSegment(name);
 
 export function validateLabels(
@@ -214,7 +215,7 @@ function regexText(rule: string, regex: string, examples: readonly string[]): st
 
 function lengthProblems(value: string, bytesMax: number): string[] {
   const { length } = value;
-  // A character has three bytes at most: those of most values need not be counted.
+  // A UTF-16 unit has at most three bytes in UTF-8: for short values the bytes need not be counted.
   const over = length > bytesMax || (length * 3 > bytesMax && Buffer.byteLength(value) > bytesMax);
   return over ? [`must be no more than ${bytesMax} characters`] : [];
 }
@@ -223,7 +224,7 @@ function label1123Fits(value: string): boolean {
   return value !== '' && !/[^-a-z0-9]/.test(value) && !value.startsWith('-') && !value.endsWith('-');
 }
 
-/** Labels joined by dots: each dot has a letter or digit on both sides, and so have the two ends. */
+/** DNS labels joined by dots: a letter or digit before and after each dot, and at both ends. */
 function subdomainFits(value: string): boolean {
   return value !== '' && !/[^-.a-z0-9]|^[-.]|[-.]$|-\.|\.[-.]/.test(value);
 }
@@ -236,7 +237,7 @@ function between(value: number, min: number, max: number): boolean {
   return Number.isInteger(value) && value >= min && value <= max;
 }
 
-/** A generateName may end in a dash because a suffix follows; stand in a letter for the rest of the name. */
+/** A generateName may end in a dash, because a suffix follows: a letter is appended for the check. */
 function maskDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -1)}a` : name;
 }

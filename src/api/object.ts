@@ -1,6 +1,6 @@
 /**
- * Objects: the working form of everything the API stores. Plain values with own keys only; the metadata that
- * all kinds share is typed, the rest is read through the generated types of each kind.
+ * Objects: the working form of everything the API stores. Plain values with own keys only; the metadata that all
+ * kinds share is typed, other fields are accessed through the generated types of each kind.
  */
 import type { ObjectMeta } from './generated/types.ts';
 
@@ -17,14 +17,14 @@ export type JsonObject = Record<string, unknown>;
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Sets an own key, also when it is called `__proto__`. */
+/** Sets an own key, also `__proto__`. */
 export function setKey(object: JsonObject, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
   else object[key] = value;
 }
 
-/** A deep copy. Keys stay own keys, whatever they are called. */
+/** A deep copy. Keys stay own keys, also `__proto__`. */
 export function cloneJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(cloneJson);
   if (!isJsonObject(value)) return value;
@@ -41,7 +41,7 @@ export function freezeJson(value: unknown): void {
 }
 
 /**
- * Equality as Kubernetes' controllers see it: an absent value, null, '', [] and {} are alike; key order does
+ * Semantic equality, as in Kubernetes' controllers: an absent value, null, '', [] and {} are equal; key order does
  * not matter.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {

@@ -1,4 +1,4 @@
-/** Proves that a patch error carries what its Status needs. */
+/** Proves that a patch error has all that its Status needs. */
 import { expect, test } from 'vitest';
 import { invalidPatch, unprocessable } from './errors.ts';
 import { cannotApply, invalidValue, PatchError, undecodable } from './patcherror.ts';

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a patch. The three patch modules throw nothing else, so the caller turns this
- * one class into a Status: code and message are final, `kind` says how the rest of the Status looks.
+ * Errors of patches. The three patch modules throw only this class, which the caller turns into a Status: code and
+ * message are final, `kind` decides the rest of the Status.
  */
 import { type FieldError, invalid } from './fielderror.ts';
 
@@ -9,8 +9,8 @@ import { type FieldError, invalid } from './fielderror.ts';
  * - `too-large`: more operations than allowed (413, RequestEntityTooLarge, no details)
  * - `operation`: well formed, but it cannot be applied to this object (422, Invalid, empty details)
  * - `invalid`: a value of the wrong shape (422, Invalid, details with `causes`)
- * - `directive`: misused strategic-merge directive (400 BadRequest; or 500 without a reason, because
- *   Kubernetes gives most of these errors no type). No details.
+ * - `directive`: misused strategic-merge directive (400, BadRequest), or a list that cannot be merged (500 without a
+ *   reason, because Kubernetes gives these errors no type). No details.
  */
 export type PatchErrorKind = 'decode' | 'too-large' | 'operation' | 'invalid' | 'directive';
 
@@ -29,7 +29,7 @@ export class PatchError extends Error {
 
 export const undecodable = (message: string): PatchError => new PatchError(400, message, 'decode');
 
-/** Kubernetes does not tell the client which operation failed, nor why. */
+/** Kubernetes reports neither which operation failed, nor why. */
 export const cannotApply = (): PatchError =>
   new PatchError(422, 'the server rejected our request due to an error in our request', 'operation');
 

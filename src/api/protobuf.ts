@@ -12,15 +12,15 @@ import type { Field, Model } from './model.ts';
 import { type JsonObject, setKey } from './object.ts';
 import { formatTime } from './time.ts';
 
-/** Nested messages. */
+/** Nesting depth. */
 const messageDepthMax = 100;
-/** List items, map entries and messages in one body. Two bytes can make an item, and an item takes fifty. */
+/** List items, map entries and messages in one body: two bytes can encode an item, which takes fifty in memory. */
 const itemsMax = 200_000;
-/** Bodies up to this size become one string, of which texts are slices: a slice is far cheaper than a call. */
+/** Bodies up to this size are decoded to one string, of which texts are slices: much cheaper than a call for each. */
 const sliceBytesMax = 16_384;
 /** Bytes of a varint: ten hold 64 bits. */
 const varintBytesMax = 10;
-/** Times that RFC 3339 can write, in seconds: years 1 to 9999. The first second is Go's unset time. */
+/** Range of RFC 3339 times, in seconds: years 1 to 9999. The first second is Go's unset time. */
 const secondsMin = -62_135_596_800;
 const secondsMax = 253_402_300_799;
 const nanosMax = 999_999_999;
@@ -37,11 +37,11 @@ export class ProtobufError extends Error {
 export interface ProtobufObject {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The object's own fields; its kind and apiVersion are in the envelope only. */
+  /** The fields of the object without kind and apiVersion, which are in the envelope. */
   readonly value: JsonObject;
 }
 
-/** Decodes a body: the envelope names the kind, `modelFor` finds its shape. */
+/** Decodes a body: the envelope names the kind, `modelFor` finds its model. */
 export function decodeProtobuf(
   bytes: Buffer,
   modelFor: (apiVersion: string, kind: string) => Model | undefined,
@@ -76,7 +76,7 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
 
-/** The bytes of one body and a place in them. */
+/** A reader with a position in the bytes of one body. */
 class Reader {
   at: number;
   /** End of the innermost message being read. */
@@ -84,7 +84,7 @@ class Reader {
   /** Upper half of the last varint. */
   high = 0;
   #items = 0;
-  /** The body as Latin-1. Slices keep it in memory, so it exists for small bodies only. */
+  /** The body as Latin-1. Slices keep it alive, so it is used for small bodies only. */
   readonly #latin1: string | undefined;
 
   constructor(
@@ -111,7 +111,7 @@ class Reader {
         high = bits >>> 4;
       } else high |= bits << (7 * count - 32);
       if (byte >= 0x80) continue;
-      // Of the tenth byte only one bit is left.
+      // The tenth byte has only one bit left.
       if (count === varintBytesMax - 1 && byte > 1) break;
       this.high = high >>> 0;
       return low >>> 0;
@@ -128,7 +128,7 @@ class Reader {
     return tag;
   }
 
-  /** Reads a length and says where what follows it ends. */
+  /** Reads a length; returns the end of the value that follows. */
   length(): number {
     const length = this.varint();
     if (this.high !== 0 || length > this.end - this.at) throw new ProtobufError('unexpected EOF');
@@ -142,7 +142,7 @@ class Reader {
     if (start === end) return '';
     if (this.#latin1 !== undefined && this.#isAscii(start, end)) return this.#latin1.slice(start, end);
     const text = this.bytes.toString('utf8', start, end);
-    // What is not UTF-8 reads as U+FFFD; only then is it worth a closer look.
+    // Invalid UTF-8 is decoded as U+FFFD; only then are the bytes checked.
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end))) {
       throw new ProtobufError('proto: string field contains invalid UTF-8');
     }
@@ -160,7 +160,7 @@ class Reader {
     if (this.#items > itemsMax) throw new ProtobufError('proto: too many items');
   }
 
-  /** Passes over a field nobody knows. Groups, which protobuf gave up long ago, are refused. */
+  /** Skips an unknown field. Groups, a deprecated feature of protobuf, are refused. */
   skip(tag: number, message: string): void {
     const wire = tag & 7;
     if (wire === VARINT) this.varint();
@@ -174,23 +174,23 @@ class Reader {
   }
 }
 
-/** How one value is read, be it a field, an item of a list or a value of a map. */
+/** How one value is decoded: a field, a list item or a map value. */
 interface Value {
   readonly wire: number;
-  /** Undefined means that the value is there but unset, such as a Time without seconds. */
+  /** Undefined: the value is present but unset, such as a Time without seconds. */
   read(reader: Reader, depth: number): unknown;
-  /** Stands for an unset value where there has to be one: in lists and maps. */
+  /** The zero value, for unset values in lists and maps. */
   zero(): unknown;
 }
 
-/** What stands under one field number of a message, and the wire type it has to come in. */
+/** The decoder of one field number of a message, and its wire type. */
 type FieldEntry = { readonly name: string; readonly wire: number } & (
   | { readonly shape: 'single'; readonly value: Value; readonly ptr: boolean }
-  /** Numbers may also come packed: all in one run of bytes. */
+  /** Numbers may also be packed: all in one length-delimited value. */
   | { readonly shape: 'list'; readonly value: Value }
   /** Each entry is a message {1 key, 2 value}. */
   | { readonly shape: 'map'; readonly value: Value; readonly parts: Parts }
-  /** The fields of an embedded message belong to the object around it. */
+  /** The fields of an embedded message belong to the parent object. */
   | { readonly shape: 'message' | 'embedded'; readonly table: () => Table }
 );
 
@@ -220,7 +220,7 @@ function wrongWire(tag: number, message: string, field: string): ProtobufError {
   return new ProtobufError(`proto: ${message}: wrong wireType = ${tag & 7} for field ${field}`);
 }
 
-/** Protobuf lets a field come twice: lists grow, messages merge, of anything else the last one counts. */
+/** A field may be repeated: lists grow, messages merge, of all others the last one counts. */
 function readField(reader: Reader, entry: FieldEntry, out: JsonObject, depth: number): void {
   const { name } = entry;
   switch (entry.shape) {
@@ -268,7 +268,7 @@ interface Parts {
   readonly values: readonly (Value | undefined)[];
 }
 
-/** Values by field number; empty when none of them was there. */
+/** Values by field number; empty when none is present. */
 function readParts(reader: Reader, end: number, parts: Parts, depth: number): unknown[] {
   const found: unknown[] = [];
   const outer = reader.end;
@@ -295,7 +295,7 @@ const BOOLEAN: Value = {
 /** Negative numbers are written with 64 bits; the lower half is enough. */
 const INT32: Value = { wire: VARINT, zero: () => 0, read: (reader) => reader.varint() | 0 };
 
-/** Refused when a JSON number could not hold it, rather than silently changed. */
+/** Refused when a JSON number cannot represent it exactly. */
 const INT64: Value = {
   wire: VARINT,
   zero: () => 0,
@@ -313,7 +313,7 @@ interface Range {
   readonly end: number;
 }
 
-/** Bytes left where they are. */
+/** A view of the bytes, without a copy. */
 const RANGE: Value = {
   wire: BYTES,
   zero: () => undefined,
@@ -429,7 +429,7 @@ function tableOf(model: Model): Table {
   return table;
 }
 
-/** `level` says which of a field's numbers counts: fields of an embedded message share the first one. */
+/** `level` says which of a field's numbers applies: fields of an embedded message share the first one. */
 function compile(name: string, fields: readonly Field[], level: number): Table {
   const entries: (FieldEntry | undefined)[] = [];
   const embedded = new Map<number, Field[]>();
@@ -444,7 +444,7 @@ function compile(name: string, fields: readonly Field[], level: number): Table {
     const table = compile(name, inner, level + 1);
     entries[number] = { shape: 'embedded', name: String(number), wire: BYTES, table: () => table };
   }
-  // Array.from fills the holes, which would slow down every lookup.
+  // Array.from fills the holes: lookups in a sparse array are slow.
   return { name, entries: Array.from(entries) };
 }
 

@@ -3,7 +3,7 @@ import protobuf from 'protobufjs';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
-/** Messages that the tables name but do not describe. */
+/** Messages that the tables refer to but do not describe. */
 const helpers: Record<string, [name: string, id: number, type: string, rule?: string][]> = {
   Time: [
     ['seconds', 1, 'int64'],

@@ -1,15 +1,14 @@
 /**
  * Quantities: amounts such as `500m`, `1.5Gi` or `12e6`, exact to the nano.
  *
- * A quantity is a whole number of nanos and the family of suffixes it was written in, because the family
- * decides how it is written back. Kubernetes also hands some texts back exactly as they came (`+1`, `1.250`,
- * `1E3`): it skips rewriting what is already scaled canonically, and clients see that. Such a text rides along
- * in `text` until the first arithmetic.
+ * A quantity is a whole number of nanos and the family of suffixes in which it was written, which decides how it is
+ * written back. Kubernetes returns some texts unchanged (`+1`, `1.250`, `1E3`), because it does not rewrite numbers
+ * that are already scaled canonically. Such a text is kept in `text` until the first arithmetic.
  */
 
-/** Longest text read, in characters. Nothing above it can be a sensible amount. */
+/** Longest text that is parsed, in characters. */
 const textCharsMax = 1024;
-/** Values stay below ten to this power, so that each fits a float and BigInt work stays small. */
+/** Values stay below ten to this power, so that they fit a float and BigInt operations stay small. */
 const valueDigitsMax = 308;
 /** Kubernetes keeps exponents in 32 bits. */
 const exponentMax = 2 ** 31 - 1;
@@ -26,7 +25,7 @@ type QuantityFamily = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 export interface Quantity {
   readonly nano: bigint;
   readonly family: QuantityFamily;
-  /** The text as it was sent, when Kubernetes would write it back unchanged. */
+  /** The text as sent, when Kubernetes would write it back unchanged. */
   readonly text?: string;
 }
 
@@ -39,7 +38,7 @@ const shapeText =
 const suffixText = "unable to parse quantity's suffix";
 const numericText = 'unable to parse numeric part of quantity';
 
-/** Sign, whole digits with an optional fraction (or a fraction alone), suffix. One way to match: linear time. */
+/** Sign, whole digits with an optional fraction (or a fraction alone), suffix. Unambiguous, so matching is linear. */
 const shape = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d*))((?:[eEinumkKMGTP]+[-+]?|[-+])\d*)?$/;
 
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
@@ -77,28 +76,25 @@ export function parseQuantity(input: string): Quantity {
   return staysAsSent(digits, fraction.length, suffix) ? { ...quantity, text } : quantity;
 }
 
-/** Plain amounts in canonical form: whole numbers that do not end in three zeros, with a suffix or without. */
+/** Simple amounts in canonical form: whole numbers that do not end in three zeros, with or without a suffix. */
 const plainDecimal = /^[1-9]\d{0,14}[mkMGTPE]?$/;
 const plainBinary = /^[1-9]\d{0,5}[KMG]i$/;
 
-/** Whether a text is what the server would write for it. Says no when finding out would take a closer look. */
+/** Whether a text is certainly in canonical form; false also when that would need parsing. */
 function isCanonical(text: string): boolean {
   if (plainDecimal.test(text)) return !/000[mkMGTPE]?$/.test(text);
   return plainBinary.test(text) && Number.parseInt(text, 10) % 1024 !== 0;
 }
 
-/** What the server writes for a JSON string or number. */
+/** The canonical form of a JSON string or number. */
 export function canonicalQuantity(input: string | number): string {
   const text = String(input);
   return isCanonical(text) ? text : formatQuantity(parseQuantity(text));
 }
 
-/**
- * What the server writes inside a resource list, where defaulting rounds up to whole milli units. Rounding
- * is away from zero: who asks for a little gets at least a little.
- */
+/** The canonical form in a resource list, where defaulting rounds to whole milli units, away from zero. */
 export function roundUpToMilli(input: string | number): string {
-  // Amounts in canonical form with these suffixes are whole milli units.
+  // Canonical amounts with these suffixes are whole milli units.
   const text = String(input);
   if (isCanonical(text)) return text;
   const quantity = parseQuantity(text);
@@ -119,7 +115,7 @@ export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {
   return a.nano < b.nano ? -1 : a.nano > b.nano ? 1 : 0;
 }
 
-/** The first operand's family wins; a zero has none to defend, so `0` plus `1Gi` is `1Gi`. */
+/** The sum has the first operand's family, unless that is zero: `0` plus `1Gi` is `1Gi`. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return { nano: a.nano + b.nano, family: a.nano === 0n ? b.family : a.family };
 }
@@ -158,7 +154,7 @@ function readSuffix(text: string): Suffix {
   return { family: 'DecimalExponent', exponent };
 }
 
-/** The size in nanos, rounded up. Decides by digit counts before any big number is built. */
+/** The value in nanos, rounded up. Checks the number of digits before it creates a BigInt. */
 function magnitude(digits: string, fractionDigits: number, suffix: Suffix): bigint {
   const significant = digits.replace(/^0+/, '');
   if (significant === '') return 0n;
@@ -188,7 +184,7 @@ function staysAsSent(digits: string, fractionDigits: number, suffix: Suffix): bo
   return digits.length <= shortcutDigitsMax && scale >= oneNano && scale % 3 === 0 && !digits.endsWith('000');
 }
 
-/** As few digits as the largest exact exponent allows; the SI family ends at exa. */
+/** As few digits as the largest exact exponent allows; the SI suffixes end at exa. */
 function formatDecimal({ nano, family }: Quantity): string {
   const exponentTop = family === 'DecimalExponent' ? Number.POSITIVE_INFINITY : exaExponent;
   let mantissa = nano;

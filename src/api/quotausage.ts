@@ -1,4 +1,4 @@
-/** Quota usage: what an object counts for, and which quotas it counts against. */
+/** Quota usage: what an object uses, and which quotas apply to it. */
 
 import type {
   PersistentVolumeClaim,
@@ -51,7 +51,7 @@ function podUsage(pod: Pod, nowMs: number): ResourceList {
   return usage;
 }
 
-/** Finished pods use nothing; neither do those that should have stopped a whole grace period ago. */
+/** Finished pods use nothing; neither do pods whose deletion is overdue by a whole grace period. */
 function isOver(pod: Pod, nowMs: number): boolean {
   if (isFinished(pod.status?.phase)) return true;
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
@@ -90,7 +90,7 @@ function claimUsage({ spec = {} }: PersistentVolumeClaim): ResourceList {
   return usage;
 }
 
-/** Whether a quota is about this object: one with scopes is about pods of that sort only. */
+/** Whether a quota applies to an object; one with scopes applies only to pods in them. */
 export function quotaCovers({ spec = {} }: ResourceQuota, kind: Kind, object: ApiObject): boolean {
   const requirements: ScopedResourceSelectorRequirement[] = [
     ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
@@ -139,10 +139,10 @@ function affinityTerms({ affinity }: PodSpec): PodAffinityTerm[] {
   ]);
 }
 
-/** Resources that every container must give a number for once a quota limits them. */
+/** Resources for which every container needs a value once a quota limits them. */
 const perContainer = /^((requests\.|limits\.)?(cpu|memory|ephemeral-storage))$/;
 
-/** What containers leave out: `requests.cpu for: c,d`, sorted. */
+/** The containers without a value: `requests.cpu for: c,d`, sorted. */
 export function unspecified(pod: Pod, limited: readonly string[]): string[] {
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
   return limited

@@ -1,5 +1,5 @@
-/** The release of Kubernetes that Wherry serves: told by `/version`, by nodes, and in user agents. */
+/** The Kubernetes release that Wherry implements: shown by `/version`, by nodes, and in user agents. */
 export const release = 'v1.36.0+wherry';
 
-/** How a part of a cluster says who it is: `kubelet/v1.36.0+wherry`. Field managers are named by what is before the slash. */
+/** The user agent of a component: `kubelet/v1.36.0+wherry`. The part before the slash becomes its field manager. */
 export const userAgentOf = (component: string): string => `${component}/${release}`;

@@ -7,7 +7,7 @@ export type ResourceList = Record<string, string>;
 const amountIn = (list: ResourceList, name: string): string | undefined =>
   Object.hasOwn(list, name) ? list[name] : undefined;
 
-/** Adds a list to another, name by name. The way an amount is written in the sum wins. */
+/** Adds a list to another, name by name. The sum keeps the first list's suffix family. */
 export function addTo(sum: ResourceList, list: ResourceList | undefined): void {
   for (const name of Object.keys(list ?? {})) {
     const amount = amountIn(sum, name);
@@ -20,7 +20,7 @@ export function addTo(sum: ResourceList, list: ResourceList | undefined): void {
   }
 }
 
-/** Raises a list to another where that has more, name by name. */
+/** Sets each amount of a list to the maximum of both lists. */
 export function raiseTo(largest: ResourceList, list: ResourceList): void {
   for (const name of Object.keys(list)) {
     const amount = amountIn(largest, name);

@@ -16,7 +16,7 @@ const outcome = (model: Model, original: object, patch: unknown): unknown => {
   }
 };
 
-/** Where lists are merged: the place in a served kind, and what its elements are told apart by. */
+/** Mergeable lists: the path in a served kind, and the merge key. */
 const MERGED: [kind: string, path: string, key: string][] = [
   ['Pod', 'metadata.finalizers', 'scalars'],
   ['Pod', 'metadata.ownerReferences', 'uid'],
@@ -54,7 +54,7 @@ const MERGED: [kind: string, path: string, key: string][] = [
   ['extensions-v1beta1:Job', 'status.conditions', 'type'],
   ['extensions-v1beta1:Job', 'metadata.finalizers', 'scalars'],
   ['extensions-v1beta1:Job', 'spec.template.spec.containers[name].ports', 'containerPort'],
-  // No patch of a pod gets this far, because containerStatuses is atomic.
+  // Not reachable by a patch of a pod, because containerStatuses is atomic.
   ['ContainerStatus', 'allocatedResourcesStatus', 'name'],
   ['ContainerStatus', 'volumeMounts', 'mountPath'],
 ];
@@ -76,7 +76,10 @@ const ATOMIC: [kind: string, path: string][] = [
   ['extensions-v1beta1:Ingress', 'spec.tls'],
 ];
 
-/** Puts a list at its place: `spec.containers[name].env` becomes { spec: { containers: [{ name: 'here', env }] } }. */
+/**
+ * A value with a list at a path: `spec.containers[name].env` becomes { spec: { containers: [{ name: 'here', env }] }
+ * }.
+ */
 function at(path: string, list: unknown[]): JsonObject {
   const [segment, ...rest] = path.split('.') as [string, ...string[]];
   const [, name, key] = /^(\w+)(?:\[(\w+)\])?$/.exec(segment)!;

@@ -86,57 +86,57 @@ describe('$setElementOrder', () => {
   test.each<[patch: object, error: string]>([
     [
       { ...order('a', 'b'), containers: names('b', 'a') },
-      "500 directive: The order in patch list:\n[map[name:b] map[name:a]]\n doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
+      "400 directive: The order in patch list:\n[map[name:b] map[name:a]]\n doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
     ],
     [
       { ...order('a'), containers: names('a', 'n') },
-      "500 directive: The order in patch list:\n[map[name:a] map[name:n]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
+      "400 directive: The order in patch list:\n[map[name:a] map[name:n]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
     ],
     [
       { ...order('a'), containers: [{ name: 'a' }, { image: 'q' }] },
-      "500 directive: The order in patch list:\n[map[name:a] map[image:q]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
+      "400 directive: The order in patch list:\n[map[name:a] map[image:q]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
     ],
     [
       { ...order('a', 'b'), containers: [{ image: 'q' }] },
-      '500 directive: map: map[image:q] does not contain declared merge key: name',
+      '400 directive: map: map[image:q] does not contain declared merge key: name',
     ],
-    // Only before the end of the list are elements with another directive passed over, as in Kubernetes.
+    // Elements with another directive are only skipped before the end of the list, as in Kubernetes.
     [
       { ...order('a'), containers: [{ name: 'a' }, { $patch: 'replace' }] },
-      "500 directive: The order in patch list:\n[map[name:a] map[$patch:replace]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
+      "400 directive: The order in patch list:\n[map[name:a] map[$patch:replace]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
     ],
     [{ $setElementOrder: [] }, '400 directive: invalid patch format of setElementOrder list'],
     [
       { '$setElementOrder/containers': 'a' },
-      '500 directive: expected a []interface {}, but received a string',
+      '400 directive: expected a []interface {}, but received a string',
     ],
     [
       { '$setElementOrder/containers': null },
-      '500 directive: expected a []interface {}, but received a %!s(<nil>)',
+      '400 directive: expected a []interface {}, but received a %!s(<nil>)',
     ],
     [
       { ...order('a'), containers: null },
-      '500 directive: expected a []interface {}, but received a %!s(<nil>)',
+      '400 directive: expected a []interface {}, but received a %!s(<nil>)',
     ],
     [
       { ...order('a'), containers: {} },
-      '500 directive: expected a []interface {}, but received a map[string]interface {}',
+      '400 directive: expected a []interface {}, but received a map[string]interface {}',
     ],
     [
       { '$setElementOrder/nodeSelector': [] },
-      '500 directive: expected a []interface {}, but received a map[string]interface {}',
+      '400 directive: expected a []interface {}, but received a map[string]interface {}',
     ],
     [
       { '$setElementOrder/containers': ['a'] },
-      '500 directive: expected a map[string]interface {}, but received a string',
+      '400 directive: expected a map[string]interface {}, but received a string',
     ],
     [
       { '$setElementOrder/containers': [{}] },
-      '500 directive: map: map[] does not contain declared merge key: name',
+      '400 directive: map: map[] does not contain declared merge key: name',
     ],
     [
       { '$setElementOrder/tolerations': [{}] },
-      '500 directive: cannot merge lists without merge key for struct',
+      '400 directive: cannot merge lists without merge key for struct',
     ],
   ])('%j is refused', (patch, error) => {
     const spec = { containers: names('a'), nodeSelector: {}, tolerations: [{ key: 'k' }] };

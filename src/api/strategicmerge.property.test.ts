@@ -1,4 +1,4 @@
-/** Proves what holds for any strategic merge patch: order, idempotence, no surprises, no changes in place. */
+/** Proves properties of any strategic merge patch: order, idempotence, no unrelated changes, no changes in place. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Model, modelOf } from './model.ts';
@@ -118,7 +118,7 @@ describe('any patch', () => {
     );
   });
 
-  /** The rule of the contract, word for word: S's head only if both heads are known and it came first. */
+  /** The contract's rule: the server's head comes first only if both heads are known and it was first before. */
   function interleaved(named: string[], others: string[], original: string[]): string[] {
     const [p, s] = [[...named], [...others]];
     const result: string[] = [];

@@ -57,7 +57,7 @@ describe('maps', () => {
       volumes: [{ name: 'v', emptyDir: {} }],
       containers: [{ name: 'c' }],
     });
-    // The same when something of another type stood there.
+    // The same when the value had another type.
     expect(
       patchSpec({ nodeSelector: null, affinity: [] }, { nodeSelector: patch.nodeSelector, affinity: {} }),
     ).toEqual({
@@ -84,10 +84,10 @@ describe('maps', () => {
   });
 
   test.each<[directive: unknown, error: string]>([
-    ['merge', '500 directive: unknown patch type: merge in map: map[$patch:merge b:2]'],
-    ['', '500 directive: unknown patch type:  in map: map[$patch: b:2]'],
-    [1, '500 directive: unknown patch type: %!s(int64=1) in map: map[$patch:1 b:2]'],
-    [null, '500 directive: unknown patch type: %!s(<nil>) in map: map[$patch:<nil> b:2]'],
+    ['merge', '400 directive: unknown patch type: merge in map: map[$patch:merge b:2]'],
+    ['', '400 directive: unknown patch type:  in map: map[$patch: b:2]'],
+    [1, '400 directive: unknown patch type: %!s(int64=1) in map: map[$patch:1 b:2]'],
+    [null, '400 directive: unknown patch type: %!s(<nil>) in map: map[$patch:<nil> b:2]'],
   ])('$patch: %j is unknown', (directive, error) => {
     expect(patchSpec({ nodeSelector: { a: '1' } }, { nodeSelector: { $patch: directive, b: '2' } })).toBe(
       error,
@@ -241,14 +241,14 @@ describe('lists of maps', () => {
     [[{ image: 'q' }], '500 directive: map: map[image:q] does not contain declared merge key: name'],
     [
       [{ $patch: 'delete', image: 'q' }],
-      '500 directive: map: map[$patch:delete image:q] does not contain declared merge key: name',
+      '400 directive: map: map[$patch:delete image:q] does not contain declared merge key: name',
     ],
     [
       [{ image: 'q' }, { $patch: 'replace' }],
       '500 directive: map: map[image:q] does not contain declared merge key: name',
     ],
-    [[{ $patch: 'merge', name: 'c' }], '500 directive: merging lists cannot yet be specified in the patch'],
-    [[{ $patch: 'x', name: 'c' }], '500 directive: unknown patch type: x in map: map[$patch:x name:c]'],
+    [[{ $patch: 'merge', name: 'c' }], '400 directive: merging lists cannot yet be specified in the patch'],
+    [[{ $patch: 'x', name: 'c' }], '400 directive: unknown patch type: x in map: map[$patch:x name:c]'],
     [['c'], '500 directive: list element types are not identical: [[map[name:c]] [c]]'],
     [[null], '500 directive: list element types are not identical: [[map[name:c]] [<nil>]]'],
     [[[]], '500 directive: list element types are not identical: [[map[name:c]] [[]]]'],
@@ -321,7 +321,7 @@ describe('lists of scalars', () => {
       ['d', 'b'],
     ],
     [['a', 'b', 'c'], { '$setElementOrder/finalizers': ['c', 'a'] }, ['b', 'c', 'a']],
-    // What is to be deleted is deleted last, also when the same patch brings it.
+    // Deletions are applied last, also for values that the same patch adds.
     [
       ['b'],
       {

@@ -1,10 +1,10 @@
 /**
- * Strategic merge patch: a merge patch that knows the model. Lists that the model calls mergeable are merged
+ * Strategic merge patch: a merge patch that uses the model. Lists that the model marks as mergeable are merged
  * element by element, scalars as sets and maps by their merge key; directives (`$patch`, `$retainKeys`,
- * `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`) say what a merge alone cannot.
+ * `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`) express what a merge cannot.
  *
- * Rules, order of elements and error texts are those of Kubernetes. The patch is never changed, because it is
- * applied again when the object has changed meanwhile; the result shares nothing with original and patch.
+ * Rules, order of elements and error messages are Kubernetes'. The patch is never changed, because it may be applied
+ * again to a newer object; the result shares nothing with original and patch.
  */
 import { cannotUnmarshal, goFormat, goFormatText, goKind, goType } from './goformat.ts';
 
@@ -17,7 +17,7 @@ const RETAIN_KEYS = '$retainKeys';
 const SET_ORDER = '$setElementOrder';
 const DELETE_SCALARS = '$deleteFromPrimitiveList';
 
-/** Finds the field behind a key of the map being merged; undefined where the model says nothing. */
+/** Finds the field of a key in the map being merged; undefined where the model has none. */
 type Schema = (key: string) => Field | undefined;
 
 export function applyStrategicMerge(model: Model, original: object, patch: unknown): JsonObject {
@@ -35,7 +35,7 @@ const modelSchema =
 
 const noSchema: Schema = () => undefined;
 
-/** What lies below a field. Fields unknown to the model are plain maps and atomic lists; decoding drops them. */
+/** The nested fields of a field. Fields unknown to the model are plain maps and atomic lists; decoding drops them. */
 function schemaBelow(field: Field | undefined): Schema {
   if (field?.type === 'model') return modelSchema(field.model);
   if (field?.type === 'map') return () => field.values;
@@ -43,10 +43,10 @@ function schemaBelow(field: Field | undefined): Schema {
 }
 
 class StrategicMerge {
-  /** The whole patch is quoted when a value in it has the wrong shape. */
+  /** The error quotes the whole patch when a value in it has the wrong type. */
   constructor(private readonly wholePatch: JsonObject) {}
 
-  /** Merges into `original`, which belongs to us, and gives what takes its place. */
+  /** Merges into `original`, which is a private copy, and returns the result. */
   mergeMap(schema: Schema, original: JsonObject, patch: JsonObject): JsonObject {
     if (Object.hasOwn(patch, PATCH)) return this.#replaceMap(schema, patch);
     retainKeys(original, patch);
@@ -98,10 +98,11 @@ class StrategicMerge {
       if (!Object.hasOwn(element, PATCH)) plain.push(element);
       else if (element[PATCH] === 'replace') replace = true;
       else if (element[PATCH] === 'delete') deleted.add(idOf(element));
-      else if (element[PATCH] === 'merge') throw failed('merging lists cannot yet be specified in the patch');
+      else if (element[PATCH] === 'merge')
+        throw misdirected('merging lists cannot yet be specified in the patch');
       else throw unknownPatchType(element[PATCH], element);
     }
-    // Every element needs its key, merged or not: the order is made from it.
+    // Every element needs its key, merged or not, because the order is made from the keys.
     const patchPositions = positionsOf(plain, idOf);
     const schema = schemaBelow(items);
     if (replace) return plain.map((element) => this.#takeMembers(schema, element));
@@ -119,28 +120,39 @@ class StrategicMerge {
     return inOrder(merged, patchPositions, positions, idOf);
   }
 
-  /** `$setElementOrder`: merges each list that has one and puts it in order. Returns the lists it dealt with. */
+  /** `$setElementOrder`: merges and sorts each list that has one. Returns these lists. */
   #mergeOrdered(schema: Schema, original: JsonObject, patch: JsonObject): Set<string> {
     const done = new Set<string>();
     for (const directive of Object.keys(patch)) {
       if (!directive.startsWith(SET_ORDER)) continue;
-      const order = asList(patch[directive]);
       const key = listName(directive, SET_ORDER);
-      const before = own(original, key) ?? undefined;
-      const change = own(patch, key);
-      const field = schema(key);
-      // A list that the model does not know is dropped later; there is nothing to put in order.
-      if (!field || (before === undefined && change === undefined)) continue;
-      const list = this.#mergeOrderedList(
-        field,
-        before === undefined ? undefined : asList(before),
-        change === undefined ? undefined : asList(change),
-        order,
-      );
+      const list = directed(() => this.#mergeOrderedMember(schema(key), original, patch, directive, key));
+      if (!list) continue;
       setKey(original, key, list);
       done.add(key);
     }
     return done;
+  }
+
+  /** The list that a directive is about, merged and in order; undefined when there is none. */
+  #mergeOrderedMember(
+    field: Field | undefined,
+    original: JsonObject,
+    patch: JsonObject,
+    directive: string,
+    key: string,
+  ): unknown[] | undefined {
+    const order = asList(patch[directive]);
+    const before = own(original, key) ?? undefined;
+    const change = own(patch, key);
+    // A list that the model does not know is dropped later; there is nothing to put in order.
+    if (!field || (before === undefined && change === undefined)) return undefined;
+    return this.#mergeOrderedList(
+      field,
+      before === undefined ? undefined : asList(before),
+      change === undefined ? undefined : asList(change),
+      order,
+    );
   }
 
   #mergeOrderedList(
@@ -160,7 +172,7 @@ class StrategicMerge {
     return order.length === 0 ? merged : inOrder(merged, positionsOf(order, idOf), positions, idOf);
   }
 
-  /** How the elements of a list are told apart. */
+  /** The identity of a list's elements. */
   #identity(field: Field, ...lists: (readonly unknown[])[]): (element: unknown) => unknown {
     if (field.mergeKey) return idByKey(field.mergeKey, this.wholePatch);
     if (lists.some((list) => list.length > 0) && holdsMaps(...lists)) throw noMergeKey(field);
@@ -174,8 +186,8 @@ class StrategicMerge {
   }
 
   /**
-   * A copy of a patch value that has no counterpart in the original, without nulls and directives. Undefined
-   * for a map with `$patch`: it says what to do with something that is not there, and Kubernetes drops it whole.
+   * A copy of a patch value that has no counterpart in the original, without nulls and directives. Undefined for a
+   * map with `$patch`, because it applies to a value that does not exist; Kubernetes drops it, too.
    */
   #take(field: Field | undefined, value: unknown): unknown {
     this.#checkShape(field, value);
@@ -195,7 +207,7 @@ class StrategicMerge {
     return taken;
   }
 
-  /** Scalars are left to the decoder; here only what the merge itself would trip over. */
+  /** Checks types only as far as the merge needs; scalars are checked by the decoder. */
   #checkShape(field: Field | undefined, value: unknown): void {
     if (value === null || !field) return;
     const kind = goKind(value);
@@ -218,7 +230,7 @@ function isDirective(key: string): boolean {
   );
 }
 
-/** `$retainKeys` lists all keys that remain: what the original has besides goes, what the patch has must be in. */
+/** `$retainKeys` lists all keys that remain: others are removed from the original, and refused in the patch. */
 function retainKeys(original: JsonObject, patch: JsonObject): void {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const list = patch[RETAIN_KEYS];
@@ -230,7 +242,7 @@ function retainKeys(original: JsonObject, patch: JsonObject): void {
   for (const key of Object.keys(original)) if (!retained.has(key)) delete original[key];
 }
 
-/** `$deleteFromPrimitiveList`. A list that is not there has nothing to delete. */
+/** `$deleteFromPrimitiveList`; ignored for a list that does not exist. */
 function deleteScalars(original: JsonObject, patch: JsonObject): void {
   for (const directive of Object.keys(patch)) {
     if (!directive.startsWith(DELETE_SCALARS)) continue;
@@ -239,7 +251,7 @@ function deleteScalars(original: JsonObject, patch: JsonObject): void {
     const unwanted = patch[directive];
     if (unwanted === null) delete original[key];
     if (!Array.isArray(before) || !Array.isArray(unwanted) || before.length + unwanted.length === 0) continue;
-    if (holdsMaps(before, unwanted)) throw badFormat('primitive list');
+    if (directed(() => holdsMaps(before, unwanted))) throw badFormat('primitive list');
     const gone = new Set<unknown>(unwanted);
     setKey(
       original,
@@ -258,9 +270,9 @@ function mergeScalars(field: Field, original: readonly unknown[], patch: readonl
 }
 
 /**
- * The order of a merged list. The elements that `wanted` names come in its order, the others in the order of
- * the original. Of the two sequences the named one goes first, unless the original has both heads the other
- * way round; so a new element comes before those the patch does not mention.
+ * The order of a merged list. Elements in `wanted` come in its order, the others in the order of the original. At
+ * each step the next wanted element goes first, unless the original has the two candidates the other way round; so a
+ * new element comes before those that the patch does not mention.
  */
 function inOrder<T>(
   merged: readonly T[],
@@ -300,7 +312,7 @@ function positionsOf<T>(list: readonly T[], idOf: (element: T) => unknown): Map<
   return positions;
 }
 
-/** The elements of the patch must stand in the same order as in `$setElementOrder`; deletions do not count. */
+/** The elements of the patch must be in the order of `$setElementOrder`; deletions do not count. */
 function checkOrder(
   patch: readonly unknown[],
   order: readonly unknown[],
@@ -321,27 +333,29 @@ function checkOrder(
 
 const hasPatch = (element: unknown): boolean => isJsonObject(element) && Object.hasOwn(element, PATCH);
 
-/** Tells maps apart by their merge key. Values are compared with their JSON type: 80 is not "80". */
+/** Identifies maps by their merge key. Values are compared with their JSON type: 80 is not "80". */
 const idByKey =
   (mergeKey: string, wholePatch: JsonObject) =>
   (element: unknown): unknown => {
     if (!isJsonObject(element)) throw badType({}, element);
-    if (!Object.hasOwn(element, mergeKey))
-      throw failed(`map: ${goFormat(element)} does not contain declared merge key: ${mergeKey}`);
+    if (!Object.hasOwn(element, mergeKey)) {
+      const why = `map: ${goFormat(element)} does not contain declared merge key: ${mergeKey}`;
+      throw Object.keys(element).some(isDirective) ? misdirected(why) : failed(why);
+    }
     const id = element[mergeKey];
-    // No key is a map or a list; Kubernetes would crash on the comparison before the decoder could say so.
+    // Keys are never maps or lists: Kubernetes would crash on comparing them.
     if (typeof id === 'object' && id !== null)
       throw invalidValue(goFormat(wholePatch), `unrecognized type: ${goKind(id)}`);
     return id;
   };
 
-/** All elements of the lists must be alike: maps, or scalars of one type. At least one list has elements. */
+/** All elements of the lists must have one type: maps, or scalars of one type. At least one list has elements. */
 function holdsMaps(...lists: (readonly unknown[])[]): boolean {
   let first: string | undefined;
   for (const list of lists) {
     for (const element of list) {
       const kind = typeof element === 'number' ? 'number' : goKind(element);
-      // Kubernetes answers this one like a JSON patch that does not apply.
+      // Kubernetes answers this error like a JSON patch that cannot be applied.
       if (kind === 'slice' && first === undefined) throw cannotApply();
       first ??= kind;
       if (kind !== first || kind === 'invalid')
@@ -364,8 +378,20 @@ function asList(value: unknown): unknown[] {
 const own = (object: JsonObject, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
-/** Errors without a type of their own end as a bare 500 in Kubernetes. */
+/** Kubernetes answers errors without a type with a plain 500. */
 const failed = (message: string): PatchError => new PatchError(500, message, 'directive');
+
+/** A directive that cannot be followed is the client's mistake, so it is told so, unlike in Kubernetes. */
+const misdirected = (message: string): PatchError => new PatchError(400, message, 'directive');
+
+/** Does what a directive asks for. */
+function directed<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw error instanceof PatchError && error.code === 500 ? misdirected(error.message) : error;
+  }
+}
 
 const noMergeKey = (field: Field): PatchError =>
   failed(
@@ -379,4 +405,4 @@ const badType = (expected: unknown, actual: unknown): PatchError =>
   failed(`expected a ${goType(expected)}, but received a ${goType(actual)}`);
 
 const unknownPatchType = (directive: unknown, patch: JsonObject): PatchError =>
-  failed(`unknown patch type: ${goFormatText(directive)} in map: ${goFormat(patch)}`);
+  misdirected(`unknown patch type: ${goFormatText(directive)} in map: ${goFormat(patch)}`);

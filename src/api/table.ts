@@ -18,7 +18,7 @@ export interface Row {
   object: unknown;
 }
 
-/** Kinds without columns of their own show these. */
+/** Columns of kinds that define none. */
 const defaultColumns: readonly Column[] = [
   { name: 'Name', format: 'name', description: 'Name of the object, unique within its namespace.' },
   { name: 'Created At', type: 'date', description: 'When the object was created.' },

@@ -1,4 +1,7 @@
-/** Objects made from the tables of fields: any, full ones, and what protobuf leaves of them. */
+/**
+ * Random objects made from the field tables: arbitrary ones, full ones, and the same after a round trip through
+ * protobuf.
+ */
 import fc from 'fast-check';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
@@ -51,7 +54,7 @@ function arbitraryValue(field: Field): fc.Arbitrary<unknown> {
     case 'int-or-string':
       return fc.oneof(int32, text);
     case 'raw':
-      // There and back, because JSON has no -0.
+      // A round trip, because JSON has no -0.
       return fc
         .dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 })
         .map((value) => JSON.parse(JSON.stringify(value)));
@@ -62,7 +65,7 @@ function arbitraryValue(field: Field): fc.Arbitrary<unknown> {
   }
 }
 
-/** Every field set, to something that is not dropped. */
+/** Every field set, to a value that is not dropped. */
 function fullValue(field: Field): unknown {
   if (field.type === 'model') return fullObject(field.model);
   if (field.type === 'array') return [fullValue(field.items!)];

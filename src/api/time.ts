@@ -1,13 +1,12 @@
 /**
- * Times on the wire: RFC 3339 texts, and ages as people read them.
+ * Times on the wire: RFC 3339 texts, and ages for people.
  *
- * Bad times are refused in the words of Go's time package, because that is what clients of Kubernetes show:
- * it names the piece of its layout that did not fit and the text left at that point. So parsing walks the
- * same layout piece by piece.
+ * Error messages are those of Go's time package, which clients show: they name the part of the layout that did not
+ * match and the remaining text. So parsing walks the same layout part by part.
  */
 import { LastMemo } from '../memo.ts';
 
-/** Longest text read, in characters. A fraction may have any number of digits, within this. */
+/** Longest text that is parsed, in characters; a fraction may have any number of digits within it. */
 const textCharsMax = 256;
 
 const timeLayout = '2006-01-02T15:04:05Z07:00';
@@ -27,12 +26,12 @@ interface Moment {
   readonly fraction: string;
 }
 
-/** As it is written here. */
+/** The canonical format. */
 const canonicalTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 /** Any RFC 3339 time as UTC in whole seconds; a fraction is cut off. Throws a TimeError. */
 export function parseTime(text: string): string {
-  // Most times that are read were written here.
+  // Fast path: most times are already canonical.
   const knownMs = canonicalTime.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(knownMs) && formatTime(knownMs) === text) return text;
   return formatTime(readMoment(text, timeLayout).seconds * 1000);
@@ -50,7 +49,7 @@ export function timeToMs(text: string): number {
   return seconds * 1000 + (fraction ? Number(`0.${fraction}`) * 1000 : 0);
 }
 
-/** What happens in one second is written with one text. */
+/** Cached: all times of one second have the same text. */
 const secondText = new LastMemo(
   (seconds: number) => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`,
 );
@@ -58,7 +57,7 @@ const secondText = new LastMemo(
 export const formatTime = (ms: number): string => secondText.of(Math.floor(ms / 1000));
 
 export function formatMicroTime(ms: number): string {
-  // To the nearest microsecond: a float cannot hold most of them exactly, and cutting would lose one.
+  // Rounded to the nearest microsecond: most are inexact as floats, and truncation would be one too low.
   const micros = Math.round(ms * 1000);
   const wholeSeconds = Math.floor(micros / 1e6);
   const rest = String(micros - wholeSeconds * 1e6).padStart(microDigits, '0');
@@ -77,11 +76,11 @@ export function ageText(fromTimestamp: string | undefined | null, nowMs: number)
   }
 }
 
-/** A duration in at most two units, the second dropped once it stops mattering (Kubernetes' HumanDuration). */
+/** A duration in at most two units; large durations have only one (Kubernetes' HumanDuration). */
 export function durationText(ms: number): string {
   if (!Number.isFinite(ms)) return '<unknown>';
   const seconds = Math.trunc(ms / 1000);
-  // Clocks differ a little: one second into the future still counts as now.
+  // Clocks differ: a time up to one second in the future counts as now.
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';
   if (seconds < 120) return `${seconds}s`;
@@ -111,7 +110,7 @@ function readMoment(text: string, layout: string): Moment {
   return new Reader(text, layout).read();
 }
 
-/** Takes a time apart from left to right; `rest` is what has not been read yet. */
+/** Parses a time from left to right; `rest` is the remaining text. */
 class Reader {
   private rest: string;
 
@@ -129,7 +128,7 @@ class Reader {
     this.literal('-');
     const day = this.number('02', /^\d\d/);
     this.literal('T');
-    // Go takes a single digit for the hour alone.
+    // Go accepts a single digit for the hour only.
     const hour = this.number('15', /^\d\d?/, 'hour', 0, 23);
     this.literal(':');
     const minute = this.number('04', /^\d\d/, 'minute', 0, 59);
@@ -143,7 +142,7 @@ class Reader {
     date.setUTCFullYear(year, month - 1, day);
     date.setUTCHours(hour, minute, second);
     const seconds = date.getTime() / 1000 - offsetSeconds;
-    // An offset can push the first or last day out of the years RFC 3339 can write.
+    // With its offset, a time of the first or last day may be outside the years of RFC 3339.
     const utcYear = new Date(seconds * 1000).getUTCFullYear();
     if (utcYear < 0 || utcYear > 9999) throw this.problem(': year out of range');
     return { seconds, fraction };
@@ -196,7 +195,7 @@ class Reader {
     const [matched, sign, hoursText, minutesText] = found;
     const hours = Number(hoursText);
     const minutes = Number(minutesText);
-    // Go complains of the range before the sign, the minute over the hour, and lets 24:60 pass.
+    // Go checks the range before the sign, the minute before the hour, and accepts 24:60.
     if (minutes > 60) throw this.problem(': time zone offset minute out of range');
     if (hours > 24) throw this.problem(': time zone offset hour out of range');
     if (sign !== '+' && sign !== '-') throw this.mismatch(element);
@@ -219,7 +218,7 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Go's time package escapes quotes and backslashes, and writes control and non-ASCII bytes in hex. */
+/** Quotes like Go's time package: escapes quotes and backslashes, and writes control and non-ASCII bytes in hex. */
 function quote(text: string): string {
   let out = '"';
   for (const byte of new TextEncoder().encode(text)) {

@@ -1,17 +1,17 @@
 /**
- * Time zones by their names in the IANA database, as far as the runtime knows them: how far local time is from UTC, and
- * when that changes.
+ * Time zones of the IANA database, as the JavaScript runtime knows them: the offset of local time from UTC, and when
+ * it changes.
  */
 
-/** Zones kept ready; there are about 600 names. */
+/** Cached zones; there are about 600 names. */
 const zonesMax = 1024;
 const minuteMs = 60_000;
 
-/** A time span in which local time is always equally far from UTC. */
+/** A time span with a constant offset from UTC. */
 export interface Span {
   readonly offsetMs: number;
   readonly fromMs: number;
-  /** The first moment that no longer belongs to it. */
+  /** The end of the span (exclusive). */
   readonly toMs: number;
 }
 
@@ -19,7 +19,7 @@ const zones = new Map<string, TimeZone>();
 let officialNames: ReadonlyMap<string, string> | undefined;
 
 export class TimeZone {
-  /** The spans asked for last: the next question is about the same days, and the runtime takes its time. */
+  /** The spans used last, cached because the next call is usually about the same days, and the runtime is slow. */
   #recent: readonly Span[] = [];
 
   private constructor(
@@ -39,7 +39,7 @@ export class TimeZone {
     return zone;
   }
 
-  /** What has to be added to a moment to have its local time, written as if it were UTC. */
+  /** The offset to add to a UTC time to get local time. */
   offsetMs(atMs: number): number {
     for (const { offsetMs, fromMs, toMs } of this.#recent) if (atMs >= fromMs && atMs < toMs) return offsetMs;
     const parts: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
@@ -49,7 +49,7 @@ export class TimeZone {
     return localMs - Math.floor(atMs / 1000) * 1000;
   }
 
-  /** The spans between two moments that are so close that the clocks change at most once between them. */
+  /** The spans between two moments that are close enough for at most one change of offset. */
   spans(fromMs: number, toMs: number): readonly Span[] {
     const recent = this.#recent;
     if (recent[0]?.fromMs === fromMs && recent.at(-1)!.toMs === toMs) return recent;
@@ -61,7 +61,7 @@ export class TimeZone {
     const before = this.offsetMs(fromMs);
     const after = this.offsetMs(toMs);
     if (before === after) return [{ offsetMs: before, fromMs, toMs }];
-    // The clocks change at a whole minute, which lies above `low` and not above `high`.
+    // Binary search: the change is at a whole minute above `low` and not above `high`.
     let low = Math.floor(fromMs / minuteMs);
     let high = Math.ceil(toMs / minuteMs);
     while (high - low > 1) {
@@ -88,7 +88,7 @@ export class TimeZone {
 }
 
 function formatFor(timeZone: string): Intl.DateTimeFormat | undefined {
-  // The runtime also takes offsets, and does not care about capitals; the database has names, and does.
+  // The runtime also accepts offsets and any case; the database has exact names only.
   officialNames ??= new Map(Intl.supportedValuesOf('timeZone').map((name) => [name.toLowerCase(), name]));
   const official = officialNames.get(timeZone.toLowerCase()) ?? timeZone;
   if (official !== timeZone || !/^[A-Za-z]/.test(timeZone)) return undefined;

@@ -1,14 +1,14 @@
-/** A user: whom a request is from. Doors say it of those who come in, the server says it of its own parts. */
+/** A user: the sender of a request. Doors identify their clients; the server's own parts have fixed users. */
 export interface User {
   readonly name: string;
-  /** What tells this user from an earlier one of the same name; absent where names are never given twice. */
+  /** Distinguishes users that had the same name at different times; absent where names are never reused. */
   readonly uid?: string;
   readonly groups: readonly string[];
-  /** What else is known of the user, for authorizers, admission and audit. */
+  /** Further attributes, for authorizers, admission and audit. */
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The group of all who are known. */
+/** The group of all authenticated users. */
 export const authenticated = 'system:authenticated';
-/** The group that may do everything. */
+/** The group with all permissions. */
 export const masters = 'system:masters';

@@ -1,4 +1,4 @@
-/** Widgets: a kind that comes at run time, for tests that add, replace and remove one. */
+/** Widgets: a kind that tests add, replace and remove at run time. */
 import { defineKind, type Kind, type KindForm, statusSubresource } from './kind.ts';
 import { type DefinitionFile, type FieldDefinition, modelsOf } from './model.ts';
 import type { ApiObject } from './object.ts';
@@ -73,7 +73,7 @@ export const widgetKind = (form: Partial<KindForm<Widget>> = {}, table = widgetT
     ...form,
   });
 
-/** Something of another group, with the name of a core resource. */
+/** A kind of another group with the name of a core resource. */
 export const otherServiceKind = (): Kind =>
   defineKind({
     kind: 'Service',

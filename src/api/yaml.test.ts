@@ -1,4 +1,6 @@
-/** Proves that YAML means what it means to Kubernetes, that hostile YAML is refused early, and that writing and reading agree. */
+/**
+ * Proves that YAML is read as in Kubernetes, that hostile YAML is refused early, and that writing and reading agree.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as yaml from 'yaml';

@@ -1,9 +1,9 @@
 /**
- * YAML, read as Kubernetes reads it: sigs.k8s.io/yaml turns a document into JSON before anything looks at it.
+ * YAML, read as Kubernetes does: sigs.k8s.io/yaml first converts a document into JSON.
  *
- * The `yaml` package does the syntax; what plain scalars mean is decided here (`resolvePlain`), because its
- * YAML 1.1 schema reads `12:30:45` as a number and dates as times, which Go's reader leaves as text. The
- * package is loaded on first use: most servers never see YAML.
+ * The `yaml` package parses the syntax; the meaning of plain scalars is decided here (`resolvePlain`), because the
+ * package's YAML 1.1 schema reads `12:30:45` as a number and dates as times, which Go's parser keeps as text. The
+ * package is loaded on first use, because most servers never get YAML.
  */
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
@@ -15,11 +15,13 @@ import { type JsonObject, setKey } from './object.ts';
  * about 650 levels, and a regular expression compiled that close to the end of the stack aborts the process.
  */
 const yamlDepthMax = 200;
-/** What aliases may add to a document: one per value, plus the characters of its scalars. */
+/** Size that aliases may add to a document: one per value, plus the characters of its scalars. */
 const aliasCharsMax = 1_048_576;
 /** Pieces of syntax, spaces and line ends included; about 200 KB of ordinary YAML (long texts count little). */
 const lexemesMax = 50_000;
-/** Levels written with indentation; what is deeper is written as JSON, or indentation would outgrow the text. */
+/**
+ * Levels written with indentation; deeper ones are written as JSON, so that indentation does not dominate the text.
+ */
 const indentedDepthMax = 50;
 /** Longest key written before its colon; readers allow 1024. */
 const keyCharsMax = 500;
@@ -38,7 +40,7 @@ export class YamlError extends Error {
 export interface YamlDocument {
   /** A JSON value: no undefined, no dates, no infinite numbers, all keys strings. */
   readonly value: unknown;
-  /** Paths of keys given more than once, as `findDuplicates` gives them; the last value wins. */
+  /** Paths of repeated keys, as `findDuplicates` returns them; the last value wins. */
   readonly duplicates: readonly string[];
 }
 
@@ -68,8 +70,8 @@ function yamlDocument(text: string): YamlDocument {
 }
 
 /**
- * The package's lexer, parser and composer run hand in hand, so that nesting is stopped where it happens and
- * not after a tree of millions of nodes. Its own check for unique keys is off: it takes quadratic time.
+ * Runs the package's lexer, parser and composer incrementally, so that deep nesting is stopped early, before a tree
+ * of millions of nodes exists. The package's own check for unique keys is off: it takes quadratic time.
  */
 function parse(text: string): Yaml.Document.Parsed {
   const { Composer, Lexer, Parser } = yaml();
@@ -113,12 +115,12 @@ function syntaxError(text: string, offset: number, message: string): YamlError {
 /** Turns the nodes of one document into JSON values. */
 class Reader {
   readonly duplicates = new Set<string>();
-  /** The latest node of each name, in document order: an alias means the last anchor before it. */
+  /** The latest node of each anchor name, in document order: an alias refers to the last anchor before it. */
   readonly #anchors = new Map<string, Yaml.Node>();
-  /** Anchored nodes that are being read right now; an alias to one of them has no end. */
+  /** Anchored nodes that are being resolved; an alias to one of them is a cycle. */
   readonly #open = new Set<Yaml.Node>();
   readonly #path: (string | number)[] = [];
-  /** How many aliases are being followed at the moment. */
+  /** Current depth of aliases. */
   #aliases = 0;
   #aliasChars = 0;
   #pathChars = 0;
@@ -143,7 +145,7 @@ class Reader {
     return value;
   }
 
-  /** The value is read once more rather than shared, so that nobody changes two places at once. */
+  /** The value is built again for each alias rather than shared, so that later changes affect one place only. */
   #alias(alias: Yaml.Alias, depth: number): unknown {
     const node = this.#target(alias);
     this.#aliases += 1;
@@ -185,7 +187,7 @@ class Reader {
     return list;
   }
 
-  /** `[a: 1]` is a list that holds a map of one. */
+  /** `[a: 1]` is a list with a map of one key. */
   #pair(pair: Yaml.Pair, depth: number): unknown {
     const map = new (yaml().YAMLMap)();
     map.items.push(pair);
@@ -299,7 +301,7 @@ function resolvePlain(source: string): unknown {
   let number = Number.NaN;
   if (INTEGER.test(digits)) number = integer(digits);
   else if (FLOAT.test(digits)) number = Number(digits);
-  // Too large to be a number is a text to Go, too. Adding zero turns -0 into 0.
+  // As in Go, a number that is too large is text. Adding zero turns -0 into 0.
   return Number.isFinite(number) ? number + 0 : source;
 }
 
@@ -331,12 +333,12 @@ function writeNode(value: unknown, depth: number): string {
     .join('');
 }
 
-/** A collection inside a list begins on the line of its dash, two characters wide like the indentation. */
+/** A collection in a list begins on the line of its dash, which is as wide as the indentation. */
 const inline = (text: string): string => (text.startsWith('\n') ? ` ${text.trimStart()}` : text);
 
 function writeKey(key: string, indent: string): string {
   const text = isPlain(key) ? key : quote(key);
-  // Readers look for the colon of a short key on its line only; a long one has to be announced.
+  // Parsers look for the colon of a plain key on one line only; a long key needs a `?`.
   return text.length > keyCharsMax ? `? ${text}\n${indent}` : text;
 }
 
@@ -349,9 +351,9 @@ function writeText(text: string, depth: number): string {
   return `|${chomp}${lines.map((line) => (line ? `\n${indent}${line}` : '\n')).join('')}`;
 }
 
-/** Begins with a letter, so it is neither number nor time; holds nothing that has a meaning in YAML. */
+/** Text that needs no quotes: begins with a letter, so it is neither number nor time, and has no YAML syntax. */
 const PLAIN = /^[A-Za-z_/](?:[\w./@+=~-]|[: ](?=[\w/]))*$/;
-/** What would change if it were written line by line: space around lines, and all but common characters. */
+/** Text that a block scalar would change: blanks at line ends, and all but common characters. */
 const NOT_LITERAL = /^[ \t\n]|[ \t](?:\n|$)|[^\t\n\x20-\x7e\u00a0-\u2027\u2030-\ud7ff]/;
 
 /** An exponent alone, such as `e0`: no number, but some readers take it for one. */

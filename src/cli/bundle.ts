@@ -1,3 +1,3 @@
-/** What the built package is made of: one script for `import`, for `require` and for the command. */
+/** The contents of the built package: one script for `import`, for `require` and for the command. */
 export * from '../cluster/index.ts';
 export { runCommand } from './main.ts';

@@ -1,4 +1,4 @@
-/** Proves where compiled code is kept, who may have put it there, and that there is never more than a few files. */
+/** Proves where compiled code is cached, the checks on that folder's owner, and the limit on files. */
 import {
   chmodSync,
   mkdirSync,

@@ -1,7 +1,7 @@
 /**
- * Compiled code of the command, kept in the user's cache folder from one start to the next. V8 runs what it is given
- * without checking it, so code is taken only from a folder that belongs to this user and that nobody else can write to,
- * and only when its checksum is right. Where nothing can be kept, every start compiles anew.
+ * Caches the command's compiled code in the user's cache folder between starts. V8 runs cached code without
+ * checking it, so it is used only from a folder that belongs to this user and is not writable for others, and
+ * only with a valid checksum. Without a cache, every start compiles.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -17,20 +17,20 @@ import {
 import { homedir } from 'node:os';
 import path from 'node:path';
 
-/** Versions of Wherry and Node whose code is kept, 1.5 MB each; the oldest beyond that goes. */
+/** Maximum number of cached versions (of Wherry and Node), 1.5 MB each; the oldest are deleted. */
 const filesMax = 8;
 const ending = '.code';
 const digestBytes = 32;
 /** Write permission of group and others. */
 const foreignWriteBits = 0o022;
 
-/** What decides about the cache: the part of `process` that tells how it was started. */
+/** The parts of `process` that decide about the cache. */
 export type Started = Pick<NodeJS.Process, 'env' | 'execArgv' | 'platform' | 'version' | 'arch'>;
 
 /**
- * @param source names the script the code is made from, and changes with its contents
- * @returns undefined with flags for V8 or Node, which may make other code; when optimisations are switched off; and for
- * a user without a folder
+ * @param source identifies the script's contents
+ * @returns undefined if V8 or Node run with flags, which may change the compiled code; if optimisations are
+ * switched off; or without a home folder
  */
 export function openCodeCache(started: Started, source: string): CodeCache | undefined {
   const { env, execArgv, version, arch } = started;
@@ -39,7 +39,7 @@ export function openCodeCache(started: Started, source: string): CodeCache | und
   return folder === undefined ? undefined : new CodeCache(folder, `${source}.${version}.${arch}`);
 }
 
-/** Where programs of a platform keep what they can make again. */
+/** The platform's folder for caches. */
 function cacheFolder({ env, platform }: Started): string | undefined {
   const { XDG_CACHE_HOME: chosen, LOCALAPPDATA: local } = env;
   if (chosen && path.isAbsolute(chosen)) return path.join(chosen, 'wherry');
@@ -49,7 +49,7 @@ function cacheFolder({ env, platform }: Started): string | undefined {
   return path.join(home, platform === 'darwin' ? 'Library/Caches' : '.cache', 'wherry');
 }
 
-/** Node throws for a user that the system does not know. */
+/** Undefined if the system does not know the user: Node throws then. */
 function homeFolder(): string | undefined {
   try {
     const home = homedir();
@@ -80,7 +80,7 @@ export class CodeCache {
     }
   }
 
-  /** Does nothing where it cannot: the folder may be read-only, or that of another user (`sudo` may keep HOME). */
+  /** Errors are ignored: the folder may be read-only, or another user's (`sudo` may keep HOME). */
   keep(code: Buffer): void {
     try {
       if (!isOwned(existing(this.folder))) return;
@@ -89,11 +89,11 @@ export class CodeCache {
       this.#write(code);
       removeOldest(this.folder);
     } catch {
-      // The next start compiles anew.
+      // The next start compiles again.
     }
   }
 
-  /** Another start may be reading: it finds the old file or the new one, never half of one. */
+  /** Writes a temporary file and renames it, so that a concurrent start never reads half a file. */
   #write(code: Buffer): void {
     const unfinished = `${this.#file}.${process.pid}`;
     try {
@@ -106,7 +106,7 @@ export class CodeCache {
   }
 }
 
-/** The folder, or the nearest above it that is there. */
+/** The folder, or its nearest existing parent. */
 function existing(folder: string): string {
   return existsSync(folder) ? folder : existing(path.dirname(folder));
 }
@@ -115,18 +115,18 @@ function digest(code: Buffer): Buffer {
   return createHash('sha256').update(code).digest();
 }
 
-/** Windows has no owners of this kind; its folders for applications are the user's own. */
+/** Windows has no such owners; its application folders belong to the user. */
 function isOwned(folder: string): boolean {
   return process.getuid === undefined || statSync(folder).uid === process.getuid();
 }
 
-/** Whether nobody else can have put anything there. */
+/** Whether only this user can have written there. */
 function isOurs(folder: string): boolean {
   if (process.getuid === undefined) return true;
   return isOwned(folder) && (statSync(folder).mode & foreignWriteBits) === 0;
 }
 
-/** Also removes what starts that were killed have left half written. */
+/** Also removes temporary files of killed starts. */
 function removeOldest(folder: string): void {
   const files = readdirSync(folder)
     .filter((name) => name.includes(ending))

@@ -1,4 +1,4 @@
-/** Proves that the collector is there for those who ask, and that no flag of V8 stays changed. */
+/** Proves that `globalThis.gc` is available, and that no V8 flag stays changed. */
 import { runInNewContext } from 'node:vm';
 import { afterEach, expect, it } from 'vitest';
 import { exposeCollector } from './collector.ts';

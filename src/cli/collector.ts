@@ -1,8 +1,8 @@
 /**
- * Exposes V8's garbage collector as `globalThis.gc`, as `node --expose-gc` does, for streams that collect their buffers
- * early (`streams/passingbytes.ts`). It needs a V8 flag for a moment, and flags are the whole process's: only the command,
- * which has the process to itself, may set them. That happens when the collector is first asked for, so a start pays
- * nothing for it.
+ * Exposes V8's garbage collector as `globalThis.gc`, as `node --expose-gc` does, for streams that collect
+ * their buffers early (`streams/passingbytes.ts`). That sets a V8 flag for a moment, and flags are
+ * process-wide: only the command, which owns the process, may set them. It happens at the first use of `gc`,
+ * so it costs nothing at start.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -19,7 +19,7 @@ export function exposeCollector(): void {
   });
 }
 
-/** V8 hands its collector to a context that is made while it is exposed. */
+/** A context made while the flag is set gets the `gc` function. */
 function collector(): unknown {
   setFlagsFromString('--expose-gc');
   const exposed: unknown = runInNewContext('gc');

@@ -1,4 +1,4 @@
-/** Proves that the command ends as it should: on signals, and when what it runs cannot go on. */
+/** Proves how the command ends: on signals, and on fatal errors. */
 import { EventEmitter } from 'node:events';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../store/store.ts';
@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A process that writes down how it ends. */
+/** A fake process that records how it ends. */
 function host() {
   const signals = new EventEmitter();
   const codes: number[] = [];

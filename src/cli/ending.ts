@@ -1,15 +1,15 @@
-/** How the command ends: in good order on a signal, and with a sentence and code 1 when it cannot start or go on. */
+/** How the command ends: closes everything on a signal; on a fatal error prints a message and exits with code 1. */
 import { StartError } from '../cluster/index.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { UsageError } from './options.ts';
 
-/** After a failure, what runs has this long to close. */
+/** Time limit for closing after a fatal error. */
 const lastCloseMaxMs = 10_000;
 
-/** A terminal that is closed sends SIGHUP. */
+/** SIGHUP is sent when a terminal is closed. */
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** The process, or what stands for it in a test. */
+/** The process, or a fake in tests. */
 export interface Host {
   on(signal: (typeof signals)[number], listener: () => void): unknown;
   on(event: 'uncaughtException', listener: (error: Error) => void): unknown;
@@ -27,7 +27,10 @@ export class Ending {
 
   constructor(private readonly host: Host) {}
 
-  /** Signals and failures close what is being started here before the process ends, also while it is still starting. */
+  /**
+   * Registers what is being started, so that signals and failures close it before the process exits, even
+   * during the start.
+   */
   of<T extends Closable>(starting: Promise<T>): Promise<T> {
     this.#starting = starting;
     for (const signal of signals) this.host.on(signal, () => this.#close());
@@ -36,7 +39,7 @@ export class Ending {
   }
 
   #close(): void {
-    // A second signal means: now.
+    // A second signal: exit at once.
     if (this.#closing) return this.host.exit(1);
     this.#closing = true;
     this.#closed().then(
@@ -45,25 +48,25 @@ export class Ending {
     );
   }
 
-  /** Resolves when what was started is closed; a start that failed has closed itself. */
+  /** Resolves when everything is closed; a failed start has closed itself. */
   async #closed(): Promise<void> {
     const running = await this.#starting?.catch(() => undefined);
     await running?.close();
   }
 
-  /** The command failed: says why, and ends the process. Failures while it is closing on purpose are not told. */
+  /** The command failed: prints the error and exits. Errors during an intended close are not printed. */
   fail(error: Error): void {
     if (!this.#closing) this.#sayAndExit(error);
   }
 
-  /** What runs cannot go on: says why, closes as much of it as can be closed, and ends the process. */
+  /** A fatal error of the running cluster: prints it, closes what can be closed, and exits. */
   failRunning(error: Error): void {
     this.#say(error);
     if (this.#closing) return;
     this.#closing = true;
     const exit = (): void => this.host.exit(1);
     setTimeout(exit, lastCloseMaxMs).unref();
-    // That it does not close well either is no news.
+    // Ignore errors of closing.
     this.#closed().then(exit, exit);
   }
 

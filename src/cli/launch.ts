@@ -1,17 +1,18 @@
 /**
- * What `wherry` runs first: it loads the bundle, which is one script, together with the code that V8 compiled from it at
- * an earlier start. Compiling takes a third of a start: the first answer comes after 255 ms instead of 320. With
- * `WHERRY_PLAIN=1` the script is compiled, and nothing is kept (see codecache.ts).
+ * The entry point of `wherry`: loads the bundle, which is one script, together with V8's compiled code of an
+ * earlier start. Compiling takes a third of a start: with the cache, the first answer comes after 255 ms
+ * instead of 320. With `WHERRY_PLAIN=1` the script is always compiled, and nothing is cached (see
+ * codecache.ts).
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Script } from 'node:vm';
 import { openCodeCache } from './codecache.ts';
 
-/** The file of the bundle, whose name changes with its contents; the build puts it in. */
+/** The bundle's file, whose name contains a hash of its contents; defined by the build. */
 declare const bundleFile: string;
 
-/** Code is kept when the command has run for this long, so that the functions it needed by then are compiled in it. */
+/** The cache is written after this time, so that it contains the functions used by then. */
 const keepAfterMs = 1_000;
 
 interface Bundle {
@@ -25,11 +26,11 @@ const bundle = { exports: {} as Bundle };
 const run = script.runInThisContext() as (...parts: unknown[]) => void;
 run(bundle.exports, require, bundle, file, __dirname);
 bundle.exports.runCommand();
-// V8 refuses code of another version or with other flags; undefined: there was none.
+// V8 rejects a cache of another version or with other flags; undefined: there was no cache.
 if (cache && script.cachedDataRejected !== false)
   setTimeout(() => cache.keep(script.createCachedData()), keepAfterMs).unref();
 
-/** As Node does it for a CommonJS module. */
+/** Wraps the text as Node does for a CommonJS module. */
 function wrapped(text: string): string {
   return `(function (exports, require, module, __filename, __dirname) {${text}\n})`;
 }

@@ -1,4 +1,4 @@
-/** Proves that every limit can be set by an option, that wrong values are refused in a sentence, and what help says. */
+/** Proves that every limit has an option, the errors for wrong values, and the help text. */
 import { describe, expect, it } from 'vitest';
 import { defaultLimits, limitForms, limitNames } from '../cluster/index.ts';
 import { type ClusterLine, help, readCommandLine, UsageError } from './options.ts';

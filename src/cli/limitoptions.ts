@@ -1,4 +1,4 @@
-/** The options that set limits, made from the table of limits: names, help, and how values are read. */
+/** The options for limits, made from the table of limits: names, help, and parsing. */
 import { type LimitForm, type LimitOption, type Limits, limitForms, limitNames } from '../cluster/index.ts';
 
 const kibibyte = 1024;
@@ -11,7 +11,7 @@ const byteUnits: Readonly<Record<string, number>> = {
 const msUnits: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const valueNames = { count: 'N', bytes: 'BYTES', ms: 'TIME' } as const;
 
-/** Where the text of an option begins. */
+/** The column where an option's description begins. */
 const indent = ' '.repeat(24);
 
 const limitArg = { type: 'string', for: ['up', 'serve'] } as const;
@@ -57,7 +57,7 @@ const expectations = {
   ms: 'a time such as 500ms, 60s or 1m30s',
 } as const;
 
-/** undefined: the text is no such value. Whether it makes sense is for the limits to say. */
+/** Undefined: not a valid value. Whether it is in range is checked by the limits. */
 const readers: Record<LimitForm['unit'], (text: string) => number | undefined> = {
   count: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
   bytes: (text) => {

@@ -1,4 +1,4 @@
-/** The log of the command: JSON lines on standard error. The library behind it is loaded with the first line. */
+/** The log of the command: JSON lines on stderr. The logging library is loaded with the first line. */
 import type { LogLevel } from './options.ts';
 
 export type Log = (level: 'error' | 'warn' | 'info' | 'debug', message: string) => void;

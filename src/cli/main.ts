@@ -15,14 +15,14 @@ import {
 } from './options.ts';
 import { ProgressLine } from './progress.ts';
 
-/** Never throws: what goes wrong is a line on stderr, and the code of the process. */
+/** Never throws: errors are printed to stderr and set the exit code. */
 export function runCommand(): void {
   const ending = new Ending(process);
   run(ending).catch((error: Error) => ending.fail(error));
 }
 
 async function run(ending: Ending): Promise<void> {
-  // Output that nobody reads any more is no reason to end.
+  // Do not end on EPIPE when the reader of the output has gone.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   exposeCollector();
   const line = readCommandLine(process.argv.slice(2));
@@ -33,7 +33,7 @@ async function run(ending: Ending): Promise<void> {
   else await runCluster(ending, line);
 }
 
-/** The built command stands in `dist/`, next to which the package describes itself. */
+/** From the package.json next to `dist/`. */
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
@@ -56,7 +56,7 @@ async function runCluster(ending: Ending, { command, start: options, logLevel }:
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   if (command !== 'up') return;
   const description = await cluster.nodesReady.catch(async (error: Error) => {
-    // A cluster without its node is not what was asked for; nothing of it stays.
+    // Without its node the cluster is not what was requested: close it.
     await cluster.close();
     throw error;
   });

@@ -1,4 +1,4 @@
-/** The options of the command: their names, their defaults, and how wrong ones are refused. */
+/** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
 import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
@@ -7,7 +7,7 @@ import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
-/** Nodes that only pretend: each costs some memory and a sign of life now and then. */
+/** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
 const simulatedNodesMax = 10_000;
 const auditMegabytesMax = 1_000_000;
 const auditBackupsMax = 10_000;
@@ -25,7 +25,7 @@ export interface NodeLine {
   readonly logLevel: LogLevel;
 }
 
-/** `backup` from a server, `restore` into a folder. */
+/** `backup` from a server, or `restore` into a folder. */
 export interface BackupLine {
   readonly command: 'backup' | 'restore';
   readonly file: string;
@@ -40,7 +40,7 @@ export type CommandLine =
   | { readonly command: 'help' }
   | { readonly command: 'version' };
 
-/** The command line is wrong; the message says how. */
+/** A wrong command line; the message says what is wrong. */
 export class UsageError extends Error {}
 
 export const help = `Usage: wherry <command> [options]
@@ -120,7 +120,7 @@ const flag = { type: 'boolean' } as const;
 
 const commands: readonly string[] = ['up', 'serve', 'node', 'backup', 'restore'];
 
-/** Every option, and the commands that take it. */
+/** Every option, with the commands that accept it. */
 const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
@@ -179,7 +179,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   return { command: 'up', logLevel, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
-/** `runs`: the controllers that run by default, from which `--controllers=-name` takes away. */
+/** `runs`: the controllers that run by default; `--controllers=-name` removes from these. */
 function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions {
   if (values['in-memory'] && values['data-dir'] !== undefined)
     throw new UsageError('--in-memory and --data-dir exclude each other');
@@ -232,7 +232,7 @@ function upOptions(values: Values): StartOptions {
   const simulatedNodes = countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
   return {
     ingress: ingressOptions(values),
-    // Pods of a simulated cluster are not meant to be run.
+    // With simulated nodes, pods do not run on this machine.
     ...(simulatedNodes ? { simulatedNodes } : { node: nodeOptions(values) }),
   };
 }
@@ -285,12 +285,12 @@ function parse(args: readonly string[]) {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw unknownOption(message);
-    // What follows the first sentence is advice, over several lines.
+    // Only the first sentence; the rest of Node's message is advice over several lines.
     throw new UsageError(`${message.split(/\.\s/)[0]!}; see wherry --help`);
   }
 }
 
-/** `Unknown option '--prot'`, and advice that does not fit. */
+/** Node's message `Unknown option '--prot'` without its advice, which does not fit here. */
 function unknownOption(message: string): UsageError {
   const option = /'(-[^']*)'/.exec(message)?.[1] ?? '';
   const meant = nearestName(option.replace(/^-+/, ''), Object.keys(options));
@@ -311,7 +311,7 @@ function countOf(option: string, value: string, max: number): number {
 const createStatusOf = (value: string): 200 | 201 =>
   oneOf('--create-status', value, ['200', '201']) === '200' ? 200 : 201;
 
-/** One that may be left out. */
+/** The value of an optional choice. */
 const optionOf = <const T extends string>(
   option: string,
   value: string | undefined,

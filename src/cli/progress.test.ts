@@ -1,4 +1,4 @@
-/** Proves that progress is one line, on a terminal alone, not written too often, and gone at the end. */
+/** Proves that progress is one line, only on a terminal, throttled, and removed at the end. */
 import { expect, it } from 'vitest';
 import { ProgressLine } from './progress.ts';
 

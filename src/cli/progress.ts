@@ -1,7 +1,7 @@
-/** A line that shows how far something has come, on a terminal; elsewhere nothing is shown. */
+/** A progress line on a terminal; elsewhere nothing is shown. */
 import type { Progress } from '../cluster/backup.ts';
 
-/** A terminal that is written to more often shows no more. */
+/** Minimum time between two updates. */
 const everyMs = 100;
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
 
@@ -25,12 +25,12 @@ export class ProgressLine {
     if (!this.stream.isTTY || this.nowMs() - this.#shownAtMs < everyMs) return;
     this.#shownAtMs = this.nowMs();
     const text = `${this.doing}: ${formatProgress(progress)}`;
-    // Over the line before, of which nothing stays.
+    // Overwrite the former line completely.
     this.stream.write(`\r${text.padEnd(this.#shown.length)}`);
     this.#shown = text;
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void {
     if (this.#shown) this.stream.write(`\r${' '.repeat(this.#shown.length)}\r`);
     this.#shown = '';

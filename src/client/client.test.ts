@@ -1,4 +1,4 @@
-/** Proves that the client does the verbs, throws refusals as Status, and follows a server through its trouble. */
+/** Proves that the client implements the verbs, throws refusals as Status, and recovers from server failures. */
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -96,7 +96,7 @@ describe('verbs', () => {
     const odd = await listening((request, response) => {
       requests++;
       seen.push(request.method!);
-      // The second request on a connection finds it closed.
+      // Every second request finds its kept connection closed.
       if (requests % 2 === 0) return void request.socket.destroy();
       response.end('{"items":[],"metadata":{"resourceVersion":"1"}}');
     });

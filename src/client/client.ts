@@ -4,12 +4,12 @@ import { ClientWatch, type WatchHandlers } from './clientwatch.ts';
 import { refusal } from './refusal.ts';
 import type { Resource } from './resources.ts';
 
-/** Connections kept for requests; watches have their own. */
+/** Maximum pooled connections for requests; each watch has its own. */
 const connectionsMax = 16;
 const answerMaxMs = 60_000;
-/** A dead peer of a watch is found by TCP's own means: a watch may be silent for long. */
+/** TCP keep-alive interval, which finds dead peers: a watch may be idle for long. */
 const keepAliveMs = 30_000;
-/** A list of a hundred thousand pods has some 150 MB. */
+/** Maximum size of an answer; a list of 100,000 pods has some 150 MB. */
 const answerBytesMax = 1024 * 1024 * 1024;
 
 export type PatchType = 'merge' | 'strategic' | 'json';
@@ -57,7 +57,7 @@ export class Client {
     private readonly options: ClientOptions = {},
   ) {
     this.#base = new URL(url);
-    // TLS is loaded by those who need it: it takes Node some milliseconds.
+    // Load TLS only when needed: that takes Node some milliseconds.
     this.#secure = this.#base.protocol === 'https:' ? process.getBuiltinModule('node:https') : undefined;
     const kept = { keepAlive: true, maxSockets: connectionsMax };
     this.#agent = this.#secure ? new this.#secure.Agent({ ...kept, ca: options.ca }) : new Agent(kept);
@@ -79,7 +79,7 @@ export class Client {
     return (await this.#call('POST', pathOf(of, namespace), object)) as T;
   }
 
-  /** Replaces an object, or with a subresource a part of it. */
+  /** Replaces an object, or with `sub` a subresource. */
   async replace<T>(of: Resource<T>, namespace: string | undefined, object: T, sub?: string): Promise<T> {
     const { name } = (object as { metadata: { name?: string } }).metadata;
     return (await this.#call('PUT', pathOf(of, namespace, name, sub), object)) as T;
@@ -105,7 +105,7 @@ export class Client {
     await this.#call('DELETE', pathOf(of, namespace, name), options);
   }
 
-  /** Sends a body to a subresource that makes something: `binding`, `token`, `eviction`. */
+  /** Posts to a subresource: `binding`, `token`, `eviction`. */
   async post(
     of: Resource<unknown>,
     namespace: string,
@@ -116,7 +116,7 @@ export class Client {
     return this.#call('POST', pathOf(of, namespace, name, sub), body);
   }
 
-  /** Watches from a version on. What the handlers are told ends with `ended`, whatever the reason. */
+  /** Watches from a version on. `ended` is always the last call to the handlers, whatever the reason. */
   watch<T>(
     of: Resource<T>,
     selection: Selection,
@@ -150,7 +150,7 @@ export class Client {
       port: this.#base.port,
       method,
       path,
-      // A watch has a connection of its own, which ends with it.
+      // A watch has its own connection, which closes with it.
       agent: pooled ? this.#agent : false,
       ...(pooled ? {} : { ca: this.options.ca }),
       headers: {
@@ -169,7 +169,8 @@ export class Client {
         const sent = this.#open(method, path, bytes, type);
         sent.setTimeout(answerMaxMs, () => sent.destroy(new Error(`${method} ${path}: no answer`)));
         sent.on('error', (error: NodeJS.ErrnoException) => {
-          // The server has closed a kept connection just when it was to be used. Sent twice, a POST may do twice.
+          // The server closed a kept connection just as it was reused. Not retried for a POST, which might be
+          // carried out twice.
           const stale = sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
           if (stale && again && method !== 'POST') send(false);
           else reject(error);

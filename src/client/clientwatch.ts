@@ -1,17 +1,17 @@
-/** A watch as a client reads it: lines of JSON, one event each. */
+/** A watch on the client's side: parses lines of JSON, one event each. */
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { type Status, StatusError } from '../api/errors.ts';
 import { refusal } from './refusal.ts';
 
-/** One event is one object, and those are bounded by the server; this is for servers that are none. */
+/** Maximum length of an event. API servers bound their objects; this protects against other servers. */
 const lineCharactersMax = 64 * 1024 * 1024;
 
 export interface WatchHandlers<T> {
   changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
-  /** Everything up to this version has been told. */
+  /** All events up to this version have been delivered. */
   bookmark(resourceVersion: string): void;
-  /** Told once, last; without an error when the server has ended the watch. */
+  /** Called once, last; without an error when the server has ended the watch. */
   ended(error: Error | undefined): void;
 }
 

@@ -1,4 +1,4 @@
-/** Proves that events told again count up, many alike are folded into one, and who tells too much is not listened to. */
+/** Proves that repeated events are counted, similar ones are combined, and that their rate per object is limited. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { notFound } from '../api/errors.ts';
 import type { Event } from '../api/generated/types.ts';
@@ -166,7 +166,7 @@ describe('many events', () => {
     const folded = all().filter(({ message }) => message?.startsWith('(combined from similar events): '));
     expect([all().length, folded.length]).toEqual([11, 1]);
     expect(folded[0]).toMatchObject({ count: 5, message: '(combined from similar events): pod 14' });
-    // A text that was told by itself goes on counting by itself.
+    // A message that has its own event is still counted there.
     events.normal(pod(), 'Created', 'pod 3');
     await events.flushed();
     expect(all().find(({ message }) => message === 'pod 3')!.count).toBe(2);

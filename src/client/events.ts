@@ -1,19 +1,18 @@
 /**
- * Event recording: what parts of the cluster tell people about objects. The same event told again counts up instead
- * of being written anew; many that differ in their text only are folded into one; and a component that tells too much about
- * one object is not listened to for a while.
+ * Event recording. A repeated event increases a count instead of being written again; many that differ only
+ * in their message are combined into one; and events of one component about one object are rate-limited.
  */
 import type { Event, ObjectReference } from '../api/generated/types.ts';
 import { formatMicroTime, formatTime } from '../api/time.ts';
 
-/** Events that are told again within this time are counted. */
+/** Events repeated within this time are counted. */
 const similarMs = 10 * 60_000;
-/** Different texts of one reason about one object before they are folded into one event. */
+/** Number of different messages with one reason about one object before they are combined into one event. */
 const foldAfter = 10;
-/** Told at once about one object; then one every five minutes. */
+/** Events about one object before the rate limit applies: one every five minutes. */
 const burst = 25;
 const refillMs = 5 * 60_000;
-/** Objects and events remembered. */
+/** Maximum number of objects and events remembered. */
 const rememberedMax = 4096;
 const messageCharactersMax = 1024;
 
@@ -23,7 +22,7 @@ export interface EventSink {
   patch(namespace: string, name: string, patch: object): Promise<unknown>;
 }
 
-/** An object events are about. `apiVersion` and `kind` must be there. */
+/** The object of an event. `apiVersion` and `kind` must be set. */
 export interface EventSubject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -39,8 +38,8 @@ export interface RecorderOptions {
   readonly component: string;
   readonly host?: string;
   /**
-   * Given: events have the form of events.k8s.io, which says what was being done for which reason. Absent: the older
-   * form, which counts.
+   * Actions by reason. If given, events have the form of events.k8s.io, with action and series; otherwise the
+   * older form, with a count.
    */
   readonly actions?: Readonly<Record<string, string>>;
   readonly now: () => number;
@@ -74,12 +73,12 @@ export class EventRecorder {
     this.#record('Warning', subject, reason, message, fieldPath);
   }
 
-  /** Whether everything told so far is written, or has failed. */
+  /** Whether all events so far are written, or have failed. */
   get idle(): boolean {
     return this.#underWay.size === 0;
   }
 
-  /** Resolves when what was told so far is written, or has failed. */
+  /** Resolves when all events so far are written, or have failed. */
   async flushed(): Promise<void> {
     await Promise.allSettled(this.#underWay);
   }
@@ -128,7 +127,7 @@ export class EventRecorder {
     await created;
   }
 
-  /** Who tells it, and when. */
+  /** The reporting component, and the time. */
   #teller(reason: string, nowMs: number): Partial<Event> {
     const { component, host, actions } = this.options;
     if (actions)
@@ -174,7 +173,7 @@ export class EventRecorder {
     }
   }
 
-  /** Texts that differ are one event after a number of them: the key stays, the text says the newest. */
+  /** After `foldAfter` different messages, further ones share one event: its key stays, its message is the newest. */
   #folded(group: string, message: string, nowMs: number): { key: string; text: string } {
     let known = this.#texts.get(group);
     if (!known || nowMs - known.sinceMs > similarMs) {
@@ -197,7 +196,7 @@ export class EventRecorder {
   }
 }
 
-/** The oldest entries make room. */
+/** Adds an entry; evicts the oldest beyond the maximum. */
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);

@@ -1,10 +1,10 @@
-/** Events written through a client. */
+/** Writes events through a client. */
 import { StatusError } from '../api/errors.ts';
 import type { Client } from './client.ts';
 import type { EventSink } from './events.ts';
 import { events } from './resources.ts';
 
-/** A namespace that is going or gone takes no events: nobody is left to read them. */
+/** Whether the event was refused because its namespace is terminating or gone: ignored. */
 const unwanted = (error: unknown): boolean =>
   error instanceof StatusError && (error.code === 403 || error.code === 404);
 

@@ -1,7 +1,7 @@
 /**
- * An informer: a copy of a selection of objects that follows the server. It lists, then watches; when a watch ends
- * it goes on where that one was, and when history does not reach back that far it lists again and tells the
- * difference.
+ * An informer: a local copy of a selection of objects that follows the server. It lists, then watches; when a
+ * watch ends it continues from its last version, and when that is too old it lists again and reports the
+ * differences.
  */
 import { StatusError } from '../api/errors.ts';
 import type { Client, Selection } from './client.ts';
@@ -12,8 +12,8 @@ const retryMaxMs = 5_000;
 
 export interface InformerOptions<T> extends Selection {
   /**
-   * How an object is now, undefined when it is gone, and how it was. One that was replaced by another of its name is
-   * told as gone before that.
+   * Called with the object as it is now (undefined when deleted) and as it was before. An object replaced by
+   * another of the same name is first reported as deleted.
    */
   readonly changed: (object: T | undefined, previous: T | undefined) => void;
   readonly onError: (error: Error) => void;
@@ -52,7 +52,7 @@ export class Informer<T> {
     private readonly options: InformerOptions<T>,
   ) {}
 
-  /** Resolves when everything there is has been told once. */
+  /** Resolves when `changed` has been called for every existing object. */
   start(): Promise<void> {
     const synced = new Promise<void>((resolve) => {
       this.#synced = resolve;
@@ -111,7 +111,7 @@ export class Informer<T> {
         this.#version = version;
       },
       ended: (error) => {
-        // History no longer reaches back to where this copy is, or the server has lost what came after it.
+        // This copy's version is too old, or the server has lost the versions after it: list again.
         const lost = error instanceof StatusError && (error.code === 410 || error.code === 504);
         if (lost) this.#version = undefined;
         this.#later(lost ? undefined : error);

@@ -1,21 +1,21 @@
 /**
- * Certificates between the API server and the agents of nodes. One authority of the cluster signs both sides: the
- * serving certificates of agents, and the client certificate with which the API server shows them who it is.
+ * Certificates between the API server and node agents. One authority of the cluster signs both sides: the
+ * serving certificates of agents, and the client certificate of the API server.
  *
- * Making certificates needs a library that takes a while to load, so it is loaded when one is to be made.
+ * The library that makes certificates is slow to load, so it is loaded only when one is made.
  */
 import type { webcrypto } from 'node:crypto';
 import { wallClock } from '../clock.ts';
 
-/** Keys on P-256; everything signed is valid from a little before now, as clocks differ. */
+/** P-256 keys. Certificates are valid from shortly before now, because clocks differ. */
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const skewMs = 3_600_000;
 const validMs = 10 * 365 * 86_400_000;
 
-/** Where the cluster keeps its authority: a secret, so that all servers and agents have the same. */
+/** The secret that holds the cluster's authority, so that all servers and agents share it. */
 export const nodeAuthoritySecret = { namespace: 'kube-system', name: 'wherry-node-ca' } as const;
 
-/** Who the API server is to agents, as in Kubernetes. */
+/** The API server's identity towards agents, as in Kubernetes. */
 const apiServerUser = { user: 'kube-apiserver-kubelet-client', group: 'system:masters' } as const;
 
 /** A certificate and its key, in PEM. */
@@ -26,11 +26,11 @@ export interface Certified {
 
 export interface NodeAuthority {
   readonly ca: Certified;
-  /** The API server's. */
+  /** The client certificate of the API server. */
   readonly client: Certified;
 }
 
-/** A fresh authority, with the client certificate of the API server. */
+/** Makes an authority, with the client certificate of the API server. */
 export async function makeNodeAuthority(nowMs: number): Promise<NodeAuthority> {
   const x509 = await library();
   const keys = await newKeys();
@@ -51,7 +51,7 @@ export async function makeNodeAuthority(nowMs: number): Promise<NodeAuthority> {
   return { ca, client };
 }
 
-/** A certificate for an agent that is reached by these names and addresses. */
+/** Issues a certificate for an agent with these names and addresses. */
 export async function issueServingCertificate(
   ca: Certified,
   { names = [], ips = [], nowMs = wallClock() }: { names?: string[]; ips?: string[]; nowMs?: number },
@@ -92,7 +92,7 @@ async function issue(
   return { cert: made.toString('pem'), key: await privatePem(keys.privateKey) };
 }
 
-/** The authority as the data of its secret. */
+/** The data of the authority's secret. */
 export function authorityData({ ca, client }: NodeAuthority): Record<string, string> {
   const files = { 'ca.crt': ca.cert, 'ca.key': ca.key, 'client.crt': client.cert, 'client.key': client.key };
   return Object.fromEntries(
@@ -100,7 +100,7 @@ export function authorityData({ ca, client }: NodeAuthority): Record<string, str
   );
 }
 
-/** The authority in the data of its secret; undefined when something is missing. */
+/** Parses the data of the authority's secret; undefined when something is missing. */
 export function authorityOf(data: Readonly<Record<string, string>> | undefined): NodeAuthority | undefined {
   const [caCert, caKey, cert, key] = ['ca.crt', 'ca.key', 'client.crt', 'client.key'].map((name) =>
     Buffer.from(data?.[name] ?? '', 'base64').toString('utf8'),

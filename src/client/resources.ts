@@ -1,4 +1,4 @@
-/** The resources that parts of the cluster talk about, and the type of their objects. */
+/** The resources used by clients inside the cluster, with the type of their objects. */
 import type {
   ConfigMap,
   Endpoints,
@@ -14,11 +14,11 @@ import type {
   ServiceAccount,
 } from '../api/generated/types.ts';
 
-/** `T` is what a get answers. */
+/** `T` is the type of the objects. */
 export interface Resource<T> {
   readonly apiVersion: string;
   readonly resource: string;
-  /** Never set: it carries the type. */
+  /** Never set; only carries the type. */
   readonly object?: T;
 }
 

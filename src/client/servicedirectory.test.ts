@@ -1,4 +1,4 @@
-/** Proves that the directory knows services with their endpoints, and tells of changes of either. */
+/** Proves that the directory has all services with their endpoints, and reports changes of either. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type Cluster, start } from '../cluster/index.ts';
 import { Client } from './client.ts';

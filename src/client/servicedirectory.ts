@@ -1,6 +1,6 @@
 /**
- * All services and their endpoints, as the API shows them now: what the service proxy, the name server and ingress go
- * by.
+ * All services and their endpoints, kept up to date by watches, for the service proxy, the name server and
+ * ingress.
  */
 import type { Endpoints, Service } from '../api/generated/types.ts';
 import type { Client } from './client.ts';
@@ -29,12 +29,12 @@ export class ServiceDirectory {
     this.#endpoints = new Informer(client, endpoints, { changed, onError });
   }
 
-  /** Resolves when everything there is is known. */
+  /** Resolves when all existing objects are known. */
   async start(): Promise<void> {
     await Promise.all([this.#services.start(), this.#endpoints.start()]);
   }
 
-  /** Told of every service whose own object, or whose endpoints, may be different now. */
+  /** Calls the listener for every service when it, or its endpoints, may have changed. */
   onChange(listener: (changed: NamedService) => void): void {
     this.#listeners.add(listener);
   }

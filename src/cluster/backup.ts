@@ -1,4 +1,4 @@
-/** Backup and restore: what a running server holds into a file, and a file into a data folder. */
+/** Backup of a running server to a file, and restore of a file into a data folder. */
 import { createReadStream, fstatSync, openSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
@@ -10,25 +10,25 @@ import { unknownSentence } from '../store/format.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { StartError } from './starterror.ts';
 
-/** A server that sends nothing for so long is given up. */
+/** Idle timeout for the server's answer. */
 const silenceMaxMs = 60_000;
-/** Of an answer that is no backup, so much is read to tell why. */
+/** Maximum bytes read of an error answer. */
 const refusalBytesMax = 64 * 1024;
 
-/** How far a backup or a restore has come. */
+/** Progress of a backup or a restore. */
 export interface Progress {
   readonly objects: number;
   readonly bytes: number;
-  /** Where it is known from the start. */
+  /** The total, if it is known from the start. */
   readonly bytesTotal?: number;
 }
 
-/** May be called for every piece of a file, so it must be cheap. */
+/** Called for every piece of a file, so it must be cheap. */
 export type OnProgress = (progress: Progress) => void;
 
 /**
- * Takes a backup of a running server. The file is there when it is whole, checked and on disk; one that was there
- * before stays until then.
+ * Takes a backup of a running server. The file appears when it is complete, verified and synced; an existing
+ * file stays until then.
  */
 export async function backup(
   server: string,
@@ -39,7 +39,7 @@ export async function backup(
   let target: FileHandle | undefined;
   try {
     const answer = await request(new URL('/wherry/backup', server), server);
-    // Secrets are in it.
+    // Private, because it contains secrets.
     target = await open(partial, 'w', 0o600);
     let objects = 0;
     const copied = tee(answer, target, (bytes) => onProgress({ objects, bytes }));
@@ -61,11 +61,11 @@ export async function backup(
 }
 
 export interface Restored extends BackupSummary {
-  /** What the person who restores should know besides. */
+  /** A hint for the user who restores. */
   readonly warning: string | undefined;
 }
 
-/** Makes a data folder of a backup, also of one of a former format. The folder must not hold objects yet. */
+/** Makes a data folder from a backup, also from one in the former format. The folder must not contain objects yet. */
 export async function restore(
   file: string,
   dataDir: string,
@@ -107,7 +107,7 @@ async function* tee(
   }
 }
 
-/** Tells how many bytes have passed so far. */
+/** Reports how many bytes have passed so far. */
 async function* counting(
   source: AsyncIterable<Buffer>,
   read: (bytes: number) => void,
@@ -133,7 +133,7 @@ function request(url: URL, server: string): Promise<IncomingMessage> {
   });
 }
 
-/** What a server says instead of a backup, in one line. */
+/** The server's error in one line. */
 async function refusal(answer: IncomingMessage): Promise<string> {
   let text = '';
   try {
@@ -144,12 +144,12 @@ async function refusal(answer: IncomingMessage): Promise<string> {
     const { message } = JSON.parse(text) as { message?: unknown };
     if (typeof message === 'string') return message;
   } catch {
-    // Then the number must do.
+    // No body: the status code must do.
   }
   return `it answered ${answer.statusCode}`;
 }
 
-/** A renamed file is there after a power cut only if its folder was synced. Not every system can do that. */
+/** Syncs the folder: without it a rename may be lost in a power failure. Not supported on every system. */
 async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, 'r');

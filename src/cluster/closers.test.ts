@@ -1,4 +1,4 @@
-/** Proves that whatever was started is closed, newest first, once, however closing goes. */
+/** Proves that everything that was started is closed, newest first, once, even if closing fails. */
 import { describe, expect, it } from 'vitest';
 import { Closers } from './closers.ts';
 

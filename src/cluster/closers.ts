@@ -1,6 +1,6 @@
 /**
  * Closers: how to close what has been started. Each part adds its closer when it starts, and closing runs them from
- * the newest to the oldest, so every part is closed while those it depends on are still there.
+ * the newest to the oldest, so every part is closed before the parts it depends on.
  */
 
 export type Closer = () => unknown;
@@ -10,24 +10,24 @@ export class Closers {
   readonly #failures: unknown[] = [];
   #closing: Promise<void> | undefined;
 
-  /** Whether closing has begun: a start that is under way should go no further. */
+  /** Whether closing has begun: a start under way should stop. */
   get closing(): boolean {
     return this.#closing !== undefined;
   }
 
-  /** A part that is added when closing has begun is closed with the rest, or at once when the rest is closed. */
+  /** Adds a closer. After closing has begun, it runs with the rest; after closing has finished, at once. */
   add(close: Closer): void {
     this.#stack.push(close);
     if (!this.#closing) return;
     const again = (): Promise<void> => this.#closeAll();
     this.#closing = this.#closing.then(again, again);
-    // The caller of `close()` is told of a failure.
+    // The caller of `close()` gets the error.
     this.#closing.catch(() => undefined);
   }
 
   /**
-   * Closes every part, one after the other. One that fails does not keep the others open: what failed is told at the
-   * end, by one error or an AggregateError. Safe to call twice.
+   * Closes every part, one after the other. A failure does not stop the others: failures are thrown at the
+   * end, as one error or an AggregateError. Safe to call twice.
    */
   close(): Promise<void> {
     this.#closing ??= this.#closeAll();

@@ -1,4 +1,4 @@
-/** Proves that the health of a process is told as it is: of its store, its view, its controllers and its nodes. */
+/** Proves the health checks of store, view, controllers and nodes. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KindTable } from '../api/kinds.ts';

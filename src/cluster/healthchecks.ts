@@ -1,13 +1,13 @@
-/** What makes up the health of a cluster's process: its store, its view, its controllers and its nodes. */
+/** The health checks of a cluster's process: store, view, controllers and nodes. */
 import type { Node } from '../api/generated/types.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { HealthCheck } from '../server/observe/health.ts';
 
-/** A part of the process that is started, and may fail to. */
+/** The state of a part that is being started, and may fail to. */
 export class Startup {
   #state: 'pending' | 'done' | Error = 'pending';
 
-  /** Remembers how it ends. */
+  /** Records the outcome. */
   follow(done: Promise<unknown>): void {
     done.then(
       () => (this.#state = 'done'),
@@ -21,7 +21,7 @@ export class Startup {
   }
 }
 
-/** The newest write tells whether the store takes any; a read tells whether it answers. */
+/** Fails if the newest write has failed, or a read does. */
 export const storeCheck = (registry: Registry): HealthCheck => ({
   name: 'store',
   failure: async () => {
@@ -32,7 +32,7 @@ export const storeCheck = (registry: Registry): HealthCheck => ({
   },
 });
 
-/** Reads and watches are answered from the view, so it must not fall behind the store. */
+/** Fails if the view is behind the store, because reads and watches are answered from it. */
 export const viewCheck = ({ view }: Registry): HealthCheck => ({
   name: 'view',
   failure: async () => {
@@ -46,7 +46,7 @@ export const controllersCheck = (failure: HealthCheck['failure']): HealthCheck =
   failure,
 });
 
-/** The nodes that are run by this process; others have their own health. */
+/** Checks the nodes run by this process; others have their own health. */
 export const nodesCheck = (
   { view }: Registry,
   names: () => readonly string[],

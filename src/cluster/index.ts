@@ -1,4 +1,4 @@
-/** The public surface of the package: what is named here is documented, and changes only with a note. */
+/** The public surface of the package: everything exported here is documented, and changes are announced. */
 
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';

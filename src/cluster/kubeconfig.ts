@@ -1,6 +1,9 @@
-/** Kubeconfigs: how clients learn where a cluster is. */
+/** Kubeconfigs for clients of a cluster. */
 
-/** JSON is YAML. Clients that insist on TLS take plain HTTP only when told not to verify it. */
+/**
+ * Written as JSON, which is valid YAML. `insecure-skip-tls-verify` is for clients that otherwise refuse plain
+ * HTTP.
+ */
 export const kubeconfigFor = (url: string): string =>
   `${JSON.stringify(
     {

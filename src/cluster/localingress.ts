@@ -1,4 +1,7 @@
-/** The ingress of this process: a controller that is a client of the server, and dials endpoints from this machine. */
+/**
+ * The ingress of this process: a controller that is a client of the server, and dials endpoints from this
+ * machine.
+ */
 import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
 import { IngressController } from '../ingress/controller.ts';
@@ -36,7 +39,8 @@ export async function startIngress(
     port,
     tlsPort,
     address,
-    // Pods that share the network of this machine have its address, whatever it is; the API is no pod.
+    // Besides allowed addresses, the machine's own is dialled, which pods on its network share; but not the
+    // API's port.
     dial: async ({ ip, port }) => {
       const own = ip === address && port !== Number(new URL(url).port);
       if (!own && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);

@@ -1,4 +1,4 @@
-/** Proves that nodes say who they are: what they write is known as a kubelet's. */
+/** Proves that nodes identify themselves: their writes have the field manager `kubelet`. */
 import { afterEach, expect, it, vi } from 'vitest';
 import { namespaceLifecycle } from '../registry/admission/namespacelifecycle.ts';
 import { type Cluster, start } from './start.ts';

@@ -1,4 +1,4 @@
-/** The nodes of this process: one that runs pods as processes of the machine, and any number that only pretend. */
+/** The nodes of this process: one that runs pods as processes of the machine, and any number of simulated ones. */
 import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
 import { type NodeOptions, type OpenNode, openNode } from './node.ts';
@@ -8,10 +8,10 @@ import { SimulatedNodes } from './simulatednodes.ts';
 export interface LocalNodesOptions {
   readonly url: string;
   readonly ways: Ways;
-  /** Absent: no pod is run here. */
+  /** Absent: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
   readonly simulated: number;
-  /** How long a node may be silent. */
+  /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
@@ -29,7 +29,7 @@ export class LocalNodes {
     this.simulated = new SimulatedNodes({ client: this.#client, ...options });
   }
 
-  /** What the first lines printed say about the node. */
+  /** Text about the node for the first lines of output. */
   get description(): string | undefined {
     return this.#node?.description;
   }
@@ -54,12 +54,12 @@ export class LocalNodes {
     await opened.start();
   }
 
-  /** Ends the pods and says goodbye to the server, which must still be there. */
+  /** Ends the pods and reports the nodes as not ready; the server must still be running. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#node) this.options.ways.removeLocal(this.#node.name);
     await Promise.all([this.#node?.close(), this.simulated.close()]);
-    // A start that was under way has found that it is closed; whether it failed then is of no interest.
+    // A start under way stops when it sees the close; ignore its error.
     await this.#starting?.catch(() => undefined);
     this.#client.close();
   }

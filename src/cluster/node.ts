@@ -59,27 +59,27 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
-/** A node whose agent is there and not started yet. */
+/** A node whose agent is created but not started. */
 export interface OpenNode extends RunningNode {
   readonly agent: Agent;
   /** Resolves when the node is registered and its pods are looked after. */
   start(): Promise<void>;
 }
 
-/** What can be found wrong before anything is started; throws a `StartError`. */
+/** Checks options before anything is started; throws a `StartError`. */
 export async function checkNodeOptions(options: NodeOptions): Promise<void> {
   const { images, podRange, name, folder, logLinks } = options;
   const [problem] = name === undefined ? [] : isSubdomain1123(name);
   if (problem) throw new StartError(`the node cannot be called ${JSON.stringify(name)}: ${problem}`);
   if (folder !== undefined && logLinks !== undefined && path.resolve(folder) === path.resolve(logLinks))
     throw new StartError(`links to logs cannot be made in ${folder}, where the logs are`);
-  // Loaded only by those who have something to check: a start is to be quick.
+  // Load the checks only when there is something to check, to keep the start fast.
   if (podRange === undefined && images === undefined) return;
   const { ImageTable, parsePodRange } = await import('./nodeparts.ts');
   await orSentence(ImageTable.open(images).then(() => podRange && parsePodRange(podRange)));
 }
 
-/** For failures whose message says what to do about them, or with words in front that do. */
+/** Turns a failure into a `StartError`, with `words` before its message if given. */
 async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
   try {
     return await work;
@@ -106,9 +106,9 @@ async function openParts(client: Client, options: NodeOptions, closers: Closers)
   const onError = options.onError ?? (() => undefined);
   const name = options.name ?? defaultName();
   let logFolder: LogFolder | undefined;
-  // Added first, so it runs last: by then the logs in a temporary folder are gone, and links to them go, too.
+  // Added first, so it runs last: by then the logs in a temporary folder are gone, and dangling links can be removed.
   closers.add(() => logFolder?.prune());
-  // Mounts need whole paths.
+  // Mounts need absolute paths.
   const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
   const logs = path.resolve(options.logLinks ?? path.join(folder, 'log'));
   const address = options.address ?? machineAddress();
@@ -164,7 +164,10 @@ async function temporaryFolder(closers: Closers): Promise<string> {
   return folder;
 }
 
-/** With a certificate of the cluster's node authority, which is made when nobody has needed it before. */
+/**
+ * Serves the kubelet API with a certificate of the cluster's node authority, which is created if it does not
+ * exist.
+ */
 async function listening(
   client: Client,
   name: string,
@@ -180,7 +183,7 @@ async function listening(
     if (!(error instanceof StatusError && error.code === 404)) throw error;
     const data = authorityData(await makeNodeAuthority(now()));
     const made: Secret = { metadata: { name: nodeAuthoritySecret.name }, type: 'Opaque', data };
-    // When another was faster, theirs counts.
+    // If another process has created it first, that one is used.
     return client.create(secrets, namespace, made).catch(stored);
   });
   const authority = authorityOf(secret.data);
@@ -194,7 +197,7 @@ async function listening(
   return { host: address, port, tls: { ...tls, ca: authority.ca.cert } };
 }
 
-/** Node names are DNS names; names of machines need not be. */
+/** The machine's name, made a valid DNS name. */
 function defaultName(): string {
   const name = hostname()
     .toLowerCase()
@@ -204,10 +207,10 @@ function defaultName(): string {
   return name || 'node';
 }
 
-/** Bridges of nodes on this machine. */
+/** Bridges of nodes on this machine, which are skipped. */
 const ownInterface = /^wh[0-9a-f]{8}/;
 
-/** An address that others can use, where the machine has one. */
+/** The first address that is not loopback; else loopback. */
 export function machineAddress(): string {
   for (const [name, addresses] of Object.entries(networkInterfaces()))
     for (const { address, family, internal } of addresses ?? [])

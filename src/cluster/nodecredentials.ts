@@ -1,4 +1,4 @@
-/** The cluster's node authority: read from its secret, made when it is first needed. */
+/** The cluster's node authority: read from its secret, or created at first use. */
 import type { Secret } from '../api/generated/types.ts';
 import {
   authorityData,
@@ -13,7 +13,7 @@ import { actingAs } from '../registry/writers.ts';
 
 export class NodeCredentials {
   #loading: Promise<NodeAuthority> | undefined;
-  /** Revision of the secret that was loaded: a new one counts at once. */
+  /** Revision of the loaded secret: a changed secret is loaded again. */
   #revision: number | undefined;
 
   constructor(private readonly registry: Registry) {}
@@ -37,7 +37,7 @@ export class NodeCredentials {
     const kind = this.registry.kinds.resource('v1', 'secrets')!;
     const { namespace, name } = nodeAuthoritySecret;
     const secret: Secret = { metadata: { name }, type: 'Opaque', data: authorityData(made) };
-    // When another server made one at the same moment, that one counts.
+    // If another server creates it at the same time, that one is used.
     const request = actingAs('kube-apiserver', 'create');
     const planted = await this.registry.plant(request, collectionOf(kind, namespace), secret);
     this.#revision = this.#entry()?.revision;

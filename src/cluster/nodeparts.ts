@@ -1,4 +1,4 @@
-/** What a node is made of, in one file to be loaded with the first node: a server alone needs none of it. */
+/** The parts of a node in one module, loaded with the first node: a server alone needs none of them. */
 export { Agent } from '../node/agent/agent.ts';
 export { NodeNetwork } from '../node/agent/nodenetwork.ts';
 export { parsePodRange } from '../node/network/subnet.ts';

@@ -1,4 +1,4 @@
-/** Proves that nodes are reached through memory or verified TLS, and that addresses nobody should dial are refused. */
+/** Proves that nodes are reached in memory or over verified TLS, and that forbidden addresses are refused. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
@@ -39,7 +39,7 @@ async function agent(
   });
   servers.push(server);
   server.on('tlsClientError', (_error, socket) => socket.destroy());
-  // A socket that nobody reads would not notice its end.
+  // An unread socket would not notice its end.
   server.on('secureConnection', (socket) => socket.on('error', () => undefined).resume());
   const peer = once(server, 'secureConnection').then(([socket]) => socket as TLSSocket);
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -61,7 +61,7 @@ describe('agents of other processes', () => {
   it('are verified by the name that was asked for', async () => {
     const { port, peer } = await agent({ names: ['localhost'] });
     const connection = await ways.connect(at('localhost', port));
-    // Only when the agent has all of the handshake does it know of the connection.
+    // The agent sees the connection only when the handshake is complete.
     (await peer).destroy();
     connection.destroy();
   });
@@ -91,7 +91,7 @@ describe('agents of other processes', () => {
     async (_what, options, foreign, message) => {
       const { port } = await agent(options, foreign ? stranger : authority);
       await expect(ways.connect(at('127.0.0.1', port))).rejects.toThrow(message);
-      // Whatever else may be on this machine is not an agent.
+      // Another server on this machine is not an agent.
       await expect(ways.connect(at('127.0.0.1', port), { insecure: true })).rejects.toThrow(message);
     },
   );

@@ -1,7 +1,7 @@
 /**
- * The ways to nodes: through memory to agents of this process, and over TLS to all others. The address of a node is
- * what a user wrote into an object, so it is looked at before it is dialled; and what answers there must show a
- * certificate of the cluster's node authority before it gets to see a request.
+ * Connections to nodes: in memory to agents of this process, over TLS to all others. Users write the address
+ * of a node into its object, so it is checked before it is dialled; and the server there must have a
+ * certificate of the cluster's node authority before it gets a request.
  */
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -12,7 +12,7 @@ import { readError } from '../streams/neterror.ts';
 import type { NodeLocation, NodeWay } from '../streams/nodeway.ts';
 import { allowedAddresses, isAllowedTarget, systemLookup } from '../streams/targetaddress.ts';
 
-/** From a connection to one that is ready for a request. */
+/** Timeout of the TLS handshake. */
 const handshakeMs = 10_000;
 
 const loopback = new BlockList();
@@ -27,7 +27,7 @@ export class Ways implements NodeWay {
 
   constructor(private readonly authority: () => Promise<NodeAuthority>) {}
 
-  /** An agent of this process. `connect` hands over this side of a fresh connection to it. */
+  /** Registers an agent of this process. `connect` opens a connection to it. */
   addLocal(name: string, connect: () => Duplex): void {
     this.#local.set(name, connect);
   }
@@ -48,7 +48,7 @@ export class Ways implements NodeWay {
   async connect(node: NodeLocation, { insecure = false } = {}): Promise<Duplex> {
     const local = this.#local.get(node.name);
     if (local) return local();
-    // Agents beside the server are welcome: their certificate shows that they are agents, always.
+    // Loopback is allowed here: agents on the server's machine are verified by their certificate, always.
     const isAllowed = (address: string) => isLoopback(address) || isAllowedTarget(address);
     const addresses = await allowedAddresses(node.host, systemLookup, isAllowed);
     const socket = await dialTcp(addresses, node.port);
@@ -68,7 +68,7 @@ async function handshake(
   { ca, client }: NodeAuthority,
   verify: boolean,
 ): Promise<TLSSocket> {
-  // Loaded for the first node elsewhere: most clusters have none.
+  // Load TLS with the first remote node: most clusters have none.
   const { checkServerIdentity, connect: secure } = await import('node:tls');
   return new Promise((resolve, reject) => {
     const tls = secure({
@@ -80,7 +80,7 @@ async function handshake(
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: verify,
       ...(isIP(host) ? {} : { servername: host }),
-      // The socket was dialled by address; the certificate is for what the node calls itself.
+      // The socket was dialled by address; the certificate must match the node's own host.
       checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
     });
     const settle = (act: () => void): void => {

@@ -1,4 +1,4 @@
-/** Options are checked by name: one that is misspelt would be ignored in silence. */
+/** Checks the names of options: a misspelt one would silently be ignored. */
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { HistoryBounds } from '../registry/history.ts';
 import type { Chance } from '../registry/registry.ts';
@@ -9,7 +9,7 @@ import type { StartOptions } from './start.ts';
 import { StartError } from './starterror.ts';
 import { nearestName } from './suggestion.ts';
 
-/** The compiler makes sure that none is missing. */
+/** The compiler checks that none is missing. */
 type Names<T> = Readonly<Record<keyof Required<T>, true>>;
 
 const startNames: Names<StartOptions> = {
@@ -64,7 +64,7 @@ const settingNames: Names<ControllerSettings> = {
   serviceAccountTokenSecrets: true,
 };
 
-/** Throws a `StartError` that names the first option there is not. Limits are checked where they are read. */
+/** Throws a `StartError` that names the first unknown option. Limits are checked where they are read. */
 export function checkStartOptions(options: StartOptions): void {
   checkNames(options, startNames, '');
   if (options.like !== undefined && options.like !== 'kubernetes')

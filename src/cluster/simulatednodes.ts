@@ -1,6 +1,6 @@
 /**
- * Simulated nodes: agents that only pretend to run pods, and share what they can. They can be lost and brought back on
- * purpose, to see what a cluster does about that.
+ * Simulated nodes: agents that only simulate their pods, and share watches and addresses. They can be stopped
+ * and started to test how a cluster reacts.
  */
 import { subdomainName } from '../api/names.ts';
 import type { Client } from '../client/client.ts';
@@ -8,27 +8,27 @@ import type { Agent } from '../node/agent/agent.ts';
 import type { SharedPods } from '../node/agent/podfeed.ts';
 import type { Ways } from './nodeway.ts';
 
-/** Nodes that are registered at once. */
+/** Number of nodes registered concurrently. */
 const startWidth = 16;
-/** Theirs is an easy life: fewer signs of it keep a thousand of them cheap. */
+/** Long status interval: a thousand simulated nodes stay cheap. */
 const heartbeatMs = 3_600_000;
 const leaseMs = 20_000;
-/** A lease is renewed at least twice before its node counts as silent. */
+/** Share of the grace period between lease renewals: at least two fit into it. */
 const leaseShare = 0.4;
 const capacity = { cpu: '32', memory: '256Gi', 'ephemeral-storage': '1Ti' };
 
 export interface SimulatedNodesOptions {
   readonly client: Client;
   readonly ways: Ways;
-  /** How long a node may be silent. */
+  /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
 }
 
-/** Stops and starts simulated nodes, to see what a cluster does about it. */
+/** Stops and starts simulated nodes, to test how a cluster reacts. */
 export interface SimulatedPower {
-  /** Starts a node that was stopped, or a new one. Resolves when it is registered. */
+  /** Starts a stopped node, or a new one. Resolves when it is registered. */
   start(name: string): Promise<void>;
   /** Stops a node as a power failure would: its containers are gone, and the API is not told. */
   stop(name: string): Promise<void>;
@@ -43,7 +43,7 @@ export class SimulatedNodes implements SimulatedPower {
 
   constructor(private readonly options: SimulatedNodesOptions) {}
 
-  /** Begins with some nodes: `simulated-1` and so on. */
+  /** Starts the first nodes: `simulated-1` and so on. */
   async begin(count: number): Promise<void> {
     const waiting = Array.from({ length: count }, (_, i) => `simulated-${i + 1}`);
     const work = async (): Promise<void> => {
@@ -81,7 +81,7 @@ export class SimulatedNodes implements SimulatedPower {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // What is shared by all may still be loading.
+    // Wait for shared parts that are still being loaded.
     await this.#making?.catch(() => undefined);
     for (const name of this.#agents.keys()) this.options.ways.removeLocal(name);
     await Promise.all([
@@ -91,7 +91,7 @@ export class SimulatedNodes implements SimulatedPower {
     this.#pods?.close();
   }
 
-  /** What all of them need is loaded with the first. */
+  /** Loads what all simulated nodes share, with the first of them. */
   async #maker(): Promise<(name: string) => Agent> {
     const { client, graceMs, now, onError } = this.options;
     const [{ Agent }, { SharedPods }, { SimulatedAddresses, SimulatedRuntime }] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Proves that a cluster closes every part that it has started, in whatever state the start is. */
+/** Proves that a cluster closes every part it has started, at any stage of the start. */
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer, connect as dial } from 'node:net';
@@ -54,7 +54,7 @@ describe('closing a cluster', () => {
       () => 'given up',
     );
     await cluster.close();
-    // Nothing of the start goes on behind the back of who has closed it.
+    // Nothing of the start continues after close() has resolved.
     expect(
       await Promise.race([ready, new Promise((resolve) => setImmediate(resolve, 'still starting'))]),
     ).not.toBe('still starting');
@@ -84,7 +84,7 @@ describe('a node that cannot start', () => {
     cleanups.push(() => rm(parent, { recursive: true, force: true }));
     vi.stubEnv('TMPDIR', parent);
     cleanups.push(() => vi.unstubAllEnvs());
-    // Nothing listens at the port that is reserved for that.
+    // Port 9 is reserved, so no server listens there.
     await expect(startNode('http://127.0.0.1:9', { podNetwork: 'host', ...options })).rejects.toThrow();
     expect(await readdir(parent)).toEqual([]);
   });

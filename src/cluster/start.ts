@@ -1,6 +1,6 @@
 /**
- * Starting a cluster: store, view, registry and server put together. This is the embedding API: no globals, no
- * signal handlers, nothing printed; dozens fit in one process.
+ * Starts a cluster: store, view, registry and server. This is the embedding API: no globals, no signal
+ * handlers, no output; dozens of clusters fit into one process.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -19,6 +19,7 @@ import { LeaderElection } from '../controllers/shared/leaderelection.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
+import type { Finalizing } from '../registry/finalizing.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
@@ -60,7 +61,10 @@ export interface StartOptions {
   readonly port?: number;
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
-  /** `kubernetes`: the defaults of `createStatus` and `watchStart` are those of a stock API server. */
+  /**
+   * `kubernetes`: the defaults of `createStatus` and `watchStart`, and the few answers in which Kubernetes 1.1 and a
+   * current API server differ, are those of a stock API server of today.
+   */
   readonly like?: 'kubernetes';
   /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
   readonly createStatus?: 200 | 201;
@@ -147,14 +151,14 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   closers.add(() => store.close());
   const nodesStartup = new Startup();
   try {
-    // Opened before the server, so it is closed after it: by then every request has been written down.
+    // Opened before the server, so closed after it, when every request has been logged.
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
     const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
-    const registry = new Registry(store, view, kinds, chance, [services]);
+    const registry = new Registry(store, view, kinds, chance, [services], finalizingOf(options, chosen));
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
@@ -169,6 +173,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const server = new ApiServer(registry, {
       doors: [door],
       createStatus: options.createStatus ?? (options.like ? 201 : 200),
+      manner: options.like ?? 'contract',
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,
@@ -202,7 +207,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     closers.add(() => kubernetes.close());
     await kubernetes.start();
     const settings = { ...defaultSettings, ...options.controllerSettings };
-    // Closed before the server: nodes say goodbye while it is there to hear them.
+    // Closed before the server, so that nodes can report that they are going.
     const nodes = new LocalNodes({
       url: server.url,
       ways,
@@ -221,7 +226,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     };
     const lead = (): RunningController => startControllers(context, chosen);
     controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
-    // Closed before the nodes, or controllers would write about every pod of the nodes that say goodbye.
+    // Closed before the nodes: otherwise controllers would react to every pod of the closing nodes.
     closers.add(async () => {
       await controllers?.close();
       controllers = undefined;
@@ -250,10 +255,20 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   }
 }
 
-/** Who this server is among others. */
+/** A stock API server puts finalizers on whether anything takes them off or not; here it depends on who runs. */
+function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Finalizing {
+  const runs = (wanted: string): boolean => like !== undefined || chosen.some(({ name }) => name === wanted);
+  return {
+    protection: runs('protection'),
+    collection: runs('garbagecollector'),
+    prompt: like === undefined,
+  };
+}
+
+/** A unique name of this server for leader election. */
 const identity = (): string => `${hostname()}_${randomUUID()}`;
 
-/** Pods are kept beside the objects. */
+/** Options of the node; its pods are kept next to the objects. */
 function nodeOptions({
   node = false,
   dataDir,
@@ -289,7 +304,10 @@ function serviceRanges(options: StartOptions): ServiceRanges {
   return { addresses, nodePorts };
 }
 
-/** A URL leaves out port 80, and puts an IPv6 address into brackets. */
+/**
+ * The address of the API for the `kubernetes` service. The URL has no port when it is 80, and brackets around
+ * an IPv6 address.
+ */
 function advertised(url: string, clusterIP: string): Advertised {
   const { hostname, port } = new URL(url);
   return { clusterIP, ip: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) };
@@ -337,7 +355,7 @@ async function openStore(options: StartOptions, chance: Chance, metrics: StoreMe
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {
-  // Node names the address of a port that it could not open: that of the server, or of the ingress.
+  // Node's error names the port that could not be opened: the server's or the ingress'.
   const {
     code,
     address: host = options.host ?? '127.0.0.1',

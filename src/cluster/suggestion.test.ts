@@ -1,4 +1,4 @@
-/** Proves that a mistyped name finds the one that was meant, and that a wild one finds none. */
+/** Proves that a mistyped name finds the intended one, and an unrelated one finds none. */
 import { expect, it } from 'vitest';
 import { nearestName } from './suggestion.ts';
 

@@ -1,8 +1,8 @@
-/** The known name that is nearest to an unknown one. */
+/** Suggests the known name nearest to an unknown one. */
 
-/** Longer ones are not looked at: the work grows with the square of the length. */
+/** Longer names are not compared: the time is quadratic in the length. */
 const nameCharsMax = 64;
-/** One character in so many may be wrong, and one in any case. */
+/** One mistake is allowed per this many characters, and always at least one. */
 const charsPerMistake = 3;
 
 /** The known name that is nearest to a mistyped one; undefined when none is near. */
@@ -11,7 +11,7 @@ export function nearestName(typed: string, known: Iterable<string>): string | un
   let nearest: string | undefined;
   let best = Math.max(1, Math.floor(typed.length / charsPerMistake)) + 1;
   for (const name of known) {
-    // Who has typed only the beginning has made no mistake so far.
+    // A prefix counts as one mistake.
     const distance = name.startsWith(typed) && typed.length > 1 ? 1 : mistakes(typed, name);
     if (distance >= best) continue;
     best = distance;
@@ -20,7 +20,7 @@ export function nearestName(typed: string, known: Iterable<string>): string | un
   return nearest;
 }
 
-/** Characters that are missing, too many, wrong, or swapped with the next; letter case does not count. */
+/** Edit distance: characters missing, added, wrong, or swapped with the next; case does not count. */
 function mistakes(a: string, b: string): number {
   const [from, to] = [a.toLowerCase(), b.toLowerCase()];
   let before: number[] = [];

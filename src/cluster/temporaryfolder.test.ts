@@ -1,4 +1,4 @@
-/** Proves that what a killed process has left in the temporary folder goes with the next start, and nothing else does. */
+/** Proves that the temporary folder of a killed process is removed at the next start, and nothing else is. */
 import { spawnSync } from 'node:child_process';
 import { chown, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Temporary folders of nodes. One whose process was killed is removed by the next process that makes one. */
+/** Temporary folders of nodes. The folder of a killed process is removed by the next process that makes one. */
 import { lstat, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { currentOwner, formatOwner, isAlive, parseOwner } from '../store/owner.t
 const prefix = 'wherry-node-';
 const ownerName = 'owner';
 
-/** @param base where they are made; for tests. */
+/** @param base parent folder; for tests */
 export async function makeTemporaryFolder(base: string = tmpdir()): Promise<string> {
   await removeAbandoned(base);
   const folder = await mkdtemp(join(base, prefix));
@@ -17,14 +17,14 @@ export async function makeTemporaryFolder(base: string = tmpdir()): Promise<stri
 }
 
 async function removeAbandoned(base: string): Promise<void> {
-  // What cannot be removed is in nobody's way.
+  // Ignore errors: a folder that cannot be removed does no harm.
   for (const name of await readdir(base).catch(() => []))
     if (name.startsWith(prefix)) await removeIfAbandoned(join(base, name)).catch(() => undefined);
 }
 
 async function removeIfAbandoned(folder: string): Promise<void> {
   const stats = await lstat(folder);
-  // Anybody may make folders there; only those of this user are looked into.
+  // Any user can create folders there: only look into those of this user.
   if (!stats.isDirectory() || stats.uid !== process.getuid?.()) return;
   const owner = parseOwner(await readFile(join(folder, ownerName), 'utf8'));
   if (owner && !isAlive(owner)) await removeFolder(folder);

@@ -1,4 +1,4 @@
-/** Tokens of accounts in secrets: which secrets hold them, and how one gets its token. */
+/** Tokens of service accounts in secrets: which secrets hold them, and how they are filled. */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { remove } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
@@ -20,7 +20,7 @@ export const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
     .select(new Filter(namespace, undefined, undefined, undefined))
     .entries.filter(isTokenSecret);
 
-/** Puts the token of its account into a secret, or removes the secret when the account is gone. */
+/** Puts the token of its account into a secret, or deletes the secret when the account is gone. */
 export async function completeToken(writing: Writing, namespace: string, name: string): Promise<void> {
   const { registry, request } = writing;
   const entry = registry.view.collection('core/secrets').get(namespace, name);
@@ -49,7 +49,7 @@ export async function completeToken(writing: Writing, namespace: string, name: s
   );
 }
 
-/** The account a secret names; undefined when it is gone, or another one has taken its name. */
+/** The account a secret names; undefined when it is gone, or a new one has the same name. */
 function accountOf(
   registry: Registry,
   namespace: string,

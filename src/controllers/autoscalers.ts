@@ -1,4 +1,4 @@
-/** Autoscalers: keep the number of replicas of a controller such that its pods are as busy as they should be. */
+/** The autoscaler controller: sets the number of replicas of a controller by the metrics of its pods. */
 import { resourceText } from '../api/errors.ts';
 import type {
   HorizontalPodAutoscalerCondition,
@@ -38,7 +38,7 @@ export const autoscalerController: Controller = {
   start: (context) => new Autoscalers(context).start(),
 };
 
-/** What a round of looking at an autoscaler found. */
+/** The result of one evaluation of an autoscaler. */
 interface Findings {
   readonly current: number;
   readonly desired: number;
@@ -66,7 +66,7 @@ class Autoscalers {
     const observation = observe(this.context, 'autoscaling/horizontalpodautoscalers', (entry, previous) => {
       const { namespace, name } = (entry ?? previous)!;
       if (!entry) this.#paces.delete(keyOf(namespace, name));
-      // What it writes itself is no reason to look again.
+      // The controller's own writes do not trigger another evaluation.
       else if (!previous || generation(entry) !== generation(previous))
         this.#queue.add(keyOf(namespace, name));
     });
@@ -206,12 +206,12 @@ class Autoscalers {
     return found;
   }
 
-  /** The kind of what is scaled, when it can be. */
+  /** The kind of the scaled object, if it can be scaled. */
   #scalable(kind: string | undefined, apiVersion: string | undefined): Kind | undefined {
     return [...this.#registry.kinds.stored()].find(
       (one) =>
         one.subresources?.some(({ name }) => name === 'scale') &&
-        // The core group is what a reference means that names no group, or one from before there were others.
+        // Core kinds match by kind alone: references to them may have no group, or the former extensions group.
         (apiVersion && one.group !== '' ? refersTo({ kind, apiVersion }, one) : one.kind === kind),
     );
   }
@@ -255,7 +255,7 @@ class Autoscalers {
     return { current, desired, metrics, conditions, scaled: true };
   }
 
-  /** The highest number of replicas that any metric asks for. */
+  /** The highest number of replicas that any metric proposes. */
   async #measure(
     autoscaler: HorizontalPodAutoscalerV2,
     target: Entry,
@@ -333,7 +333,7 @@ const generation = (entry: Entry): number | undefined => entry.object().metadata
 const amount = (resource: string, text: string): number =>
   resource === 'cpu' ? milliValue(parseQuantity(text)) : toNumber(parseQuantity(text));
 
-/** What a pod asks for; undefined when one of its containers does not say. */
+/** The requests of a pod; undefined when one of its containers has none. */
 function requestOf({ spec }: Pod, resource: string): number | undefined {
   let sum = 0;
   for (const { resources } of spec?.containers ?? []) {
@@ -344,7 +344,7 @@ function requestOf({ spec }: Pod, resource: string): number | undefined {
   return sum;
 }
 
-/** Controllers of the core group have a map of labels for a selector, all others a LabelSelector. */
+/** ReplicationControllers have a map of labels as selector, all other kinds a LabelSelector. */
 function selectorOf(entry: Entry): LabelSelector {
   const { selector = {} } = (entry.peek() as { spec?: { selector?: object } }).spec ?? {};
   return selectorFromObject(entry.kind.group === '' ? { matchLabels: selector as Labels } : selector);

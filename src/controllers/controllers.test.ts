@@ -1,4 +1,4 @@
-/** Proves that a list of controllers means what the help says of it. */
+/** Proves that a list of controllers is read as the help describes it. */
 import { describe, expect, it } from 'vitest';
 import { chosenControllers, controllers } from './controllers.ts';
 
@@ -8,6 +8,7 @@ const housekeeping = [
   'garbagecollector',
   'serviceaccount',
   'serviceaccount-token',
+  'clusterrole-aggregation',
   'protection',
   'event-expiry',
 ];

@@ -51,9 +51,10 @@ export const controllers: readonly Controller[] = [
 ];
 
 /**
- * Which controllers run. A list is read from left to right: a name stands for itself, `*` for all, `housekeeping` for
- * those that belong to the API itself, and `-` before any of these takes away what it stands for. A list that only takes
- * away begins with all. `none` stands alone. Throws a sentence when a list makes no sense.
+ * Which controllers run. A list is read from left to right: a name stands for that controller, `*` for all,
+ * `housekeeping` for those that belong to the API itself, and `-` before any of these removes them. A list with only
+ * removals starts from all. `none` must be alone. Throws an error with a message for the operator when a list is
+ * invalid.
  */
 export function chosenControllers(list: readonly string[]): readonly Controller[] {
   if (list.length === 0 || (list.length === 1 && list[0] === 'none')) return [];
@@ -87,7 +88,8 @@ export function startControllers(
     start({
       ...context,
       request: (verb) => actingAs(writer, verb),
-      // Made for the first controller that asks: those that keep house do not, and every change of a pod costs.
+      // Created for the first controller that needs it: housekeeping controllers do not, and it has a cost per pod
+      // change.
       get pods() {
         pods ??= new PodIndex(context);
         return pods;

@@ -1,4 +1,4 @@
-/** Proves what the disruption controller does when time passes: evictions that came to nothing are forgotten. */
+/** Proves what the disruption controller does as time passes: evictions that did not lead to a deletion expire. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Event, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
 import { formatTime } from '../api/time.ts';
@@ -26,7 +26,7 @@ const pod = (name: string, conditions: object[] = [], metadata: object = {}) =>
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }, ...conditions] },
   });
 
-/** A pod that has been there for ten minutes. */
+/** A pod that is ten minutes old. */
 async function oldPod(name: string): Promise<void> {
   const entry = await pod(name);
   const object = entry.object();

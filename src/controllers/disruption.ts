@@ -1,7 +1,7 @@
 /**
- * The disruption controller: works out for each PodDisruptionBudget how many of its pods may be evicted now, and says
- * so on its status. Evictions count down from there (registry/disruptionbudgets.ts) and note the pods that are about
- * to go, until they are seen going.
+ * The disruption controller: computes for each PodDisruptionBudget how many of its pods may be evicted now, in its
+ * status. Evictions lower that number (registry/disruptionbudgets.ts) and record their pods, until the controller has
+ * seen them being deleted.
  */
 import type {
   Condition,
@@ -35,7 +35,7 @@ import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
 import { Selectors } from './shared/selectors.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
-/** A pod that was to be evicted and has not begun to go after this time stays, and counts again. */
+/** An evicted pod whose deletion has not begun after this time counts as healthy again. */
 const departureMs = 2 * 60_000;
 
 const budgets = 'policy/poddisruptionbudgets';
@@ -55,7 +55,7 @@ class Disruption {
   readonly #registry: Registry;
   readonly #recorder: EventRecorder;
   readonly #budgets: WorkQueue;
-  /** Pods that say they are about to be evicted. */
+  /** Pods with the condition that announces an eviction. */
   readonly #targets: WorkQueue;
   readonly #selectors = new Selectors(selectorOf);
 
@@ -128,7 +128,7 @@ class Disruption {
     const next: PodDisruptionBudgetStatus = {
       observedGeneration: metadata.generation,
       ...(Object.keys(disruptedPods).length ? { disruptedPods } : {}),
-      // A budget without pods has none to spare: the first may come before this is looked at again.
+      // A budget without pods allows no disruption: a pod may be created before the next evaluation.
       disruptionsAllowed: expectedPods > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0,
       currentHealthy,
       desiredHealthy,
@@ -139,7 +139,7 @@ class Disruption {
     return next;
   }
 
-  /** Those evicted pods that are still to be seen going. */
+  /** Recorded evicted pods whose deletion has not been seen yet. */
   #disrupted(
     key: string,
     before: Readonly<Record<string, string>> = {},
@@ -151,7 +151,7 @@ class Disruption {
       if (pod.marked || !Object.hasOwn(before, pod.name)) continue;
       const time = before[pod.name]!;
       const leftMs = Date.parse(time) + departureMs - nowMs;
-      // Another pod of that name has come since.
+      // A new pod has the same name.
       if (pod.createdMs > Date.parse(time)) continue;
       if (leftMs < 0)
         this.#recorder.warning(
@@ -167,7 +167,7 @@ class Disruption {
     return Object.fromEntries(kept);
   }
 
-  /** Where it cannot be told how many pods there should be, none is to spare. */
+  /** When the expected number of pods is not known, no disruption is allowed. */
   #failedStatus({ status = {} }: PodDisruptionBudget, message: string): PodDisruptionBudgetStatus {
     const failed: Omit<Condition, 'lastTransitionTime'> = {
       type: 'DisruptionAllowed',
@@ -200,7 +200,7 @@ class Disruption {
       );
   }
 
-  /** An eviction that came to nothing is no longer told of. */
+  /** Removes the condition of an eviction that did not happen. */
   async #relieve(key: string): Promise<void> {
     const [namespace, name] = fromKey(key);
     const pod = this.context.pods.get(namespace, name);
@@ -223,7 +223,7 @@ class Disruption {
   }
 }
 
-/** Since when a pod that stays says that it is about to be evicted. A node that says so takes its time. */
+/** When a pod that is not being deleted got that condition. Conditions set by the kubelet do not expire. */
 function targetSince(pod: IndexedPod): number | undefined {
   if (pod.marked || isFinished(pod) || !pod.entry.document.includes(targetMark)) return undefined;
   const { status } = pod.entry.peek() as Pod;

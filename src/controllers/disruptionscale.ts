@@ -1,6 +1,6 @@
 /**
- * How many pods of a disruption budget there should be, and how many of them must be left. A share is one of what the
- * pods' controllers are told to keep, not of the pods there happen to be.
+ * The expected number of pods of a disruption budget, and how many must stay healthy. A percentage is one of the
+ * replicas that the pods' controllers want, not of the existing pods.
  */
 
 import { resourceText } from '../api/errors.ts';
@@ -15,12 +15,12 @@ export type Expectation =
   | {
       readonly expectedPods: number;
       readonly desiredHealthy: number;
-      /** Pods without a controller, where controllers are asked. */
+      /** Pods without a controller, where their controllers' replicas are needed. */
       readonly unmanaged: number;
     }
   | { readonly failure: string };
 
-/** What keeps it from being told how many pods there should be. */
+/** Why the expected number is not known. */
 class ScaleError extends Error {}
 
 export function expectationOf(
@@ -48,14 +48,14 @@ export function expectationOf(
   }
 }
 
-/** What all controllers of the pods together are told to keep. */
+/** The replicas that all controllers of the pods want together. */
 function scaleOf(
   registry: Registry,
   pods: readonly IndexedPod[],
 ): { expectedPods: number; unmanaged: number } {
-  /** By uid of what the pods' own reference names. */
+  /** By uid of the pods' direct owner. */
   const asked = new Map<string, Entry>();
-  /** By uid of what is scaled: one deployment may have several sets of pods. */
+  /** By uid of the scalable owner: a deployment may have several replica sets. */
   const scales = new Map<string, number>();
   let unmanaged = 0;
   for (const { namespace, name, controller } of pods) {
@@ -74,7 +74,7 @@ function scaleOf(
   return { expectedPods: [...scales.values()].reduce((sum, replicas) => sum + replicas, 0), unmanaged };
 }
 
-/** Whom to ask about the pods of a controller: itself, or the deployment that keeps it. */
+/** The object whose replicas count for a pod's controller: itself, or its deployment. */
 function scaledBy(registry: Registry, namespace: string, reference: OwnerReference): Entry | undefined {
   const entry = referred(registry, namespace, reference);
   const above = entry && controllerOf(entry.peek().metadata.ownerReferences);

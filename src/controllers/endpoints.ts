@@ -1,6 +1,6 @@
 /**
- * The endpoints controller: for every service with a selector, the addresses of the pods it selects. Services
- * without one are their users' business.
+ * The endpoints controller: for every service with a selector, the addresses of the selected pods. Endpoints of
+ * services without a selector are written by users.
  */
 import type { Endpoints, Service } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
@@ -33,7 +33,7 @@ import { WorkQueue } from './shared/workqueue.ts';
 
 /** Addresses in one Endpoints object. */
 const addressesMax = 1000;
-/** Services with more pods than this gather changes for a while: every change writes all their addresses anew. */
+/** For services with more pods than this, changes are batched: every change rewrites all their addresses. */
 const manyPods = 100;
 const gatherMs = 100;
 
@@ -49,11 +49,11 @@ export const endpointsController: Controller = {
   start: (context) => new EndpointsKeeper(context).start(),
 };
 
-/** The selector of a service whose Endpoints are kept here. */
+/** The selector of a service whose Endpoints this controller writes. */
 const selectorOf = ({ spec = {} }: Service): LabelSelector | undefined =>
   spec.type === 'ExternalName' ? undefined : mapSelector(spec.selector);
 
-/** What Endpoints should be; everything else about them is left as it is. */
+/** The parts of Endpoints that this controller sets; all others are left as they are. */
 interface Wanted {
   readonly subsets: Endpoints['subsets'];
   readonly labels: Record<string, string>;
@@ -66,9 +66,9 @@ class EndpointsKeeper {
   readonly #kind: Kind;
   readonly #queue: WorkQueue;
   readonly #selectors = new Selectors(selectorOf);
-  /** When the oldest change that is not yet taken in happened, by key of the service. */
+  /** Time of the oldest change that is not yet written, by key of the service. */
   readonly #triggers = new Map<string, number>();
-  /** Services that were last seen to have many pods, by key. */
+  /** Services that had many pods at the last pass, by key. */
   readonly #large = new Set<string>();
 
   constructor(private readonly context: SharedContext) {
@@ -117,12 +117,12 @@ class EndpointsKeeper {
     }
   }
 
-  /** A pod without an address is behind no service, whichever services select it. */
+  /** A pod without an address has no effect on services. */
   #selecting(pod: IndexedPod | undefined): string[] {
     return pod?.ips.length && !isFinished(pod) ? this.#selectors.selecting(pod.namespace, pod.labels) : [];
   }
 
-  /** Endpoints that were deleted by a client come back; those of a deleted service go. */
+  /** Endpoints that a client deleted are created again; those of a deleted service are deleted. */
   #endpointsChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { namespace, name } = (entry ?? previous)!;
     if (!entry || (!previous && isOurs(entry) && !this.#service(namespace, name)))
@@ -145,7 +145,7 @@ class EndpointsKeeper {
     const current = this.#registry.view.collection('core/endpoints').get(namespace, name);
     const triggerMs = this.#triggers.get(key);
     this.#triggers.delete(key);
-    // A service takes its Endpoints with it; what is left here is from a server that stopped in between.
+    // Endpoints are deleted with their service; these are left from a server that stopped in between.
     if (!service) {
       if (current && isOurs(current))
         await tolerant(remove(this.#registry, this.context.request('delete'), targetOf(current), {}));
@@ -169,8 +169,8 @@ class EndpointsKeeper {
   }
 
   /**
-   * Pods that run as processes of this machine may have loopback addresses, which the rules for clients refuse in
-   * Endpoints. Here they are the truth, so addresses are written past the rules, into an object made within them.
+   * Written without validation: pods that run as processes of this machine may have loopback addresses, which
+   * Endpoints may not contain. The object itself is created with validation.
    */
   async #write(
     service: Service,
@@ -225,7 +225,7 @@ class EndpointsKeeper {
 
 const isOurs = ({ labels }: Entry): boolean => labels?.[managedByLabel] === component;
 
-/** Whether a change to a pod means nothing to the services before it. */
+/** Whether a change of a pod does not matter to services. */
 function sameEndpoint(a: IndexedPod, b: IndexedPod): boolean {
   return (
     a.uid === b.uid &&
@@ -250,7 +250,7 @@ const isRight = ({ metadata, subsets }: Endpoints, wanted: Wanted): boolean =>
   sameLabels(metadata.labels, wanted.labels) &&
   (metadata.annotations?.[capacityAnnotation] === 'truncated') === wanted.cut;
 
-/** A label with an empty value is not the same as none. */
+/** A label with an empty value differs from no label. */
 function sameLabels(a: Record<string, string> = {}, b: Record<string, string>): boolean {
   const keys = Object.keys(a);
   return (

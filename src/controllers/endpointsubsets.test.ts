@@ -1,4 +1,7 @@
-/** Proves how the addresses of pods become subsets, and how these are cut. What needs a cluster is in test/controllers. */
+/**
+ * Proves how pod addresses are grouped to subsets, and how these are truncated. Tests that need a cluster are in
+ * test/controllers.
+ */
 import { describe, expect, it } from 'vitest';
 import type { EndpointSubset, Service } from '../api/generated/types.ts';
 import { subsetsOf, truncated } from './endpointsubsets.ts';

@@ -1,6 +1,6 @@
 /**
- * Endpoints subsets: the addresses of the pods behind a service. Ports that lead to the same addresses share a
- * subset; a pod that calls a port by another number than its fellows has one of its own.
+ * Endpoints subsets: the pod addresses of a service. Ports with the same addresses share a subset; pods whose port
+ * has another number are in another subset.
  */
 import { parseIP } from '../api/addresses.ts';
 import type {
@@ -17,7 +17,7 @@ interface Member {
   readonly ready: boolean;
 }
 
-/** The addresses that one port leads to. */
+/** The addresses of one port. */
 interface Lane {
   readonly port: EndpointPort | undefined;
   readonly members: Member[];
@@ -50,7 +50,7 @@ export function subsetsOf(service: Service, pods: readonly IndexedPod[]): Endpoi
   return merged([...lanes.values()]);
 }
 
-/** Who watches for pods that are not ready wants to see them until they are gone. */
+/** Services with publishNotReadyAddresses include pods until they are gone. */
 const isReachable = (pod: IndexedPod, publishNotReady: boolean): boolean =>
   !isFinished(pod) && (publishNotReady || !pod.marked);
 
@@ -70,7 +70,7 @@ function addressOf({ metadata }: Service, pod: IndexedPod, ip: string): Endpoint
   };
 }
 
-/** The port of a pod that a service port means; undefined when the pod has none of that name. */
+/** The pod port of a service port; undefined when the pod has none of that name. */
 function portNumber(service: ServicePort, { ports }: IndexedPod): number | undefined {
   const { port, targetPort = port, protocol = 'TCP' } = service;
   if (typeof targetPort === 'number') return targetPort || port;
@@ -117,7 +117,7 @@ function compare(a: EndpointAddress, b: EndpointAddress): number {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/** Cuts the addresses to a number, ready ones kept before others, each subset losing its share. */
+/** Truncates the addresses to a number: ready ones are kept first, and each subset loses its share. */
 export function truncated(
   subsets: readonly EndpointSubset[],
   addressesMax: number,
@@ -142,7 +142,7 @@ export function truncated(
   };
 }
 
-/** How much of each size fits into a total, in proportion. */
+/** Divides a total among sizes, in proportion. */
 function shares(sizes: readonly number[], max: number): number[] {
   const total = sum(sizes);
   if (total <= max) return [...sizes];

@@ -1,4 +1,4 @@
-/** Proves that events go when their time is over, also when the store fails at first, and that fresh ones stay. */
+/** Proves that expired events are deleted, also when the store fails at first, and that fresh ones stay. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Harness } from './shared/harness.case.ts';
 

@@ -1,4 +1,4 @@
-/** Events live for an hour after they were last written, then they go. */
+/** Event expiry: deletes events an hour after their last write. */
 import type { Event } from '../api/generated/types.ts';
 import { timeToMs } from '../api/time.ts';
 import { remove } from '../registry/delete.ts';
@@ -16,9 +16,9 @@ import {
 } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
-/** Events that end within this time of each other go together. */
+/** Events that expire within this time of each other are deleted together. */
 const sweepMinMs = 1_000;
-/** The one key of the queue of sweeps. */
+/** The single key of the work queue. */
 const sweep = 'sweep';
 
 export const eventExpiryController: Controller = {
@@ -29,7 +29,7 @@ export const eventExpiryController: Controller = {
 };
 
 class EventExpiry {
-  /** When each event ends: one appointment for all of them costs less than one for each. */
+  /** When each event expires: one timer for all of them costs less than one for each. */
   readonly #ends = new Map<string, number>();
   readonly #sweeps: WorkQueue;
   readonly #removals: WorkQueue;
@@ -37,7 +37,7 @@ class EventExpiry {
   constructor(private readonly context: SharedContext) {
     const onError = (_: string, error: Error): void => context.onError(error);
     this.#sweeps = new WorkQueue({ work: async () => this.#sweep(), onError });
-    // Nobody writes to an event that is over, so nothing else would bring it back.
+    // Retry: an expired event is not written any more, so no change would bring its key back.
     this.#removals = new WorkQueue({ work: (key) => this.#remove(key), onError, triesMax: Infinity });
   }
 
@@ -77,7 +77,7 @@ class EventExpiry {
     const { registry, request } = this.context;
     const [namespace, name] = fromKey(key);
     const entry = registry.view.collection('core/events').get(namespace, name);
-    // Written again meanwhile: then it has a new end.
+    // It was written again meanwhile, and has a new expiry.
     if (!entry || this.#endMs(entry) > registry.chance.nowMs()) return;
     await tolerant(remove(registry, request('delete'), targetOf(entry), {}));
   }

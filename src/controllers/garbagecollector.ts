@@ -1,13 +1,13 @@
 /**
- * The garbage collector: objects whose owners are gone go too.
+ * The garbage collector: deletes objects whose owners are gone.
  *
- * Two kinds of keys are worked on. A *dependent* is looked at when it appears or changes, and when one of its
- * owners goes: with no owner left it is deleted, with some left the references to those gone are dropped. An
- * *owner* is looked at while a finalizer asks for it: `foregroundDeletion` holds it until the dependents that
- * block it are gone, `orphan` until they have forgotten it.
+ * Two sorts of keys are processed. A *dependent* is processed when it appears or changes, and when one of its owners
+ * is deleted: without owners it is deleted, otherwise references to missing owners are removed. An *owner* is
+ * processed while it has a garbage collector finalizer: `foregroundDeletion` keeps it until its blocking dependents
+ * are gone, `orphan` until their references to it are removed.
  *
- * Whether an owner of an unknown kind is there cannot be told, so its dependents stay, and are looked at again when
- * that kind comes.
+ * Whether an owner of an unknown kind exists is not known, so its dependents stay, and are processed again when that
+ * kind is added.
  */
 import type { OwnerReference } from '../api/generated/types.ts';
 import type { Kind, ResourceId } from '../api/kind.ts';
@@ -27,7 +27,7 @@ import {
 import { observeKinds } from './shared/kindobservation.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
-/** Where an object is: resource, namespace and name, joined by a character no name holds. */
+/** The key of an object: resource, namespace and name, joined by a character that names cannot contain. */
 const SEPARATOR = '\u0000';
 type Place = string;
 const placeOf = (entry: Entry): Place => [entry.kind.id, entry.namespace, entry.name].join(SEPARATOR);
@@ -77,7 +77,7 @@ class GarbageCollector implements RunningController {
     return this.#running.close();
   }
 
-  /** Objects are read only when their text says that there is something to read. */
+  /** Objects are parsed only when their text contains owner references or a deletion. */
   #observed(entry: Entry | undefined, previous: Entry | undefined): void {
     if (previous) this.#forgetAll(previous);
     if (!entry) {
@@ -106,11 +106,11 @@ class GarbageCollector implements RunningController {
     }
   }
 
-  /** Those an object owned may have to go; those that owned it may be waiting for that. */
+  /** After a deletion, the object's dependents may have to be deleted, and its owners may be waiting for it. */
   #gone(previous: Entry): void {
-    const { uid, ownerReferences } = previous.peek().metadata;
-    for (const place of this.#dependents.get(uid ?? '') ?? []) this.#queue.add(place);
-    for (const reference of ownerReferences ?? []) {
+    for (const place of this.#dependents.get(previous.uid) ?? []) this.#queue.add(place);
+    if (!previous.mayHaveOwners) return;
+    for (const reference of previous.peek().metadata.ownerReferences ?? []) {
       const owner = this.#owner(reference, previous.namespace);
       if (owner) this.#queue.add(placeOf(owner));
     }
@@ -121,13 +121,13 @@ class GarbageCollector implements RunningController {
     return this.#registry.view.findCollection(id)?.get(namespace, name);
   }
 
-  /** The object a reference means; undefined when it is gone, even if another has taken its name. */
+  /** The object of a reference; undefined when it is gone, even if a new one has the same name. */
   #owner(reference: OwnerReference, namespace: string): Entry | undefined {
     const kind = this.#ownerKind(reference);
     const entry =
       kind &&
       this.#registry.view.collection(kind).get(kind.namespaced ? namespace : '', reference.name ?? '');
-    return entry?.peek().metadata.uid === reference.uid ? entry : undefined;
+    return entry?.uid === reference.uid ? entry : undefined;
   }
 
   #ownerKind(reference: OwnerReference): Kind | undefined {
@@ -155,7 +155,7 @@ class GarbageCollector implements RunningController {
     if (ownerReferences?.length && !deletionTimestamp) await this.#collect(entry, object);
   }
 
-  /** Deletes a dependent without owners; drops references to owners that are gone otherwise. */
+  /** Deletes a dependent without owners; otherwise removes references to missing owners. */
   async #collect(entry: Entry, object: ApiObject): Promise<void> {
     const references = object.metadata.ownerReferences!;
     const states = references.map((reference) => this.#stateOf(reference, entry.namespace));

@@ -1,6 +1,7 @@
 /**
- * The namespace controller: empties a namespace that is being deleted, says on its status how far it is, and lets
- * it go when nothing is left. Pods go first, because others may be needed until they have stopped.
+ * The namespace controller: deletes the content of a namespace that is being deleted, reports progress in its status,
+ * and removes its finalizer when nothing is left. Pods go first, because they may need other objects until they have
+ * stopped.
  */
 import type { Namespace, NamespaceCondition } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
@@ -15,7 +16,7 @@ import { type Controller, running, type Writing } from './shared/controller.ts';
 import { observeKinds } from './shared/kindobservation.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
-/** What still stands in a namespace: how many objects of each resource, and which finalizers hold how many. */
+/** The remaining content of a namespace: number of objects per resource, and of objects per finalizer. */
 interface Remains {
   readonly resources: Map<string, number>;
   readonly finalizers: Map<string, number>;
@@ -31,18 +32,19 @@ export const namespaceController: Controller = {
       work: (name) => empty(context, name),
       onError: (_, error) => onError(error),
     });
+    const namespaces = registry.view.collection('core/namespaces');
     const queueAll = (): void => {
       const everything = new Filter(undefined, undefined, undefined, undefined);
-      for (const { name } of registry.view.collection('core/namespaces').select(everything).entries)
-        queue.add(name);
+      for (const { name } of namespaces.select(everything).entries) queue.add(name);
     };
     const observation = observeKinds(context, {
       observed: (kind, entry, previous) => {
         if (kind.id === 'core/namespaces') {
           if (entry) queue.add(entry.name);
-        } else if (kind.namespaced && !entry && previous) queue.add(previous.namespace);
+        } else if (kind.namespaced && !entry && namespaces.get('', previous!.namespace)?.mayBeMarked)
+          queue.add(previous!.namespace);
       },
-      // A namespace that is being emptied has more to empty with another kind, and nothing left to wait for without.
+      // A kind that is added may have objects to delete; a removed one no longer has to be waited for.
       came: (kind) => {
         if (kind.namespaced && registry.view.collection(kind).size > 0) queueAll();
       },
@@ -154,7 +156,7 @@ function conditionsOf({ resources, finalizers }: Remains): NamespaceCondition[] 
   ];
 }
 
-/** Writes the conditions; the time of one changes only with its status. */
+/** Writes the conditions; lastTransitionTime changes only with the status. */
 async function report({ registry, request }: Writing, entry: Entry, remains: Remains): Promise<void> {
   await modify(registry, request('update'), targetOf(entry, 'status'), (current) => {
     const namespace = current.object() as Namespace;

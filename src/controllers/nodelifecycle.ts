@@ -1,6 +1,6 @@
 /**
- * The node lifecycle controller: a node whose agent falls silent is marked, nodes are tainted by what their
- * conditions say, and pods that do not tolerate a taint are evicted when their time is up.
+ * The node lifecycle controller: sets conditions of nodes that no longer report, taints nodes by their conditions,
+ * and evicts pods that do not tolerate a taint.
  */
 import type { Lease, Node, NodeCondition, Pod, Taint } from '../api/generated/types.ts';
 import { timeToMs } from '../api/time.ts';
@@ -21,7 +21,7 @@ import { recorderFor } from './shared/eventsink.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 import { TaintEvictions } from './taintevictions.ts';
 
-/** A new node has this much more time until it is first heard of. */
+/** Additional time for a new node until its first report. */
 const firstGraceShare = 1.2;
 
 const leaseNamespace = 'kube-node-lease';
@@ -29,7 +29,7 @@ const prefix = 'node.kubernetes.io/';
 
 const silentConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** Taints that follow from conditions, beside those of Ready. */
+/** Taints for conditions other than Ready. */
 const pressureTaints: Record<string, string> = {
   MemoryPressure: 'memory-pressure',
   DiskPressure: 'disk-pressure',
@@ -37,7 +37,7 @@ const pressureTaints: Record<string, string> = {
   NetworkUnavailable: 'network-unavailable',
 };
 
-/** Keys this controller adds and removes; all others belong to users or other controllers. */
+/** Taint keys that this controller adds and removes; all others belong to users or other controllers. */
 const ownKeys = new Set([
   ...['not-ready', 'unreachable', 'unschedulable', ...Object.values(pressureTaints)].map(
     (name) => prefix + name,
@@ -54,7 +54,7 @@ class NodeLifecycle {
   readonly #registry: Registry;
   readonly #recorder: EventRecorder;
   readonly #queue: WorkQueue;
-  /** When each node was last heard of, by this controller's clock, and what it said then. */
+  /** The last report of each node, and when this controller saw it, on its own clock. */
   readonly #heard = new Map<string, { said: string; atMs: number }>();
   readonly #registered = new Set<string>();
 
@@ -113,7 +113,7 @@ class NodeLifecycle {
     if (now && conditionOf(now, 'Ready')?.status !== 'True') await this.#podsNotReady(now);
   }
 
-  /** For how long nothing new has been heard: neither by a renewed lease nor by a newer heartbeat. */
+  /** Time since the last sign of life: a renewed lease or a newer heartbeat. */
   #silentMs(node: Node): number {
     const nowMs = this.#registry.chance.nowMs();
     const name = node.metadata.name!;
@@ -127,7 +127,7 @@ class NodeLifecycle {
     const said = JSON.stringify([lease?.spec?.renewTime, lease?.spec?.holderIdentity, beats]);
     const heard = this.#heard.get(name);
     if (heard?.said === said) return nowMs - heard.atMs;
-    // What was said before this controller ran counts from when it was said.
+    // Reports from before this controller started count from their own time.
     const spokenMs = heard
       ? nowMs
       : Math.max(
@@ -180,7 +180,7 @@ class NodeLifecycle {
     );
   }
 
-  /** Pods of a node that is not well are not ready either, whatever they last said. */
+  /** Sets the pods of a node that is not ready to not ready, too. */
   async #podsNotReady(node: Node): Promise<void> {
     for (const { entry, ready } of this.context.pods.onNode(node.metadata.name!)) {
       if (!ready) continue;
@@ -229,14 +229,14 @@ const conditionOf = (node: Node, type: string): NodeCondition | undefined =>
 
 const same = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect;
 
-/** The taints a node should have; those it has already keep the time they were added. */
+/** The taints a node should have; existing ones keep their timeAdded. */
 function taintsFor(node: Node, now: string): Taint[] {
   const wanted: Taint[] = [];
   const ready = conditionOf(node, 'Ready')?.status;
   if (ready !== 'True') {
     const key = prefix + (ready === 'Unknown' ? 'unreachable' : 'not-ready');
     wanted.push({ key, effect: 'NoSchedule', timeAdded: now });
-    // A node that was never heard of has nothing to evict.
+    // A node that has never reported runs no pods to evict.
     if (ready !== undefined) wanted.push({ key, effect: 'NoExecute', timeAdded: now });
   }
   for (const [type, name] of Object.entries(pressureTaints))

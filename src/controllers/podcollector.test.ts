@@ -1,4 +1,4 @@
-/** Proves that pods which hang on a node go when it is declared out of service, and others stay. */
+/** Proves that pods are removed from a node with the out-of-service taint, and others stay. */
 import { expect, it } from 'vitest';
 import type { Node } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';

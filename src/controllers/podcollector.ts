@@ -1,6 +1,6 @@
 /**
- * The pod collector: ends what nobody else ends. Pods of nodes that are gone, pods that are to go and were never
- * given a node, pods that hang on a node declared out of service, and the oldest finished ones when there are too many.
+ * The pod collector: deletes pods that no other part would: pods of deleted nodes, unscheduled pods that are being
+ * deleted, pods on a node with the out-of-service taint, and the oldest finished pods beyond a number.
  */
 
 import type { Node, Pod } from '../api/generated/types.ts';
@@ -23,7 +23,7 @@ import {
 import { WorkQueue } from './shared/workqueue.ts';
 
 const outOfService = 'node.kubernetes.io/out-of-service';
-/** A node that comes back within this share of the time it may be silent keeps its pods. */
+/** A deleted node that is created again within this share of the node grace period keeps its pods. */
 const quarantineShare = 0.8;
 
 export const podCollector: Controller = {
@@ -34,9 +34,9 @@ export const podCollector: Controller = {
 
 class PodCollector {
   readonly #queue: WorkQueue;
-  /** Finished pods that may stay, the one that finished first being the first. */
+  /** Finished pods, the one that finished first being the first. */
   readonly #finished = new Set<string>();
-  /** Finished pods that are too many. */
+  /** Finished pods beyond the limit. */
   readonly #surplus = new Set<string>();
 
   constructor(private readonly context: SharedContext) {

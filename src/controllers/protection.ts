@@ -1,10 +1,13 @@
-/** In-use protection: a claim that is deleted stays until no pod uses it, a volume until no claim is bound to it. */
+/**
+ * In-use protection: keeps a deleted claim until no pod uses it, and a deleted volume until no claim is bound to it.
+ */
 
 import type { PersistentVolume, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind.ts';
-import { claimsOf, isFinished } from '../api/rules/podfacts.ts';
+import { claimsOf } from '../api/rules/podfacts.ts';
+import { claimFinalizer, isBound, volumeFinalizer } from '../api/rules/storageprotection.ts';
 import type { Entry } from '../registry/entry.ts';
-import { Filter } from '../registry/filter.ts';
+import { isClaimInUse, mayUseClaims } from '../registry/inuse.ts';
 import { modify } from '../registry/modify.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
@@ -12,16 +15,13 @@ import { actingAs } from '../registry/writers.ts';
 import { type Controller, observe, running, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
-const claimFinalizer = 'kubernetes.io/pvc-protection';
-const volumeFinalizer = 'kubernetes.io/pv-protection';
-
 export const protectionController: Controller = {
   name: 'protection',
   housekeeping: true,
   writer: 'pvc-protection-controller',
   start(context) {
     const { registry, onError } = context;
-    // In Kubernetes volumes have a controller of their own.
+    // In Kubernetes volumes have a separate controller.
     const byVolumeProtection = (verb: Verb): Request => actingAs('pv-protection-controller', verb);
     const claims = new WorkQueue({
       work: (key) => releaseClaim(context, key),
@@ -31,6 +31,7 @@ export const protectionController: Controller = {
       work: (name) => releaseVolume({ registry, request: byVolumeProtection }, name),
       onError: (_, error) => onError(error),
     });
+    const existing = registry.view.collection('core/persistentvolumeclaims');
     const observers = [
       observe(
         context,
@@ -40,7 +41,7 @@ export const protectionController: Controller = {
       observe(context, 'core/persistentvolumes', (entry) => entry && volumes.add(entry.name)),
       observe(context, 'core/pods', (entry, previous) => {
         const pod = (entry ?? previous)!;
-        if (mayUseClaims(pod))
+        if (existing.size > 0 && mayUseClaims(pod))
           for (const claim of claimsOf(pod.peek() as Pod)) claims.add(`${pod.namespace}/${claim}`);
       }),
     ];
@@ -48,36 +49,21 @@ export const protectionController: Controller = {
   },
 };
 
-/** Of the volumes `persistentVolumeClaim` and `ephemeral`, which has a `volumeClaimTemplate`. */
-const claimMark = Buffer.from('Claim');
-
-/** Saves reading most pods. */
-const mayUseClaims = ({ document }: Entry): boolean => document.includes(claimMark);
-
 async function releaseClaim(writing: Writing, key: string): Promise<void> {
   const { registry } = writing;
   const [namespace, name] = key.split('/') as [string, string];
   const claim = registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
   if (!claim || !isHeld(claim, claimFinalizer)) return;
-  const pods = registry.view
-    .collection('core/pods')
-    .select(new Filter(namespace, undefined, undefined, undefined)).entries;
-  const inUse = pods.some((entry) => {
-    if (!mayUseClaims(entry)) return false;
-    const pod = entry.peek() as Pod;
-    return !isFinished(pod.status?.phase) && claimsOf(pod).includes(name);
-  });
-  if (!inUse) await dropFinalizer(writing, claim, claimFinalizer);
+  if (!isClaimInUse(registry.view, namespace, name)) await dropFinalizer(writing, claim, claimFinalizer);
 }
 
 async function releaseVolume(writing: Writing, name: string): Promise<void> {
   const volume = writing.registry.view.collection('core/persistentvolumes').get('', name);
   if (!volume || !isHeld(volume, volumeFinalizer)) return;
-  const { status } = volume.peek() as PersistentVolume;
-  if (status?.phase !== 'Bound') await dropFinalizer(writing, volume, volumeFinalizer);
+  if (!isBound(volume.peek() as PersistentVolume)) await dropFinalizer(writing, volume, volumeFinalizer);
 }
 
-/** Whether an object is being deleted and this finalizer is among those that keep it. */
+/** Whether an object is being deleted and still has this finalizer. */
 function isHeld(entry: Entry, finalizer: string): boolean {
   if (!entry.mayBeMarked) return false;
   const { deletionTimestamp, finalizers } = entry.peek().metadata;

@@ -1,11 +1,11 @@
-/** The resource quota controller: copies `spec.hard` to the status and keeps `status.used` right. */
+/** The resource quota controller: copies `spec.hard` to the status and keeps `status.used` correct. */
 import { type Controller, running } from './shared/controller.ts';
 import { observeKinds } from './shared/kindobservation.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
-/** Counting anew walks a namespace; changes that come close together share one count. */
+/** Debounce: a recount reads a whole namespace, so changes in quick succession share one. */
 const gatherMs = 20;
-/** Everything is counted anew this often, whatever happens. */
+/** Interval of a full recount. */
 const recountMs = 5 * 60_000;
 
 export const resourceQuotaController: Controller = {
@@ -32,11 +32,11 @@ export const resourceQuotaController: Controller = {
           else quotaCount.delete(namespace);
           queue.add(namespace);
         } else if (previous && hasQuota(namespace)) {
-          // What is created was counted when it was admitted; what changes or goes was not.
+          // Creates are counted by admission; updates and deletions are not.
           queue.addAfter(namespace, gatherMs);
         }
       },
-      // Objects that nobody counted are there, or objects that were counted are not there any more.
+      // Objects may exist that were not counted, or counted ones may be gone.
       came: (kind) => {
         if (kind.namespaced && registry.view.collection(kind).size > 0) recountAll();
       },

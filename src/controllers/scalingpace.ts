@@ -1,6 +1,6 @@
 /**
- * The pace of scaling: how far and how soon a proposal may be followed. Steps are limited by policies over a period,
- * and a direction may have to be proposed for a while before it is taken.
+ * The pace of scaling: how far and how soon a proposal is followed. Policies limit the change per period, and a
+ * stabilization window delays changes of direction.
  */
 import type {
   HorizontalPodAutoscalerSpecV2,
@@ -9,7 +9,7 @@ import type {
 } from '../api/generated/types.ts';
 
 const downWindowSeconds = 300;
-/** Proposals and steps older than the longest window or period there can be are forgotten. */
+/** Proposals and steps older than the longest possible window are dropped. */
 const memoryMs = 3_600_000;
 const entriesMax = 1000;
 
@@ -48,7 +48,7 @@ export class ScalingPace {
   #proposals: Remembered[] = [];
   #steps: Remembered[] = [];
 
-  /** What may be done now about a proposal. */
+  /** The number of replicas to set now for a proposal. */
   limit(
     spec: HorizontalPodAutoscalerSpecV2,
     current: number,
@@ -95,12 +95,12 @@ export class ScalingPace {
     return { replicas: stable, ...inRange };
   }
 
-  /** Remembers that the number of replicas was changed. */
+  /** Records a change of the number of replicas. */
   stepped(before: number, after: number, nowMs: number): void {
     this.#steps = recent([...this.#steps, { atMs: nowMs, count: after - before }], nowMs);
   }
 
-  /** Up only to the lowest, down only to the highest that was proposed within the window of the direction. */
+  /** Stabilization: up only to the lowest, down only to the highest proposal within the window of the direction. */
   #stabilized(
     current: number,
     proposed: number,
@@ -134,7 +134,7 @@ export class ScalingPace {
     return selectPolicy === 'Min' ? Math.max(...limits) : Math.min(...limits);
   }
 
-  /** Replicas added, or taken away, within the period of a policy. */
+  /** Replicas added or removed within the period of a policy. */
   #changed({ periodSeconds = 0 }: HPAScalingPolicy, nowMs: number, sign: 1 | -1): number {
     return this.#steps
       .filter(({ atMs, count }) => nowMs - atMs <= periodSeconds * 1000 && Math.sign(count) === sign)

@@ -1,4 +1,4 @@
-/** How many replicas a metric asks for, and how fast it gets them. */
+/** The number of replicas that a metric proposes, and the pace of reaching it. */
 import { describe, expect, it } from 'vitest';
 import { ScalingPace } from './scalingpace.ts';
 import { type MeasuredPod, propose } from './scalingproposal.ts';
@@ -23,7 +23,7 @@ describe('a proposal', () => {
     expect(propose(current, { utilization }, pods).replicas).toBe(replicas);
   });
 
-  // Those that are not ready count as idle when growing, so a start is not answered by another.
+  // Pods that are not ready count as idle when scaling up, so that starting pods do not cause further ones.
   it('counts pods that are not ready as idle when growing', () => {
     expect(propose(2, { utilization: 50 }, [pod(100), pod(undefined, false)]).replicas).toBe(2);
     expect(propose(2, { utilization: 50 }, [pod(400), pod(undefined, false)]).replicas).toBe(8);
@@ -65,7 +65,7 @@ describe('the pace', () => {
     expect(pace.limit(spec, 5, 15, 16_000).replicas).toBe(10);
   });
 
-  // A short calm must not take away what the next rush needs.
+  // A short drop in load must not remove pods that the next peak needs.
   it('shrinks to the highest proposal of the last five minutes', () => {
     const pace = new ScalingPace();
     expect(pace.limit(spec, 10, 8, 0).replicas).toBe(8);

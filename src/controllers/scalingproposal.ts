@@ -1,28 +1,28 @@
-/** Scaling proposals: how many replicas one metric asks for, as Kubernetes works it out. Pure. */
+/** Scaling proposals: the number of replicas that one metric proposes, by Kubernetes' formula. Pure. */
 
-/** Ratios this near to one change nothing. */
+/** Tolerance: ratios this near to one change nothing. */
 const tolerance = 0.1;
 
 export interface MeasuredPod {
   readonly name: string;
   readonly ready: boolean;
-  /** What its containers ask for; undefined when one of them does not say. */
+  /** Requests of its containers; undefined when one of them has none. */
   readonly request: number | undefined;
-  /** What it uses; undefined when nobody knows. */
+  /** Its usage; undefined when not known. */
   readonly usage: number | undefined;
 }
 
-/** A share of what pods ask for, in percent, or an amount per pod. */
+/** A percentage of the requests, or an amount per pod. */
 export type ScalingTarget = { readonly utilization: number } | { readonly average: number };
 
 export interface Proposal {
   readonly replicas: number;
-  /** What is used now: percent of the request, and the amount per pod. */
+  /** Current usage: percent of the requests, and the amount per pod. */
   readonly utilization: number | undefined;
   readonly average: number;
 }
 
-/** Pods that are ending or have ended are not to be among `pods`. Throws when there is nothing to go by. */
+/** `pods` must not include terminating or finished pods. Throws when no metric is available. */
 export function propose(current: number, target: ScalingTarget, pods: readonly MeasuredPod[]): Proposal {
   const measured = pods.filter(({ ready, usage }) => ready && usage !== undefined);
   const unready = pods.filter(({ ready }) => !ready);
@@ -48,7 +48,7 @@ export function propose(current: number, target: ScalingTarget, pods: readonly M
     const replicas = within(ratio) ? current : Math.ceil(round(ratio * measured.length));
     return { replicas, ...now };
   }
-  // Those nobody knows about count against the change: as idle when growing, as busy when shrinking.
+  // Pods without metrics count against the change: as idle when scaling up, as busy when scaling down.
   const assumed = missing.map((pod) => (growing ? 0 : busy(pod, target)));
   const all = [...measured, ...missing, ...counted];
   const newRatio = (used + sum(assumed)) / sum(all.map(wishOf));
@@ -62,6 +62,6 @@ const busy = ({ request }: MeasuredPod, target: ScalingTarget): number =>
   'average' in target ? target.average : ((request ?? 0) * Math.max(100, target.utilization)) / 100;
 
 const within = (ratio: number): boolean => Math.abs(1 - ratio) <= tolerance + 1e-12;
-/** Keeps 3.0000000000000004 from being four replicas. */
+/** Keeps a rounding error such as 3.0000000000000004 from becoming four replicas. */
 const round = (value: number): number => Math.round(value * 1e9) / 1e9;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,4 +1,4 @@
-/** The service account controller: every namespace has an account named `default`. */
+/** The service account controller: creates the account `default` in every namespace. */
 import { ensureDefaultAccount } from '../registry/admission/defaultaccount.ts';
 import { type Controller, observe, running } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';

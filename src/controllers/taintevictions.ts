@@ -1,6 +1,6 @@
 /**
- * Evictions by taints: a pod on a node with a NoExecute taint goes when it does not tolerate it, or when the time it
- * tolerates it for is over. A taint that is taken off in time lets the pod stay.
+ * Evictions by taints: deletes a pod on a node with a NoExecute taint when it does not tolerate the taint, or when
+ * its tolerationSeconds are over. A pod stays if the taint is removed in time.
  */
 
 import type { Node, Pod, Taint } from '../api/generated/types.ts';
@@ -29,7 +29,7 @@ export class TaintEvictions {
   readonly #recorder: EventRecorder;
   readonly #tainted = new Map<string, readonly Taint[]>();
   readonly #queue: WorkQueue;
-  /** Pods with an appointment, and since when they have had it: taints need not say when they were put on. */
+  /** Pods with a pending eviction, and since when: taints need not have a timeAdded. */
   readonly #marked = new Map<string, number>();
 
   constructor(private readonly context: SharedContext) {
@@ -121,7 +121,7 @@ export class TaintEvictions {
   }
 }
 
-/** When a pod has to go; undefined when it may stay. */
+/** When a pod is to be evicted; undefined when it may stay. */
 function endOf(pod: Pod, taints: readonly Taint[], markedMs: number): number | undefined {
   let endMs: number | undefined;
   for (const taint of taints) {

@@ -1,6 +1,6 @@
 /**
- * The token controller: a secret of type service-account-token that names an account of its namespace gets the
- * account's token, and goes when the account goes. An account forgets a secret that is gone.
+ * The token controller: fills secrets of type service-account-token that name an account of their namespace with its
+ * token, and deletes them with the account. References of accounts to deleted secrets are removed.
  */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { modify } from '../registry/modify.ts';
@@ -47,7 +47,7 @@ export const tokenController: Controller = {
       observe(context, 'core/serviceaccounts', (entry, previous) => {
         const { namespace } = (entry ?? previous)!;
         if (entry && settings.serviceAccountTokenSecrets) lacking.add(keyOf(namespace, entry.name));
-        // Only an account that comes or goes changes what its secrets should hold.
+        // Only the creation or deletion of an account changes the content of its secrets.
         if (entry && previous) return;
         for (const secret of tokenSecrets(registry, namespace))
           secrets.add(keyOf(secret.namespace, secret.name));

@@ -1,4 +1,7 @@
-/** Proves that with the setting of 1.1 every account names one secret with its token, whatever happens to either. */
+/**
+ * Proves that with the setting for 1.1 every account names one secret with its token, also after either is changed or
+ * deleted.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { remove } from '../registry/delete.ts';
@@ -14,7 +17,7 @@ const begin = async (): Promise<void> => {
   await settled();
 };
 
-/** Work that leads to more work is waited for, too. */
+/** Waits also for work that other work leads to. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5; i++) await harness.settled();
 }

@@ -1,6 +1,6 @@
 /**
- * Token secrets: every account has a secret with its token and names it, as in Kubernetes 1.1. Today accounts have none,
- * so this is done only where it is asked for.
+ * Token secrets: gives every service account a secret with its token, as in Kubernetes 1.1. Current Kubernetes does
+ * not, so this is an option.
  */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { create } from '../registry/create.ts';
@@ -10,10 +10,10 @@ import { collectionOf, targetOf } from '../registry/target.ts';
 import { accountName, accountUid, completeToken, tokenSecrets, tokenType } from './accounttokens.ts';
 import { isNamespaceTerminating, tolerant, type Writing } from './shared/controller.ts';
 
-/** A longer name would be cut after what tells its secret apart. */
+/** Longest prefix that leaves room for the suffix. */
 const accountCharsMax = 51;
 
-/** Makes sure that an account names a secret with its token. */
+/** Ensures that an account names a secret with its token. */
 export async function ensureTokenSecret(writing: Writing, namespace: string, name: string): Promise<void> {
   const { registry, request } = writing;
   await registry.view.caughtUp();
@@ -23,7 +23,7 @@ export async function ensureTokenSecret(writing: Writing, namespace: string, nam
   const own = tokenSecrets(registry, namespace).filter((secret) => isTokenOf(secret, account));
   const named = new Set(account.secrets?.map((secret) => secret.name));
   if (own.some((secret) => named.has(secret.name))) return;
-  // One that was made and never named: this process, or one before it, was interrupted.
+  // A secret that was created but not referenced, because a process was interrupted.
   const spare = own.find((secret) => secret.name.startsWith(prefixOf(name)));
   const secret = spare?.name ?? (await makeSecret(writing, account));
   if (secret === undefined) return;
@@ -31,7 +31,7 @@ export async function ensureTokenSecret(writing: Writing, namespace: string, nam
   await tolerant(
     modify(registry, request('update'), targetOf(entry), (current) => {
       const now = current.object() as ServiceAccount;
-      // Another account of the same name gets its own.
+      // A new account of the same name gets its own secret.
       if (now.metadata.uid === account.metadata.uid) now.secrets = [...(now.secrets ?? []), { name: secret }];
       return now;
     }),
@@ -46,7 +46,7 @@ function isTokenOf(entry: Entry, { metadata }: ServiceAccount): boolean {
   return annotations[accountName] === metadata.name && annotations[accountUid] === metadata.uid;
 }
 
-/** Undefined: the namespace is going away, and needs none. */
+/** Undefined: the namespace is being deleted. */
 async function makeSecret(
   { registry, request }: Writing,
   { metadata }: ServiceAccount,

@@ -1,6 +1,6 @@
 /**
- * The volume binder: brings claims and volumes together, one write after the other so that it can go on wherever it
- * was interrupted: the volume names its claim, the volume is bound, the claim names its volume, the claim is bound.
+ * The volume binder: binds claims and volumes, in single writes so that it can resume after an interruption: the
+ * volume refers to its claim, the volume is Bound, the claim refers to its volume, the claim is Bound.
  */
 import type { PersistentVolume, PersistentVolumeClaim } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -46,7 +46,7 @@ class VolumeBinder {
     this.#recorder = recorderFor(context, 'persistentvolume-controller');
     this.#reclaimer = new VolumeReclaimer(context, this.#recorder);
     const onError = (_: string, error: Error): void => context.onError(error);
-    // One at a time: two claims must not choose the same volume.
+    // Concurrency 1: two claims must not choose the same volume.
     this.#claims = new WorkQueue({ work: (key) => this.#claim(key), onError, width: 1 });
     this.#volumes = new WorkQueue({ work: (name) => this.#volume(name), onError, width: 1 });
   }
@@ -62,7 +62,7 @@ class VolumeBinder {
         this.#claims.add(keyOf(namespace, name));
         if (!entry) this.#volumesOf(previous!.object() as PersistentVolumeClaim);
       }),
-      // Those that empty volumes.
+      // Pods that recycle volumes.
       observe(this.context, 'core/pods', (entry, previous) => {
         const volume = this.#reclaimer.volumeOf((entry ?? previous)!);
         if (volume) this.#volumes.add(volume);
@@ -173,7 +173,7 @@ class VolumeBinder {
     return this.#claimPhase(claim, 'Lost');
   }
 
-  /** `chosen`: it was this controller that brought the two together. */
+  /** `chosen`: this controller has chosen the volume. */
   async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume, chosen: boolean): Promise<void> {
     const { namespace, name, uid, resourceVersion } = claim.metadata;
     const volumeName = volume.metadata.name!;
@@ -252,7 +252,7 @@ class VolumeBinder {
     else await this.#letGo(volume);
   }
 
-  /** Its claim has another volume: one chosen by this controller is free again, a reserved one stays reserved. */
+  /** The claim has another volume: one chosen by this controller becomes free, a pre-bound one stays reserved. */
   async #letGo(volume: PersistentVolume): Promise<void> {
     await this.#modify('persistentvolumes', '', volume.metadata.name!, 'main', (object: PersistentVolume) => {
       if (object.metadata.annotations?.[boundByController]) {

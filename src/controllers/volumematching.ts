@@ -1,4 +1,4 @@
-/** Matching of claims and volumes: which volume a claim may have, and which of them it gets. */
+/** Matching of claims and volumes: which volumes suit a claim, and which one it gets. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../api/generated/types.ts';
 import { selectorFromObject } from '../api/labelselector.ts';
 import { compareQuantities, parseQuantity } from '../api/quantity.ts';
@@ -14,7 +14,7 @@ type Classed = {
 export const classOf = ({ metadata, spec }: Classed): string =>
   metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? '';
 
-/** Why a claim cannot have this very volume, in the words of the event about it. */
+/** Why a claim cannot have the volume that it names, in the words of the event. */
 export function mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
   if (sizeOf(volume) === undefined || compare(sizeOf(volume)!, wishOf(claim)) < 0)
     return 'requested PV is too small';
@@ -36,7 +36,7 @@ export const refersTo = ({ spec }: PersistentVolume, claim: PersistentVolumeClai
   spec?.claimRef?.name === claim.metadata.name &&
   (!spec?.claimRef?.uid || spec.claimRef.uid === claim.metadata.uid);
 
-/** A volume reserved for the claim wins outright; otherwise the smallest that is large enough. */
+/** A volume reserved for the claim wins; otherwise the smallest that is large enough. */
 export function bestVolume(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,

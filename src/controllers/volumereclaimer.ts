@@ -1,6 +1,6 @@
 /**
- * What becomes of a volume whose claim is gone: kept, emptied for the next claim, or emptied and removed. Emptying
- * is the work of a pod, because only a node can reach the storage.
+ * The volume reclaimer: what happens to a volume whose claim is gone: it is retained, recycled for the next claim, or
+ * deleted. A pod removes the data, because only a node can reach the storage.
  */
 
 import type { ObjectMeta, PersistentVolume, Pod } from '../api/generated/types.ts';
@@ -16,10 +16,10 @@ import { type SharedContext, tolerant } from './shared/controller.ts';
 
 const podNamespace = 'kube-system';
 const podPrefix = 'recycler-for-';
-/** A pod that has not emptied the volume by then never will. */
+/** Timeout of that pod. */
 const deadlineSeconds = 300;
 
-/** Where a container without a mount namespace finds its mounts is said by WHERRY_ROOT. */
+/** WHERRY_ROOT is the folder in which a container without a mount namespace finds its mounts. */
 const script = ['cd "$WHERRY_ROOT/scrub" || exit 1', 'rm -rf ..?* .[!.]* ./*', 'test -z "$(ls -A .)"'].join(
   '\n',
 );
@@ -30,7 +30,7 @@ export class VolumeReclaimer {
     private readonly recorder: EventRecorder,
   ) {}
 
-  /** The volume that a pod of this controller empties. */
+  /** The volume that a pod of this controller recycles. */
   volumeOf({ namespace, name }: Entry): string | undefined {
     return namespace === podNamespace && name.startsWith(podPrefix)
       ? name.slice(podPrefix.length)
@@ -112,7 +112,7 @@ export class VolumeReclaimer {
     await tolerant(remove(registry, request('delete'), targetOf({ kind, namespace, name }), options));
   }
 
-  /** Free for the next claim. */
+  /** Makes the volume available for the next claim. */
   async #release({ metadata }: PersistentVolume): Promise<void> {
     const { registry, request } = this.context;
     await tolerant(

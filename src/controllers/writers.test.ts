@@ -1,4 +1,4 @@
-/** Proves that controllers tell the registry who they are: every write has the user that Kubernetes gives its writer. */
+/** Proves that every write of a controller has the user that Kubernetes gives to that controller. */
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { Event } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -10,7 +10,7 @@ import { harness, useHarness } from './shared/harness.case.ts';
 
 useHarness();
 
-/** What was written, by whom: `user resource part`, each once; for events `user events component`. */
+/** The writes and their users: `user resource part`, each once; for events `user events component`. */
 let written: Set<string>;
 
 beforeEach(() => {

@@ -1,6 +1,6 @@
 /**
- * Addresses: where ingresses are reached, written to their status. Only differences are written, one after the other;
- * what fails is tried again until it is written, no longer wanted, or the ingress is gone.
+ * Writes the addresses of ingresses to their status. Only differences are written, one after the other;
+ * failures are retried until the write succeeds, is no longer wanted, or the ingress is gone.
  */
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
@@ -26,9 +26,9 @@ interface Wanted {
 
 export class Addresses {
   readonly #own: readonly LoadBalancerIngress[];
-  /** By uid. */
+  /** Pending writes, by uid. */
   readonly #wanted = new Map<string, Wanted>();
-  /** Uids of ingresses that may carry what was written here. */
+  /** Uids of ingresses whose status may have an address written by this controller. */
   readonly #marked = new Set<string>();
   #working: Promise<void> | undefined;
   #wake: (() => void) | undefined;
@@ -39,16 +39,16 @@ export class Addresses {
     this.#own = [isIP(address) ? { ip: address } : { hostname: address }];
   }
 
-  /** The ingress is served here. */
+  /** Called for an ingress that is served here. */
   show(ingress: Ingress): void {
     this.#marked.add(ingress.metadata.uid!);
     this.#want(ingress, this.#own);
   }
 
   /**
-   * The ingress is another's, and what was written here is taken back. What the other has written stays, even if it
-   * is the same address.
-   * @param first it is seen for the first time: maybe it was served before a restart
+   * Called for an ingress of another controller: removes an address that was written here. What the other
+   * controller has written stays, even if it is the same address.
+   * @param first whether it is seen for the first time: it may have been served before a restart
    */
   hide(ingress: Ingress, first: boolean): void {
     const uid = ingress.metadata.uid!;
@@ -57,13 +57,13 @@ export class Addresses {
     else this.#wanted.delete(uid);
   }
 
-  /** The ingress is gone. */
+  /** Called when the ingress is deleted. */
   forget({ metadata }: Ingress): void {
     this.#wanted.delete(metadata.uid!);
     this.#marked.delete(metadata.uid!);
   }
 
-  /** What is under way ends; what waits is not written. */
+  /** Waits for the write under way; drops those that wait. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#wanted.clear();
@@ -87,7 +87,7 @@ export class Addresses {
       const uid = next.ingress.metadata.uid!;
       const done = await this.#write(next);
       if (done) {
-        // A newer wish may have come meanwhile.
+        // Unless a newer status was requested meanwhile.
         if (this.#wanted.get(uid) === next) this.#wanted.delete(uid);
         retryMs = retryFirstMs;
       } else {
@@ -110,10 +110,10 @@ export class Addresses {
       return true;
     } catch (error) {
       const code = error instanceof StatusError ? error.code : 0;
-      // Gone, or another of its name by now.
+      // Deleted, or replaced by another ingress of the same name.
       if (code === 404 || code === 409) return true;
       if (!this.#closed) this.options.onError(error as Error);
-      // What the server does not take today it will not take tomorrow.
+      // Do not retry a status that the server rejects as invalid.
       return code === 400 || code === 422;
     }
   }

@@ -1,4 +1,7 @@
-/** Backends: the endpoints behind the ports of services, each in its turn. They are worked out once per change. */
+/**
+ * Backends: the endpoints behind service ports, used in rotation. The lists are rebuilt only when something
+ * changes.
+ */
 import type { Client } from '../client/client.ts';
 import { ServiceDirectory } from '../client/servicedirectory.ts';
 import { entryOf } from './hosts.ts';
@@ -7,7 +10,7 @@ import type { BackendPort } from './routes.ts';
 export interface Endpoint {
   readonly ip: string;
   readonly port: number;
-  /** Whose address it is said to be. Users write endpoints, so it need not be true. */
+  /** The pod that the endpoint claims to be. Users write Endpoints objects, so it need not be true. */
   readonly pod?: { readonly namespace: string; readonly name: string };
 }
 
@@ -26,12 +29,12 @@ export class Backends {
     this.#directory.onChange(({ namespace, name }) => this.#rotations.delete(`${namespace}/${name}`));
   }
 
-  /** Resolves when everything there is is known. */
+  /** Resolves when all existing objects are known. */
   start(): Promise<void> {
     return this.#directory.start();
   }
 
-  /** Some endpoints that are ready, the one whose turn it is first. */
+  /** Up to `max` ready endpoints, starting with the next in rotation. */
   take(service: BackendPort, max: number): Endpoint[] {
     const { namespace, name, port } = service;
     const ports = entryOf(this.#rotations, `${namespace}/${name}`, () => new Map<string, Rotation>());
@@ -58,7 +61,7 @@ export class Backends {
     );
     if (!asked) return [];
     const found: Endpoint[] = [];
-    // Endpoints know the ports of a service by name only.
+    // Endpoints objects have the service's ports by name only.
     for (const subset of this.#directory.endpoints(namespace, name)?.subsets ?? []) {
       const open = subset.ports?.find(
         (candidate) => isTcp(candidate) && (candidate.name ?? '') === (asked.name ?? ''),

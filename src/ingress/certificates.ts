@@ -1,6 +1,6 @@
 /**
- * Certificates: for each host the one that an ingress names for it. They are read anew when ingresses or secrets
- * change; handshakes only look them up. What cannot be read is left out and told.
+ * Certificates: the one that an ingress names for each host. They are parsed when ingresses or secrets
+ * change; handshakes only look them up. Invalid ones are left out and reported.
  */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Ingress, Secret } from '../api/generated/types.ts';
@@ -9,7 +9,7 @@ import { byAge, type Problem, tlsEntries } from './served.ts';
 
 export const minVersion = 'TLSv1.2';
 
-/** A certificate with its key, in PEM, and the two made ready for handshakes. */
+/** A certificate with its key, in PEM, and the context made from them for handshakes. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -26,10 +26,10 @@ interface Read {
 export class Certificates {
   #hosts: ReadonlyMap<string, Certificate> = new Map();
   #first: Certificate | undefined;
-  /** By secret, those included that are missing. */
+  /** By secret, including missing ones. */
   #read: ReadonlyMap<string, Read> = new Map();
 
-  /** What keeps certificates from being used is answered. */
+  /** Rebuilds the table; returns the problems that keep certificates from being used. */
   update(
     ingresses: Iterable<Ingress>,
     secretOf: (namespace: string, name: string) => Secret | undefined,
@@ -57,17 +57,17 @@ export class Certificates {
     return problems;
   }
 
-  /** The certificate that is named for a host. */
+  /** The certificate for a host. */
   find(host: string): Certificate | undefined {
     return findHost(this.#hosts, host);
   }
 
-  /** What clients get that name no host, or one without a certificate. */
+  /** The certificate for clients that name no host, or one without a certificate. */
   get default(): Certificate | undefined {
     return this.#hosts.get('') ?? this.#first;
   }
 
-  /** Whether an ingress names the secret. */
+  /** Whether an ingress refers to the secret. */
   isNamed({ metadata }: Secret): boolean {
     return this.#read.has(`${metadata.namespace}/${metadata.name}`);
   }
@@ -91,7 +91,7 @@ function readCertificate(secret: Secret | undefined): Reading {
   try {
     return { cert, key, context: createSecureContext({ cert, key, minVersion }) };
   } catch (error) {
-    // OpenSSL says what it did not like, and nothing of what it read.
+    // OpenSSL's message contains nothing of the key.
     return { problem: `has no certificate with its key: ${(error as Error).message}` };
   }
 }

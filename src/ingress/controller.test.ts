@@ -1,4 +1,4 @@
-/** The ingress controller against a real cluster: traffic, statuses and events follow what the API says. */
+/** The ingress controller with a real cluster: traffic, statuses and events follow the API. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer } from 'node:http';
@@ -23,12 +23,12 @@ import {
 const stage = useIngress();
 const port = () => stage.controller.port;
 
-/** A backend that says its name. */
+/** A backend that answers with its name. */
 const named = (name: string): Promise<number> => serve((_request, response) => response.end(name));
 
 describe('traffic', () => {
   it('goes to the service of the rule, by number and by name, in both versions', async () => {
-    // Proves the way from an ingress over service and endpoints to a backend, as objects come and go.
+    // Proves the path from an ingress through service and endpoints to a backend, as objects are created and deleted.
     const { client } = stage;
     expect(await ask(port(), 'new.com')).toMatchObject({ status: 404, text: 'default backend - 404' });
     await expose(client, 'new', await named('new'));
@@ -56,7 +56,7 @@ describe('traffic', () => {
   });
 
   it('is spread over ready endpoints, and passes by one that is gone', async () => {
-    // Proves the rotation, and that a refused connection costs a client nothing while others are there.
+    // Proves the rotation, and that a refused connection is retried at another endpoint.
     const { client } = stage;
     const closed = await new Promise<number>((resolve) => {
       const server = createServer().listen(0, '127.0.0.1', () => {
@@ -85,7 +85,7 @@ describe('traffic', () => {
   });
 
   it('shows backends where it comes from, and nothing that a client made up about that', async () => {
-    // Proves the forwarding headers, also when a client declares them to be about its connection.
+    // Proves the forwarding headers, also when a client lists them in Connection.
     const { client } = stage;
     const echo = await serve(({ headers, url }, response) => response.end(JSON.stringify({ headers, url })));
     await expose(client, 'echo', echo);
@@ -120,7 +120,7 @@ describe('traffic', () => {
   });
 
   it('of any size streams both ways, over connections that are kept', async () => {
-    // Proves that bodies are not collected, and that keep-alive works for clients.
+    // Proves that bodies are streamed, and that keep-alive works for clients.
     const { client } = stage;
     const mirror = await serve((request, response) => request.pipe(response));
     await expose(client, 'mirror', mirror);
@@ -140,7 +140,7 @@ describe('traffic', () => {
   });
 
   it('may become a WebSocket', async () => {
-    // Proves upgrades, and what is answered when there is nothing to upgrade to.
+    // Proves upgrades, and the answer when no backend accepts them.
     const { client } = stage;
     const server = createServer((_request, response) => response.writeHead(426).end());
     new WebSocketServer({ server }).on('connection', (socket, { url, headers }) =>
@@ -165,7 +165,7 @@ describe('traffic', () => {
   });
 
   it('with an offer of HTTP/2 is plain HTTP', async () => {
-    // Proves that clients which offer h2c with every request are served.
+    // Proves that clients that offer h2c with every request are served.
     const headers = {
       Connection: 'Upgrade, HTTP2-Settings',
       Upgrade: 'h2c',
@@ -185,7 +185,7 @@ describe('what people are told', () => {
     (await stage.client.get(ingresses, namespace, name)).status?.loadBalancer?.ingress ?? [];
 
   it('statuses have the address as long as the ingress is served', async () => {
-    // Proves that addresses come, are put back, and go with the class; what another controller writes stays.
+    // Proves that addresses are written, restored, and removed with the class; those of another controller stay.
     const { client } = stage;
     await route(client, 'classed', 'classed.com');
     await until(statusOf('classed'), ([first]) => first?.ip === address);
@@ -207,7 +207,7 @@ describe('what people are told', () => {
   });
 
   it('statuses that another controller has written stay', async () => {
-    // Proves that nobody is fought over an address, and that one left over from before a restart goes.
+    // Proves that an address of another controller is left alone, and that one from before a restart is removed.
     const { client } = stage;
     await route(client, 'foreign', 'foreign.com', { ingressClassName: 'nginx' });
     const foreign = { status: { loadBalancer: { ingress: [{ ip: address }] } } };
@@ -221,7 +221,7 @@ describe('what people are told', () => {
   });
 
   it('a status is written once', async () => {
-    // Proves that nothing is asked to be written that is there already, not even by a second controller.
+    // Proves that an address that is already there is not written again, not even by a second controller.
     const { client } = stage;
     await route(client, 'once', 'once.com');
     await until(statusOf('once'), ([first]) => first?.ip === address);
@@ -235,7 +235,7 @@ describe('what people are told', () => {
   });
 
   it('events tell of paths that are taken and of backends that cannot be', async () => {
-    // Proves that whoever gets nothing is told why.
+    // Proves the events about rules that do not work.
     const { client } = stage;
     await client.create(ingresses, namespace, {
       metadata: { name: 'zz-late' },

@@ -1,10 +1,10 @@
 /**
- * The ingress controller: a client of the API that lets HTTP traffic from outside reach services, as ingresses say.
+ * The ingress controller: a client of the API that routes external HTTP traffic to services, as ingresses say.
  *
  *   ingresses, secrets → routes, certificates → listeners → endpoints of services
- *                      → addresses in statuses, events about what does not work
+ *                      → addresses in statuses, events about problems
  *
- * Statuses are left as they are when it closes: it will be back, and clients should not see a difference.
+ * Closing leaves statuses unchanged, because a restarted controller would write the same addresses.
  */
 import type { Duplex } from 'node:stream';
 import type { Ingress, Secret } from '../api/generated/types.ts';
@@ -21,22 +21,25 @@ import { Routes } from './routes.ts';
 import { isRerouted, isServed, type Problem } from './served.ts';
 import { IngressTraffic } from './traffic.ts';
 
-/** Changes that come within this time are one. */
+/** Changes within this time cause one rebuild. */
 const rebuildMs = 20;
-/** Times as long as a build takes there is none: with thousands of ingresses that change all the time, traffic goes on. */
+/**
+ * After a rebuild, pause for this many times its duration: with thousands of ingresses that change
+ * constantly, traffic still gets processor time.
+ */
 const rebuildPause = 4;
-/** Most secrets are tokens, and none of these is a certificate. */
+/** Skip token secrets: they are the majority, and never contain certificates. */
 const secretSelector = 'type!=kubernetes.io/service-account-token';
 
 export interface IngressControllerOptions {
   readonly client: Client;
   /** Address to listen on. */
   readonly host: string;
-  /** For HTTP; 0 is any free port. */
+  /** Port for HTTP; 0 is any free one. */
   readonly port: number;
-  /** For HTTPS; absent: it is not spoken. */
+  /** Port for HTTPS; absent: no HTTPS. */
   readonly tlsPort?: number;
-  /** Where ingresses are reached: an IP address or a name, for their status. */
+  /** The IP address or host name for the status of ingresses. */
   readonly address: string;
   /** Connects to an endpoint. Users write endpoints, so the address is checked before it is dialled. */
   readonly dial: (endpoint: Endpoint) => Promise<Duplex>;
@@ -55,7 +58,7 @@ export class IngressController {
   readonly #http: Listener;
   readonly #https: Listener | undefined;
   #routes = new Routes();
-  /** Problems that were told and still are. */
+  /** Problems that were reported and still exist. */
   #told: ReadonlySet<string> = new Set();
   #rebuild: NodeJS.Timeout | undefined;
   #rebuildMs = rebuildMs;
@@ -107,7 +110,7 @@ export class IngressController {
     return this.#https?.port;
   }
 
-  /** Resolves when all that is there is known and both ports are open. */
+  /** Resolves when all existing objects are known and both ports are open. */
   async start(): Promise<void> {
     this.#starting = this.#start();
     try {
@@ -138,7 +141,7 @@ export class IngressController {
     this.#ingresses.close();
     this.#secrets?.close();
     this.#backends.close();
-    // A port that is just being opened cannot be closed yet.
+    // Wait for a start under way: a port that is being opened cannot be closed yet.
     await this.#starting?.catch(() => undefined);
     await Promise.all([this.#http.close(), this.#https?.close(), this.#addresses.close()]);
     await this.#events.flushed();
@@ -174,7 +177,7 @@ export class IngressController {
     this.#tell(problems);
   }
 
-  /** Each problem once, and again when it comes back. */
+  /** Emits an event for each new problem, and again when it reappears. */
   #tell(problems: readonly Problem[]): void {
     const told = new Set<string>();
     for (const { ingress, reason, message } of problems) {

@@ -1,6 +1,6 @@
 /**
- * Requests at the edge: what a client asks for, and what its request looks like to a backend. Clients can say
- * anything about where they come from, so what they say of that is replaced by what is known.
+ * Requests at the ingress: parses what a client asks for, and sets the headers for the backend. Clients can
+ * send any forwarding headers, so those are replaced by what the ingress knows.
  */
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -15,13 +15,13 @@ export interface Asked {
   readonly secure: boolean;
 }
 
-/** A name, or an address; those of IPv6 in brackets. */
+/** A name or an address; IPv6 addresses in brackets. */
 const hostPattern = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,254})(?::\d{0,5})?$/i;
 const absolutePattern = /^https?:\/\/([^/?#]*)([\s\S]*)$/i;
 
 export function readRequest(request: IncomingMessage): Asked {
   const [named = '', ...others] = request.headersDistinct.host ?? [];
-  // The next reader might believe the other one.
+  // Refuse several: the backend might use another one than the ingress.
   if (others.length) throw badRequest('more than one Host header');
   const host = named === '' ? '' : hostPattern.exec(named)?.[1];
   if (host === undefined) throw badRequest('malformed Host header');
@@ -34,7 +34,7 @@ export function readRequest(request: IncomingMessage): Asked {
   };
 }
 
-/** Proxies are asked with whole URLs, and servers must understand these too. */
+/** The path and query of a request whose target is a whole URL, which HTTP/1.1 servers must accept. */
 function originForm(url: string, host: string): string {
   if (url.startsWith('/')) return url;
   const [, authority, rest] = absolutePattern.exec(url) ?? [];
@@ -43,10 +43,10 @@ function originForm(url: string, host: string): string {
   return rest!.startsWith('/') ? rest! : `/${rest}`;
 }
 
-/** Some backends take an underscore for a dash. */
+/** With underscores, too: some backends treat them as dashes. */
 const origins = /^(?:forwarded|x[-_]forwarded[-_].*|x[-_]real[-_]ip)$/i;
 
-/** Makes the headers say where the request has come from. X-Forwarded-For is added by the proxy code. */
+/** Sets the forwarding headers. X-Forwarded-For is added by the proxy code. */
 export function markOrigin(request: IncomingMessage, { secure }: Asked): void {
   const { rawHeaders, headers, socket } = request;
   const kept: string[] = [];
@@ -57,7 +57,7 @@ export function markOrigin(request: IncomingMessage, { secure }: Asked): void {
   const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
   if (address) kept.push('X-Real-Ip', address);
   rawHeaders.splice(0, rawHeaders.length, ...kept);
-  // What is named there is about the connection and dropped, which must not happen to these.
+  // Remove the forwarding headers from Connection, or they would be dropped as hop-by-hop headers.
   if (headers.connection)
     headers.connection = headers.connection
       .split(',')

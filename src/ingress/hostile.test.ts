@@ -1,4 +1,4 @@
-/** Hostile clients and backends: what they try is refused or bounded, and the next client is served. */
+/** Hostile clients and backends: their attempts are refused or bounded, and the next client is served. */
 import { once } from 'node:events';
 import { connect, createServer as createNetServer } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -83,13 +83,13 @@ describe('requests', () => {
   ];
   for (const [name, bytes, reply] of rows)
     it(name, async () => {
-      // Proves that it gets the answer it deserves, only one, and that the next client is served.
+      // Proves that the client gets exactly one answer, the expected one, and that the next client is served.
       expect(await exchange(port(), bytes)).toMatch(reply);
       await fine();
     });
 
   it('with offers of HTTP/2 leave nothing on their connection', async () => {
-    // Proves that a connection that is taken up again and again does not gather listeners.
+    // Proves that listeners do not accumulate on a connection that is used for many requests.
     const warnings: Error[] = [];
     const warned = (warning: Error): void => void warnings.push(warning);
     process.on('warning', warned);
@@ -101,14 +101,14 @@ describe('requests', () => {
   });
 
   it('with many headers lose none of them', async () => {
-    // Proves that the length of a body is heard, however many headers stand before it that are dropped.
+    // Proves that Content-Length is honoured, however many dropped headers precede it.
     const many = `${'X-Forwarded-A: 1\r\n'.repeat(10)}${'a:\r\n'.repeat(990)}`;
     const bytes = `POST /echo HTTP/1.1\r\n${head}${many}Content-Length: 5\r\n\r\nhello`;
     expect(await exchange(port(), bytes)).toMatch(/^HTTP\/1.1 200 [\s\S]*hello/);
   });
 
   it('on one connection are taken one after the other, and not without end', async () => {
-    // Proves that a single connection cannot open many to backends.
+    // Proves that a single connection cannot open many connections to backends.
     mostAtOnce = 0;
     const get = 'GET /slow HTTP/1.1\r\nHost: web.com\r\n';
     const answers = await exchange(port(), `${`${get}\r\n`.repeat(4)}${get}Connection: close\r\n\r\n`);
@@ -121,7 +121,7 @@ describe('requests', () => {
 
 describe('clients', () => {
   it('that are slow or silent are let go of', async () => {
-    // Proves the bounds on heads, on handshakes, and between requests.
+    // Proves the timeouts for heads, for handshakes, and between requests.
     const closed = async (bytes: string, to = port()): Promise<string> => exchange(to, bytes);
     const [silent, half, kept, shaking] = await Promise.all([
       closed(''),
@@ -137,7 +137,7 @@ describe('clients', () => {
   });
 
   it('waiting for a backend that never answers get 504', async () => {
-    // Proves the bound on requests in which nothing happens, and that the backend is let go of too.
+    // Proves the idle timeout of requests, and that the backend is disconnected, too.
     expect((await ask(port(), 'web.com', { path: '/never' })).status).toBe(504);
     await until(
       async () => underWay,
@@ -147,7 +147,7 @@ describe('clients', () => {
   });
 
   it('of which there are too many are closed as they come', async () => {
-    // Proves the bound on connections, and that it is one on connections at once.
+    // Proves the limit on concurrent connections.
     const { port: own } = await stage.open({ limits: { connectionsMax: 2 } });
     const sockets = [1, 2].map(() => connect(own, '127.0.0.1').on('error', () => undefined));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
@@ -162,7 +162,7 @@ describe('clients', () => {
   });
 
   it('may ask for an upgrade behind a request that is not answered yet', async () => {
-    // Proves that the answers come in order, and that nothing of the two is mixed.
+    // Proves that the answers come in order and are not mixed.
     const upgrade = 'Host: web.com\r\nConnection: Upgrade\r\nUpgrade:';
     for (const [protocol, last] of [
       ['h2c', /200 OK[\s\S]*200 OK[\s\S]*ok$/],
@@ -177,7 +177,7 @@ describe('clients', () => {
 
 describe('backends', () => {
   it('that speak nonsense are answered with 502', async () => {
-    // Proves that what is wrong with a backend is said without its address.
+    // Proves that an error about a backend does not contain its address.
     const nonsense = await listening(createNetServer((socket) => socket.end('nonsense\r\n\r\n')));
     await expose(stage.client, 'nonsense', nonsense);
     await route(stage.client, 'nonsense', 'nonsense.com');
@@ -188,7 +188,7 @@ describe('backends', () => {
 });
 
 it('closing cuts off whoever is there, and says so once', async () => {
-  // Proves that close() ends with requests under way, can be called twice, and frees its ports.
+  // Proves that close() works with requests under way, is idempotent, and frees its ports.
   const controller = await stage.open();
   const { port: own } = controller;
   const waiting = ask(own, 'web.com', { path: '/never' }).catch((error: NodeJS.ErrnoException) => error.code);

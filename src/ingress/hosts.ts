@@ -1,15 +1,15 @@
 /**
- * Hosts of ingresses: a name, `*.` and a name for each one label below it, or `''` for any host at all. Tables of
- * them are maps with these texts as keys.
+ * Hosts of ingresses: a name, `*.` and a name for exactly one label below it, or `''` for any host. These
+ * texts are the keys of host tables.
  */
 
-/** The keys a host is found under, best first: itself, the wildcard it is below, any. */
+/** The keys to look a host up with, most specific first: itself, its wildcard, any. */
 export function hostKeys(host: string): readonly string[] {
   const dot = host.indexOf('.');
   return dot > 0 ? [host, `*${host.slice(dot)}`, ''] : [host, ''];
 }
 
-/** The best entry for a host. */
+/** The most specific entry for a host. */
 export function findHost<T>(table: ReadonlyMap<string, T>, host: string): T | undefined {
   for (const key of hostKeys(host)) {
     const found = table.get(key);
@@ -18,7 +18,7 @@ export function findHost<T>(table: ReadonlyMap<string, T>, host: string): T | un
   return undefined;
 }
 
-/** The entry of a table, made when there is none. */
+/** The entry of a table, created if missing. */
 export function entryOf<T>(table: Map<string, T>, key: string, make: () => T): T {
   let entry = table.get(key);
   if (entry === undefined) {

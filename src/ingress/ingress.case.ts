@@ -18,7 +18,7 @@ import { dialTcp } from '../streams/dialing.ts';
 import type { Endpoint } from './backends.ts';
 import { IngressController, type IngressControllerOptions } from './controller.ts';
 
-/** What should become true does so within this time. */
+/** Time limit for conditions that should become true. */
 const eventuallyMs = 10_000;
 export const namespace = 'default';
 export const address = '192.0.2.7';
@@ -26,15 +26,15 @@ export const address = '192.0.2.7';
 export interface Stage {
   readonly client: Client;
   readonly controller: IngressController;
-  /** What the controller reported as a failure of its own. */
+  /** Errors that the controller reported. */
   readonly failures: Error[];
-  /** What it has dialled. Whatever the address is, this machine answers. */
+  /** Endpoints it has dialled. Every address is redirected to this machine. */
   readonly dialled: Endpoint[];
-  /** Starts another controller, on ports of its own. */
+  /** Starts another controller, on its own ports. */
   open(changes?: Partial<IngressControllerOptions>): Promise<IngressController>;
 }
 
-/** A cluster and a controller for the tests of a file. */
+/** A cluster and a controller for the tests of one file. */
 export function useIngress(changes: Partial<IngressControllerOptions> = {}): Stage {
   let cluster: Cluster;
   let client: Client;
@@ -103,7 +103,7 @@ export async function listening(server: Server): Promise<number> {
 
 export const serve = (handler: RequestListener): Promise<number> => listening(createServer(handler));
 
-/** A service whose port 80, named `web`, has these ports of this machine behind it. */
+/** Creates a service whose port 80, named `web`, leads to these ports of this machine. */
 export async function expose(client: Client, name: string, ...ports: number[]): Promise<void> {
   await client.create(services, namespace, {
     metadata: { name },
@@ -124,7 +124,7 @@ export const subsetsOf = (ports: readonly number[]) =>
     ports: [{ name: 'web', port }],
   }));
 
-/** An ingress that sends all of a host to a service. */
+/** Creates an ingress that routes all paths of a host to a service. */
 export async function route(
   client: Client,
   name: string,
@@ -170,7 +170,7 @@ export async function ask(
   return { status: answer.statusCode!, headers: answer.headers, bytes, text: bytes.toString() };
 }
 
-/** Sends bytes, and answers with all that comes back until the connection ends. */
+/** Sends bytes; resolves with all that is received until the connection ends. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined).write(Buffer.from(bytes, 'latin1'));
@@ -182,7 +182,7 @@ export async function exchange(port: number, bytes: string): Promise<string> {
   return text;
 }
 
-/** Looks again until it is so; the controller follows the API at its own pace. */
+/** Polls until the value fits; the controller follows the API asynchronously. */
 export async function until<T>(look: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
   const deadline = Date.now() + eventuallyMs;
   for (;;) {
@@ -193,7 +193,7 @@ export async function until<T>(look: () => Promise<T>, fits: (value: T) => boole
   }
 }
 
-/** Waits until a host is answered with a status. */
+/** Waits until requests for a host get this status. */
 export const answered = (port: number, host: string, status: number, path = '/'): Promise<Reply> =>
   until(
     () => ask(port, host, { path }),

@@ -1,7 +1,4 @@
-/**
- * Listeners: where clients connect, with HTTP or HTTPS. A client that sends nothing for too long is disconnected, and there is
- * a bound on how many may come.
- */
+/** Listeners: accept HTTP or HTTPS connections, with idle timeouts and a limit on their number. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -10,13 +7,13 @@ import { headerList } from '../streams/upgraderequest.ts';
 import { type Certificate, type Certificates, minVersion } from './certificates.ts';
 
 export interface ListenerLimits {
-  /** Connections at once; more are closed as they come. */
+  /** Maximum concurrent connections; further ones are closed. */
   readonly connectionsMax: number;
-  /** Until a client has sent the head of a request, and until its handshake is over. */
+  /** Timeout for the head of a request, and for the TLS handshake. */
   readonly headMs: number;
-  /** A request without a byte in any direction for this long is over. */
+  /** Idle timeout of a request, in both directions. */
   readonly idleMs: number;
-  /** Between two requests on a connection. */
+  /** Idle timeout between two requests on a connection. */
   readonly keepAliveMs: number;
 }
 
@@ -27,16 +24,16 @@ export const defaultLimits: ListenerLimits = {
   keepAliveMs: 60_000,
 };
 
-/** Requests on one connection that wait for the one before them. More is an attack. */
+/** Maximum pipelined requests waiting on one connection; more is an attack. */
 const waitingMax = 64;
-/** How often connections are looked at that may be too slow. */
+/** How many times per timeout slow connections are checked. */
 const checksPerLimit = 4;
 
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   readonly limits: ListenerLimits;
-  /** Makes it HTTPS. */
+  /** If given, the listener speaks HTTPS. */
   readonly certificates?: Certificates;
   readonly request: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly upgrade: (request: IncomingMessage, socket: Socket, head: Buffer) => Promise<void>;
@@ -58,7 +55,7 @@ export class Listener {
     const { limits, certificates } = options;
     const common = {
       headersTimeout: limits.headMs,
-      // Large bodies take their time; those that stand still are idle.
+      // No total limit: large bodies take their time, and stalled ones hit the idle timeout.
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: Math.ceil(limits.headMs / checksPerLimit),
@@ -68,12 +65,12 @@ export class Listener {
           ...common,
           minVersion,
           handshakeTimeout: limits.headMs,
-          // Undefined means the default one.
+          // Undefined means the default context.
           SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())?.context),
         })
       : createServer(common);
     this.#server.maxConnections = limits.connectionsMax;
-    // Node would drop what is too much without a word. There is a bound on their bytes.
+    // No limit on the number of headers: Node would silently drop the rest. Their bytes are limited.
     this.#server.maxHeadersCount = 0;
     this.#server
       .on('connection', this.#track)
@@ -98,7 +95,7 @@ export class Listener {
     });
   }
 
-  /** Takes the default certificate from those there are now. */
+  /** Uses the current default certificate. */
   renew(): void {
     const certificate = this.options.certificates?.default;
     if (certificate === this.#shown) return;
@@ -132,7 +129,7 @@ export class Listener {
     this.#enqueue(request, response);
   }
 
-  /** One request of a connection at a time: otherwise a single client could keep all backends busy. */
+  /** Serves the requests of a connection one at a time: otherwise a single client could occupy all backends. */
   #enqueue(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const queue = this.#queues.get(socket) ?? { length: 0, last: Promise.resolve() };
@@ -150,7 +147,7 @@ export class Listener {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.socket.destroyed) return;
     await this.options.request(request, response);
-    // The next answer has no connection before this one is through.
+    // Wait until this answer is sent: pipelined answers must come in order.
     await finished(response).catch(() => undefined);
   }
 
@@ -165,7 +162,7 @@ export class Listener {
       .catch(this.options.onError);
   }
 
-  /** Takes the request once more, as one that says nothing of an upgrade. */
+  /** Feeds the request to the server again, without its upgrade headers. */
   #again({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
     let text = `${method} ${url} HTTP/${httpVersion}\r\n`;
     for (let i = 0; i + 1 < rawHeaders.length; i += 2)
@@ -178,6 +175,6 @@ export class Listener {
   }
 }
 
-/** Some clients offer HTTP/2 with every request and do not mind when nobody takes it. */
+/** Whether only HTTP/2 (h2c) is offered: such clients are content with an HTTP/1.1 answer. */
 const isOfferOnly = (request: IncomingMessage): boolean =>
   headerList(request, 'upgrade').every((protocol) => protocol.toLowerCase() === 'h2c');

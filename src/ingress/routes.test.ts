@@ -1,4 +1,4 @@
-/** Routes: which ingress a request belongs to. Kubernetes' rules for hosts and paths, and what a client may try. */
+/** Routes: which ingress a request matches. Kubernetes' rules for hosts and paths, and hostile paths. */
 import { describe, expect, it } from 'vitest';
 import type { HTTPIngressPath, Ingress } from '../api/generated/types.ts';
 import { Routes } from './routes.ts';
@@ -56,7 +56,7 @@ describe('paths', () => {
     [['/foo', '=/foo'], '/foo', '=/foo'],
     [['/foo', '=/foo'], '/foo/a', '/foo'],
     [['/foo'], '/FOO', undefined],
-    // The one who answers decodes and resolves, so what is compared is that.
+    // The backend decodes and resolves paths, so the resolved path is compared.
     [['/public', '/admin'], '/public/../admin', '/admin'],
     [['/public', '/admin'], '/public/%2e%2E/admin', '/admin'],
     [['/a'], '/../../a', '/a'],
@@ -72,7 +72,7 @@ describe('paths', () => {
   ];
   for (const [rules, asked, match] of rows)
     it(`${asked.slice(0, 30)} among ${rules.join(' ')}`, () => {
-      // Proves that an exact path comes first, then the longest prefix of whole elements.
+      // Proves that an exact path wins, then the longest prefix of whole elements.
       expect(finder(ingress('a', { rules: [rule('', ...rules)] }))('h.com', asked)).toBe(match);
     });
 
@@ -89,7 +89,7 @@ describe('paths', () => {
 
 describe('hosts', () => {
   it('are taken exactly, then as one label below a wildcard, then any', () => {
-    // Proves the order of hosts, and that a host without a fitting path leaves the request to the next.
+    // Proves the order of hosts, and that a host without a matching path passes the request to the next.
     const find = finder(
       ingress('a', { rules: [rule('', '/'), rule('*.foo.com', '/', '/wild'), rule('a.foo.com', '/a')] }),
     );
@@ -104,7 +104,7 @@ describe('hosts', () => {
 
 describe('default backends', () => {
   it('get what no rule takes: first for the hosts of their ingress, then for all', () => {
-    // Proves who answers when no path fits.
+    // Proves which default backend answers when no path matches.
     const find = finder(
       ingress('old', { backend: backend('old'), rules: [rule('old.com', '/a')] }),
       ingress('rest', { backend: backend('rest') }),
@@ -120,7 +120,7 @@ describe('default backends', () => {
 
 describe('ingresses that want the same', () => {
   it('are served in the order of their age, and the younger is told of', () => {
-    // Proves that nobody takes a path from an ingress that has it.
+    // Proves that a younger ingress cannot take over a path of an older one.
     const young = ingress(
       'a',
       { rules: [{ ...rule('h.com', '/x', '/y') }] },

@@ -1,17 +1,17 @@
 /**
- * Routes: which backend a request goes to. The table is built when ingresses change, and asked for every request:
+ * Routes: which backend a request goes to. The table is built when ingresses change, and searched for every request:
  *
  *   exact host → wildcard host → any host; in each an exact path before the longest prefix;
- *   then the default backend of an ingress that names the host; then a default backend of any.
+ *   then the default backend of an ingress with a rule for the host; then that of any ingress.
  *
- * A rule of an older ingress stands before the same rule of a younger one.
+ * Of equal rules in two ingresses, the older ingress wins.
  */
 import type { HTTPIngressPath, Ingress, IngressBackend } from '../api/generated/types.ts';
 import { encodeUnsafe, resolveDots } from '../streams/urlpath.ts';
 import { entryOf, hostKeys } from './hosts.ts';
 import { byAge, type Problem, tlsEntries, wantsRedirect } from './served.ts';
 
-/** Where requests go: a port of a service, by number or name. */
+/** The backend: a port of a service, by number or name. */
 export interface BackendPort {
   readonly namespace: string;
   readonly name: string;
@@ -19,9 +19,9 @@ export interface BackendPort {
 }
 
 export interface IngressRoute {
-  /** Absent when the backend is something else than a service. */
+  /** Absent when the backend is not a service. */
   readonly service: BackendPort | undefined;
-  /** The hosts whose requests belong on HTTPS. */
+  /** The hosts whose requests are redirected to HTTPS. */
   readonly redirected: ReadonlySet<string>;
   readonly ingress: Ingress;
 }
@@ -34,7 +34,7 @@ export class Routes {
   constructor(ingresses: Iterable<Ingress> = []) {
     const sorted = [...ingresses].sort(byAge);
     for (const ingress of sorted) this.#add(ingress);
-    // One that has nothing but a default backend is meant for whatever nobody else takes.
+    // An ingress with only a default backend gets all requests that no rule matches.
     const plain = sorted.find(({ spec }) => spec?.backend && !spec.rules?.length);
     const fallback = plain ?? sorted.find(({ spec }) => spec?.backend);
     if (fallback) this.#default = routeOf(fallback, fallback.spec!.backend!, redirectedHosts(fallback));
@@ -42,7 +42,7 @@ export class Routes {
 
   /**
    * @param host in lower case, without a port
-   * @param path as it came, without a query
+   * @param path as received, without a query
    */
   find(host: string, path: string): IngressRoute | undefined {
     const asked = canonicalPath(path);
@@ -66,7 +66,7 @@ export class Routes {
     for (const { host = '', http } of rules) {
       const table = entryOf(this.#hosts, host, () => new HostRoutes());
       table.fallback ??= fallback;
-      // A host without paths is all about the default backend.
+      // A rule without paths sends the whole host to the default backend.
       const paths: HTTPIngressPath[] = http?.paths ?? (backend ? [{ path: '/', backend }] : []);
       for (const entry of paths) {
         const winner = table.add(entry, routeOf(ingress, entry.backend ?? {}, redirected));
@@ -97,7 +97,7 @@ function routeOf(ingress: Ingress, backend: IngressBackend, redirected: Readonly
   return { ingress, redirected, service: name && port ? { namespace, name, port } : undefined };
 }
 
-/** Prefixes, one path element a step. */
+/** A tree of prefixes, one path element per level. */
 interface PrefixNode {
   readonly below: Map<string, PrefixNode>;
   route?: IngressRoute;
@@ -108,10 +108,10 @@ const newNode = (): PrefixNode => ({ below: new Map() });
 class HostRoutes {
   readonly #exact = new Map<string, IngressRoute>();
   readonly #root = newNode();
-  /** The default backend of the oldest ingress that names the host and has one. */
+  /** The default backend of the oldest ingress that has one and names the host. */
   fallback: IngressRoute | undefined;
 
-  /** Answers with the route that has the place already. */
+  /** Adds a route; returns the existing one if the path is already taken. */
   add({ path = '', pathType }: HTTPIngressPath, route: IngressRoute): IngressRoute | undefined {
     const canonical = canonicalPath(Buffer.from(path || '/', 'utf8').toString('latin1'));
     if (pathType === 'Exact') {
@@ -141,7 +141,7 @@ class HostRoutes {
   }
 }
 
-/** What stands between the slashes, one by one: most paths are left after a step or two. */
+/** Yields the path's elements lazily: most lookups need only one or two. */
 function* elements(path: string): Generator<string> {
   for (let from = 1; from <= path.length; ) {
     const slash = path.indexOf('/', from);
@@ -152,8 +152,8 @@ function* elements(path: string): Generator<string> {
 }
 
 /**
- * The path that is compared: dot segments resolved, as the backend will resolve them, and what is encoded without
- * need decoded. An encoded slash is no end of an element. Each character stands for one byte.
+ * The path for comparison: dot segments resolved, as the backend will, and unnecessary percent-encoding
+ * decoded. An encoded slash does not end an element. Each character is one byte.
  */
 function canonicalPath(path: string): string {
   if (!/[%\x80-\xff]|\/\./.test(path)) return path;

@@ -1,18 +1,18 @@
-/** Which ingresses are served here, in which order, and which of their hosts have TLS. */
+/** Which ingresses this controller serves, in which order, and which of their hosts have TLS. */
 import type { Ingress } from '../api/generated/types.ts';
 
-/** The class of ingresses that name this controller. Ingresses without a class are for any controller. */
+/** The class name of this controller. Ingresses without a class are served, too. */
 const ingressClass = 'wherry';
 const classAnnotation = 'kubernetes.io/ingress.class';
 const redirectAnnotation = 'ingress.kubernetes.io/ssl-redirect';
 
-/** The class was an annotation before it was a field. */
+/** Before the `ingressClassName` field, the class was an annotation. */
 export function isServed({ metadata, spec }: Ingress): boolean {
   const named = spec?.ingressClassName || metadata.annotations?.[classAnnotation];
   return !named || named === ingressClass;
 }
 
-/** The oldest first: it keeps what a younger one asks for too. Times have seconds only, so names decide the rest. */
+/** Oldest first, because the older ingress wins a conflict. Timestamps have seconds only, so names break ties. */
 export const byAge = (a: Ingress, b: Ingress): number => compare(ageKey(a), ageKey(b));
 
 const ageKey = ({ metadata }: Ingress): string =>
@@ -20,7 +20,7 @@ const ageKey = ({ metadata }: Ingress): string =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Whether something that matters here is different: a status is written by this controller itself. */
+/** Whether a change affects routing; status changes, which this controller writes itself, do not. */
 export function isRerouted(now: Ingress, before: Ingress): boolean {
   const { metadata: a } = now;
   const { metadata: b } = before;
@@ -30,7 +30,7 @@ export function isRerouted(now: Ingress, before: Ingress): boolean {
   );
 }
 
-/** Browsers are sent from HTTP to HTTPS, unless an annotation says otherwise. */
+/** HTTP is redirected to HTTPS, unless an annotation says otherwise. */
 export const wantsRedirect = ({ metadata }: Ingress): boolean =>
   metadata.annotations?.[redirectAnnotation] !== 'false';
 
@@ -40,7 +40,7 @@ export interface TlsEntry {
   readonly secretName: string;
 }
 
-/** The certificates an ingress names. One that is not for certain hosts is for all that the ingress has. */
+/** The certificates an ingress names. An entry without hosts applies to all hosts of the ingress. */
 export function tlsEntries({ spec }: Ingress): TlsEntry[] {
   const own = (spec?.rules ?? []).map(({ host }) => host ?? '');
   return (spec?.tls ?? []).flatMap(({ hosts = [], secretName }) =>
@@ -48,7 +48,7 @@ export function tlsEntries({ spec }: Ingress): TlsEntry[] {
   );
 }
 
-/** Something that keeps an ingress from doing what it says, for people to read in events. */
+/** A problem with an ingress, reported as an event. */
 export interface Problem {
   readonly ingress: Ingress;
   readonly reason: string;

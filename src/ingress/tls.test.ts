@@ -1,4 +1,4 @@
-/** TLS at the edge: certificates from secrets, by the name a client asks for, and the way from HTTP to HTTPS. */
+/** TLS at the ingress: certificates from secrets, chosen by SNI, and redirects from HTTP to HTTPS. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
@@ -38,7 +38,7 @@ interface Handshake {
   readonly failed?: string;
 }
 
-/** What a client that asks for a name is shown. */
+/** The certificate that a client with this SNI name gets. */
 function handshake(servername: string | undefined, options: object = {}): Promise<Handshake> {
   return new Promise((resolve) => {
     const socket: TLSSocket = connect({
@@ -79,7 +79,7 @@ const backendOfWeb = (host?: string) => [
 
 describe('certificates', () => {
   it('without any, handshakes fail and HTTP is not redirected', async () => {
-    // Proves that nothing made up is shown, and that a secret that is missing closes no door that was open.
+    // Proves that no self-made certificate is used, and that HTTP still works when a secret is missing.
     expect((await handshake('a.com')).failed).toBeDefined();
     await route(stage.client, 'a', 'a.com', {
       rules: backendOfWeb('a.com'),
@@ -89,7 +89,7 @@ describe('certificates', () => {
   });
 
   it('come with their secrets, are chosen by name, and change with the secrets', async () => {
-    // Proves exact names before wildcards before the default, and that a renewed certificate is taken at once.
+    // Proves exact names before wildcards before the default, and that a renewed certificate is used at once.
     await certify('a', 'a.com');
     await shows('a.com', 'a.com');
     expect(await ask(tlsPort(), 'a.com', { secure: true })).toMatchObject({ status: 200, text: 'https' });
@@ -107,7 +107,7 @@ describe('certificates', () => {
   });
 
   it('that cannot be used are told of, and the others stay', async () => {
-    // Proves that a broken secret costs only its own hosts, and that its ingress tells why.
+    // Proves that a broken secret affects only its own hosts, with an event on its ingress.
     const [one, other] = [
       await issueServingCertificate(authority.ca, { names: ['bad.com'] }),
       await issueServingCertificate(authority.ca, { names: ['bad.com'] }),
@@ -149,7 +149,7 @@ describe('certificates', () => {
   });
 
   it('are not shown to clients of old versions', async () => {
-    // Proves that TLS below 1.2 is not spoken, whatever the host.
+    // Proves that TLS below 1.2 is refused for every host.
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
     for (const name of ['a.com', 'x.b.com', undefined])
       expect((await handshake(name, old)).failed).toBeDefined();
@@ -158,7 +158,7 @@ describe('certificates', () => {
 });
 
 it('upgrades work over TLS too', async () => {
-  // Proves WebSockets behind TLS, and that an offer of HTTP/2 does no harm there.
+  // Proves WebSockets behind TLS, and that an offer of HTTP/2 is ignored there.
   const options = { headers: { Host: 'a.com' }, servername: 'a.com', rejectUnauthorized: false };
   const socket = new WebSocket(`wss://127.0.0.1:${tlsPort()}/`, options);
   expect(String((await once(socket, 'message'))[0])).toBe('hello https');
@@ -169,7 +169,7 @@ it('upgrades work over TLS too', async () => {
 
 describe('HTTP for hosts with TLS', () => {
   it('is redirected, with path and query', async () => {
-    // Proves that clients are sent to the HTTPS port with what they have asked for, and keep their method.
+    // Proves that redirects keep the path and query, name the HTTPS port, and keep the method.
     const reply = await ask(port(), 'x.b.com:99', { method: 'POST', path: '/p%20q/?r=s', body: 'body' });
     expect(reply).toMatchObject({ status: 308, text: '' });
     expect(reply.headers.location).toBe(`https://x.b.com:${tlsPort()}/p%20q/?r=s`);
@@ -181,7 +181,7 @@ describe('HTTP for hosts with TLS', () => {
   });
 
   it('is served when an annotation says so, or HTTPS is not spoken', async () => {
-    // Proves both ways to go without.
+    // Proves both ways to disable the redirect.
     const annotations = { 'ingress.kubernetes.io/ssl-redirect': 'false' };
     await stage.client.patch(ingresses, namespace, 'b', { metadata: { annotations } });
     await answered(port(), 'x.b.com', 200);

@@ -1,4 +1,4 @@
-/** Traffic: takes requests by their routes to endpoints of services. */
+/** Forwards requests to endpoints of services, as the routes say. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -13,7 +13,7 @@ import { type Asked, markOrigin, readRequest } from './edgerequest.ts';
 import { hostKeys } from './hosts.ts';
 import type { BackendPort, IngressRoute, Routes } from './routes.ts';
 
-/** Endpoints that are tried before a request is given up: one may be gone without the API knowing it yet. */
+/** Endpoints tried for one request: one may be gone before the API shows it. */
 const dialsMax = 3;
 
 type Dial = (endpoint: Endpoint) => Promise<Duplex>;
@@ -22,10 +22,10 @@ export interface TrafficOptions {
   readonly routes: () => Routes;
   readonly backends: Backends;
   readonly certificates: Certificates;
-  /** Where HTTPS is spoken, when it is. */
+  /** The HTTPS port, if there is one. */
   readonly tlsPort: () => number | undefined;
   readonly dial: Dial;
-  /** Told of failures that are not the client's or a backend's. */
+  /** Called with errors that neither the client nor a backend has caused. */
   readonly onError: (error: Error) => void;
 }
 
@@ -72,7 +72,7 @@ export class IngressTraffic {
     return this.#target(route.service, asked);
   }
 
-  /** Only where there is a certificate for the host: otherwise nobody would get any further. */
+  /** Redirects only if there is a certificate for the host: otherwise the HTTPS request would fail. */
   #redirect({ host, secure, target }: Asked, { redirected }: IngressRoute): string | undefined {
     const port = this.options.tlsPort();
     if (secure || port === undefined || host === '') return undefined;
@@ -101,7 +101,7 @@ export class IngressTraffic {
       try {
         return await this.options.dial(endpoint);
       } catch {
-        // The next one may be there. Addresses are nothing for clients to know.
+        // Try the next endpoint. Do not show addresses to clients.
       }
     }
     throw unavailable(`service "${service.name}" cannot be reached`);
@@ -113,7 +113,7 @@ export class IngressTraffic {
       return { status: 500, text: 'internal error' };
     }
     const { code: status, message: text } = error;
-    // A plain failure is one of the backend's, and what it says may name addresses.
+    // An error without a Status comes from the backend, and its message may contain addresses.
     if (status === 500) return { status: 502, text: 'the backend has not answered as it should' };
     if (status === 503 && text.startsWith('error trying'))
       return { status: 502, text: 'the backend has not answered' };
@@ -126,7 +126,8 @@ function answer(
   response: ServerResponse,
   { status, text, headers = [] }: Answer,
 ): void {
-  // Too late for words: the client must not take half a body for a whole one.
+  // The head was already sent: cut the connection, so that the client does not take a partial body for a
+  // complete one.
   if (response.headersSent) return void response.destroy();
   const list = [
     ...headers.flat(),

@@ -1,6 +1,6 @@
 /**
- * Proves that the view follows the table of kinds: a kind that comes shows exactly what the store holds of it, whatever
- * is written meanwhile, one that is replaced keeps its objects and watchers, and one that goes lets go of both.
+ * Proves that the view follows the table of kinds: a kind that is added shows exactly what the store holds of it,
+ * including concurrent writes; one that is replaced keeps its objects and watchers; one that is removed frees both.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ const chance = { nowMs: () => Date.now(), uid: () => randomUUID(), randomBelow: 
 const everything = new Filter(undefined, undefined, undefined, undefined);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A store whose ranges can be held up, and made to fail. */
+/** A store whose range reads can be delayed, and made to fail. */
 function slowStore(store: Store) {
   let gate: Promise<void> | undefined;
   let open = (): void => undefined;
@@ -89,7 +89,7 @@ async function server() {
     kinds,
     view,
     registry,
-    /** Writes past the registry, as another server would. */
+    /** Writes directly to the store, as another server would. */
     write: async (kind: Kind, name: string, size: number | null, expected = 0): Promise<number> => {
       const value = size === null ? null : text(kind, name, { size, color: 'red' });
       const result = await store.write({ key: storeKey(kind.storage.id, 'n', name), value, expected });
@@ -105,7 +105,7 @@ async function server() {
   };
 }
 
-/** Watches and notes what it is told. */
+/** Watches and records the events. */
 async function follow(
   registry: Registry,
   kind: Kind,
@@ -149,7 +149,7 @@ describe('a kind that comes', () => {
     expect(shown(kind)).toEqual(['b=3@3']);
     expect(shown(other)).toEqual(['s=1@5']);
     expect(shown(kinds.resource('v1', 'services')!)).toEqual([]);
-    // Its past is not known here; its future is.
+    // Versions from before the kind was added are too old; later ones can be watched.
     expect(view.collection(kind).since).toBe(6);
     expect(
       await refusal(
@@ -183,7 +183,7 @@ describe('a kind that comes', () => {
     await write(kind, 'b', null, 2);
     await write(kind, 'd', 1);
     await write(kind, 'd', 2, 6);
-    // Nobody sees it yet, and others go on.
+    // The kind is not visible yet, and other kinds can be written.
     expect(kinds.resource('example.com/v1', 'widgets')).toBeUndefined();
     await write(configMaps, 'x', 1);
     expect(shown(configMaps)).toEqual(['x=undefined@8']);
@@ -281,7 +281,7 @@ describe('a kind that is replaced', () => {
     expect(view.collection(second)).toBe(collection);
     expect(collection.get('n', 'a')!.kind).toBe(second);
     expect((await list(registry, second, bySize)).page.entries.map(({ name }) => name)).toEqual(['a']);
-    // Also what was there before.
+    // Also the objects that were there before.
     const past = { ...bySize, resourceVersion: '1', resourceVersionMatch: 'Exact' };
     expect((await list(registry, second, past)).page.entries).toHaveLength(1);
     await write(second, 'c', 3);
@@ -329,7 +329,7 @@ describe('a kind that goes', () => {
     await kinds.remove(kind);
     const whole = ['ADDED a@1', 'ADDED b@2', 'ended'];
     expect([now.told, later.told, full.told]).toEqual([whole, whole, ['ended']]);
-    // One that was opened and not begun gets the state of then.
+    // A watch that was opened and not started yet gets the state at the time it was opened.
     const told: string[] = [];
     opened.start({
       send: (notices) => told.push(...notices.map(({ entry }) => entry.name)) > 0,
@@ -341,7 +341,7 @@ describe('a kind that goes', () => {
     expect(() => view.collection(kind)).toThrow('the server could not find the requested resource');
     expect(await refusal(list(registry, kind, { namespace: 'n' }))).toBe(404);
 
-    // While it is away, others may write.
+    // While the kind is removed, other servers may write its objects.
     await write(kind, 'c', 3);
     const again = widgetKind();
     await kinds.add(again);
@@ -372,7 +372,7 @@ describe('a kind that goes', () => {
   });
 });
 
-/** V8's own, which it hides until it is asked for. */
+/** V8's `gc()`, available only with a flag. */
 async function collector(): Promise<() => void> {
   const { setFlagsFromString } = await import('node:v8');
   const { runInNewContext } = await import('node:vm');

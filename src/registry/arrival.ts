@@ -1,6 +1,7 @@
 /**
- * Arrivals: kinds that come to a running server. What the store holds of them is read at one revision, while the feed
- * goes on: changes to them that come meanwhile are kept here, and applied in the moment in which the kind is served.
+ * Arrivals: kinds that are added to a running server. The stored objects of the kind are read at one revision.
+ * Changes to them that the feed brings meanwhile are buffered here, and applied at the moment the kind is first
+ * served.
  */
 import type { Kind } from '../api/kind.ts';
 import { type Change, CompactedError, SEPARATOR, type Store, type Stored } from '../store/store.ts';
@@ -10,7 +11,7 @@ import { type KeyParts, parseStoreKey } from './key.ts';
 import type { View } from './view.ts';
 import { WatchEvent } from './watchevent.ts';
 
-/** Objects made ready before other work gets a turn: some milliseconds. */
+/** Objects parsed per event loop tick: some milliseconds of work. */
 const sliceMax = 1000;
 
 /** Sorts behind every key that begins with a segment and its separator. */
@@ -23,7 +24,7 @@ export class Arrival {
 
   constructor(readonly kind: Kind) {}
 
-  /** Takes note of a change of the kind, from the moment on in which loading begins. */
+  /** Buffers a change of the kind; called from the start of loading on. */
   keep(change: Change): void {
     this.#changes.push(change);
   }
@@ -32,7 +33,7 @@ export class Arrival {
     return this.#isLoaded;
   }
 
-  /** The view has skipped changes, and does not know which: what was read has to be read again. */
+  /** The view has skipped an unknown number of changes, so the objects have to be read again. */
   expire(): void {
     this.#isLoaded = false;
   }
@@ -47,7 +48,7 @@ export class Arrival {
       try {
         await loadObjects(store, this.kind, revision, this.#collection);
       } catch (error) {
-        // Another server compacted history further than this one has come.
+        // Another server has compacted history beyond the revision that this view has reached.
         this.#isLoaded = false;
         if (!(error instanceof CompactedError)) throw error;
         await view.reached(error.compacted);
@@ -55,7 +56,7 @@ export class Arrival {
     }
   }
 
-  /** The collection as it is now. */
+  /** The collection with all buffered changes applied. */
   settled(): Collection {
     for (const change of this.#changes)
       if (change.revision > this.#collection.since)
@@ -65,7 +66,10 @@ export class Arrival {
   }
 }
 
-/** Loads what the store holds of a kind at a revision. It is one read, so that no compaction can come in between. */
+/**
+ * Loads the stored objects of a kind at a revision, in one read: a compaction between two reads would make the second
+ * fail.
+ */
 async function loadObjects(
   store: Store,
   kind: Kind,
@@ -88,7 +92,7 @@ function entryOf(kind: Kind, { key, value, revision }: Stored): Entry {
   return Entry.of(kind, namespace, name, value, revision);
 }
 
-/** Brings a collection up to date with one change of the store. */
+/** Applies one change of the store to a collection. */
 export function applyChange(
   collection: Collection,
   kind: Kind,

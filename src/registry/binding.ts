@@ -1,8 +1,9 @@
-/** Binding: gives a pod to a node. Nothing is stored but the pod's new place. */
-import { badRequest, conflict, plain } from '../api/errors.ts';
+/** Binding: assigns a pod to a node. Only the pod is stored; the Binding is not. */
+import { badRequest, conflict, invalid, plain, type StatusError } from '../api/errors.ts';
 import { type FieldError, notSupported, required } from '../api/fielderror.ts';
 import type { Binding, Pod } from '../api/generated/types.ts';
 import { withCondition } from '../api/rules/condition.ts';
+import type { Manner } from './manner.ts';
 import { checkPreconditions, modify } from './modify.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -13,10 +14,12 @@ export async function bind(
   request: Request,
   target: Target,
   binding: Binding,
+  manner: Manner = 'contract',
 ): Promise<void> {
   const name = binding.metadata.name ?? '';
   if (target.name !== name) throw badRequest('name in URL does not match name in Binding object');
-  checkNode(binding);
+  const errors = targetErrors(binding);
+  if (errors.length) throw targetRefusal(name, errors, manner);
   await modify(registry, request, { ...target, part: 'whole' }, (current) => {
     const pod = current.object() as Pod;
     checkPreconditions(target.kind, name, binding.metadata, current, pod);
@@ -25,14 +28,19 @@ export async function bind(
   });
 }
 
-/** Kubernetes answers these with a bare 500, so clients know them as that. */
-function checkNode({ target }: Binding): void {
+function targetErrors({ target }: Binding): FieldError[] {
   const errors: FieldError[] = [];
   if (target?.kind && target.kind !== 'Node')
     errors.push(notSupported('target.kind', target.kind, ['Node', '<empty>']));
   if (!target?.name) errors.push(required('target.name'));
+  return errors;
+}
+
+/** Kubernetes 1.1 refused these as it refuses any invalid object; a current server answers with a bare 500. */
+function targetRefusal(name: string, errors: readonly FieldError[], manner: Manner): StatusError {
+  if (manner === 'contract') return invalid({ kind: 'Binding', group: '' }, name, errors);
   const texts = errors.map((error) => `${error.field}: ${error.message}`);
-  if (texts.length) throw plain(texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
+  return plain(texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
 }
 
 const bindings = { kind: 'Binding', resource: 'pods/binding', group: '' };

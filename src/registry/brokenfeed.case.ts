@@ -1,14 +1,14 @@
-/** A store whose feed can be broken, and whose answers can be withheld, as those of a store elsewhere are. */
+/** A store whose feed can be broken and whose answers can be delayed, as over a network. */
 import type { Change, RangePage, RangeQuery, Store, Subscription, Write } from '../store/store.ts';
 
 export class BreakableStore implements Store {
-  /** While set, subscriptions break at once, for this reason. */
+  /** While set, subscriptions fail at once with this error. */
   refusal: Error | undefined;
-  /** While set, the store does not say at which revision it is. */
+  /** While set, the store does not answer which revision it is at. */
   silence: Error | undefined;
-  /** What the store claims to be at, instead of the truth. */
+  /** The revision that the store reports instead of its real one. */
   claimedRevision: number | undefined;
-  /** Subscriptions that were asked for. */
+  /** Number of subscriptions that were requested. */
   watches = 0;
   readonly #open = new Set<(error: Error) => void>();
 

@@ -1,9 +1,9 @@
 /**
- * Collections: all objects of one resource in key order, the recent changes to them, and who is watching.
+ * Collections: all objects of one resource in key order, the recent changes to them, and their watchers.
  *
- * The changes are a window over history, numbered from the first change ever seen here. A watcher is a position
- * in that window, so watchers need no queues of their own: one that is slow falls behind in the window, and one
- * that falls out of it is told that its version has expired.
+ * The changes are a window over history, numbered from the first change ever seen here. A watcher is a position in
+ * that window, so watchers need no queues of their own: a slow watcher falls behind in the window, and one that falls
+ * out of it ends as expired.
  */
 import type { Kind } from '../api/kind.ts';
 import { compareKeys } from '../store/sortedmap.ts';
@@ -30,19 +30,19 @@ export class Collection {
   /** Number of the first event in the window. */
   #firstNumber = 0;
   #events: WatchEvent[] = [];
-  /** Those that are told of every change at once. */
+  /** Watchers that are notified of every change at once; the others are in `#rounds`. */
   readonly #watchers = new Set<Watcher>();
   readonly #rounds = new WatchRounds((from, to) => this.#forgetNotices(from, to));
   readonly #pages = new RecentPages();
   #since: number;
   #isClosed = false;
 
-  /** `since`: the revision of the state that is loaded first. Changes after it are known here. */
+  /** `since`: the revision of the state that is loaded first. Later changes are kept in the window. */
   constructor(since = 0) {
     this.#since = since;
   }
 
-  /** Changes after this revision are known, and so is the state at it. */
+  /** The state at this revision and all changes after it are known. */
   get since(): number {
     return this.#since;
   }
@@ -55,13 +55,13 @@ export class Collection {
     return this.#members.get(namespace, name);
   }
 
-  /** Takes an object as part of the state that history begins with. */
+  /** Adds an object to the state that history begins with. */
   load(entry: Entry): void {
     this.#pages.clear();
     this.#members.set(entry);
   }
 
-  /** Objects and changes are of another kind from now on, which reads them in its own way. */
+  /** Replaces the kind of all objects and changes, so that they are parsed with its model from now on. */
   reread(kind: Kind): void {
     this.#pages.clear();
     this.#members.walk(undefined, '', (entry) => {
@@ -81,7 +81,7 @@ export class Collection {
     this.#events.push(event);
   }
 
-  /** Objects a filter chooses, as they are now or were at a revision that history still knows. */
+  /** The objects that a filter selects, as they are now or were at a revision that is still in history. */
   select(filter: Filter, query: PageQuery = {}): Page {
     if (query.revision !== undefined) return this.#choose(filter, query);
     if (this.#members.size === 0) return nothing;
@@ -101,7 +101,7 @@ export class Collection {
     const entries: Entry[] = [];
     const limit = query.limit ?? Number.POSITIVE_INFINITY;
     let next: string | undefined;
-    /** Takes an entry if it is chosen; false when there is no room for it. */
+    /** Adds an entry if it is selected; false when the page is full. */
     const visit = (entry: Entry): boolean => {
       if (!filter.covers(entry.namespace, entry.name) || !filter.selects(entry)) return true;
       if (entries.length < limit) return entries.push(entry) > 0;
@@ -110,12 +110,12 @@ export class Collection {
     };
     if (revision === undefined) this.#visitNow(filter, start, visit);
     else for (const entry of this.#fromAt(filter.namespace, start, revision)) if (!visit(entry)) break;
-    // How many are left can be told only where nobody has to look into them.
+    // The remaining objects are counted only if no selector has to be evaluated for each of them.
     const countable = next !== undefined && !filter.selective && filter.name === undefined;
     return new Page(entries, next, countable ? this.#count(filter.namespace, next!, revision) : undefined);
   }
 
-  /** A filter for one name in one namespace needs no walk. */
+  /** A filter for one name in one namespace is a single lookup. */
   #visitNow(filter: Filter, start: string, visit: (entry: Entry) => boolean): void {
     if (filter.name === undefined || filter.namespace === undefined) {
       this.#members.walk(filter.namespace, start, visit);
@@ -125,7 +125,7 @@ export class Collection {
     if (entry && compareKeys(memberKey(filter.namespace, filter.name), start) >= 0) visit(entry);
   }
 
-  /** State at an older revision: today's, with every later change undone. */
+  /** The state at an older revision: the current state, with every later change undone. */
   *#fromAt(namespace: string | undefined, start: string, revision: number): Iterable<Entry> {
     const undone = new Map<string, Entry | undefined>();
     for (let i = this.#events.length - 1; i >= 0 && this.#events[i]!.revision > revision; i--) {
@@ -176,12 +176,12 @@ export class Collection {
     return this.#firstNumber + low;
   }
 
-  /** The event of a number; undefined when it is out of the window. */
+  /** The event of a number; undefined when it is outside the window. */
   event(number: number): WatchEvent | undefined {
     return this.#events[number - this.#firstNumber];
   }
 
-  /** The kind is not served any more. Watchers get what there is, and end. */
+  /** The kind is no longer served. Watchers get the remaining events, and end. */
   close(): void {
     this.#isClosed = true;
     for (const watcher of [...this.#watchers, ...this.#rounds]) watcher.finish();
@@ -200,7 +200,7 @@ export class Collection {
     (isToldInRounds(watcher) ? this.#rounds : this.#watchers).delete(watcher);
   }
 
-  /** Ends watchers that cannot be told of what comes next. */
+  /** Ends the watchers that the predicate selects: their next events are not known. */
   expire(isMeant: (watcher: Watcher) => boolean): void {
     for (const watcher of [...this.#watchers, ...this.#rounds]) if (isMeant(watcher)) watcher.expire();
   }
@@ -209,20 +209,20 @@ export class Collection {
     return this.#watchers.size + this.#rounds.size;
   }
 
-  /** Lets watchers know of events from this number on. */
+  /** Notifies watchers of events from this number on. */
   notify(fromNumber: number): void {
     for (const watcher of this.#watchers) watcher.pump();
     if (this.#rounds.size > 0) this.#rounds.announce(fromNumber);
     else this.#forgetNotices(fromNumber, this.endNumber);
   }
 
-  /** Drops what only the telling needed. */
+  /** Frees the encoded lines of events that all watchers have been sent. */
   #forgetNotices(fromNumber: number, toNumber: number): void {
     const end = Math.min(toNumber, this.endNumber);
     for (let number = fromNumber; number < end; number++) this.event(number)?.forgetNotices();
   }
 
-  /** What happened up to a revision is not known any more: nobody may begin before it. */
+  /** Forgets the changes up to a revision: watches cannot begin before it any more. */
   skip(revision: number): void {
     this.#since = Math.max(this.#since, revision);
   }

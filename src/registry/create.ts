@@ -10,10 +10,10 @@ import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
 import { check, nameErrors } from './validation.ts';
 
-/** A generated name that is taken is tried anew this often. */
+/** Attempts to find a free generated name. */
 const nameTriesMax = 8;
 
-/** Takes the namespace from the path, and refuses an object that claims another. */
+/** Sets the namespace of the path, and refuses an object that names another. */
 export function settleNamespace(kind: Pick<Kind, 'namespaced'>, object: ApiObject, namespace: string): void {
   if (!kind.namespaced) {
     delete object.metadata.namespace;
@@ -47,7 +47,7 @@ export async function create(
     old: undefined,
     afterwards: [],
   };
-  // Whether its namespace exists, and its name is free, may just have changed through another server.
+  // Catch up first: another server may just have created or deleted the namespace, or an object of this name.
   const behind = registry.view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   await registry.admission.mutate(registry, admission);
@@ -74,7 +74,7 @@ export async function create(
   return entry!;
 }
 
-/** Stores a new object; a generated name that is taken is replaced by another. */
+/** Stores a new object; when a generated name is taken, another is generated. */
 async function insert(
   registry: Registry,
   request: Request,
@@ -97,7 +97,7 @@ async function insert(
     if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);
     meta.name = generatedName(meta.generateName!, suffix(registry));
     target = named(first, meta.name);
-    // Some kinds write their name elsewhere, too.
+    // Some kinds repeat their name in other fields.
     kind.prepareForCreate?.(object, { now: meta.creationTimestamp! });
   }
 }

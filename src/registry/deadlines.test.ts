@@ -1,4 +1,7 @@
-/** Proves that whatever waits gives up with a 504 when its deadline has passed, and then changes nothing. */
+/**
+ * Proves that every wait ends with a 504 when the request's deadline has passed, and that nothing is changed
+ * afterwards.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KindTable } from '../api/kinds.ts';
@@ -25,7 +28,7 @@ const configMaps = kinds.resource('v1', 'configmaps')!;
 const collection = collectionOf(configMaps, 'default');
 const at = (name: string): Target => targetOf({ kind: configMaps, namespace: 'default', name });
 
-/** A gate, which is open until it is shut. */
+/** A gate that promises wait at while it is closed; open at first. */
 class Gate {
   #waiting: (() => void)[] | undefined;
 
@@ -45,7 +48,7 @@ class Gate {
   }
 }
 
-/** Commits of a disk that can be held up. */
+/** An engine whose commits can be delayed. */
 class SlowEngine extends MemoryEngine {
   constructor(private readonly disk: Gate) {
     super();
@@ -158,7 +161,7 @@ describe('while the view is behind', () => {
     ['a list', () => list(registry, configMaps, { namespace: 'default' }, 10)],
   ])('%s gives up', async (_, ask) => {
     feed.shut();
-    // Another server on the same store has written something.
+    // Another server on the same store has written an object.
     const key = storeKey(configMaps.id, 'default', 'other');
     await store.write({ key, value: Buffer.from('{"metadata":{"uid":"u"}}'), expected: 0 });
     const refused = expect(ask()).rejects.toMatchObject(tooLate);

@@ -1,6 +1,6 @@
 /**
- * Delete: an object is removed at once, or marked and kept while a grace period or finalizers hold it. Objects
- * that are only marked go with the write that releases them (see modify.ts).
+ * Delete: removes an object at once, or marks it for deletion while a grace period or finalizers hold it. A marked
+ * object is removed by the write that drops the last finalizer (see modify.ts).
  */
 import { invalidOptions, modified, preconditionConflict } from '../api/errors.ts';
 import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
@@ -10,7 +10,9 @@ import { formatTime, timeToMs } from '../api/time.ts';
 import type { Admission } from './admission/admission.ts';
 import { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
+import { releaseUnused } from './inuse.ts';
 import { isReleased } from './modify.ts';
+import { finishOrphaning, orphanDependents } from './orphaning.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { type Target, targetOf } from './target.ts';
@@ -26,7 +28,7 @@ export interface DeleteOptions {
 }
 
 export interface Deletion {
-  /** The marked object, or its last state when it is gone. */
+  /** The marked object, or its last state when it was removed. */
   readonly entry: Entry;
   readonly removed: boolean;
 }
@@ -34,9 +36,9 @@ export interface Deletion {
 const policies: readonly string[] = ['Foreground', 'Background', 'Orphan'];
 const collectorFinalizers: readonly string[] = ['orphan', 'foregroundDeletion'];
 const roundsMax = 1000;
-/** Longer grace periods are cut to a hundred years, before their end is later than a time can say. */
+/** Longer grace periods are cut to a hundred years, so that deletionTimestamp stays within the range of dates. */
 const graceMaxSeconds = 100 * 365 * 24 * 3600;
-/** Deletes of a collection that are under way at once. */
+/** Concurrent deletes of a deletecollection. */
 const collectionWidth = 64;
 
 export function checkDeleteOptions(options: DeleteOptions): void {
@@ -75,16 +77,22 @@ export async function remove(
       old: current.object(kind),
       afterwards: [],
     };
+    const orphans = orphansAtOnce(registry, request, kind, object, options);
+    if (orphans && !registry.finalizing.collection) await orphanDependents(registry, current);
     mark(registry, kind, object, options);
     const deletion = await registry.admission.admitted(registry, admission, () =>
       carryOut(registry, request, current, object),
     );
-    if (deletion) return deletion;
+    if (!deletion) continue;
+    if (!orphans || deletion.removed) return deletion;
+    // Marked, so that no controller makes more dependents.
+    await orphanDependents(registry, deletion.entry);
+    return { entry: deletion.entry, removed: await finishOrphaning(registry, deletion.entry) };
   }
   throw modified(kind, name);
 }
 
-/** Removes a released object, stores a marked one. Undefined: another writer was faster. */
+/** Removes an object that nothing holds, stores a marked one. Undefined: another writer changed it first. */
 async function carryOut(
   registry: Registry,
   request: Request,
@@ -105,11 +113,11 @@ async function carryOut(
   };
 }
 
-/** Only pods show, when they are gone, that they were marked before; other kinds answer with the stored state. */
+/** For a pod, the answer to the final delete shows the deletion mark; for other kinds it shows the stored state. */
 const lastState = (kind: Kind, object: ApiObject): boolean =>
   kind.gracePeriodSeconds !== undefined || object.metadata.finalizers !== undefined;
 
-/** Refuses a delete that was meant for another object, or another version of it. */
+/** Checks the preconditions uid and resourceVersion. */
 export function checkDeletePreconditions(
   kind: Kind,
   name: string,
@@ -132,18 +140,36 @@ export function checkDeletePreconditions(
     );
 }
 
-/** Marks an object for deletion. An object that nothing holds is released by this alone. */
+/**
+ * Whether a deletion lets dependents forget the object before it is answered: always where no garbage collector would do
+ * it later, and for kinds of old whose dependents stay unless something else is asked for.
+ */
+function orphansAtOnce(
+  { finalizing }: Registry,
+  { dryRun }: Request,
+  kind: Kind,
+  object: ApiObject,
+  options: DeleteOptions,
+): boolean {
+  if (dryRun || kind.uncollected || propagationOf(kind, object, options) !== 'Orphan') return false;
+  const asked = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  return !finalizing.collection || (finalizing.prompt && !asked && kind.defaultPropagation === 'Orphan');
+}
+
+/** Marks an object for deletion. An object without finalizers and grace period may be removed afterwards. */
 function mark(registry: Registry, kind: Kind, object: ApiObject, options: DeleteOptions): void {
+  const { finalizing } = registry;
   const meta = object.metadata;
   const first = !meta.deletionTimestamp;
   const nowMs = registry.chance.nowMs();
   if (kind.id === 'core/namespaces') {
     meta.deletionTimestamp ??= formatTime(nowMs);
     if (first) object.status = { ...(object.status as object), phase: 'Terminating' };
-    setCollectorFinalizers(kind, object, options);
+    if (finalizing.collection) setCollectorFinalizers(kind, object, options);
     return;
   }
-  setCollectorFinalizers(kind, object, options);
+  if (finalizing.collection) setCollectorFinalizers(kind, object, options);
+  if (finalizing.prompt) releaseUnused(registry.view, kind.id, object);
   const grace = kind.gracePeriodSeconds?.(object, requestedGrace(options));
   if (grace) markGraceful(object, Math.min(grace, graceMaxSeconds), options, nowMs);
   else if (grace === 0 || first || !meta.finalizers?.length) {
@@ -171,7 +197,7 @@ function markGraceful(object: ApiObject, grace: number, options: DeleteOptions, 
   meta.deletionGracePeriodSeconds = grace;
 }
 
-/** What becomes of dependents is written into the object as a finalizer for the garbage collector. */
+/** The propagation policy is written into the object as a finalizer for the garbage collector. */
 function setCollectorFinalizers(kind: Kind, object: ApiObject, options: DeleteOptions): void {
   if (kind.uncollected) return;
   const meta = object.metadata;
@@ -187,11 +213,11 @@ function propagationOf(kind: Kind, object: ApiObject, options: DeleteOptions): P
   if (options.orphanDependents !== undefined) return options.orphanDependents ? 'Orphan' : 'Background';
   if (object.metadata.finalizers?.includes('orphan')) return 'Orphan';
   if (object.metadata.finalizers?.includes('foregroundDeletion')) return 'Foreground';
-  // A namespace gets a collector finalizer only when a policy is asked for.
+  // A namespace gets a garbage collector finalizer only when the request names a policy.
   return kind.id === 'core/namespaces' ? 'Background' : kind.defaultPropagation;
 }
 
-/** Deletes everything a filter chooses; answers with what was found. */
+/** Deletes all objects that a filter selects; returns those that were found. */
 export async function removeCollection(
   registry: Registry,
   request: Request,
@@ -212,7 +238,7 @@ export async function removeCollection(
       try {
         await remove(registry, request, { ...collection, namespace, name }, options);
       } catch (error) {
-        // Another client deleted it first: that is what was asked for.
+        // Another client deleted it first, so the goal is reached.
         if ((error as { code?: number }).code !== 404) throw error;
       }
     }

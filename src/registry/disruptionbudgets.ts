@@ -1,6 +1,7 @@
 /**
- * Disruption budgets, as evictions meet them: which budget guards a pod, and whether it has a pod to spare. One that
- * has is spent before the pod is deleted, so that of two evictions for the last pod to spare only one gets it.
+ * Disruption budgets in evictions: which budget selects a pod, and whether it allows a disruption. The budget's
+ * status is lowered before the pod is deleted, so of two concurrent evictions for the last allowed disruption only
+ * one succeeds.
  */
 import { budgetViolation, forbidden, plain } from '../api/errors.ts';
 import type {
@@ -18,12 +19,15 @@ import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { targetOf } from './target.ts';
 
-/** Evictions a budget may have allowed without its controller having seen the pods go. */
+/** Evicted pods in a budget's status that its controller has not yet seen deleted. */
 const disruptedPodsMax = 2000;
-/** What clients are told to wait for a controller that has not got to a budget yet. */
+/** Retry-After when the controller has not processed a budget yet. */
 const unseenRetrySeconds = 10;
 
-/** The budget that guards a pod; undefined when none does. Two cannot both be kept to, and are refused. */
+/**
+ * The budget that selects a pod, or undefined. An eviction of a pod with several budgets is refused, as in
+ * Kubernetes.
+ */
 export function budgetOf(registry: Registry, namespace: string, pod: Pod): Entry | undefined {
   const { entries } = registry.view
     .collection('policy/poddisruptionbudgets')
@@ -39,7 +43,7 @@ export function budgetOf(registry: Registry, namespace: string, pod: Pod): Entry
   return guarding[0];
 }
 
-/** A selector that cannot be understood selects nothing. */
+/** An invalid selector selects nothing. */
 function selects(selector: SelectorObject | undefined, labels: Record<string, string> | undefined): boolean {
   try {
     return selectorFromObject(selector as LabelSelectorObject | undefined).matches(labels);
@@ -50,8 +54,9 @@ function selects(selector: SelectorObject | undefined, labels: Record<string, st
 }
 
 /**
- * Whether a budget lets a pod go without being spent: one that is not ready is none of those that are counted on.
- * Unless the budget says otherwise, it goes only while enough others are ready, lest it be the one that is awaited.
+ * Whether a pod may be evicted without lowering the budget: it is not ready, so it does not count as healthy. Under
+ * the default policy that holds only while enough other pods are healthy; otherwise the budget may be waiting for
+ * this pod.
  */
 export function isExempt({ spec, status = {} }: PodDisruptionBudget, pod: Pod): boolean {
   if (pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) return false;
@@ -60,7 +65,7 @@ export function isExempt({ spec, status = {} }: PodDisruptionBudget, pod: Pod): 
   return desiredHealthy > 0 && currentHealthy >= desiredHealthy;
 }
 
-/** Takes one from what a budget allows, and notes for which pod. Throws when it allows nothing. */
+/** Lowers `disruptionsAllowed` of a budget by one and records the pod. Throws when no disruption is allowed. */
 export async function spend(
   registry: Registry,
   request: Request,
@@ -93,14 +98,16 @@ function checkAllowance({ metadata }: PodDisruptionBudget, status: PodDisruption
   if (disruptionsAllowed === 0) throw budgetViolation(`The disruption budget ${name} ${refusal(status)}`);
 }
 
-/** The status of a budget does not tell what its spec means, or is about to change. */
+/** The answer when the controller has not yet processed the newest spec of a budget. */
 export const stillProcessed = (name: string): Error =>
   budgetViolation(
     `The disruption budget ${name} is still being processed by the server.`,
     unseenRetrySeconds,
   );
 
-/** Numbers say nothing when they could not be worked out. */
+/**
+ * Says why no disruption is allowed: the controller's error when it could not compute the numbers, else the numbers.
+ */
 function refusal({ conditions, currentHealthy = 0, desiredHealthy = 0 }: PodDisruptionBudgetStatus): string {
   const denial = conditions?.find(({ type, status }) => type === 'DisruptionAllowed' && status === 'False');
   const said = denial?.message ? denial : undefined;

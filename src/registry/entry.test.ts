@@ -1,4 +1,4 @@
-/** Proves that what an entry's text tells without being read is never wrong about what it rules out. */
+/** Proves that checks on an entry's unparsed text never report a field as absent that is present. */
 import { describe, expect, it } from 'vitest';
 import { encodeObject } from '../api/encode.ts';
 import { KindTable } from '../api/kinds.ts';
@@ -35,6 +35,16 @@ describe('an entry', () => {
         true,
       );
       expect(entryOf({ ...metadata, ...marked }, revision).restamped(1234).mayBeMarked).toBe(true);
+    }
+  });
+
+  it('tells its own uid, whichever others its text holds', () => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u-2' }];
+    const annotations = { note: '"uid":"u-3"', uid: 'u-4' };
+    for (const revision of [0, 7]) {
+      const entry = entryOf({ ...created, generateName: 'uid', annotations, ownerReferences }, revision);
+      expect(entry.uid).toBe('u-1');
+      expect(entry.restamped(1234).uid).toBe('u-1');
     }
   });
 

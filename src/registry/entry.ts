@@ -1,7 +1,7 @@
 /**
- * Entries: stored objects as the view holds them. The document is the JSON that a read answers and a watcher
- * receives; it is made once per write. The store keeps it without the resourceVersion, because only the
- * store knows the revision and only after the write: it is stamped in behind the uid when the change arrives.
+ * Entries: stored objects as the view holds them. The document is the JSON text that reads and watches send; it is
+ * made once per write. The stored bytes have no resourceVersion, because the revision is known only after the write:
+ * it is inserted behind the uid when the change arrives.
  */
 
 import { normalized } from '../api/encode.ts';
@@ -13,11 +13,12 @@ import { asserting, optimized } from '../switches.ts';
 import { stamped, uidEnd } from './stamp.ts';
 
 const comma = 0x2c;
+const quote = 0x22;
 const [letterC, letterD, letterG] = Buffer.from('cdg');
-/** Of `ownerReferences`: a search is three times as fast for a word that begins with a rare character. */
+/** A part of `ownerReferences`: a search is three times as fast for text that begins with a rare character. */
 const referencesMark = Buffer.from('References"');
 
-/** What selectors read, kept so that an object is parsed for them once. */
+/** Labels and fields for selectors, cached so that an object is parsed for them once. */
 interface Facets {
   readonly labels: Record<string, string> | undefined;
   readonly fields: Record<string, string>;
@@ -26,7 +27,10 @@ interface Facets {
 export class Entry {
   #facets: Facets | undefined;
   #mayHaveOwners: boolean | undefined;
-  /** The object as it was parsed last. Controllers, admission and selectors look at a change right after it was made. */
+  /**
+   * The object as it was parsed last, because controllers, admission and selectors usually read a change right after
+   * it was made.
+   */
   #shared: WeakRef<ApiObject> | undefined;
 
   private constructor(
@@ -35,9 +39,9 @@ export class Entry {
     readonly name: string,
     /** Revision of the write that made this state; 0 when it was never stored (dry run). */
     readonly revision: number,
-    /** The JSON text and a line feed, as a read answers it. */
+    /** The JSON text and a line feed, as sent to clients. */
     readonly document: Buffer,
-    /** Where the stamp begins and ends in the document. */
+    /** Where the inserted resourceVersion begins and ends in the document. */
     private readonly stampStart: number,
     private readonly stampEnd: number,
   ) {}
@@ -51,7 +55,7 @@ export class Entry {
     revision: number,
   ): Entry {
     const at = uidEnd(value);
-    // Without it the revision would be written into another place, and clients would get broken JSON.
+    // Stop: without a uid the resourceVersion would be inserted at a wrong place, and clients would get broken JSON.
     if (at === undefined)
       throw new Error(`a stored object has no uid: ${kind.resource} ${namespace}/${name}`);
     return Entry.#stamped(kind, namespace, name, value, value.length, at, at, revision);
@@ -73,15 +77,21 @@ export class Entry {
     return new Entry(kind, namespace, name, revision, document, cutStart, cutStart + stamp.length);
   }
 
-  /** The kind that it is stored as. */
+  /** The kind as which the object is stored. */
   get kind(): Kind {
     return this.current;
   }
 
-  /** Its kind was replaced by another, which may have other selectable fields. */
+  /** The kind was replaced, so the cached selectable fields may be wrong. */
   reread(kind: Kind): void {
     this.current = kind;
     this.#facets = undefined;
+  }
+
+  /** Read from the text, in which the stamp stands right behind it: that takes no parsing. */
+  get uid(): string {
+    const end = this.stampStart - 1;
+    return this.document.toString('latin1', this.document.lastIndexOf(quote, end - 1) + 1, end);
   }
 
   /** Length of the JSON text. */
@@ -89,13 +99,13 @@ export class Entry {
     return this.document.length - 1;
   }
 
-  /** The same state under another revision, as the last word on a deleted object. */
+  /** The same state under another revision, for the DELETED event of an object. */
   restamped(revision: number): Entry {
     const { kind, namespace, name, document, length, stampStart, stampEnd } = this;
     return Entry.#stamped(kind, namespace, name, document, length, stampStart, stampEnd, revision);
   }
 
-  /** Whether a value about to be stored is what is here already. */
+  /** Whether a value about to be stored equals this one. */
   holds(value: Buffer): boolean {
     const { document, length, stampStart, stampEnd } = this;
     return (
@@ -105,7 +115,7 @@ export class Entry {
     );
   }
 
-  /** A fresh copy of the object, which the caller may change; in another version of its kind when asked for. */
+  /** A fresh copy of the object, which the caller may change; converted to another version of its kind on request. */
   object(as: Kind = this.kind): ApiObject {
     const object = JSON.parse(this.document.toString('utf8')) as ApiObject;
     if (as === this.kind || !as.stored) return object;
@@ -114,7 +124,7 @@ export class Entry {
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
   }
 
-  /** The object to look at. All who ask share it, so nobody may change it: with `WHERRY_ASSERT=1` it is frozen. */
+  /** The parsed object, shared by all callers, which must not change it: with `WHERRY_ASSERT=1` it is frozen. */
   peek(): ApiObject {
     let object = optimized ? this.#shared?.deref() : undefined;
     if (!object) {
@@ -125,15 +135,18 @@ export class Entry {
     return object;
   }
 
-  /** False: the object has no owners, and need not be read to see that. Looked up once: it takes a look at all its text. */
+  /**
+   * False: the object has no owners. Found by a search of the JSON text, without parsing; cached, because it reads
+   * the whole text.
+   */
   get mayHaveOwners(): boolean {
     this.#mayHaveOwners ??= this.document.includes(referencesMark);
     return this.#mayHaveOwners;
   }
 
   /**
-   * False: the object is not being deleted, and need not be read to see that. In the order in which metadata is written,
-   * only generation and creationTimestamp come between the stamp and deletionTimestamp.
+   * False: the object is not being deleted. Found without parsing: in the order in which metadata is written, only
+   * generation and creationTimestamp come between the resourceVersion and deletionTimestamp.
    */
   get mayBeMarked(): boolean {
     const { document } = this;
@@ -147,7 +160,7 @@ export class Entry {
     return false;
   }
 
-  /** Where the text after `{"kind":…,"apiVersion":…,` begins: objects inside a list go without those two. */
+  /** Where the text after `{"kind":…,"apiVersion":…,` begins: items of a list have neither field. */
   get itemStart(): number {
     return itemOffsets.of(this.kind);
   }

@@ -1,6 +1,6 @@
 /**
- * Eviction: asks for the deletion of a pod, and notes in the pod that it was asked for. A disruption budget may object
- * (disruptionbudgets.ts). Pods that run nothing yet, or no more, go whatever a budget says.
+ * Eviction: deletes a pod and records the reason in its conditions, if its disruption budget allows that
+ * (disruptionbudgets.ts). Budgets do not apply to pods that are pending or finished.
  */
 
 import { badRequest, modified, StatusError } from '../api/errors.ts';
@@ -15,10 +15,10 @@ import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { type Target, targetOf } from './target.ts';
 
-/** How often it is decided anew, because pod or budget changed meanwhile. */
+/** Attempts, when pod or budget change meanwhile. */
 const roundsMax = 20;
 
-/** The pod is no longer what was decided about. */
+/** The pod has changed since the decision was made. */
 class Changed extends Error {}
 
 export async function evict(
@@ -44,7 +44,7 @@ export async function evict(
     const exempt = budget !== undefined && isExempt(budget.peek() as PodDisruptionBudget, pod);
     try {
       if (budget && !exempt) await spend(registry, request, budget, name);
-      // What is let go for its state must still be in it.
+      // A decision based on the state of the pod holds only while the pod is unchanged.
       const fixed = exempt || isWaiting(pod);
       return await end(registry, request, seen, asked, fixed);
     } catch (error) {
@@ -54,7 +54,7 @@ export async function evict(
   }
 }
 
-/** Whether to decide anew: about another state of the pod, or without a budget that is gone. */
+/** Whether to try again: the pod has changed, or the budget was deleted. */
 const mayHelp = (error: unknown, budget: Entry | undefined): boolean =>
   error instanceof Changed ||
   (error instanceof StatusError &&
@@ -70,7 +70,7 @@ const isWaiting = (pod: Pod): boolean => !isOver(pod) && pod.status?.phase === '
 
 const isGuarded = (pod: Pod): boolean => !isOver(pod) && !isWaiting(pod);
 
-/** Notes in the pod that it was evicted, and deletes it; with `fixed` only as it was seen. */
+/** Sets the condition of an evicted pod, and deletes it; with `fixed` only if the pod has not changed. */
 async function end(
   registry: Registry,
   request: Request,
@@ -87,7 +87,7 @@ async function end(
     noteEviction(pod, registry.now());
     return pod;
   });
-  // The version has been checked, and the note has changed it.
+  // The client's resourceVersion was checked above; setting the condition has changed the version.
   const preconditions = { uid, ...(fixed ? { resourceVersion: String(marked.revision) } : {}) };
   try {
     await remove(registry, request, targetOf(seen), { ...asked, preconditions });

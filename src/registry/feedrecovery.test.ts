@@ -1,6 +1,6 @@
 /**
- * Proves that a view whose feed broke catches up without losing or repeating a change, brings itself in line when the
- * changes are no longer to be had, and says so when it can do neither.
+ * Proves that a view whose feed broke catches up without losing or repeating a change, compares itself with the store
+ * when the changes were compacted, and reports when it can do neither.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StatusError } from '../api/errors.ts';
@@ -27,7 +27,7 @@ const kinds = new KindTable();
 const configMaps = kinds.resource('v1', 'configmaps')!;
 const everything = new Filter(undefined, undefined, undefined, undefined);
 const cut = (): Error => new Error('the connection was cut');
-/** So fast that a test need not wait for it, and as patient as a test. */
+/** Short delays, so that tests do not wait, and an outage limit that no test reaches. */
 const quick: RecoveryTimes = { retryFirstMs: 1, retryMaxMs: 5, outageMaxMs: 30_000 };
 
 const cleanups: (() => unknown)[] = [];
@@ -75,7 +75,7 @@ const drop = (registry: Registry, name: string) => remove(registry, asTester('de
 const names = async (registry: Registry): Promise<string[]> =>
   (await list(registry, configMaps, { namespace: 'default' })).page.entries.map(({ name }) => name);
 
-/** Writes down what a watch of config maps is told. */
+/** Records the events of a watch of config maps. */
 async function tell(registry: Registry, resourceVersion: string | undefined): Promise<string[]> {
   const told: string[] = [];
   const opened = await watch(
@@ -97,12 +97,12 @@ async function tell(registry: Registry, resourceVersion: string | undefined): Pr
   return told;
 }
 
-/** Until patient watchers have been told. */
+/** Resolves when watchers that are told in rounds have been told. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Time that passes when the test says so; turns of the event loop come as ever. */
+/** Timers that fire only when the test advances time; immediates run as usual. */
 function useFakeTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
   cleanups.push(() => vi.useRealTimers());
@@ -220,7 +220,7 @@ describe('a feed that broke', () => {
 });
 
 describe('a feed that broke for longer than history lasts', () => {
-  /** Away while objects were made, changed, deleted and replaced, and history was compacted. */
+  /** The feed is broken while objects are created, changed, deleted and replaced, and history is compacted. */
   async function away() {
     const parts = await pair();
     const { writer, store, registry, shared, view } = parts;
@@ -258,7 +258,7 @@ describe('a feed that broke for longer than history lasts', () => {
       expect(mine!.document.toString()).toBe(theirs!.document.toString());
     }
     expect((await read(registry, configMap('replaced'), undefined)).peek().metadata.uid).not.toBe(uid);
-    // And follows again.
+    // And the feed works again.
     await make(writer, 'later');
     expect(await names(registry)).toContain('later');
   });
@@ -283,7 +283,7 @@ describe('a feed that broke for longer than history lasts', () => {
 
   it('lets nobody begin among changes that are not known as they were', async () => {
     const { registry, view, before, back } = await away();
-    // From another server it knows of a version that this one has not seen.
+    // A client knows a version from another server that this one has not seen.
     const ahead = await tell(registry, String(before + 2));
     await back();
     const now = view.revision;

@@ -24,10 +24,10 @@ import type { Entry } from './entry.ts';
 const comparePageSize = 1000;
 
 export interface RecoveryTimes {
-  /** The first attempt is made at once; the next after this time, and later ones after twice as long each. */
+  /** The first attempt is immediate; the next waits this long, and the wait doubles with each attempt. */
   readonly retryFirstMs: number;
   readonly retryMaxMs: number;
-  /** The feed is given up when the view has not caught up for this long. */
+  /** The feed is given up when the view has not caught up within this time. */
   readonly outageMaxMs: number;
 }
 
@@ -37,27 +37,27 @@ const defaultRecovery: RecoveryTimes = {
   outageMaxMs: 60_000,
 };
 
-/** What the recovery needs of a view. */
+/** The operations on a view that the recovery uses. */
 export interface FedView {
-  /** The newest revision that it has seen. */
+  /** The newest revision seen. */
   readonly revision: number;
-  /** Resolves when a revision has arrived. */
+  /** Resolves when the view has reached a revision. */
   reached(revision: number): Promise<void>;
-  /** Takes in changes, in order. */
+  /** Applies changes, in order. */
   take(changes: readonly Change[]): void;
-  /** All objects that it shows, by their keys in the store. */
+  /** All objects in the view, by store key. */
   held(): Iterable<readonly [key: string, entry: Entry]>;
-  /** It is about to be brought from its revision to another; not all changes in between are known. */
+  /** Called before the view is brought to a newer revision by comparison, without knowing all changes in between. */
   skipping(to: number): void;
-  /** It has been. */
+  /** Called after that. */
   skipped(to: number): void;
-  /** It will not be fed any more, and is stale. */
+  /** Called when the feed is lost for good, and the view is stale. */
   lost(error: StoreUnavailableError): void;
 }
 
 export interface RecoveryOptions {
   readonly times?: Partial<RecoveryTimes>;
-  /** Told of every time the feed breaks, and of attempts that fail. */
+  /** Called each time the feed breaks, and for each failed attempt. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -65,7 +65,7 @@ export class FeedRecovery {
   readonly #times: RecoveryTimes;
   readonly #onError: (error: Error) => void;
   #subscription: Subscription | undefined;
-  /** What the view shows may be wrong: everything is compared before it follows again. */
+  /** A change may have been applied in part, so view and store are compared before the feed continues. */
   #doubtful = false;
   #waitMs = 0;
   #followsSinceMs = 0;
@@ -83,7 +83,10 @@ export class FeedRecovery {
     this.#onError = onError ?? (() => undefined);
   }
 
-  /** Follows the store from the view's revision on. Resolves when the view has all there is; rejects when that fails. */
+  /**
+   * Subscribes to the store from the view's revision on. Resolves when the view has caught up; rejects when that
+   * fails.
+   */
   async start(): Promise<void> {
     const subscription = await this.#follow();
     clearTimeout(this.#deadline);
@@ -123,7 +126,7 @@ export class FeedRecovery {
   #recover(problem: Error): void {
     if (this.#over) return;
     const { outageMaxMs, retryMaxMs } = this.#times;
-    // A feed that breaks again and again is not taken up without a pause.
+    // Back off also when a feed breaks again shortly after it was restored.
     if (performance.now() - this.#followsSinceMs > retryMaxMs) this.#waitMs = 0;
     let newest = problem;
     this.#deadline = setTimeout(() => this.#lose(newest), outageMaxMs);
@@ -157,9 +160,9 @@ export class FeedRecovery {
   }
 
   /**
-   * Brings the view to a newer state, whatever happened in between. Of an object that changed several times, only the
-   * newest state is known, under its own revision. When an object was deleted is not known, so deletions come first,
-   * under the earliest revision possible: a client that has seen any of the changes has seen all deletions before it.
+   * Brings the view to a newer state by comparison. Of an object that changed several times only the newest state is
+   * known, under its own revision. The revision of a deletion is not known, so deletions come first, under the
+   * earliest possible revision: a client that has seen any of the changes has seen all deletions before it.
    */
   async #compare(): Promise<void> {
     const before = this.view.revision;
@@ -189,7 +192,7 @@ export class FeedRecovery {
       value: null,
     }));
     changed.sort((a, b) => a.revision - b.revision);
-    // When all this happened is not known; the view takes times only to forget by.
+    // The real times of the changes are not known; the view uses times only to expire history.
     const changes = [...deletions, ...changed].map((change) => ({ ...change, timeMs: 0 }));
     this.view.skipping(shown);
     if (changes.length) this.view.take(changes);

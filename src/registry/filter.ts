@@ -1,10 +1,10 @@
-/** Filters: which objects of a collection a list or watch is about. */
+/** Filters: which objects of a collection a list or watch selects. */
 import type { FieldSelector } from '../api/fieldselector.ts';
 import type { LabelSelector } from '../api/labelselector.ts';
 import type { Entry } from './entry.ts';
 
 export class Filter {
-  /** Whether the filter looks inside objects, and not only at their names. */
+  /** Whether the filter needs the content of objects, and not only their names. */
   readonly selective: boolean;
   readonly #labels: LabelSelector | undefined;
   readonly #fields: FieldSelector | undefined;
@@ -15,7 +15,7 @@ export class Filter {
     readonly name: string | undefined,
     labels: LabelSelector | undefined,
     fields: FieldSelector | undefined,
-    /** The selectors as they were written; undefined when that is not known. */
+    /** The selectors as the client wrote them; undefined when not known. */
     private readonly selectors: string | undefined = labels || fields ? undefined : '',
   ) {
     this.#labels = labels?.empty ? undefined : labels;
@@ -23,14 +23,14 @@ export class Filter {
     this.selective = this.#labels !== undefined || this.#fields !== undefined;
   }
 
-  /** Filters with the same text choose the same; undefined when there is none. */
+  /** A cache key: filters with the same text select the same objects; undefined when there is none. */
   get text(): string | undefined {
     const { namespace = null, name = null, selectors } = this;
     if (selectors !== undefined) this.#text ??= JSON.stringify([namespace, name, selectors]);
     return this.#text;
   }
 
-  /** Whether an object of this name could be selected at all. */
+  /** Whether an object of this name can match. */
   covers(namespace: string, name: string): boolean {
     return (
       (this.namespace === undefined || this.namespace === namespace) &&
@@ -38,7 +38,7 @@ export class Filter {
     );
   }
 
-  /** Whether the selectors choose this state of an object that is covered. */
+  /** Whether an object whose name matches is selected by its content. */
   selects(entry: Entry): boolean {
     if (!this.selective) return true;
     if (this.#labels && !this.#labels.matches(entry.labels)) return false;

@@ -1,4 +1,4 @@
-/** A follower knows what the collection holds, whatever happened since it last looked. */
+/** A follower's values match the collection after any sequence of changes. */
 import { expect, test } from 'vitest';
 import { KindTable } from '../api/kinds.ts';
 import { Collection } from './collection.ts';
@@ -8,7 +8,7 @@ import { WatchEvent } from './watchevent.ts';
 
 const kind = new KindTable().resource('v1', 'configmaps')!;
 
-/** A collection of which every change can be made by hand, and what a follower makes of it. */
+/** A collection whose changes the test makes by hand, and the values of a follower. */
 function follow() {
   const collection = new Collection();
   let revision = 0;

@@ -1,9 +1,9 @@
 /**
- * Followers: something worked out from each object of a collection, brought up to date when it is asked for.
+ * Followers: a value derived from each object of a collection, brought up to date on demand.
  *
- * A follower is a position in the collection's window of changes, like a watcher, but nobody calls it: it costs
- * nothing while nobody asks. It looks up which objects have changed and reads their current state, each once. When
- * the window has moved past its position, or at the first time, it reads everything.
+ * A follower is a position in the collection's window of changes, like a watcher, but is not notified: it costs
+ * nothing until its value is needed. It then reads the current state of each object that has changed, once. When the
+ * window has moved past its position, or the first time, it reads all objects.
  */
 import type { Collection } from './collection.ts';
 import type { Entry } from './entry.ts';
@@ -13,7 +13,10 @@ import { memberKey } from './key.ts';
 const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export interface Following<T> {
-  /** What an object is worth; it is compared with nothing, only handed back when it no longer holds. */
+  /**
+   * Derives the value of an object. The follower passes it to `gained`, and to `lost` when the object changes or
+   * goes.
+   */
   read(entry: Entry): T;
   gained(value: T): void;
   lost(value: T): void;
@@ -21,7 +24,7 @@ export interface Following<T> {
 
 export class Follower<T> {
   readonly #values = new Map<string, T>();
-  /** Number of the first change that has not been looked at. */
+  /** Number of the first change not yet processed. */
   #position: number | undefined;
 
   constructor(

@@ -1,6 +1,6 @@
 /**
- * Keys of data format 1, which began with the plural alone, and what they are called now. The table says which kinds
- * the versions that wrote format 1 kept; it never changes, whatever kinds come and go.
+ * Store keys of data format 1, which began with the plural alone, mapped to the keys of today. The table lists the
+ * kinds of the versions that wrote format 1, and never changes.
  */
 import type { ResourceId } from '../api/kind.ts';
 import type { Upgrade } from '../store/format.ts';

@@ -1,18 +1,18 @@
 /**
- * History: how much of the past is kept. Changes older than a time, and beyond a number, are forgotten by the
- * view and compacted away in the store, in the background.
+ * History: how many past changes are kept. Changes that are too old, or beyond a number, are dropped from the view
+ * and compacted in the store, in the background.
  */
 import type { Store } from '../store/store.ts';
 import type { View } from './view.ts';
 
 export interface HistoryBounds {
-  /** Older changes are forgotten; a watch that asks for them gets 410. */
+  /** Age at which changes are dropped; a watch that begins before them gets 410. */
   readonly ageMaxMs: number;
-  /** More changes than this are not kept. */
+  /** Number of changes that are kept. */
   readonly changesMax: number;
 }
 
-/** Ten minutes is twice what clients take to come back; 50,000 changes of 1.5 KB are some 75 MB. */
+/** Clients resume a watch within about five minutes; twice that is kept. 50,000 changes of 1.5 KB take some 75 MB. */
 export const defaultHistory: HistoryBounds = { ageMaxMs: 10 * 60_000, changesMax: 50_000 };
 
 const intervalMs = 1_000;
@@ -32,7 +32,7 @@ export class History {
     this.#timer.unref();
   }
 
-  /** Forgets what is over the bounds; at most one such pass runs at a time. */
+  /** Drops changes over the bounds; runs at most once at a time. */
   trim(): Promise<void> {
     this.#running ??= this.#trim().finally(() => {
       this.#running = undefined;

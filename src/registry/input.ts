@@ -1,6 +1,6 @@
 /**
- * Input: what a client sent, read as an object of a kind. Unknown and duplicate fields are refused, warned about
- * or dropped, as the request's `fieldValidation` says.
+ * Input: decodes a request body as an object of a kind. Unknown and duplicate fields are refused, warned about or
+ * dropped, as the request's `fieldValidation` says.
  */
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { badRequest, invalidPatch } from '../api/errors.ts';
@@ -13,7 +13,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 /** A parsed body. */
 export interface Input {
   readonly value: unknown;
-  /** Paths of keys that stood there more than once. */
+  /** Paths of duplicate keys. */
   readonly duplicates: readonly string[];
 }
 
@@ -23,14 +23,14 @@ export interface ReadOptions {
   readonly warnings: string[];
 }
 
-/** Kind and version a body must have; a Scale, say, is none of the stored kinds. */
+/** Kind and version that a body must have; for subresources such as Scale that differs from the stored kind. */
 export interface Expected {
   readonly kind: string;
   readonly apiVersion: string;
   readonly model: Model;
 }
 
-/** Reads the body of a create or replace. Kind and apiVersion default to those of the path. */
+/** Decodes the body of a create or replace. Kind and apiVersion default to those of the path. */
 export function readObject(
   kinds: KindTable,
   expected: Expected,
@@ -53,7 +53,7 @@ export function readObject(
   }
 }
 
-/** Reads the object that a patch led to. */
+/** Decodes the object that results from a patch. */
 export function readPatched(
   expected: Expected,
   patched: unknown,

@@ -11,7 +11,7 @@ export interface KeyParts {
 export const storeKey = (id: ResourceId, namespace: string, name: string): string =>
   id + SEPARATOR + namespace + SEPARATOR + name;
 
-/** Within a collection an object is known by namespace and name. */
+/** The key of an object within its collection: namespace and name. */
 export const memberKey = (namespace: string, name: string): string => namespace + SEPARATOR + name;
 
 export function parseStoreKey(key: string): KeyParts {
@@ -24,7 +24,7 @@ export function parseStoreKey(key: string): KeyParts {
   };
 }
 
-/** Also of what is no member key, but stands at some place among them. */
+/** Also splits text that is no valid member key, such as a position from a continue token. */
 export function parseMemberKey(key: string): { namespace: string; name: string } {
   const end = key.indexOf(SEPARATOR);
   return end < 0 ? { namespace: key, name: '' } : { namespace: key.slice(0, end), name: key.slice(end + 1) };

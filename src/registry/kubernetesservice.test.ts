@@ -1,4 +1,4 @@
-/** The kubernetes service and its endpoints are there from the start, and come back when deleted or changed. */
+/** The kubernetes service and its endpoints exist from the start, and are restored when deleted or changed. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Endpoints, Service } from '../api/generated/types.ts';
 import { KindTable } from '../api/kinds.ts';
@@ -97,7 +97,7 @@ test('nothing is written when nothing has changed', async () => {
 
 test('deleted, they come back', async () => {
   const before = found<Service>('services');
-  // The endpoints go with the service.
+  // The endpoints are deleted with the service.
   await drop('services');
   expect(found('endpoints')).toBeUndefined();
   await kubernetes.restore();

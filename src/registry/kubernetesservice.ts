@@ -1,6 +1,6 @@
 /**
- * The kubernetes service: the service `default/kubernetes` and the Endpoints behind it, by which pods find the API
- * server. They are made at start and put right whenever a client has deleted or changed them.
+ * The kubernetes service: the service `default/kubernetes` and its Endpoints, through which pods reach the API
+ * server. They are created at start and restored whenever a client has deleted or changed them.
  */
 import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';
@@ -15,19 +15,19 @@ import type { Request } from './request.ts';
 import { collectionOf, type Target, targetOf } from './target.ts';
 import { actingAs } from './writers.ts';
 
-/** Looking costs two lookups when nothing has changed; Kubernetes promises to put things right within ten seconds. */
+/** A check costs two lookups when nothing has changed; Kubernetes also restores the service within ten seconds. */
 const intervalMs = 5_000;
 
 const { namespace, name } = kubernetesService;
 const by = (verb: Verb): Request => actingAs('kube-apiserver', verb);
 const serviceLabels = { component: 'apiserver', provider: 'kubernetes' };
-/** Keeps Kubernetes' mirroring controller away; clients know the Endpoints by it. */
+/** Tells Kubernetes' mirroring controller to skip these Endpoints, as on every Kubernetes API server. */
 const endpointsLabels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
 
 export interface Advertised {
   /** Address of the service in the cluster. */
   readonly clusterIP: string;
-  /** Where the server really listens. */
+  /** Where the server listens. */
   readonly ip: string;
   readonly port: number;
 }
@@ -35,7 +35,7 @@ export interface Advertised {
 export class KubernetesService {
   readonly #services: Kind;
   readonly #endpoints: Kind;
-  /** The states last found or made right. */
+  /** The entries that were last found correct; unchanged ones need no further check. */
   #rightService: Entry | undefined;
   #rightEndpoints: Entry | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -50,14 +50,14 @@ export class KubernetesService {
     this.#endpoints = registry.kinds.resource('v1', 'endpoints')!;
   }
 
-  /** Resolves when both objects are there; they are looked after from then on. */
+  /** Resolves when both objects exist; they are checked periodically from then on. */
   async start(): Promise<void> {
     await this.restore();
     this.#timer = setInterval(() => this.restore(), intervalMs);
     this.#timer.unref();
   }
 
-  /** Puts right what is not; at most one such pass runs at a time. Failures are reported, and tried again later. */
+  /** Restores what differs; runs at most once at a time. Failures are reported and retried at the next check. */
   restore(): Promise<void> {
     this.#running ??= this.#restore().finally(() => {
       this.#running = undefined;
@@ -65,7 +65,7 @@ export class KubernetesService {
     return this.#running;
   }
 
-  /** One after the other, because Endpoints go when their service goes. */
+  /** Service first, because deleting a service also deletes its Endpoints. */
   async #restore(): Promise<void> {
     await this.#restoreService().catch(this.onError);
     await this.#restoreEndpoints().catch(this.onError);
@@ -79,8 +79,8 @@ export class KubernetesService {
   // The service
 
   /**
-   * The port is 443 and called https, as clients expect, though what listens is the local door, which speaks plain
-   * HTTP: it is the only one there is until the secure door comes, whose port then stands here.
+   * The port is 443 and named https, as clients expect, though its target is the local door, which speaks plain HTTP:
+   * there is no TLS door yet.
    */
   #spec(): ServiceSpec {
     const { clusterIP, port } = this.advertised;
@@ -108,7 +108,7 @@ export class KubernetesService {
       this.#rightService = entry;
       return;
     }
-    // An address is for life. Only a server that was started with another range finds one that is not its own.
+    // A clusterIP cannot be changed. It differs only when the server was started with another range.
     if (spec?.clusterIP !== this.advertised.clusterIP) {
       await remove(this.registry, by('delete'), targetOf(entry), {});
       this.#rightService = await this.#create();
@@ -135,8 +135,8 @@ export class KubernetesService {
   }
 
   /**
-   * The address is loopback, which the rules for clients refuse in Endpoints. It is the truth here: the local door
-   * opens on loopback only, and pods run as processes of this machine. So these writes go past the rules.
+   * Written without validation: the address is loopback, which Endpoints may not contain. Here it is right, as the
+   * local door listens on loopback only, and pods run as processes of this machine.
    */
   async #restoreEndpoints(): Promise<void> {
     const entry = this.#find(this.#endpoints);

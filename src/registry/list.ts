@@ -22,7 +22,7 @@ export interface ListResult {
   readonly continue: string | undefined;
 }
 
-/** The object at once when the view has it, or a promise when something has to be waited for. */
+/** The object, synchronously when the view is current; a promise when the read has to wait. */
 export function read(
   registry: Registry,
   place: Place,
@@ -58,7 +58,7 @@ export async function list(
 
 interface PageQuery {
   readonly limit: number | undefined;
-  /** undefined: as it is now. */
+  /** undefined: the current state. */
   readonly revision: number | undefined;
   readonly start?: string;
 }
@@ -89,7 +89,7 @@ function continued(
 ): ListResult {
   if (version) throw badRequest('specifying resource version is not allowed when using continue');
   const token = readToken(text);
-  // A token without a snapshot goes on with what is there now.
+  // A token without a revision continues with the current state.
   if (token.rv === -1)
     return page(registry, kind, filter, { limit, revision: undefined, start: token.start });
   if (token.rv < registry.view.collection(kind).since) throw continueExpired(writeToken(-1, token.start));
@@ -98,7 +98,7 @@ function continued(
   return page(registry, kind, filter, { limit, revision: token.rv, start: token.start });
 }
 
-// Tokens say which snapshot is being read and with which key the next page begins.
+// A continue token holds the revision of the list and the key at which the next page begins.
 
 interface Token {
   readonly rv: number;

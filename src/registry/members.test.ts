@@ -1,4 +1,4 @@
-// Proves that members are found, walked and counted as a sorted list of all member keys would have it.
+// Proves that finding, walking and counting members gives the same results as a sorted list of all member keys.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareKeys } from '../store/sortedmap.ts';
@@ -8,7 +8,7 @@ import { Members } from './members.ts';
 
 const namespace = fc.constantFrom('', 'a', 'a-b', 'b', 'default');
 const name = fc.constantFrom('a', 'a-1', 'a.1', 'b', 'web-10', 'web-9', 'z');
-/** A member key, or what a client may have made of one. */
+/** A member key, or an invalid one as a client may send it. */
 const start = fc.oneof(
   fc.constant(''),
   fc.tuple(namespace, name).map(([space, name]) => memberKey(space, name)),

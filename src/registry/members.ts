@@ -1,6 +1,6 @@
 /**
- * Members: the objects of one resource as they are now, by namespace and name. They are walked in the order of their
- * member keys (`key.ts`), which is by namespace and then by name.
+ * Members: the current objects of one resource, by namespace and name. They are walked in the order of their member
+ * keys (`key.ts`): by namespace, then by name.
  */
 import { compareKeys, SortedMap } from '../store/sortedmap.ts';
 import type { Entry } from './entry.ts';
@@ -37,7 +37,10 @@ export class Members {
     if (members.size === 0) this.#namespaces.delete(namespace);
   }
 
-  /** Visits those of one namespace, or of all, from a member key on (inclusive), until the visitor answers false. */
+  /**
+   * Visits the objects of one namespace, or of all, from a member key on (inclusive), until the visitor returns
+   * false.
+   */
   walk(namespace: string | undefined, start: string, visit: (entry: Entry) => boolean): void {
     for (const { members, from } of this.#parts(namespace, start)) {
       let wanted = true;
@@ -46,20 +49,20 @@ export class Members {
     }
   }
 
-  /** The same as a sequence. No object may be added or deleted meanwhile. */
+  /** The same as an iterator. No object may be added or deleted while it is used. */
   *from(namespace: string | undefined, start: string): Generator<Entry, void, undefined> {
     for (const { members, from } of this.#parts(namespace, start))
       for (const { value } of members.from(from)) yield value;
   }
 
-  /** How many there are in one namespace, or in all, from a member key on (inclusive). */
+  /** Number of objects in one namespace, or in all, from a member key on (inclusive). */
   count(namespace: string | undefined, start: string): number {
     let count = 0;
     for (const { members, from } of this.#parts(namespace, start)) count += members.count(from);
     return count;
   }
 
-  /** The namespaces that hold something from a member key on, each with the name to begin at. */
+  /** The non-empty namespaces from a member key on, each with the name to start at. */
   *#parts(
     namespace: string | undefined,
     start: string,

@@ -1,7 +1,7 @@
 /**
- * Modify: the read-change-write cycle behind every change of a stored object. The change is worked out against
- * the current state and stored only if that state is still current; when another writer was faster it is worked
- * out again on the new state, so a change without a precondition never fails on account of others.
+ * Modify: the read-change-write cycle behind every change of a stored object. The change is computed from the current
+ * state and stored only if that state is still current; when another writer was faster, it is computed again from the
+ * new state. So a change without a precondition never fails because of other writers.
  */
 import { writtenAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
@@ -19,10 +19,10 @@ import type { Request } from './request.ts';
 import type { Part, Target } from './target.ts';
 import { check } from './validation.ts';
 
-/** Rounds lost to other writers before giving up; each lost round means that another writer succeeded. */
+/** Attempts before giving up; each failed one means that another writer succeeded. */
 const roundsMax = 1000;
 
-/** Works out the new object from the stored one. It may throw, and may run several times. */
+/** Computes the new object from the stored one. It may throw, and may run several times. */
 export type Edit = (current: Entry) => ApiObject;
 
 export async function modify(
@@ -56,7 +56,7 @@ async function modifyInTurn(
     const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
     const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
-    // What the server itself worked out is not for admission to change.
+    // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
     allocated(registry, admission, () => check(kind, name, () => updateErrors(target, object, old)));
@@ -72,7 +72,9 @@ async function modifyInTurn(
   throw modified(kind, name);
 }
 
-/** Stores the new state, or removes the object when nothing holds it any longer. Undefined: the round is lost. */
+/**
+ * Stores the new state, or removes the object when nothing holds it any longer. Undefined: another writer was faster.
+ */
 async function put(
   registry: Registry,
   request: Request,
@@ -92,10 +94,10 @@ async function put(
     : registry.entryOf(target, value, revision);
 }
 
-/** Whether a change is one of the object itself, by the rules of its kind; a scale is one of the number of replicas. */
+/** Whether the kind's rules for spec changes apply; a scale changes the number of replicas, which is in the spec. */
 const isMain = (part: Part): boolean => part === 'main' || part === 'scale';
 
-/** A marked object disappears with its last finalizer, unless a grace period is still running. */
+/** A marked object is removed with its last finalizer, unless a grace period is still running. */
 export function isReleased({ storage }: Kind, object: ApiObject): boolean {
   const meta = object.metadata;
   if (!meta.deletionTimestamp || meta.finalizers?.length || meta.deletionGracePeriodSeconds) return false;
@@ -104,7 +106,7 @@ export function isReleased({ storage }: Kind, object: ApiObject): boolean {
   return !spec?.finalizers?.length;
 }
 
-/** Refuses a change that was made on another version or another object. */
+/** Checks uid and resourceVersion of the new object against the stored one. */
 export function checkPreconditions(
   kind: Kind,
   name: string,
@@ -140,7 +142,7 @@ function prepareUpdate(
   const meta = object.metadata;
   meta.uid = old.metadata.uid;
   meta.creationTimestamp = old.metadata.creationTimestamp;
-  // A deletion that has begun goes on, whatever the client sent; one that has not cannot be begun by a write.
+  // Clients can neither undo a deletion nor start one by an update.
   if (old.metadata.deletionTimestamp) {
     meta.deletionTimestamp = old.metadata.deletionTimestamp;
     meta.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
@@ -148,7 +150,7 @@ function prepareUpdate(
   meta.generation = old.metadata.generation;
   if (part === 'whole') return;
   const context = { now: registry.now() };
-  // Copies: hooks may change what is taken over, but never `old`.
+  // Copied, because hooks may change the taken values, but must never change `old`.
   if (isMain(part)) {
     if (kind.hasStatus) object.status = cloneJson(old.status);
     kind.prepareForUpdate?.(object, old, context);
@@ -156,12 +158,12 @@ function prepareUpdate(
     takeRest(object, old, part === 'status' ? 'status' : 'spec');
     if (part === 'status') kind.prepareStatusUpdate?.(object, old, context);
   }
-  // A status brings no spec with it.
+  // An update of the status leaves the spec as it is.
   if (part !== 'status' && kind.generationOf && differs(kind, kind.generationOf, object, old))
     meta.generation = (old.metadata.generation ?? 0) + 1;
 }
 
-/** Takes everything but the metadata and one part from the stored object. */
+/** Takes all fields except the metadata and one part from the stored object. */
 function takeRest(object: ApiObject, old: ApiObject, part: 'status' | 'spec'): void {
   const target = object as unknown as JsonObject;
   const source = old as unknown as JsonObject;

@@ -1,4 +1,6 @@
-/** Proves that lists which ask the same share a page until something changes, and that its text is that of its entries. */
+/**
+ * Proves that lists with the same query share a page until an object changes, and that its text matches its entries.
+ */
 import { describe, expect, it } from 'vitest';
 import { configMap } from '../api/kinds/configmap.ts';
 import { optimized } from '../switches.ts';

@@ -1,16 +1,16 @@
 /**
- * Pages: what a list chose from a collection. All who ask for the same while nothing changes share one page, and the
- * text of a page that is asked for again is made once: clients that poll, and those that start at the same time, list the
- * same again and again. It has no figure of its own yet.
+ * Pages: the result of a list query on a collection. Lists with the same query share one cached page until an object
+ * changes, and from the second request on its text is cached, too: polling clients, and clients that start at the
+ * same time, repeat the same lists. It has no figure of its own yet.
  */
 import { asserting, optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';
 
-/** Pages kept for a collection. */
+/** Cached pages per collection. */
 const pagesMax = 32;
-/** Entries in all pages that are kept; of a page that is too long only the newest is. */
+/** Entries in all cached pages; a longer page is cached alone. */
 const entriesMax = 200_000;
-/** Texts of all pages that are kept, and of one. */
+/** Bytes of text in all cached pages, and in one. */
 const textBytesMax = 16 * 1024 * 1024;
 const pageTextBytesMax = 4 * 1024 * 1024;
 
@@ -21,14 +21,14 @@ export class Page {
   #textBytes: number | undefined;
   #text: Buffer | undefined;
   #asked = false;
-  /** Asked whether so many bytes may be kept. */
+  /** Whether so many bytes may be cached. */
   mayKeep: (bytes: number) => boolean = () => false;
 
   constructor(
     readonly entries: readonly Entry[],
-    /** Key of the first entry that did not fit. */
+    /** Key of the first entry of the next page. */
     readonly next: string | undefined,
-    /** How many did not fit; undefined when that would need looking into them. */
+    /** Number of entries after this page; undefined when counting them would need evaluating selectors. */
     readonly remaining: number | undefined,
   ) {}
 
@@ -38,7 +38,7 @@ export class Page {
     return this.#textBytes;
   }
 
-  /** The entries as they stand in a list: without kind and apiVersion, with commas in between. */
+  /** The entries as items of a list: without kind and apiVersion, separated by commas. */
   text(): Buffer {
     if (this.#text) return this.#text;
     const text = itemsText(this.entries, 0, this.entries.length, this.textBytes);
@@ -48,7 +48,7 @@ export class Page {
     return text;
   }
 
-  /** The same in parts of about this size, for a text that is too long to be made at once. */
+  /** The same in parts of about this size, for a text that is too long to be built in one event loop tick. */
   *textParts(bytes: number): Generator<Buffer, void, undefined> {
     const { entries } = this;
     for (let from = 0; from < entries.length; ) {
@@ -60,9 +60,9 @@ export class Page {
   }
 }
 
-/** The last entry of all goes without a comma. */
+/** Bytes of the items. Each is followed by a comma, except the last of the page. */
 function textBytesOf(entries: readonly Entry[], from: number, to: number): number {
-  // An opening brace and a comma each, and the same for all of a kind goes.
+  // Per item: one byte each for brace and comma, minus the kind and apiVersion that are left out.
   const overhead = 2 - (entries[0]?.itemStart ?? 0);
   let bytes = to === entries.length && to > from ? -1 : 0;
   for (let i = from; i < to; i++) bytes += entries[i]!.length + overhead;
@@ -82,7 +82,7 @@ function itemsText(entries: readonly Entry[], from: number, to: number, bytes: n
   return text;
 }
 
-/** The pages of a collection as it is now, by what was asked for. */
+/** The cached pages of a collection, by query. */
 export class RecentPages {
   readonly #pages = new Map<string, Page>();
   #entries = 0;
@@ -105,7 +105,7 @@ export class RecentPages {
     };
   }
 
-  /** A change makes them wrong. */
+  /** Called on every change, which makes cached pages stale. */
   clear(): void {
     if (this.#pages.size === 0) return;
     this.#pages.clear();

@@ -1,4 +1,4 @@
-/** Patch: changes to an object in one of three languages, worked out on its current state. */
+/** Patch: applies a JSON, merge or strategic merge patch to the current state of an object. */
 import { badRequest, invalid, invalidPatch, modified, StatusError } from '../api/errors.ts';
 import { invalid as invalidField } from '../api/fielderror.ts';
 import { cannotUnmarshal } from '../api/goformat.ts';
@@ -19,11 +19,11 @@ import { checkName } from './update.ts';
 
 export type PatchType = 'json' | 'merge' | 'strategic';
 
-/** A patch ready to be applied, as often as it takes. */
+/** A parsed patch, which can be applied several times. */
 export interface Patch {
   readonly type: PatchType;
   readonly body: unknown;
-  /** Paths of keys that stood in the patch more than once. */
+  /** Paths of duplicate keys in the patch. */
   readonly duplicates: readonly string[];
   readonly operations: JsonPatch | undefined;
 }
@@ -39,7 +39,7 @@ export function readPatch(type: PatchType, body: unknown, duplicates: readonly s
   return { type, body, duplicates, operations };
 }
 
-/** The document a patch leads to. */
+/** The document that results from a patch. */
 function applyPatch(patch: Patch, model: Model, document: unknown): unknown {
   return asStatus(() => {
     if (patch.type === 'json') return applyJsonPatch(document, patch.operations!);
@@ -71,7 +71,7 @@ export function patched(
     fieldValidation: options.fieldValidation,
     warnings,
   });
-  // A patch may be applied several times; what it has to say, it says once.
+  // The patch is applied again when another writer was faster; warnings are added once.
   for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
   return object;
 }
@@ -79,7 +79,7 @@ export function patched(
 export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
   const { kind, namespace, name } = target;
   return modify(registry, request, target, (current) => {
-    // Patches copy what they change, and decoding copies the rest.
+    // No deep copy is needed: patches copy what they change, and decoding copies the rest.
     const document = kind === current.kind ? current.peek() : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
     const object = patched(change, kind, document, request);
@@ -96,7 +96,7 @@ export function patch(registry: Registry, request: Request, target: Target, chan
 
 const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;
 
-/** Patches fail in their own words; clients get a Status. */
+/** Turns the errors of the patch functions into Statuses. */
 function asStatus<T>(apply: () => T): T {
   try {
     return apply();

@@ -1,6 +1,6 @@
 /**
- * The registry: what every verb needs. The verbs themselves are one file each (`create.ts`, `update.ts`,
- * `patch.ts`, `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
+ * The registry: what all verbs share. The verbs themselves are one file each (`create.ts`, `update.ts`, `patch.ts`,
+ * `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
  */
 import { type Authorizer, allowAll } from '../api/access.ts';
 import { encodeObject } from '../api/encode.ts';
@@ -17,6 +17,7 @@ import { admissionChain } from './admission/plugins.ts';
 import { QuotaAccounts } from './admission/quotaaccounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
+import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { storeKey } from './key.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
@@ -24,13 +25,13 @@ import { Tokens } from './tokens.ts';
 import { Turns } from './turns.ts';
 import type { View } from './view.ts';
 
-/** Time and chance, handed in so that a test can decide them. */
+/** Time and randomness, injected so that tests can control them. */
 export interface Chance {
   /** Milliseconds since 1970. */
   nowMs(): number;
-  /** The uid of the next object. */
+  /** A new uid. */
   uid(): string;
-  /** A whole number from 0 up to and without the bound; for name suffixes and the choice among equals. */
+  /** A random whole number from 0 up to, and without, the bound; for name suffixes and the choice among equals. */
   randomBelow(bound: number): number;
 }
 
@@ -51,16 +52,17 @@ export class Registry {
     readonly kinds: KindTable,
     readonly chance: Chance,
     allocators: readonly Allocator[] = [],
+    readonly finalizing: Finalizing = fullFinalizing,
   ) {
     this.allocators = new Map(allocators.map((allocator) => [allocator.id, allocator]));
   }
 
-  /** Now, as objects show it. */
+  /** The current time, in the format of API objects. */
   now(): string {
     return formatTime(this.chance.nowMs());
   }
 
-  /** Waits for something, and gives up with a 504 if it is too late by then. */
+  /** Waits for a promise; throws a 504 if the deadline has passed by then. */
   async inTime(waiting: Promise<void>, deadlineMs: number | undefined): Promise<void> {
     await waiting;
     if (deadlineMs !== undefined && deadlineMs < this.chance.nowMs()) throw requestTimeout();
@@ -74,9 +76,9 @@ export class Registry {
   }
 
   /**
-   * The bytes to store for an object, which is completed here and nobody else's any more. The resourceVersion is left
-   * to the store. `current` is what is stored now, for versions of a kind that cannot say everything. This is the one
-   * place that sees every object on its way to the store: who writes it and which part is at hand.
+   * The bytes to store for an object, without the resourceVersion. The caller hands the object over, as it is
+   * completed in place. `current` is the stored object, from which fields are kept that the request's version of the
+   * kind lacks. Every object passes here on its way to the store, with request and target at hand.
    */
   encode(_request: Request, target: Target, versioned: ApiObject, current?: Entry): Buffer {
     const { storage: kind, stored } = target.kind;
@@ -92,8 +94,8 @@ export class Registry {
   }
 
   /**
-   * Writes a value if the object is still at `expected` (0: does not exist), and answers when the view shows it.
-   * Undefined: another writer was faster, and the view shows that too.
+   * Writes a value if the object is still at revision `expected` (0: it does not exist); resolves when the view shows
+   * it. Undefined: another writer was faster, and the view shows that write.
    */
   async commit(
     { deadlineMs }: Request,
@@ -101,7 +103,7 @@ export class Registry {
     value: Buffer | null,
     expected: number,
   ): Promise<number | undefined> {
-    // Text can grow: what is escaped in JSON may be shorter in a YAML or protobuf body, and patches add up.
+    // Checked again after encoding: JSON may be longer than a YAML or protobuf body, and patches add up.
     if (value && value.length > VALUE_BYTES_MAX)
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${VALUE_BYTES_MAX}`);
     const { kind, namespace, name } = place;
@@ -116,7 +118,7 @@ export class Registry {
     return undefined;
   }
 
-  /** Why the newest write failed, if it was the store that failed. */
+  /** The error of the newest write, if the store failed. */
   get writeFailure(): Error | undefined {
     return this.#writeFailure;
   }
@@ -134,8 +136,7 @@ export class Registry {
   }
 
   /**
-   * Stores an object of the server's own making as it is, unless there is one of that name. Nobody is asked: what
-   * a cluster cannot do without is not subject to admission.
+   * Creates an object of the server itself, unless it exists. Admission is skipped: the cluster needs these objects.
    */
   async plant(request: Request, collection: Target, object: ApiObject): Promise<boolean> {
     const { kind, namespace } = collection;
@@ -148,7 +149,7 @@ export class Registry {
     return (await this.commit(request, target, this.encode(request, target, object), 0)) !== undefined;
   }
 
-  /** The entry of a value just written: the view's own, if nothing newer is there already. */
+  /** The entry of a value just written: the view's own, unless the view has a newer one already. */
   entryOf({ kind, namespace, name }: Place, value: Buffer, revision: number): Entry {
     const seen = this.view.collection(kind).get(namespace, name);
     return seen?.revision === revision ? seen : Entry.of(kind, namespace, name, value, revision);

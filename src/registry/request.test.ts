@@ -1,4 +1,4 @@
-/** Proves that a request has the field manager it names, or the one that Kubernetes reads from its user agent. */
+/** Proves that a request's field manager is the one it names, or is derived from the user agent as in Kubernetes. */
 import { describe, expect, it } from 'vitest';
 import { Request, type RequestForm } from './request.ts';
 
@@ -9,7 +9,7 @@ const requestOf = (form: Partial<RequestForm>): Request =>
 
 const managerOf = (userAgent: string): string => requestOf({ userAgent }).fieldManager;
 
-/** Header bytes are UTF-8, and HTTP reads one character per byte. */
+/** Header bytes are UTF-8, and Node's HTTP parser reads one character per byte. */
 const header = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 describe('field managers', () => {

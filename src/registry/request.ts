@@ -1,33 +1,36 @@
 /**
- * Requests: who asks the registry for something, and how. Clients' requests are made by the server, those of
- * controllers and of the server itself by `actingAs` (writers.ts).
+ * Requests: the user, verb and options with which the registry is called. The server makes them for clients, and
+ * `actingAs` (writers.ts) for controllers and the server itself.
  */
 import type { Verb } from '../api/kind.ts';
 import type { User } from '../api/user.ts';
 import type { FieldValidation } from './input.ts';
 
-/** As much as a manager's name may have; longer ones from user agents are cut. */
+/** Longest field manager; longer ones from user agents are cut. */
 export const fieldManagerBytesMax = 128;
 
 export interface RequestForm {
   readonly user: User;
-  /** What was asked for. A request may lead to several writes, also of other kinds: an eviction is a create. */
+  /**
+   * The verb of the HTTP request. One request may lead to several writes, also of other kinds: an eviction is a
+   * create.
+   */
   readonly verb: Verb;
-  /** As HTTP reads the header, one character per byte; '' when there is none. */
+  /** The User-Agent header as Node reads it, one character per byte; '' when there is none. */
   readonly userAgent: string;
-  /** As the request names it; '' when it does not. */
+  /** The `fieldManager` parameter; '' when there is none. */
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
   readonly fieldValidation?: FieldValidation;
   /** Texts for Warning headers are added here. */
   readonly warnings?: string[];
-  /** When it is too late to answer, on the registry's clock; undefined: never. */
+  /** Deadline on the registry's clock; undefined: none. */
   readonly deadlineMs?: number;
   /** It comes from a part of this process, not from a client that says to be one. */
   readonly internal?: boolean;
 }
 
-/** A class, so that all requests have one shape, and what few ask for costs nothing until it is asked for. */
+/** A class, so that V8 gives all requests one shape; rarely used values are getters, computed on demand. */
 export class Request {
   readonly user: User;
   readonly verb: Verb;
@@ -51,27 +54,31 @@ export class Request {
     this.#namedManager = form.fieldManager ?? '';
   }
 
-  /** The name under which fields are owned that this request sets. */
+  /** The field manager that owns the fields this request sets. */
   get fieldManager(): string {
     return this.#namedManager || managerOf(this.userAgent);
   }
 
-  /** The same request, changing nothing. */
+  /** The same request as a dry run. */
   asDryRun(): Request {
     return this.dryRun ? this : new Request({ ...this, fieldManager: this.#namedManager, dryRun: true });
   }
 }
 
-/** What Go calls printable: letters, marks, numbers, punctuation, symbols and the space. */
-const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+/** A character that Go does not call printable: letters, marks, numbers, punctuation, symbols and the space are. */
+export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+const everyUnprintable = new RegExp(unprintable, 'gu');
 
-/** The manager that a user agent stands for, by Kubernetes' rule: its first word as far as that can be printed. */
+/**
+ * The field manager of a user agent, by Kubernetes' rule: the text before the first slash, without unprintable
+ * characters.
+ */
 function managerOf(userAgent: string): string {
   const slash = userAgent.indexOf('/');
   const product = slash < 0 ? userAgent : userAgent.slice(0, slash);
   let manager = '';
   let bytes = 0;
-  for (const character of Buffer.from(product, 'latin1').toString('utf8').replace(unprintable, '')) {
+  for (const character of Buffer.from(product, 'latin1').toString('utf8').replaceAll(everyUnprintable, '')) {
     bytes += Buffer.byteLength(character);
     if (bytes > fieldManagerBytesMax) break;
     manager += character;

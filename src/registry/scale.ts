@@ -1,4 +1,4 @@
-/** Scale: the number of replicas of a controller, seen as an object of its own. */
+/** Scale: the subresource that reads and sets the number of replicas. */
 import { badRequest, invalid as invalidObject } from '../api/errors.ts';
 import { invalid } from '../api/fielderror.ts';
 import type { Column, Kind } from '../api/kind.ts';
@@ -8,6 +8,7 @@ import {
   type Labels,
   selectorFromObject,
 } from '../api/labelselector.ts';
+import { selfLink } from '../api/meta.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
@@ -24,7 +25,7 @@ export interface Scale extends ApiObject {
   status: { replicas: number; selector?: unknown };
 }
 
-/** The form of a Scale: today's, or the one the extensions group had. */
+/** The shape of a Scale: autoscaling/v1, or that of the former extensions group. */
 export interface ScaleForm extends Expected {
   readonly group: string;
   readonly selectorIsMap: boolean;
@@ -54,7 +55,7 @@ const autoscalingScale: ScaleForm = {
   ...table,
 };
 
-/** By group and version of what is scaled, or of the path on which it is scaled. */
+/** By group and version of the scaled kind, or of the request path. */
 export const scaleForms: Record<string, ScaleForm> = {
   v1: autoscalingScale,
   'apps/v1': autoscalingScale,
@@ -68,7 +69,7 @@ export const scaleForms: Record<string, ScaleForm> = {
   },
 };
 
-/** What is scaled: its kinds differ in how they write their selector. */
+/** The scaled object: kinds differ in the type of their selector. */
 interface Scalable extends ApiObject {
   spec?: { replicas?: number; selector?: unknown };
   status?: { replicas?: number };
@@ -82,7 +83,14 @@ export function scaleOf(entry: Entry, form: ScaleForm): Scale {
   return {
     kind: form.kind,
     apiVersion: form.apiVersion,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    metadata: {
+      name,
+      namespace,
+      selfLink: `${selfLink(servedBy(entry.kind, form), namespace!, name!)}/scale`,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+    },
     spec: replicas ? { replicas } : {},
     status: {
       replicas: scaled.status?.replicas ?? 0,
@@ -91,13 +99,20 @@ export function scaleOf(entry: Entry, form: ScaleForm): Scale {
   };
 }
 
-/** Controllers of the core group have a map of labels for a selector, all others a LabelSelector. */
+/** Where a scale is read: below what is scaled, or below its name in the group that served it first. */
+const servedBy = ({ apiVersion, resource }: Kind, form: ScaleForm) => ({
+  apiVersion: form.selectorIsMap ? form.apiVersion : apiVersion,
+  resource,
+  namespaced: true,
+});
+
+/** ReplicationControllers have a map of labels as selector, all other kinds a LabelSelector. */
 function shownSelector(kind: Kind, selector: object, form: ScaleForm): object | string {
   if (kind.group !== '') return selectorFromObject(selector as LabelSelectorObject).toString();
   return form.selectorIsMap ? selector : formatMapSelector(selector as Labels);
 }
 
-/** Sets the number of replicas to what the new Scale says; nothing else of it counts. */
+/** Sets the number of replicas from the new Scale; its other fields are ignored. */
 export async function rescale(
   registry: Registry,
   request: Request,

@@ -1,4 +1,4 @@
-/** Selection: the selectors of a list or watch request, read into a filter. */
+/** Selection: parses the selectors of a list or watch request into a filter. */
 import { badRequest } from '../api/errors.ts';
 import { FieldSelector, parseFieldSelector } from '../api/fieldselector.ts';
 import type { Kind } from '../api/kind.ts';
@@ -34,7 +34,7 @@ export function filterOf(kind: Kind, selection: Selection): Filter {
   return new Filter(kind.namespaced ? selection.namespace : '', name, labels, known, selectors);
 }
 
-/** The path a kind can be selected by, old names included; anything else is refused. */
+/** The canonical field path of a field selector, old names included; other fields are refused. */
 function knownPath(kind: Kind, path: string): string {
   if (path === 'metadata.name') return path;
   if (path === 'metadata.namespace' && kind.namespaced) return path;

@@ -1,4 +1,4 @@
-/** Proves that a version is stamped behind the object's own uid, and nowhere when there is none. */
+/** Proves that the resourceVersion is inserted behind the object's own uid, and nowhere when there is none. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { encodeObject } from '../api/encode.ts';
 import { configMap } from '../api/kinds/configmap.ts';

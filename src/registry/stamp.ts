@@ -1,8 +1,8 @@
 /**
- * Stamps the resourceVersion into the text of a stored object, right behind its uid. That happens with every write, so the
- * text is searched and copied here as bytes: the uid stands near the beginning, where a loop finds it sooner than a call
- * of `indexOf`, and copying the whole text and moving its end takes one call less than copying two parts. With other savings of
- * less than a microsecond each, creates at 16 connections went from 0.345 to 0.350 of the bare server.
+ * Stamps: inserts the resourceVersion into the JSON text of a stored object, right behind its uid. That happens with
+ * every write, so it works on bytes: the uid is near the beginning, where a loop is faster than a call of `indexOf`,
+ * and copying the whole text and then moving its end takes one call less than copying two parts. With other savings
+ * of less than a microsecond each, creates at 16 connections went from 0.345 to 0.350 of the bare server.
  */
 import { optimized } from '../switches.ts';
 
@@ -15,7 +15,7 @@ const lineFeed = 0x0a;
 /** Where the uid of an object ends in its text, quote included; undefined when the object has none. */
 export function uidEnd(text: Buffer): number | undefined {
   let at = optimized ? 0 : text.indexOf(uidMarker);
-  /** The last brace before the uid: that of the metadata, unless a name with a brace stands in between. */
+  /** The last brace before the uid: that of the metadata, unless a name between them contains a brace. */
   let brace = -1;
   if (optimized)
     for (; at < text.length; at++) {
@@ -56,7 +56,7 @@ export function stamped(
       Buffer.from('\n'),
     ]);
   const stampEnd = cutStart + stamp.length;
-  // Not from the shared pool: it would keep alive what was put there beside it.
+  // Not from the shared Buffer pool: a long-lived slice would keep the whole pool alive.
   const document = Buffer.allocUnsafeSlow(length - (cutEnd - cutStart) + stamp.length + 1);
   if (text.length <= document.length) {
     document.set(text);

@@ -1,4 +1,4 @@
-/** System namespaces: there from the start, and back when one was deleted. */
+/** System namespaces: created at start, and restored after deletion. */
 import { expect, test } from 'vitest';
 import { KindTable } from '../api/kinds.ts';
 import { openMemoryStore } from '../store/memory.ts';

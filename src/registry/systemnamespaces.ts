@@ -1,4 +1,4 @@
-/** System namespaces: those a cluster has from the start. One that is deleted comes back within a minute. */
+/** System namespaces: created at start; one that was deleted is created again within a minute. */
 import { StatusError } from '../api/errors.ts';
 import { create } from './create.ts';
 import type { Registry } from './registry.ts';
@@ -17,7 +17,7 @@ export class SystemNamespaces {
     private readonly onError: (error: Error) => void,
   ) {}
 
-  /** Creates what is missing, and goes on doing so until it is closed. */
+  /** Creates missing namespaces, and repeats that until it is closed. */
   async start(): Promise<void> {
     await ensureSystemNamespaces(this.registry);
     this.#timer = setInterval(() => {
@@ -32,7 +32,6 @@ export class SystemNamespaces {
   }
 }
 
-/** Creates what is missing. */
 export async function ensureSystemNamespaces(registry: Registry): Promise<void> {
   const kind = registry.kinds.resource('v1', 'namespaces')!;
   const missing = names.filter((name) => !registry.view.collection('core/namespaces').get('', name));
@@ -43,7 +42,7 @@ export async function ensureSystemNamespaces(registry: Registry): Promise<void> 
           metadata: { name },
         });
       } catch (error) {
-        // Another server on the same store was faster.
+        // Another server on the same store created it first.
         if (!(error instanceof StatusError && error.code === 409)) throw error;
       }
     }),

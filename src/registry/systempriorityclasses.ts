@@ -1,16 +1,15 @@
-/** System priority classes: those a cluster has from the start. Nobody can delete them, so making them once will do. */
+/** System priority classes: created at start. They cannot be deleted, so one check is enough. */
 import { systemClasses } from '../api/kinds/priorityclass.ts';
 import type { Registry } from './registry.ts';
 import { collectionOf } from './target.ts';
 import { actingAs } from './writers.ts';
 
-/** Creates what is missing. */
 export async function ensureSystemPriorityClasses(registry: Registry): Promise<void> {
   const kind = registry.kinds.resource('scheduling.k8s.io/v1', 'priorityclasses')!;
   const missing = systemClasses.filter(
     ({ metadata }) => !registry.view.collection(kind).get('', metadata.name!),
   );
-  // One that another server on the same store has made meanwhile is as good.
+  // Another server on the same store has created it meanwhile.
   await Promise.all(
     missing.map(({ metadata, ...rest }) =>
       registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), {

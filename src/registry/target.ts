@@ -1,18 +1,18 @@
 /** Targets: what a request is about. */
 import type { Kind } from '../api/kind.ts';
 
-/** Where an object is. The namespace is '' for kinds that are in none. */
+/** The place of an object. The namespace is '' for cluster-scoped kinds. */
 export interface Place {
   readonly kind: Kind;
   readonly namespace: string;
-  /** '' for a collection, and for a create whose name is still to be generated. */
+  /** '' for a collection, and for a create with `generateName`. */
   readonly name: string;
 }
 
 /**
- * The part of an object that a request addresses: `main` is the object itself, others are paths behind its name.
- * `whole` is no path. It is for changes the server itself works out, such as binding a pod: they are taken as they
- * are, without the kind's rules for clients.
+ * The part of an object that a request addresses: `main` is the object itself, others are subresources. `whole` is
+ * not a path: it is for changes that the server itself computes, such as binding a pod. They are stored as they are,
+ * without the kind's rules for updates by clients.
  */
 export type Part =
   | 'main'
@@ -30,7 +30,7 @@ export interface Target extends Place {
   readonly part: Part;
 }
 
-/** An object, or a part of it, by where it is: entries know that of themselves. */
+/** The target of a stored object, or of a part of it. */
 export const targetOf = ({ kind, namespace, name }: Place, part: Part = 'main'): Target => ({
   kind,
   namespace,
@@ -38,7 +38,7 @@ export const targetOf = ({ kind, namespace, name }: Place, part: Part = 'main'):
   part,
 });
 
-/** The objects of a kind in a namespace: what a create adds to. */
+/** The target of a create or list: the objects of a kind in a namespace. */
 export const collectionOf = (kind: Kind, namespace: string): Target => ({
   kind,
   namespace,
@@ -50,6 +50,6 @@ export const collectionOf = (kind: Kind, namespace: string): Target => ({
 export const named = (target: Target, name: string): Target =>
   target.name === name ? target : { ...target, name };
 
-/** The part as it stands in paths; undefined for the object itself. */
+/** The subresource in the path; undefined for the object itself. */
 export const subresourceOf = (part: Part): string | undefined =>
   part === 'main' || part === 'whole' ? undefined : part;

@@ -1,6 +1,6 @@
 /**
- * Service account tokens: signed statements of who a process is. The key is a secret in kube-system, so that every
- * server on one store signs and checks with the same. It is made with the first token.
+ * Service account tokens: signed JWTs that identify a process. The signing key is a secret in kube-system, so that
+ * all servers on one store share it. It is created with the first token.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { CryptoKey } from 'jose';
@@ -13,15 +13,15 @@ const keyNamespace = 'kube-system';
 const keyName = 'wherry-service-account-key';
 export const algorithm = 'ES256';
 
-/** Who signs tokens that live as long as their secret. */
+/** Issuer of tokens without expiry, which are valid as long as their secret exists. */
 export const legacyIssuer = 'kubernetes/serviceaccount';
-/** Who signs tokens that end, and whom they are for unless the request says otherwise. */
+/** Issuer of tokens with expiry, and their default audience. */
 export const issuer = 'https://kubernetes.default.svc';
 
 export interface TokenRequest {
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
-  /** The object whose end is the token's end. */
+  /** The object that a token is bound to: the token is invalid once the object is deleted. */
   readonly boundObject?: { readonly kind: string; readonly name: string; readonly uid: string };
 }
 
@@ -30,7 +30,7 @@ export class Tokens {
 
   constructor(private readonly registry: Registry) {}
 
-  /** A token without an end, kept in a secret. */
+  /** A token without expiry, kept in a secret. */
   async legacy(account: ServiceAccount, secretName: string): Promise<string> {
     const { SignJWT } = await import('jose');
     const { name, namespace, uid } = account.metadata;
@@ -46,7 +46,7 @@ export class Tokens {
       .sign(await this.#signingKey());
   }
 
-  /** A token that ends. */
+  /** A token with expiry. */
   async bound(account: ServiceAccount, request: TokenRequest): Promise<{ token: string; expiresMs: number }> {
     const { SignJWT } = await import('jose');
     const { name, namespace, uid } = account.metadata;
@@ -74,12 +74,12 @@ export class Tokens {
     return { token, expiresMs: expires * 1000 };
   }
 
-  /** What requests without audiences get. */
+  /** The audiences of requests that name none. */
   get defaultAudiences(): readonly string[] {
     return [issuer];
   }
 
-  /** What tokens are checked with; undefined when none can have been signed yet. */
+  /** The public key; undefined when no token has been signed yet. */
   verificationKey(): KeyObject | undefined {
     const stored = this.#storedKey();
     return stored === undefined ? undefined : createPublicKey(stored);
@@ -104,7 +104,7 @@ export class Tokens {
       type: 'Opaque',
       data: { key: Buffer.from(await exportPKCS8(privateKey)).toString('base64') },
     };
-    // When another server made one at the same moment, that one counts.
+    // When another server created a key at the same moment, that key is used.
     const request = actingAs('kube-apiserver', 'create');
     if (await this.registry.plant(request, collectionOf(kind, keyNamespace), secret)) return privateKey;
     return importPKCS8(this.#storedKey()!, algorithm);

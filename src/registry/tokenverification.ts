@@ -1,6 +1,6 @@
 /**
- * Token verification: whose a service account token is, and whether it still holds. A token is as good as what it
- * was made for: its account, and the secret, pod or node it is bound to, must be there and be the same ones.
+ * Token verification: which service account a token belongs to, and whether it is still valid. Its account, and the
+ * secret, pod or node it is bound to, must exist and have the same uid.
  */
 import type { JWTPayload } from 'jose';
 import type { Secret } from '../api/generated/types.ts';
@@ -10,9 +10,9 @@ import { timeToMs } from '../api/time.ts';
 import type { Registry } from './registry.ts';
 import { algorithm, issuer, legacyIssuer } from './tokens.ts';
 
-/** Tokens are short; what is longer is not looked at. */
+/** Longest token that is parsed. */
 const tokenCharsMax = 64 * 1024;
-/** An account or pod that is being deleted may use its token this much longer: clocks differ. */
+/** The token of an account or pod that is being deleted stays valid this much longer, as clocks differ. */
 const leewayMs = 60_000;
 
 const claimPrefix = 'kubernetes.io/serviceaccount/';
@@ -27,11 +27,11 @@ interface TokenUser {
 
 export interface VerifiedToken {
   readonly user: TokenUser;
-  /** Those of the audiences asked for that the token is meant for. */
+  /** The requested audiences that the token is valid for. */
   readonly audiences: readonly string[];
 }
 
-/** The token is not good. The message is in Kubernetes' words, and empty where there is no more to say. */
+/** The token is not valid. The message is Kubernetes', and empty where Kubernetes gives none. */
 export class TokenError extends Error {
   constructor(message = '') {
     super(message);
@@ -39,7 +39,7 @@ export class TokenError extends Error {
   }
 }
 
-/** Whose token it is, if it is for one of these audiences; throws a TokenError when it is not good. */
+/** The account of a token, if the token is for one of these audiences; throws a TokenError when it is not valid. */
 export async function verifyToken(
   registry: Registry,
   token: string,
@@ -48,7 +48,7 @@ export async function verifyToken(
   const claims = await signedClaims(registry, token);
   await registry.view.caughtUp();
   if (claims.iss === legacyIssuer) {
-    // These were made before tokens said whom they are for: they are for the API server.
+    // Tokens of this older form name no audience: they are for the API server.
     const meant = meantFor(registry.tokens.defaultAudiences, audiences);
     return { user: legacyUser(registry, claims, token), audiences: meant };
   }
@@ -58,7 +58,7 @@ export async function verifyToken(
   return { user: boundUser(registry, claims), audiences: meant };
 }
 
-/** The claims of a token that was signed here. */
+/** The claims of a token with a valid signature. */
 async function signedClaims({ tokens, chance }: Registry, token: string): Promise<JWTPayload> {
   if (token.length > tokenCharsMax) throw new TokenError();
   const key = tokens.verificationKey();
@@ -88,7 +88,7 @@ function meantFor(said: readonly string[], wanted: readonly string[]): string[] 
 const quoted = (texts: readonly string[]): string =>
   `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
 
-// Tokens that live as long as their secret
+// Tokens without expiry
 
 function legacyUser(registry: Registry, claims: JWTPayload, token: string): TokenUser {
   const [namespace, secretName, name, uid] = [
@@ -106,14 +106,14 @@ function legacyUser(registry: Registry, claims: JWTPayload, token: string): Toke
   return userOf(namespace, name, uid, {});
 }
 
-// Tokens that end
+// Tokens with expiry
 
 interface Reference {
   readonly name: string;
   readonly uid: string;
 }
 
-/** What tokens are bound to, by the claim that says so. */
+/** The objects that tokens can be bound to, by claim. */
 const boundTo = { secret: 'core/secrets', pod: 'core/pods', node: 'core/nodes' } as const;
 
 function boundUser(registry: Registry, claims: JWTPayload): TokenUser {

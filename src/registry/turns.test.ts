@@ -1,4 +1,4 @@
-/** Turns: one at a time for each key, in the order they came, and nothing left behind. */
+/** Turns: one at a time per key, in order of arrival, and no entry stays behind. */
 import { expect, test } from 'vitest';
 import { Turns } from './turns.ts';
 

@@ -1,14 +1,14 @@
 /**
- * Turns: changes to one object that come at the same time are worked out one after the other. Otherwise each would be
- * worked out on the same state, all but one would find that state outdated when they are stored, and begin again. It has no
- * figure of its own yet. With `WHERRY_PLAIN=1` nobody waits, and rounds are lost.
+ * Turns: a queue per object, so that concurrent changes to it are computed one after the other. Otherwise all would
+ * start from the same state, and all but one would fail when they are stored and start again. It has no figure of its
+ * own yet. With `WHERRY_PLAIN=1` there is no queue, and changes are retried.
  */
 import { optimized } from '../switches.ts';
 
 export class Turns {
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** Resolves when it is this caller's turn at a key. Every turn must be given up. */
+  /** Resolves when it is this caller's turn for a key. The caller must release every turn. */
   take(key: string): Promise<void> | undefined {
     if (!optimized) return undefined;
     const queue = this.#waiting.get(key);

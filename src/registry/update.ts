@@ -8,7 +8,7 @@ import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import type { Target } from './target.ts';
 
-/** The name in a body must be the one in the path. */
+/** Checks that the name in the body is the one in the path. */
 export function checkName(object: ApiObject, name: string): void {
   const sent = object.metadata.name;
   if (!sent)
@@ -19,7 +19,7 @@ export function checkName(object: ApiObject, name: string): void {
     throw badRequest(`the name of the object (${sent}) does not match the name on the URL (${name})`);
 }
 
-/** `read` decodes the body anew for every round, because a round changes the object it works on. */
+/** `read` decodes the body again for every attempt, because an attempt changes the object. */
 export async function update(
   registry: Registry,
   request: Request,
@@ -27,8 +27,10 @@ export async function update(
   read: () => ApiObject,
 ): Promise<{ entry: Entry; created: boolean }> {
   const { kind, namespace, name, part } = target;
-  const replacement = (): ApiObject => {
+  const replacement = (current?: Entry): ApiObject => {
     const object = read();
+    if (current && part === 'main' && kind.takeServerValues)
+      kind.takeServerValues(object, kind === current.kind ? current.peek() : current.object(kind));
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);

@@ -1,18 +1,17 @@
-/** Validation: what is wrong with an object, told as far as that is of use. */
+/** Validation: runs the rules of a kind and throws a Status with the errors. */
 import { invalid as invalidObject, unprocessable } from '../api/errors.ts';
 import { type FieldError, invalid, tooLong } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import { KEY_BYTES_MAX } from '../store/engine.ts';
 import { storeKey } from './key.ts';
 
-/** Errors told of in one answer. A body can hold a million wrong values, and each error is longer than its value. */
+/** Errors listed in one answer. A body can hold a million wrong values, and each error is longer than its value. */
 const errorsMax = 100;
 
 const notAscii = /[^\x00-\x7f]/;
-/** Half of a pair has no UTF-8 form; it can come out of YAML, and from cutting a generateName. */
+/** A lone surrogate has no UTF-8 form; it can come from YAML escapes, and from cutting a generateName. */
 const surrogate = /\p{Surrogate}/u;
 
-/** Throws when the rules find errors. */
 export function check(kind: Kind, name: string, rules: () => FieldError[]): void {
   const errors = found(rules);
   if (errors.length) throw invalidObject(kind, name, errors.slice(0, errorsMax));
@@ -22,16 +21,17 @@ function found(rules: () => FieldError[]): FieldError[] {
   try {
     return rules();
   } catch (error) {
-    // Rules hand errors on as arguments of a call. When that overflows the stack, the object is to blame.
+    // Rules pass errors as call arguments (`push(...errors)`). A stack overflow there means that the object has too
+    // many.
     if (error instanceof RangeError) throw unprocessable();
     throw error;
   }
 }
 
-/** What keeps a name out of the store. Kinds that take any text as a name have no other bound on it. */
+/** Errors of a name that cannot be a store key. For kinds that accept any text as a name this is the only bound. */
 export function nameErrors(kind: Kind, namespace: string, name: string): FieldError[] {
   const field = 'metadata.name';
-  // Nearly all names are short, and ASCII.
+  // Fast path: nearly all names are short, and ASCII.
   const shortMax = KEY_BYTES_MAX / 3 - kind.storage.id.length - namespace.length;
   if (name.length < shortMax && !notAscii.test(name)) return [];
   const bytesMax = KEY_BYTES_MAX - Buffer.byteLength(storeKey(kind.storage.id, namespace, ''));

@@ -1,21 +1,30 @@
-/** Resource versions in requests: decimal numbers of the store's one counter. */
+/** Resource versions in requests: revisions of the store, as decimal numbers. */
 import { badRequest, invalidOptions, plain, versionTooLarge } from '../api/errors.ts';
-import { forbidden, notSupported } from '../api/fielderror.ts';
+import { forbidden, invalid, notSupported } from '../api/fielderror.ts';
+import type { Manner } from './manner.ts';
 import type { View } from './view.ts';
 
-/** How long a request waits for a version that has not happened yet. */
+/** How long a request waits for a version that the view has not reached. */
 const futureWaitMs = 3_000;
 
 export type VersionMatch = 'Exact' | 'NotOlderThan' | undefined;
 
-const syntax = (text: string): string =>
-  `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
+const syntaxError = (text: string) =>
+  invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
 
-/** undefined when the request names no version. Versions beyond 2^53 have not happened. */
-export function parseVersion(text: string | undefined, verb: 'get' | 'list' | 'watch'): number | undefined {
+/** undefined when the request names no version. A version above 2^53 is treated as one in the future. */
+export function parseVersion(
+  text: string | undefined,
+  verb: 'get' | 'list' | 'watch',
+  manner: Manner = 'contract',
+): number | undefined {
   if (text === undefined || text === '') return undefined;
   if (/^\d{1,20}$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
-  throw verb === 'list' ? badRequest(`invalid resource version: ${syntax(text)}`) : plain(syntax(text));
+  const error = syntaxError(text);
+  // Kubernetes 1.1 refused a watch for it as invalid; a current server answers with a bare 500.
+  if (verb === 'watch' && manner === 'contract') throw invalidOptions('ListOptions', [error]);
+  const message = `${error.field}: ${error.message}`;
+  throw verb === 'list' ? badRequest(`invalid resource version: ${message}`) : plain(message);
 }
 
 export function parseMatch(
@@ -37,7 +46,7 @@ export function parseMatch(
   return match;
 }
 
-/** Waits a little for a version from the future; gives up with a 504. */
+/** Waits a short time for a version in the future; then throws a 504. */
 export async function awaitVersion(view: View, version: number): Promise<void> {
   if (version <= view.revision) return;
   const giveUp = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Proves that servers which share a store agree: each has a view of its own, fed late, and yet no write is lost,
- * doubled or based on what is no longer true.
+ * Proves that several servers on one store agree: each has its own view, fed with delay, and still no write is lost,
+ * doubled or based on outdated state.
  */
 import { randomInt } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ const kinds = new KindTable();
 const configMaps = kinds.resource('v1', 'configmaps')!;
 const namespaces = kinds.resource('v1', 'namespaces')!;
 
-/** A store as one of several servers sees it: changes come with the feed when they come, not when they happen. */
+/** A store as one of several servers sees it: changes arrive through the feed later than they happen. */
 class DistantStore implements Store {
   readonly #arrived: (() => void)[] = [];
   #held = false;
@@ -54,7 +54,7 @@ class DistantStore implements Store {
     return this.store.watch(after, (changes) => {
       const deliver = () => listener(changes);
       if (this.#held) this.#arrived.push(deliver);
-      // Always a turn late, and behind whatever is still held.
+      // Always one tick late, and after changes that are still held back.
       else
         setImmediate(() => {
           if (this.#held) this.#arrived.push(deliver);
@@ -114,7 +114,7 @@ async function serve(shared: Store): Promise<Server> {
 async function pair(): Promise<[Server, Server]> {
   const shared = openMemoryStore();
   const servers = await Promise.all([serve(shared), serve(shared)]);
-  // Both find an empty store, and both set it up.
+  // Both find an empty store, and both initialise it.
   await Promise.all(servers.map(({ registry }) => ensureSystemNamespaces(registry)));
   cleanups.push(() => shared.close());
   return servers;
@@ -138,7 +138,7 @@ const names = async ({ registry }: Server): Promise<string[]> =>
 const fails = (work: Promise<unknown>, code: number) =>
   expect(work).rejects.toSatisfy((error) => error instanceof StatusError && error.code === code);
 
-/** Whether a promise is still open after everything else has had its turn. */
+/** Whether a promise is still pending after all other work has run. */
 async function isOpen(work: Promise<unknown>): Promise<boolean> {
   const open = Symbol();
   const turns = (async () => {

@@ -1,10 +1,9 @@
 /**
- * The view: every object in memory, fed by the store's change feed and by nothing else. Reads, lists and watches
- * are served from here. A write is visible when its change has come through the feed, from whichever server it came.
+ * The view: every object in memory, fed by the store's change feed alone. Reads, lists and watches are served from
+ * here. A write is visible when its change has come through the feed, whichever server wrote it.
  *
- * It follows the table of kinds: a kind that comes gets a collection with what the store holds of it (`arrival.ts`)
- * before the table shows it, and one that goes takes its collection with it. Objects whose kind is unknown stay in the
- * store.
+ * It follows the table of kinds: a kind that is added gets a collection with its stored objects (`arrival.ts`) before
+ * the table shows it; a kind that is removed loses its collection. Objects of unknown kinds stay in the store.
  */
 import { resourceNotFound } from '../api/errors.ts';
 import type { Kind, ResourceId } from '../api/kind.ts';
@@ -22,7 +21,7 @@ const loadPageSize = 1000;
 const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export interface ViewOptions extends RecoveryOptions {
-  /** Told once, when the feed broke and cannot be taken up again: the view is stale for good. */
+  /** Called once, when the feed broke and could not be restored: the view stays stale. */
   readonly onLost?: (error: Error) => void;
 }
 
@@ -52,13 +51,13 @@ export class View {
     this.#feed = new FeedRecovery(store, this.#fed(), options);
   }
 
-  /** Loads the state that history begins with, follows the feed, and is ready when it has caught up. */
+  /** Loads the state that history begins with, subscribes to the feed, and resolves when the view has caught up. */
   static async open(store: Store, kinds: KindTable, options: ViewOptions = {}): Promise<View> {
     for (;;) {
       const view = new View(store, options);
       try {
         const loaded = view.#load(kinds);
-        // A change of the table waits until the kinds of before are there.
+        // Changes of the table wait until the present kinds are loaded.
         view.#leaveTable = kinds.prepareWith((change) => loaded.then(() => view.#prepare(change)));
         await loaded;
         return view;
@@ -145,7 +144,7 @@ export class View {
     this.#wake();
   }
 
-  /** What keeps the feed going may do to the view, and nobody else. */
+  /** The operations that only the feed recovery may call. */
   #fed(): FedView {
     const view = this;
     return {
@@ -169,7 +168,7 @@ export class View {
 
   #skipping(to: number): void {
     const from = this.#revision;
-    // Changes up to there are told under other revisions than they had, so nobody may begin among them.
+    // Changes up to `to` are applied under other revisions than their own, so no watch may begin among them.
     this.#compacted = to;
     for (const collection of this.#collections.values()) {
       collection.skip(to);
@@ -187,7 +186,7 @@ export class View {
   #lost(error: Error): void {
     this.#failure = error;
     for (const waiter of this.#waiters.splice(0)) waiter.done();
-    // Clients come back, and are told why there is nothing to watch.
+    // Watches end; clients reconnect and get an error that says why.
     for (const collection of this.#collections.values()) collection.expire(({ patient }) => patient);
     this.options.onLost?.(error);
   }
@@ -206,7 +205,7 @@ export class View {
     return this.#revision;
   }
 
-  /** Events after this revision are still known. */
+  /** Events after this revision are in the window. */
   get compacted(): number {
     return this.#compacted;
   }
@@ -216,31 +215,31 @@ export class View {
     return this.#log.length;
   }
 
-  /** Why the feed is lost, if it is; the view is stale then. */
+  /** The reason when the feed is lost; the view is stale then. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
-  /** Throws when the view is stale for good: what it shows may not be told to anybody. */
+  /** Throws when the feed is lost: the view is stale, and must not be read. */
   assertFed(): void {
     if (this.#failure) throw this.#failure;
   }
 
-  /** The objects of a kind, whichever of its versions is meant; a 404 when it is not served any more. */
+  /** The collection of a kind, the same for all its versions; a 404 when the kind is not served any more. */
   collection(of: Kind | ResourceId): Collection {
     const collection = this.#collections.get(typeof of === 'string' ? of : of.storage.id);
     if (!collection) throw resourceNotFound();
     return collection;
   }
 
-  /** The same for a kind that may not be there. */
+  /** The same for a kind that may not be served. */
   findCollection(id: ResourceId): Collection | undefined {
     return this.#collections.get(id);
   }
 
   /**
-   * Resolves when a revision has arrived, or at once when it is here; rejects when the feed is lost. While a feed that
-   * broke is taken up again, it waits.
+   * Resolves when the view has reached a revision; rejects when the feed is lost. While a broken feed is restored, it
+   * waits.
    */
   reached(revision: number, signal?: AbortSignal): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
@@ -262,7 +261,7 @@ export class View {
     });
   }
 
-  /** Resolves when all that was written before this call, by anybody, is here; undefined when it is already. */
+  /** Resolves when all writes before this call, by any server, are in the view; undefined when they already are. */
   caughtUp(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure);
     const revision = this.store.revision();
@@ -270,7 +269,7 @@ export class View {
     return revision.then((known) => this.reached(known));
   }
 
-  /** The newest revision that is too old to keep, if any, given how old and how many changes may be kept. */
+  /** The newest revision that may be dropped, if any, given the bounds on age and number of changes. */
   revisionToForget(olderThanMs: number, countMax: number): number | undefined {
     const surplus = this.#log.length - countMax;
     let index = Math.max(surplus, 0);

@@ -1,7 +1,8 @@
-/** Watch: where a stream of changes begins, and what it begins with. */
+/** Watch: at which event a watch begins, and with which initial state. */
 import { invalidOptions, watchExpired } from '../api/errors.ts';
 import { forbidden } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
+import type { Manner } from './manner.ts';
 import type { Registry } from './registry.ts';
 import { filterOf, type Selection } from './selection.ts';
 import { awaitVersion, parseVersion } from './version.ts';
@@ -13,13 +14,13 @@ export interface WatchQuery extends Selection {
   readonly sendInitialEvents?: boolean;
 }
 
-/** What a watch without a version begins with: all that history keeps, or the current state. */
+/** The start of a watch without a version: the oldest state in history, or the current state. */
 export type WatchDefault = 'history' | 'state';
 
 export interface OpenWatch {
-  /** Begins to call the sink. */
+  /** Starts to call the sink. */
   start(sink: WatchSink): Watcher;
-  /** The version that the state handed over first shows. */
+  /** The revision of the initial state. */
   readonly stateRevision: number;
 }
 
@@ -28,10 +29,11 @@ export async function watch(
   kind: Kind,
   query: WatchQuery,
   byDefault: WatchDefault,
+  manner: Manner = 'contract',
 ): Promise<OpenWatch> {
   checkOptions(query);
   const filter = filterOf(kind, query);
-  const version = parseVersion(query.resourceVersion, 'watch');
+  const version = parseVersion(query.resourceVersion, 'watch', manner);
   const { view } = registry;
   const collection = view.collection(kind);
   if (query.sendInitialEvents && version) await awaitVersion(view, version);

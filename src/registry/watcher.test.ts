@@ -1,4 +1,7 @@
-/** Proves that a watcher takes no more than its client reads, and that its troubles are nobody else's. */
+/**
+ * Proves that a watcher sends no more than its client reads, and that a slow or failing watcher does not affect
+ * others.
+ */
 import { describe, expect, it } from 'vitest';
 import { KindTable } from '../api/kinds.ts';
 import { Collection } from './collection.ts';
@@ -23,7 +26,7 @@ function collectionOf(sizes: readonly number[]): Collection {
   return collection;
 }
 
-/** Sorts as the number does. */
+/** Zero-padded, so that names sort like numbers. */
 const nameOf = (revision: number): string => `object-${String(revision).padStart(2, '0')}`;
 
 function append(collection: Collection, revision: number, size = 10): void {
@@ -32,7 +35,7 @@ function append(collection: Collection, revision: number, size = 10): void {
   collection.notify(from);
 }
 
-/** A sink that writes down what it gets, and takes more as long as `open` says so. */
+/** A sink that records what it gets, and applies back-pressure while `open` is false. */
 function recorder(open: () => boolean = () => true) {
   const sends: string[][] = [];
   const ends: string[] = [];
@@ -63,7 +66,7 @@ describe('a watcher whose client does not read', () => {
       watcher.pump();
       for (let i = 0; i < 3; i++) await turn();
       expect(sends.map((names) => names.length)).toEqual([4]);
-      // Each time the client has read, it gets as much again, and nothing is missing in the end.
+      // Each time the client has read, it gets the next slice, and nothing is missing at the end.
       for (let i = 0; i < 9; i++) {
         watcher.resume();
         await turn();

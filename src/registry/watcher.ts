@@ -14,34 +14,37 @@ import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 import { Notice } from './watchevent.ts';
 
-/** Notices handed over in one go before other work gets a turn. */
+/** Notices sent per event loop tick. */
 const sliceMax = 500;
-/** Bytes of documents handed over in one go, unless the sink says otherwise. */
+/** Bytes of documents sent per tick, unless the sink sets its own bound. */
 const sliceBytesDefault = 1024 * 1024;
 
 export interface WatchSink {
-  /** May be told of changes in a moment, of all together that there are until then. */
+  /** May be notified in rounds (`watchrounds.ts`), with several changes at once, instead of at each change. */
   readonly patient?: boolean;
-  /** Bytes to be handed over in one go; a watcher that does not read holds no more than this and one object. */
+  /** Bytes sent at once: bounds what is buffered for a client that does not read to this and one object. */
   readonly sliceBytesMax?: number;
-  /** Takes notices; false means: no more until resume(). */
+  /** Sends notices; returns false to apply back-pressure until resume(). */
   send(notices: readonly Notice[]): boolean;
-  /** The state the watch began with has been handed over. */
+  /** The initial state has been sent. */
   stateSent(): void;
-  /** History has moved past this watcher; it is closed. */
+  /** History has moved past this watcher; the watcher is closed. */
   expired(): void;
-  /** The collection is closed, because its kind is not served any more; the watcher is closed, too. */
+  /** The kind is no longer served; the watcher is closed. */
   ended?(): void;
-  /** A notice could not be made or taken; the watcher is closed. Without this the failure is its collection's. */
+  /**
+   * A notice could not be encoded or sent; the watcher is closed. Without this method the error is thrown to the
+   * collection.
+   */
   failed?(error: unknown): void;
 }
 
 export interface WatchStart {
-  /** Objects to tell of as ADDED before any event. */
+  /** Objects to send as ADDED before any event. */
   readonly state: readonly Entry[] | undefined;
-  /** Number of the first event to tell of. */
+  /** Number of the first event to send. */
   readonly position: number;
-  /** Events up to this revision are not told of: a watch may begin at a version that is still to come. */
+  /** Events up to this revision are skipped: a watch may begin at a version that the view has not reached. */
   readonly after?: number;
 }
 
@@ -49,7 +52,6 @@ export class Watcher {
   #state: readonly Entry[] | undefined;
   #stateIndex = 0;
   #position: number;
-  /** Events up to this revision are not told of. */
   readonly after: number;
   #paused = false;
   #closed = false;
@@ -76,7 +78,7 @@ export class Watcher {
     return this.#sink.patient === true;
   }
 
-  /** Whether everything that has happened has been handed over. */
+  /** Whether all events so far have been sent. */
   get caughtUp(): boolean {
     return this.#state === undefined && this.#position >= this.collection.endNumber;
   }
@@ -91,14 +93,14 @@ export class Watcher {
     this.collection.remove(this);
   }
 
-  /** Closes it, and lets its sink know that it has to begin anew. */
+  /** Closes the watcher, and tells its sink that the client has to list again. */
   expire(): void {
     if (this.#closed) return;
     this.close();
     this.#sink.expired();
   }
 
-  /** The collection is closed. A sink that takes everything gets the rest; nobody waits for one that is full. */
+  /** The collection is closed. Sends the remaining events, unless the sink is full, and ends. */
   finish(): void {
     this.pump();
     if (this.#paused) this.#end();
@@ -110,7 +112,7 @@ export class Watcher {
     this.#sink.ended?.();
   }
 
-  /** Hands over what there is, as far as the sink takes it. */
+  /** Sends pending events until the sink is full. */
   pump(): void {
     if (this.#pumping || this.#closed || this.#scheduled) return;
     if (this.#paused) return void this.#expireIfPassed();
@@ -158,14 +160,17 @@ export class Watcher {
         const notice = event.revision > this.after ? event.seenThrough(this.filter) : undefined;
         if (!notice) continue;
         notices.push(notice);
-        bytes += notice.entry.length;
+        bytes += notice.length;
       }
       if (notices.length) this.#send(notices);
       if (this.#position < this.collection.endNumber) this.#goOnLater();
     }
   }
 
-  /** A watcher whose client does not read at all would otherwise stay for as long as it likes. */
+  /**
+   * Ends a watcher that history has moved past. Checked here, as a client that never reads would keep it open for
+   * ever.
+   */
   #expireIfPassed(): boolean {
     if (this.#position >= this.collection.startNumber) return false;
     this.expire();

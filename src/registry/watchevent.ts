@@ -1,7 +1,7 @@
 /**
- * Watch events: one change of one object, with the line that tells it made at most once per type. All watchers of a change
- * share the line, so telling 200 of them costs one copy of the document and not 200. It has no
- * figure of its own yet.
+ * Watch events: one change of one object, with the line that is sent for it encoded at most once per type. All
+ * watchers share the line, so 200 watchers cost one copy of the document and not 200. It has no figure of its own
+ * yet.
  */
 import { optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';
@@ -16,7 +16,7 @@ const lineStarts: Record<EventType, Buffer> = {
   DELETED: Buffer.from('{"type":"DELETED","object":'),
 };
 
-/** The line that tells a watcher of an object. */
+/** The line of a watch stream for an object. */
 function eventLine(type: EventType, entry: Entry): Buffer {
   const start = lineStarts[type];
   const line = Buffer.allocUnsafe(start.length + entry.length + lineEnd.length);
@@ -26,18 +26,37 @@ function eventLine(type: EventType, entry: Entry): Buffer {
   return line;
 }
 
-/** What a watcher is told of an object. Watchers that are told the same share the notice, and all made from it. */
+/**
+ * An event type with an object, as a watcher gets it. Watchers that get the same share the notice and its encoded
+ * line.
+ */
 export class Notice {
   #line: Buffer | undefined;
-  /** What a server has made of this notice and those that follow it; kept for the next stream that sends the same. */
+  #entry: Entry | undefined;
+  /** The encoded bytes of this notice and those after it, cached for the next stream that sends the same notices. */
   batch: { readonly notices: readonly Notice[]; readonly bytes: Buffer } | undefined;
 
   constructor(
     readonly type: EventType,
-    readonly entry: Entry,
-    /** The change behind it; undefined for the state a watch begins with. */
+    /** The newest state of the object; of one that the watcher loses sight of, the last state before that. */
+    private readonly state: Entry,
+    /** The change; undefined for the initial state of a watch. */
     readonly event: WatchEvent | undefined,
   ) {}
+
+  /**
+   * The object as the watcher is shown it: the last state is under the revision of the change. That copies the text, so it
+   * is done when it is asked for: controllers look at the change alone.
+   */
+  get entry(): Entry {
+    this.#entry ??= this.type === 'DELETED' ? this.state.restamped(this.event!.revision) : this.state;
+    return this.#entry;
+  }
+
+  /** About as many bytes as the line that tells of it. */
+  get length(): number {
+    return this.state.length;
+  }
 
   get line(): Buffer {
     if (!this.#line || !optimized) this.#line = eventLine(this.type, this.entry);
@@ -65,7 +84,7 @@ export class WatchEvent {
     return (this.entry ?? this.previous!).name;
   }
 
-  /** What a watcher with this filter is told; undefined when the change does not concern it. */
+  /** What a watcher with this filter gets; undefined when the filter selects the object neither before nor after. */
   seenThrough(filter: Filter): Notice | undefined {
     if (!filter.covers(this.namespace, this.name)) return undefined;
     const now = this.entry !== undefined && filter.selects(this.entry);
@@ -76,16 +95,11 @@ export class WatchEvent {
 
   #notice(type: EventType): Notice {
     this.#notices ??= {};
-    // Who loses sight of an object sees its last state, under this change's revision.
-    this.#notices[type] ??= new Notice(
-      type,
-      type === 'DELETED' ? this.previous!.restamped(this.revision) : this.entry!,
-      this,
-    );
+    this.#notices[type] ??= new Notice(type, type === 'DELETED' ? this.previous! : this.entry!, this);
     return this.#notices[type];
   }
 
-  /** Lets go of the notices once all live watchers have them; history keeps the states only. */
+  /** Frees the notices once all current watchers have got them; history needs only the states. */
   forgetNotices(): void {
     this.#notices = undefined;
   }

@@ -1,11 +1,14 @@
-/** Proves that patient watchers are told together, some in a turn, and that none misses what changes meanwhile. */
+/**
+ * Proves that watchers over the network are notified together, a bounded number per tick, and that none misses a
+ * change made meanwhile.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Watcher } from './watcher.ts';
 import { WatchRounds } from './watchrounds.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Watchers that count how often they are asked to look. */
+/** Watchers that count how often they are notified. */
 function crowd(size: number, looked: (index: number) => void = () => undefined): Watcher[] {
   return Array.from({ length: size }, (_, i) => ({ pump: () => looked(i) }) as unknown as Watcher);
 }

@@ -8,22 +8,24 @@
 import { optimized } from '../switches.ts';
 import type { Watcher } from './watcher.ts';
 
-/** Whether a watcher is told in rounds; otherwise it is told of each change at once. */
+/** Whether a watcher is notified in rounds; otherwise it is notified of each change at once. */
 export const isToldInRounds = ({ patient }: Watcher): boolean => patient && optimized;
 
-/** Watchers told before other work gets a turn: some milliseconds. */
+/** Watchers notified per event loop tick: some milliseconds of work. */
 const turnMax = 512;
 
 export class WatchRounds {
   readonly #watchers = new Set<Watcher>();
-  /** Those that are left of the round under way. */
+  /** Watchers not yet notified in the current round. */
   #left: Iterator<Watcher> | undefined;
-  /** Numbers of the first event to tell in the round under way, and in the one after it. */
+  /** Number of the first event in the current round, and in the next. */
   #from = Number.POSITIVE_INFINITY;
   #nextFrom = Number.POSITIVE_INFINITY;
   #waiting = false;
 
-  /** `told` is called when everybody has been told of the events of some numbers, `toNumber` not among them. */
+  /**
+   * `told` is called when all watchers have been sent the events from `fromNumber` up to, and without, `toNumber`.
+   */
   constructor(private readonly told: (fromNumber: number, toNumber: number) => void) {}
 
   get size(): number {
@@ -42,7 +44,7 @@ export class WatchRounds {
     return this.#watchers.values();
   }
 
-  /** There are events from this number on. */
+  /** Schedules a round for the events from this number on. */
   announce(fromNumber: number): void {
     this.#nextFrom = Math.min(this.#nextFrom, fromNumber);
     this.#wait();

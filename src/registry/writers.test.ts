@@ -1,4 +1,4 @@
-/** Proves that internal writers are users whom the default roles of Kubernetes know. */
+/** Proves that internal writers are users to whom the default roles of Kubernetes are bound. */
 import { expect, it } from 'vitest';
 import { actingAs, type WriterName } from './writers.ts';
 
@@ -51,7 +51,7 @@ const boundAccounts = new Set([
 const boundUsers = new Set(['system:kube-controller-manager', 'system:kube-scheduler']);
 const boundGroups = new Set(['system:masters']);
 
-/** All of them, or this does not compile: the program whose name is the manager of what they write. */
+/** The field manager of each writer; a missing one does not compile. */
 const programs: Record<WriterName, string> = {
   'kube-apiserver': 'kube-apiserver',
   'kube-controller-manager': 'kube-controller-manager',

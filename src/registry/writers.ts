@@ -1,6 +1,6 @@
 /**
- * Internal writers: the parts of Wherry that write without coming through a door, under the names by which Kubernetes
- * knows them. Every controller has a service account, to which the default roles of a cluster are bound.
+ * Internal writers: the parts of Wherry that write without an HTTP request, under the user names they have in
+ * Kubernetes. Every controller has a service account, to which the default roles of a cluster are bound.
  */
 import type { Verb } from '../api/kind.ts';
 import { userAgentOf } from '../api/release.ts';
@@ -60,15 +60,15 @@ export type WriterName =
   | (typeof accounts)[number];
 
 const writers = new Map<WriterName, Writer>([
-  // The server: what it keeps in order by itself, whether controllers run or not.
+  // The server itself: objects that it maintains whether or not controllers run.
   ['kube-apiserver', component('system:apiserver', 'kube-apiserver', masters)],
-  // What all controllers do together, and those that have no account.
+  // All controllers together, and controllers without an account of their own.
   ['kube-controller-manager', component('system:kube-controller-manager', 'kube-controller-manager')],
   ['kube-scheduler', component('system:kube-scheduler', 'kube-scheduler')],
   ...accounts.map((account) => [account, controller(account)] as const),
 ]);
 
-/** A request of an internal writer. It has no deadline, and nobody reads its warnings. */
+/** A request of an internal writer. It has no deadline, and its warnings are not read. */
 export function actingAs(writer: WriterName, verb: Verb): Request {
   const { user, userAgent } = writers.get(writer)!;
   return new Request({ user, verb, userAgent, internal: true });

@@ -1,4 +1,4 @@
-/** Proves that a backup is taken back exactly, in whatever pieces it comes, and that any other file is refused. */
+/** Proves that a backup is read back exactly, in chunks of any size, and that any other file is refused. */
 import { describe, expect, it } from 'vitest';
 import { readBackup, writeBackup } from './backupfile.ts';
 import type { Version } from './engine.ts';
@@ -72,7 +72,7 @@ describe('a backup file', () => {
     const other = Buffer.from(await written());
     other.write('3', 14);
     expect(await refusal(other)).toBe('the backup b has format 3, and this version of Wherry reads format 2');
-    // Keys of a former format mean something else.
+    // Keys of a former format have another meaning.
     other.write('1', 14);
     expect(await refusal(other)).toBe('the backup b has format 1, and this version of Wherry reads format 2');
     expect(await refusal(Buffer.from('{"kind":"List"}'.repeat(100)))).toBe('b is not a backup of Wherry');

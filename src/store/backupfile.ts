@@ -34,7 +34,7 @@ const FRAME_BYTES = 10;
 const DIGEST_BYTES = 32;
 /** A record is a key, a value and a header of a few bytes. */
 const RECORD_BYTES_MAX = KEY_BYTES_MAX + VALUE_BYTES_MAX + 64;
-/** Records are handed over when they have so many bytes together. */
+/** Records are passed on in batches of about this many bytes. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 export interface BackupSummary {
@@ -42,13 +42,13 @@ export interface BackupSummary {
   readonly objects: number;
 }
 
-/** What a backup says of itself before its records. */
+/** The header of a backup. */
 export interface BackupHead {
   readonly format: number;
   readonly revision: number;
 }
 
-/** The bytes of a backup from pages of all keys in order. */
+/** The bytes of a backup, from pages of all keys in order. */
 export async function* writeBackup(
   revision: number,
   pages: AsyncIterable<readonly Stored[]>,
@@ -89,9 +89,9 @@ function encodeFrames(page: readonly Stored[]): Buffer {
 }
 
 /**
- * Reads a backup to its end and hands over what it holds, a batch at a time, with the keys of its format. Nothing of it
- * may be used before this resolves: only then is it known to be all of it. `name` is what the file is called in a
- * refusal; a former format is read only with an `upgrade`.
+ * Reads a backup to its end and passes on its records in batches, with the keys of its format. They may be used only
+ * after this has resolved, because the digest is checked last. `name` is the file's name in errors; a former format
+ * is read only with an `upgrade`.
  */
 export async function readBackup(
   name: string,
@@ -152,7 +152,7 @@ function notReadable(name: string, magic: Buffer, upgrade: Upgrade | undefined):
   );
 }
 
-/** Bytes of a stream in the pieces that are asked for, all of which go into the hash. */
+/** Reads a stream in pieces of requested sizes, and hashes all of them. */
 class Pieces {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
@@ -184,7 +184,7 @@ class Pieces {
     return this.#rest.length === 0 && !(await this.#more());
   }
 
-  /** False when there is nothing left. */
+  /** False at the end. */
   async #more(): Promise<boolean> {
     for (;;) {
       const { done, value } = await this.#chunks.next();

@@ -1,4 +1,4 @@
-// Proves the order of steps of a write, with an engine whose commits the test holds back and makes fail.
+// Proves the order of steps of a write, with an engine whose commits the test delays and makes fail.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { optimized } from '../switches.ts';
 import type { Version } from './engine.ts';
@@ -13,7 +13,7 @@ interface HeldCommit {
   readonly fail: (error: Error) => void;
 }
 
-/** Keeps each commit until the test decides about it; only then it can be read. */
+/** Holds each commit until the test decides about it; only then can it be read. */
 class HeldEngine extends MemoryEngine {
   readonly held: HeldCommit[] = [];
   readonly #waiting: (() => void)[] = [];
@@ -36,7 +36,7 @@ class HeldEngine extends MemoryEngine {
 const text = (value: string): Buffer => Buffer.from(value);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** What a promise has come to so far. */
+/** The state of a promise so far. */
 function outcome(promise: Promise<unknown>): { state: string } {
   const seen = { state: 'pending' };
   promise.then(
@@ -120,13 +120,13 @@ describe('CommitQueue', () => {
     for (let i = 0; i < 2; i++) write();
     await vi.waitFor(() => expect(engine.held).toHaveLength(1));
     for (let i = 0; i < 18; i++) write();
-    // Whoever is answered writes again.
+    // Clients that get an answer write again.
     while (answered.length < 60) for (let again = await finish(); again > 0; again--) write();
     expect(sizes).toEqual([2, 10, 10, 10, 10]);
     await finish();
     await finish();
     expect(await Promise.all(answered)).toEqual(answered.map((_, i) => i + 1));
-    // After a rest, those that come together go together.
+    // After an idle time, writes that arrive together share a commit.
     for (let i = 0; i < 20; i++) write();
     expect(await finish()).toBe(20);
   });

@@ -1,18 +1,18 @@
 /**
  * Group commit: the one place that knows the order of steps of a write, for every engine.
  *
- * Writes queue. When the commit before has finished, the queue is taken as one batch:
+ * Writes queue. When the previous commit has finished, the queue is taken as one batch:
  *   1. Writes whose deadline has passed are rejected. Preconditions of the others are checked in order of arrival,
- *      against what is committed plus what this batch has won so far, so a later write sees an earlier one.
- *   2. A write that lost against something committed is answered.
+ *      against what is committed plus the earlier winners of this batch, so a later write sees an earlier one.
+ *   2. A write that lost against committed state is answered.
  *   3. The winners take consecutive revisions and go to the engine in one commit.
  *   4. When that is durable: the revision moves, the feed gets all changes in one call, and then the winners,
  *      and those that lost against a winner of the same batch, are answered.
  * If the commit fails, every write that waited for it is rejected, and nothing of it was ever visible.
  *
- * While many write without a rest, the clients of the commit before are about to write again. So a batch takes at most
- * half of all of them: while one half waits for the disk, the other half is prepared, instead of nearly all waiting at
- * the same time. Together with the writing thread (`lmdbwriter.ts`) that is worth 3 % of creates at 16 connections.
+ * Under continuous load, the clients of the previous commit are about to write again. So a batch takes at most half
+ * of all writes: one half is prepared while the other half waits for the disk. Together with the writing thread
+ * (`lmdbwriter.ts`) that is worth 3 % of creates at 16 connections.
  */
 import { asserting, optimized } from '../switches.ts';
 import { asStored, checkKey, type Engine, readVersion, VALUE_BYTES_MAX, type Version } from './engine.ts';
@@ -27,10 +27,10 @@ import {
   type WriteResult,
 } from './store.ts';
 
-/** Most writes in one commit. More would make the first of them wait for the last. */
+/** Most writes in one commit: the first waits for the last. */
 export const BATCH_WRITES_MAX = 1000;
 
-/** Fewer writes than that are not divided between two commits. */
+/** Fewer writes than this are not split into two commits. */
 const UNDIVIDED_WRITES = 8;
 
 /** Most bytes of values in one commit; a single larger value goes alone. */
@@ -53,7 +53,7 @@ interface Checked {
   readonly versions: Version[];
   readonly changes: Change[];
   readonly winners: Pending[];
-  /** Writes that lost against a winner of this batch; they learn of it when it is durable. */
+  /** Writes that lost against a winner of this batch; answered when it is durable. */
   readonly losers: { readonly pending: Pending; readonly current: Stored | undefined }[];
 }
 
@@ -72,7 +72,7 @@ export class CommitQueue {
   readonly #recent = new RecentRevisions();
   #writes: Pending[] = [];
   #tasks: Task[] = [];
-  /** How many writes the last commit had; 0 after a rest. */
+  /** Number of writes in the last commit; 0 after an idle time. */
   #committed = 0;
   #running = false;
   #closed = false;
@@ -99,7 +99,7 @@ export class CommitQueue {
     });
   }
 
-  /** Runs a change to the engine that is not a write, between two commits. */
+  /** Runs a change of the engine that is not a write, between two commits. */
   between(run: () => void | Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw storeClosed();
@@ -108,7 +108,7 @@ export class CommitQueue {
     });
   }
 
-  /** Takes no more writes, and resolves when those taken are answered. */
+  /** Refuses further writes, and resolves when the accepted ones are answered. */
   close(): Promise<void> {
     this.#closed = true;
     return new Promise((resolve) => {
@@ -124,7 +124,7 @@ export class CommitQueue {
     this.#engine.gather(this.#step);
   }
 
-  /** One task and one batch; the next step waits for their commits. Never throws. */
+  /** Runs one task and one batch; the next step waits for their commits. Never throws. */
   readonly #step = (): void => {
     const done = this.#runTask();
     if (done) void done.then(this.#commitBatch);
@@ -186,7 +186,7 @@ export class CommitQueue {
     return this.#writes.splice(0, count);
   }
 
-  /** Decides who wins. Answers only writes that lost against what was already committed, or came too late. */
+  /** Decides which writes win. Answers only writes that lost against committed state, or are past their deadline. */
   #check(batch: Pending[]): Checked {
     const checked: Checked = { versions: [], changes: [], winners: [], losers: [] };
     const { versions, changes, winners, losers } = checked;
@@ -225,7 +225,7 @@ export class CommitQueue {
     return checked;
   }
 
-  /** Known without reading. */
+  /** Whether the cache confirms, without a read, that this is the newest revision of a key. */
   #isNewest(key: string, revision: number): boolean {
     if (!this.#recent.has(key, revision)) return false;
     if (asserting && this.#engine.head(key) !== revision)

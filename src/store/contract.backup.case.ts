@@ -1,4 +1,4 @@
-/** What the store contract says of backups, for any engine. */
+/** The store contract for backups, for any engine. */
 import { describe, expect, it } from 'vitest';
 import { readBackup } from './backupfile.ts';
 import type { TestContext } from './contract.case.ts';
@@ -31,7 +31,7 @@ export function backupContract(context: TestContext): void {
 
     it('shows one revision, whatever is written and compacted while it is read', async () => {
       const { store } = context;
-      // More than one page of bytes, so that there is something to read in between.
+      // More than one page of bytes, so that there are several reads.
       const text = 'x'.repeat(30_000);
       await Promise.all(numbers(1, 120).map((i) => put(store, `k${i}`, `${i}${text}`)));
       const before = await read(store);

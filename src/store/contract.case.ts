@@ -1,6 +1,6 @@
 /**
- * The store contract as tests: every sentence of `store.ts`, for any engine. `memory.test.ts` and `lmdb.test.ts`
- * run it; so will every engine to come.
+ * The store contract as tests: every sentence of `store.ts`, for any engine. Run by `memory.test.ts` and
+ * `lmdb.test.ts`, and by every engine to come.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { backupContract } from './contract.backup.case.ts';
@@ -11,20 +11,20 @@ import { CompactedError, type Store, StoreUnavailableError } from './store.ts';
 
 interface OpenStore {
   readonly store: Store;
-  /** Closes the store and opens it again on the same data; absent when nothing outlives the process. */
+  /** Closes the store and opens it again on the same data; absent for an engine that does not outlive the process. */
   readonly reopen?: () => Promise<Store>;
 }
 
 export type OpenForTest = (options?: { now?: () => number }) => Promise<OpenStore>;
 
-/** The store of the test under way; a test that opens another one leaves it here to be closed. */
+/** The store of the current test; a test that opens another one leaves it here to be closed. */
 export interface TestContext {
   readonly open: OpenForTest;
   store: Store;
   reopen: OpenStore['reopen'];
 }
 
-/** `durable`: what the engine keeps outlives the process, so reopening it is part of the contract. */
+/** `durable`: data outlives the process, so reopening is part of the contract. */
 export function storeContract(name: string, open: OpenForTest, { durable = false } = {}): void {
   describe(`the store contract: ${name}`, () => {
     const context = { open } as TestContext;
@@ -61,7 +61,7 @@ export function storeContract(name: string, open: OpenForTest, { durable = false
         await closing;
         expect(history.revisions()).toEqual(numbers(1, 20));
         await expect(history.subscription.ended).rejects.toThrow(StoreUnavailableError);
-        // Who follows the store must not try again.
+        // A subscriber must not try again.
         await expect(history.subscription.ended).rejects.toMatchObject({ permanent: true });
         await expect((async () => store.revision())()).rejects.toThrow(StoreUnavailableError);
         await expect(store.get('k1')).rejects.toThrow(StoreUnavailableError);

@@ -1,4 +1,4 @@
-/** The store contract, second part: history, and forgetting it. Run by `contract.case.ts`. */
+/** The store contract, second part: history and compaction. Run by `contract.case.ts`. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { TestContext } from './contract.case.ts';
 import { follow, numbers, put, read, remove, text, turn } from './observer.case.ts';
@@ -98,9 +98,9 @@ export function historyContract(context: TestContext): void {
             ? await remove(store, key, revision)
             : await put(store, key, `${written}`, revision);
           revision = deletes ? 0 : at;
-          // An engine without a disk must be made to let watches catch up in between.
+          // An engine without a disk has to yield explicitly for watches to catch up in between.
           if (written % 3 === 0) await turn();
-          // Begin at the beginning, in the middle, just now, and just ahead.
+          // Start at the beginning, in the middle, at the newest revision, and just after it.
           if (watches.length < 60 && written % 50 === 0) {
             const after = [0, at >>> 1, at, at + 3][watches.length % 4]!;
             begins.push(after);
@@ -292,13 +292,13 @@ export function historyContract(context: TestContext): void {
     });
 
     it('waits for a range that began earlier', async () => {
-      // The range comes to `z` last; compaction would take what it held at 1 away first.
+      // The range reads `z` last; without protection, compaction would remove its version 1 first.
       await put(store, 'z', 'first');
       await put(store, 'z', 'second', 1);
       const keys = numbers(1, 20_000).map((i) => `k${i}`);
       await Promise.all(keys.map((key) => put(store, key, '')));
       const page = store.range({ start: '', revision: 1 });
-      // The first may go ahead at once, but not as far as the second may go later.
+      // The first may proceed at once, but only as far as the second allows.
       const compactions = Promise.all([store.compact(1), store.compact(20_002)]);
       expect(store.compacted).toBe(20_002);
       expect((await page).items).toEqual([{ key: 'z', value: text('first'), revision: 1 }]);

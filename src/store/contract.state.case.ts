@@ -1,4 +1,4 @@
-/** The store contract, first part: what a store holds, and how it changes. Run by `contract.case.ts`. */
+/** The store contract, first part: state and writes. Run by `contract.case.ts`. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BATCH_BYTES_MAX, BATCH_WRITES_MAX } from './commitqueue.ts';
 import type { TestContext } from './contract.case.ts';

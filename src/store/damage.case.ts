@@ -1,6 +1,6 @@
 /**
- * Damages copies of a data file in seeded ways, opens each, and prints what came of it, one line each. It is a process
- * of its own: where LMDB would follow a wrong page number, the process would end, and the test sees that.
+ * Damages copies of a data file in seeded ways, opens each, and prints the outcome, one line each. It is a separate
+ * process, because LMDB would crash the process on a wrong page number, which the test then sees.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ function randomFrom(seed: number): (bound: number) => number {
 
 const pageSize = 4096;
 
-/** What disks and file systems do: a bit, a few bytes, a page lost, a page in the place of another. */
+/** Failures of disks and file systems: a flipped bit, some wrong bytes, a lost page, a misplaced page. */
 function damage(bytes: Buffer, random: (bound: number) => number): string {
   const pages = bytes.length / pageSize;
   const at = random(3) === 0 ? random(2) * pageSize + random(168) : random(bytes.length);
@@ -51,7 +51,7 @@ function damage(bytes: Buffer, random: (bound: number) => number): string {
   }
 }
 
-/** All that can be asked of a store, as text. */
+/** The results of all reads, as text. */
 async function everything(store: Store): Promise<string> {
   const { compacted } = store;
   const revision = await store.revision();
@@ -66,7 +66,7 @@ async function everything(store: Store): Promise<string> {
   return parts.join('\n');
 }
 
-/** Whether each key still takes a write, and keeps it. */
+/** Whether each key still accepts a write, and keeps it. */
 async function takesWrites(store: Store): Promise<string | undefined> {
   const { items } = await store.range({ start: '' });
   const next = await Promise.all(items.map(({ key, revision }) => put(store, key, 'next', revision)));

@@ -1,4 +1,4 @@
-/** Proves that a damaged data file is refused with a sentence, or answers as if it were whole. Never anything else. */
+/** Proves that a damaged data file is either refused with a message or answers correctly. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openLmdbStore } from './lmdb.ts';
 import { numbers, put, remove } from './observer.case.ts';
 
-/** The built thread that writes; the configuration of the tests puts it in. */
+/** The built writing thread; set by the test configuration. */
 declare const lmdbThreadFile: string;
 
-/** How often a file is damaged; `WHERRY_DAMAGES=5000` for a long run. */
+/** Number of damaged copies; `WHERRY_DAMAGES=5000` for a long run. */
 const damages = Number(process.env['WHERRY_DAMAGES'] ?? 150);
 const seed = Number(process.env['WHERRY_SEED'] ?? 20_261_115);
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
   });
 });
 
-/** A store with small and large values, history, deletions, and pages that are free again. */
+/** A store with small and large values, history, deletions, and free pages. */
 async function prepare(dataDir: string): Promise<void> {
   const store = await openLmdbStore({ dataDir, now: () => 0 });
   const size = (i: number): number => (i % 7 === 0 ? 6000 : i % 3 === 0 ? 900 : 60);
@@ -61,7 +61,7 @@ describe('a data file that is damaged', () => {
       [],
     );
     const count = (word: string): number => lines.filter((line) => line.includes(`: ${word}`)).length;
-    // Most of a file is in use, and some is not.
+    // Most of a file is in use, and some is free.
     expect(count('refused')).toBeGreaterThan(damages / 2);
     expect(count('right')).toBeGreaterThan(damages / 50);
   });

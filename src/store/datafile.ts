@@ -1,9 +1,9 @@
 /**
- * A look at LMDB's data file before LMDB maps it.
+ * Checks LMDB's data file before LMDB maps it.
  *
- * LMDB trusts its file: a page beyond the end ends the process with a bus error, and a broken header can send it
- * anywhere. Header and page trees (`pagetree.ts`) are looked through here, and what is wrong with them is told as a
- * sentence instead of a crash. That costs one reading of the file, which opening it needs anyway.
+ * LMDB trusts its file: a page beyond the end crashes the process with a bus error, and a broken header can lead
+ * anywhere. Header and page trees (`pagetree.ts`) are checked here, so that damage becomes a message instead of a
+ * crash. That costs one read of the file, which opening it needs anyway.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
@@ -29,10 +29,7 @@ const DATA_VERSION = 2;
 const damaged = (path: string, why: string) =>
   new StoreUnavailableError(`the data file ${path} is damaged: ${why}`);
 
-/**
- * Throws when the file at the path is not a healthy data file. Where it does not know how LMDB would have written it,
- * it leaves that to LMDB.
- */
+/** Throws when the file is not a healthy data file. Files of an unknown layout are left to LMDB. */
 export function checkDataFile(path: string): void {
   if (endianness() !== 'LE' || process.arch.endsWith('32')) return;
   let file: number;
@@ -53,7 +50,7 @@ export function checkDataFile(path: string): void {
 
 function checkFile(file: number, path: string): void {
   const { size } = fstatSync(file);
-  // LMDB would take an empty file for a new one and forget that there had been data.
+  // LMDB would treat an empty file as a new store, although there had been data.
   if (size === 0) throw damaged(path, 'it is empty; delete it to start anew');
   const pageSize = readMeta(file, path, 0).readUInt32LE(META.pageSize);
   if (pageSize < 512 || pageSize > 65536 || (pageSize & (pageSize - 1)) !== 0)
@@ -63,19 +60,19 @@ function checkFile(file: number, path: string): void {
   const meta = newest(even, odd, path);
   if (meta.readUInt32LE(META.pageSize) !== pageSize) throw damaged(path, 'its headers do not agree');
   const lastPage = readUint64(meta, META.lastPage);
-  // Its last pages may be free and were never written then, but not most of it.
+  // The last pages may be free and never written, but not most of the file.
   if ((lastPage + 1) * pageSize > 2 * size + 2 ** 26)
     throw damaged(path, `it has ${size} bytes of ${(lastPage + 1) * pageSize}`);
   const main = meta.subarray(META.main, META.main + TREE_BYTES);
   const transaction = readUint64(meta, META.transaction);
   const pages = { file, size, pageSize, lastPage, transaction };
   checkTrees(pages, meta.subarray(META.free, META.free + TREE_BYTES), main);
-  // A transaction writes the root of all trees anew: this one is the header's, and not older than it says.
+  // Every transaction rewrites the root page, so its transaction must be the header's.
   if (rootOf(main) !== NO_PAGE && writerOf(pages, rootOf(main)) !== transaction)
     throw damaged(path, 'its header and its root are not of one transaction');
 }
 
-/** LMDB writes its headers in turns, and reads the newer one: if that were the wrong one, it would forget a commit. */
+/** LMDB alternates between two headers and uses the newer one: if that one were damaged, LMDB would lose a commit. */
 function newest(even: Buffer, odd: Buffer, path: string): Buffer {
   const first = readUint64(even, META.transaction);
   const second = readUint64(odd, META.transaction);

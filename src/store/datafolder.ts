@@ -1,14 +1,14 @@
-/** The data folder: made where it does not exist, and closed to other users, because secrets are among the objects. */
+/** The data folder: created when missing, and closed to other users, because it contains secrets. */
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 const folderMode = 0o700;
-/** Of everything that is written into it. */
+/** Mode of all files in it. */
 export const fileMode = 0o600;
 
 /**
- * What Wherry keeps in a data folder, and what file systems put into theirs. A folder with anything else in it is
- * somebody's, and may be one that others need (`/srv`, `/tmp`): it stays as open as it is, and its files are closed.
+ * Files that Wherry, or a file system, puts into a data folder. A folder with other files may be shared (`/srv`,
+ * `/tmp`): its mode is not changed, only that of its files.
  */
 const ownNames: ReadonlySet<string> = new Set([
   'data.mdb',
@@ -19,20 +19,20 @@ const ownNames: ReadonlySet<string> = new Set([
   'lost+found',
 ]);
 
-/** Answers the uppermost folder that had to be made; undefined when all were there. */
+/** Returns the topmost folder that was created; undefined when all existed. */
 export function openDataFolder(path: string): string | undefined {
   const created = makeFolders(resolve(path));
   if (created !== undefined || readdirSync(path).every((name) => ownNames.has(name))) close(path, folderMode);
   return created;
 }
 
-/** Closes a file that an earlier version has made for everybody to read. */
+/** Closes a file that an earlier version created as readable by all users. */
 export function closeFile(path: string): void {
   close(path, fileMode);
 }
 
 /**
- * Node's own recursive `mkdir` tries for ever where the kernel says that a folder does not exist though its parent
+ * Node's recursive `mkdir` loops for ever where the kernel reports that a folder does not exist although its parent
  * does, as in /proc.
  */
 function makeFolders(path: string): string | undefined {
@@ -42,7 +42,7 @@ function makeFolders(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT') {
-      // Some systems complain of a read-only disk, or of missing rights, before they see that it is there.
+      // Some systems report a read-only disk, or missing rights, before they see that the folder exists.
       if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;
       throw error;
     }
@@ -52,7 +52,7 @@ function makeFolders(path: string): string | undefined {
   return created ?? path;
 }
 
-/** Who does not own it cannot, and need not, close it to others. */
+/** Only the owner can change the mode; for others the error is ignored. */
 function close(path: string, mode: number): void {
   try {
     if ((statSync(path).mode & 0o777) !== mode) chmodSync(path, mode);

@@ -13,7 +13,7 @@ import { type Change, CompactedError, type Subscription, storeClosed } from './s
 
 type ChangeListener = (changes: readonly Change[]) => void;
 
-/** Most changes read from history before a listener is called with them; a commit is never cut in two. */
+/** Most changes read from history per call of a listener; a commit is never split. */
 const SLICE_CHANGES = 500;
 
 export interface FeedOptions {
@@ -53,7 +53,7 @@ export class Feed {
     for (const watcher of this.#live) watcher.call(changes);
   }
 
-  /** Some subscription still has to read history at or before this revision. */
+  /** Whether a subscription still has to read history at or before this revision. */
   needs(revision: number): boolean {
     for (const { position } of this.#catchingUp) if (position < revision) return true;
     return false;
@@ -88,13 +88,13 @@ export class Feed {
     this.#live.add(watcher);
   };
 
-  /** The changes after a revision: whole commits, until there are enough of them. */
+  /** The changes after a revision: whole commits, up to the limit. */
   #history(after: number): Change[] {
     const changes: Change[] = [];
     const newest = this.#revision();
     for (let revision = after + 1; revision <= newest; revision++) {
       const version = readVersion(this.#engine, revision);
-      // Once, when history is read: a key that does not know of its newest version would never take another.
+      // Checked once, when history is read: a key with a wrong head could never be written again.
       if (this.#engine.head(version.key) < revision)
         throw damaged(`a key does not know revision ${revision}`);
       const { key, timeMs, value } = version;
@@ -106,7 +106,7 @@ export class Feed {
 }
 
 class FeedSubscription implements Subscription {
-  /** The revision this subscription has seen everything up to. */
+  /** This subscription has seen everything up to this revision. */
   position: number;
   isOver = false;
   readonly ended: Promise<void>;
@@ -123,14 +123,14 @@ class FeedSubscription implements Subscription {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // A caller that does not look at `ended` must not end the process by an unhandled rejection.
+    // Avoids an unhandled rejection when a caller does not use `ended`.
     this.ended.catch(() => {});
   }
 
   call(changes: readonly Change[]): void {
     const last = changes.at(-1)!.revision;
     if (this.isOver || last <= this.position) return;
-    // Watching from a revision that is still to come, a commit may hold changes from both sides of it.
+    // When a watch starts at a future revision, a commit may hold changes from before and after it.
     const wanted =
       changes[0]!.revision > this.position
         ? changes

@@ -1,8 +1,8 @@
-/** What can be wrong with a data folder, in one sentence for the operator. */
+/** Errors of a data folder, as one sentence for the operator. */
 import { statfsSync } from 'node:fs';
 import { StoreUnavailableError } from './store.ts';
 
-/** A disk with less than this, in bytes, is full: one write may need more. */
+/** A disk with less free space than this, in bytes, is full: one write may need more. */
 const FULL_BYTES = 8 * 1024 * 1024;
 
 export const damaged = (folder: string, why: string): StoreUnavailableError =>
@@ -11,7 +11,7 @@ export const damaged = (folder: string, why: string): StoreUnavailableError =>
 export const notOurs = (folder: string): StoreUnavailableError =>
   new StoreUnavailableError(`the data file in ${folder} was not written by Wherry`);
 
-/** LMDB calls it an input/output error when the disk takes a part of what it writes. */
+/** LMDB reports a partial write as an input/output error. */
 function isFull(folder: string, { code, message }: NodeJS.ErrnoException): boolean {
   if (code === 'ENOSPC' || code === 'EDQUOT' || /no space left|quota exceeded/i.test(message)) return true;
   if (!/input\/output error/i.test(message)) return false;
@@ -23,7 +23,7 @@ function isFull(folder: string, { code, message }: NodeJS.ErrnoException): boole
   }
 }
 
-/** One sentence for the operator from whatever went wrong. */
+/** One sentence for the operator, from any error. */
 export function unavailable(folder: string, error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error;
   const { code, message = String(error) } = error as NodeJS.ErrnoException;

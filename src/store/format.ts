@@ -1,34 +1,34 @@
 /**
- * The format of what is kept, in data files and in backups. The number goes up when an older version could not read it:
+ * The format of data files and backups. The number goes up when an older version could not read the data:
  *
  *   1  keys begin with the plural of a resource, as in `deployments`
  *   2  keys begin with the group and the resource, as in `apps/deployments`
  *
- * The store does not know what its keys mean. Code that opens a store or a backup of a former format hands in how the
- * former keys are called now.
+ * The store does not know what its keys mean. Callers that open data of a former format pass a mapping of its keys to
+ * those of today.
  */
 import { SEPARATOR } from './store.ts';
 
 export const FORMAT = 2;
 
-/** Unknown resources that are named; there may be any number. */
+/** Unknown resources listed in a message. */
 const NAMED_MAX = 20;
 
 export interface Upgrade {
   /** The format it upgrades from. */
   readonly from: number;
-  /** What a key is called now; undefined when it is unknown. An unknown key is kept as it is. */
+  /** Today's form of a key; undefined when it is unknown. An unknown key is kept as it is. */
   key(former: string): string | undefined;
 }
 
-/** What an upgrade found. */
+/** The result of an upgrade. */
 export interface Upgraded {
   readonly objects: number;
-  /** First segments of keys that were unknown, each once. What they hold is kept, and not shown. */
+  /** First segments of unknown keys, each once. Their values are kept, but not served. */
   readonly unknown: readonly string[];
 }
 
-/** Renames the keys of one data file or backup, and notes which were unknown. */
+/** Renames the keys of one data file or backup, and records unknown ones. */
 export class Renaming {
   readonly #unknown = new Set<string>();
 
@@ -50,7 +50,7 @@ export class Renaming {
 export const readableFormats = (upgrade: Upgrade | undefined): string =>
   upgrade ? `formats ${upgrade.from} and ${FORMAT}` : `format ${FORMAT}`;
 
-/** What became of a data folder of a former format, for the operator. */
+/** The result of the upgrade of a data folder, for the operator. */
 export function upgradedSentence(dataDir: string, { objects, unknown }: Upgraded): string {
   const taken = `the data folder ${dataDir} had a former format, and was taken over with ${objects} objects`;
   return unknown.length ? `${taken}; ${unknownSentence(unknown)}` : taken;

@@ -1,14 +1,14 @@
 /**
- * Tells keys that are not there from those that may be, without reading: most that are created never were before. Looking
- * for each on disk also made LMDB renew its reading transaction after every commit; without that, creates at 16
- * connections went from 0.343 to 0.351 of the bare server. It takes 8 to 16 bytes for each key.
+ * Key filter: tells without a read that a key does not exist, which is so for most creates. A lookup on disk also
+ * made LMDB renew its read transaction after every commit; without lookups, creates at 16 connections went from 0.343
+ * to 0.351 of the bare server. It takes 8 to 16 bytes for each key.
  *
- * It holds a hash of each key, in a table that is searched from the hash's own place to the next free one. Two keys with
- * the same hash are held twice, so that one of them can go. A key that is there is never denied.
+ * It holds a hash of each key, in an open-addressing table with linear probing. Equal hashes of two keys are stored
+ * twice, so that one can be removed. An existing key is never reported as missing.
  */
 import { optimized } from '../switches.ts';
 
-/** What an engine asks before it looks for a key. */
+/** What an engine asks before it looks up a key. */
 export interface KnownKeys {
   mayHold(key: string): boolean;
   add(key: string): void;
@@ -17,14 +17,14 @@ export interface KnownKeys {
 
 export const knownKeys = (): KnownKeys => (optimized ? new KeyFilter() : anyKey);
 
-/** Remembers nothing, so any key may be there. */
+/** The filter without optimisation: any key may exist. */
 const anyKey: KnownKeys = { mayHold: () => true, add: () => undefined, delete: () => undefined };
 
 const FREE = 0;
 const SLOTS_MIN = 1024;
 
 export class KeyFilter implements KnownKeys {
-  /** At most half of it is taken; a power of two. */
+  /** At most half full; a power of two. */
   #slots = new Uint32Array(SLOTS_MIN);
   #size = 0;
 
@@ -41,14 +41,14 @@ export class KeyFilter implements KnownKeys {
     this.#insert(hashOf(key));
   }
 
-  /** Takes a key out that was added. */
+  /** Removes a key that was added. */
   delete(key: string): void {
     const slots = this.#slots;
     const mask = slots.length - 1;
     let gap = this.#find(hashOf(key));
     if (slots[gap] === FREE) return;
     this.#size--;
-    // What was put behind it, because its own place was taken, must still be found from there.
+    // Entries that were displaced by the removed one must still be found.
     for (let at = (gap + 1) & mask; slots[at] !== FREE; at = (at + 1) & mask) {
       const distance = (at - slots[at]!) & mask;
       if (distance < ((at - gap) & mask)) continue;
@@ -58,7 +58,7 @@ export class KeyFilter implements KnownKeys {
     slots[gap] = FREE;
   }
 
-  /** Where a hash is, or the free place that says it is not there. */
+  /** The index of a hash, or the free place that shows it is missing. */
   #find(hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -82,7 +82,7 @@ export class KeyFilter implements KnownKeys {
   }
 }
 
-/** FNV-1a over the units of the text, mixed once more: keys differ in their last letters. Never 0. */
+/** FNV-1a over UTF-16 units, mixed once more, because keys differ in their last characters. Never 0. */
 function hashOf(key: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);

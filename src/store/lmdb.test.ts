@@ -1,4 +1,4 @@
-// Proves that the LMDB engine keeps the store contract, keeps what it acknowledged, and refuses what it cannot use.
+// Proves that the LMDB engine keeps the store contract and acknowledged writes, and refuses files it cannot use.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -30,7 +30,7 @@ import { storeModel } from './model.case.ts';
 import { follow, put, read, remove } from './observer.case.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
-/** The built thread that writes; the configuration of the tests puts it in. */
+/** The built writing thread; set by the test configuration. */
 declare const lmdbThreadFile: string;
 
 const base = mkdtempSync(join(tmpdir(), 'wherry-lmdb-'));
@@ -55,7 +55,7 @@ const openForTest: OpenForTest = async (options) => {
 storeContract('lmdb', openForTest, { durable: true });
 storeModel('lmdb', openForTest, 40);
 
-/** Opens a store, does something, closes it; answers the folder. */
+/** Opens a store, runs a function, closes it; returns the folder. */
 async function prepared(work: (store: Store) => Promise<unknown>): Promise<string> {
   const dataDir = newFolder();
   const store = await openLmdbStore({ dataDir });
@@ -141,7 +141,7 @@ describe('a process of its own', () => {
         expect([key, item?.revision]).toEqual([key, revision]);
         expect(item!.value.subarray(0, key.length).toString()).toBe(key);
       }
-      // Every revision is there once: nothing half-written, nothing left out.
+      // Every revision exists once: none is partial or missing.
       const history = follow(store, store.compacted);
       await history.until(newest);
       expect(history.revisions().length).toBe(newest - store.compacted);
@@ -153,7 +153,7 @@ describe('a process of its own', () => {
 
   it('fails the writes of a commit the disk does not take, and keeps the rest', async () => {
     const dataDir = newFolder();
-    // A file may grow to 1 MB; the signal that says so is ignored, so that writing fails instead.
+    // File size limited to 1 MB with SIGXFSZ ignored, so that writes fail.
     const { reader, lines, ended } = start(
       dataDir,
       `let told = 0;
@@ -303,7 +303,7 @@ describe('the data folder', () => {
         chmodSync(dataDir, 0o755);
         for (const name of ['data.mdb', 'lock.mdb']) chmodSync(join(dataDir, name), 0o644);
       }
-      // What lies above is not ours.
+      // Folders above the data folder keep their mode.
       expect([modeOf(parent), modeOf(join(parent, 'between'))]).toEqual(['755', '755']);
     } finally {
       process.umask(umask);
@@ -399,12 +399,12 @@ describe('the data file', () => {
       for (let attempt = 0; attempt < 2; attempt++) {
         expect(await refusal(dataDir), what).toMatch(/^the data file .* is damaged: /);
       }
-      // Whoever wants to rescue something finds it as it was.
+      // The refused file is unchanged, for a rescue.
       expect(Buffer.compare(readFileSync(join(dataDir, 'data.mdb')), damaged), what).toBe(0);
     }
   });
 
-  /** LMDB may end a transaction with its last pages free; it counts them, and does not write them. */
+  /** LMDB may end a transaction with its last pages free; they are counted, but not written. */
   const countMorePages = (bytes: Buffer): void => {
     for (const lastPage of [144, 4096 + 144]) bytes.writeUInt32LE(bytes.readUInt32LE(lastPage) + 9, lastPage);
   };

@@ -51,22 +51,22 @@ import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './writeshe
 export interface LmdbStoreOptions extends VersionedStoreOptions {
   /** The folder for the data file; it is created when it does not exist. */
   readonly dataDir: string;
-  /** How a folder of a former format is taken over; without it, one is refused. */
+  /** How to upgrade a folder of a former format; without it, such a folder is refused. */
   readonly upgrade?: Upgrade;
-  /** Told when a folder of a former format has been taken over. */
+  /** Called when a folder of a former format has been upgraded. */
   readonly onUpgraded?: (upgraded: Upgraded) => void;
 }
 
 /**
- * Address space set aside for the file, in bytes; it costs no memory and no disk. LMDB maps anew when the file
- * outgrows it, which is safe but leaves the old map in place until the store is closed.
+ * Address space reserved for the file, in bytes; it costs neither memory nor disk. LMDB remaps when the file outgrows
+ * it, which is safe but keeps the old map until the store is closed.
  */
 const MAP_BYTES = 16 * 2 ** 30;
 
-/** Where a restore builds the data file, inside the data folder, before it puts it into place. */
+/** Where a restore builds the data file, inside the data folder, before moving it into place. */
 export const RESTORING = 'restoring';
 
-/** LMDB's table of readers, and what LMDB writes before it is open, in bytes. */
+/** Bytes of LMDB's reader table, and of what LMDB writes while opening. */
 const LOCK_BYTES = 16 * 1024;
 const OPENING_BYTES = 112 * 1024;
 
@@ -89,9 +89,9 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   return new VersionedStore(engine, options);
 }
 
-/** Opens the data file of a folder, and makes both when they do not exist. With `upgrade`, it may be of a former format. */
+/** Opens the data file of a folder, and creates both when missing. With `upgrade`, it may be of a former format. */
 export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
-  // The one CommonJS file that it also comes as is there in half the time of its many modules.
+  // Loaded as its single CommonJS file, in half the time of its many ES modules.
   const require = createRequire(import.meta.url);
   const library = require.resolve('lmdb');
   let folder: string | undefined;
@@ -106,7 +106,7 @@ export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
       throw new StoreUnavailableError(
         `a restore into ${dataDir} has not come to its end; run it again, or delete ${join(dataDir, RESTORING)}`,
       );
-    // What a process left that was killed while it upgraded: the file it built, or an empty folder.
+    // Left by a process that was killed during an upgrade: the unfinished file, or an empty folder.
     rmSync(join(path, UPGRADING), { recursive: true, force: true });
     isNew = !existsSync(join(path, 'data.mdb'));
     closeFile(join(path, 'data.mdb'));
@@ -115,7 +115,7 @@ export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
     if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
     return engine;
   } catch (error) {
-    // A file that was not finished would be taken for a damaged one.
+    // A partly created file would look like a damaged one.
     if (isNew) rmSync(join(folder!, 'data.mdb'), { force: true });
     if (folder !== undefined) releaseFolder(folder);
     throw unavailable(dataDir, error);
@@ -123,9 +123,8 @@ export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
 }
 
 /**
- * LMDB leaves holes in its table of readers and writes to it as to memory, and does not look whether its first pages
- * were written. On a full disk both end the process. So the table gets its place on disk here, which is up to whoever
- * has the folder to himself, and there is room for what follows.
+ * Allocates LMDB's reader table and its first pages on disk. LMDB writes to a sparse, memory-mapped table and does
+ * not check its first writes, so a full disk would crash the process. Only the owner of the folder may do this.
  */
 function prepareLockFile(path: string): void {
   try {
@@ -140,7 +139,7 @@ function prepareLockFile(path: string): void {
 
 export class LmdbEngine implements Engine {
   readonly opened: EngineState;
-  /** Format of the data file; another than today's only where an upgrade was announced. */
+  /** Format of the data file; a former one only if an upgrade was given. */
   readonly format: number;
   readonly #folder: string;
   readonly #root: RootDatabase<Buffer, string>;
@@ -151,9 +150,9 @@ export class LmdbEngine implements Engine {
   readonly #keys = knownKeys();
   readonly #writer: LmdbWriter;
   readonly #sheet = new WriteSheet();
-  /** The newest revision LMDB is known to hold. */
+  /** The newest revision known to be in LMDB. */
   #revision: number;
-  /** Why nothing can be written any more. */
+  /** Why the store accepts no more writes. */
   #broken: StoreUnavailableError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -200,7 +199,7 @@ export class LmdbEngine implements Engine {
   }
 
   head(key: string): number {
-    // LMDB has no empty key, and says so by throwing.
+    // LMDB throws for an empty key.
     if (key === '') return 0;
     const absent = !this.#keys.mayHold(key);
     if (absent && !asserting) return 0;
@@ -227,30 +226,32 @@ export class LmdbEngine implements Engine {
     return version;
   }
 
-  /** The first so many revisions after one that there are versions of. */
+  /** Up to this many existing revisions after one. */
   revisions(after: number, limit: number): number[] {
     return this.#read(() => [...this.#versions.getKeys({ start: after + 1, limit })]);
   }
 
   async commit(versions: readonly Version[]): Promise<void> {
-    // Before they are there: too early costs a look, too late would deny them.
+    // Added before the commit: too early costs a lookup, too late would report an existing key as missing.
     for (const { key, previous } of versions) if (previous === 0) this.#keys.add(key);
     try {
       await this.#put(versions, APPEND, versions.at(-1)!.revision);
     } catch (error) {
-      // A disk may stay full for long, and clients try again. Of a broken store it is not known what is there.
+      // A full disk may recover, so clients may retry. After other errors the stored state is not known.
       if (!this.#broken) for (const { key, previous } of versions) if (previous === 0) this.#keys.delete(key);
       throw error;
     }
   }
 
-  /** Puts versions from a backup into a store without history, in any order. The revision is that of the store. */
+  /**
+   * Puts versions of a backup into a store without history, in any order. `revision` becomes the store's own.
+   */
   load(versions: readonly Version[], revision: number): Promise<void> {
     for (const { key } of versions) this.#keys.add(key);
     return this.#put(versions, PUT, revision);
   }
 
-  /** The same with versions in the order of their revisions, and after all that are there. */
+  /** The same with versions in ascending order, after all existing ones. */
   loadInOrder(versions: readonly Version[], revision: number): Promise<void> {
     for (const { key } of versions) this.#keys.add(key);
     return this.#put(versions, APPEND, revision);
@@ -283,7 +284,7 @@ export class LmdbEngine implements Engine {
     }
   }
 
-  /** Closes the data file alone: the folder stays claimed. Safe to call twice. */
+  /** Closes the data file only: the folder stays claimed. Safe to call twice. */
   closeFile(): Promise<void> {
     this.#closing ??= this.#closeFile();
     return this.#closing;
@@ -295,7 +296,7 @@ export class LmdbEngine implements Engine {
       this.#sheet.removeMeta('owner');
       if (!this.#broken) await this.#writer.write(this.#sheet);
     } catch {
-      // All that was acknowledged is safe, and the owner's mark is worth nothing when this process has ended.
+      // Ignored: acknowledged writes are safe, and the owner's mark is void once this process has ended.
     } finally {
       await this.#writer.close();
       if (!this.#writer.isLost) await this.#root.close();
@@ -313,7 +314,7 @@ export class LmdbEngine implements Engine {
     return this.#transact(revision);
   }
 
-  /** Carries out what is on the sheet. The store is then at this revision. */
+  /** Carries out the transaction on the sheet; the store then has this revision. */
   async #transact(revision: number): Promise<void> {
     if (this.#broken) throw this.#broken;
     let failure: WriteFailure | undefined;
@@ -328,7 +329,7 @@ export class LmdbEngine implements Engine {
     this.#revision = revision;
   }
 
-  /** Nothing of a failed transaction is there, or the store takes no more writes. */
+  /** After a failed transaction: either nothing of it is stored, or the store accepts no more writes. */
   #failed(failure: WriteFailure, revision: number): StoreUnavailableError {
     if (failure.refused) {
       this.#broken = damaged(this.#folder, `it did not take revision ${revision}`);
@@ -338,7 +339,7 @@ export class LmdbEngine implements Engine {
     try {
       if (this.#metaRevision('revision') !== this.#revision) this.#broken = error;
     } catch {
-      // After an error in writing its root LMDB answers nothing, and would not answer a write at all.
+      // After an error in writing its root page LMDB answers no read, and would never finish a write.
       this.#broken = error;
     }
     return error;
@@ -417,7 +418,7 @@ const revisionKey = {
   readKey: (source: Buffer, start: number): number => readUint48(source, start + 2),
 };
 
-/** Text as it is: LMDB sorts the bytes. */
+/** Keys as plain text: LMDB sorts the bytes. */
 const textKey = {
   writeKey: (key: string, target: Buffer, position: number): number => position + target.write(key, position),
   readKey: (source: Buffer, start: number, end: number): string => source.toString('utf8', start, end),
@@ -435,8 +436,8 @@ function encodeRevision(revision: number): Buffer {
 }
 
 /**
- * A new file is there after a power cut only if its folder was synced, and a new folder only if the one above
- * was: from the data folder up to the one above the topmost that was created. Not every system can do that.
+ * Syncs folders, so that a new file or folder survives a power cut: from the data folder up to the parent of the
+ * topmost created one. Not every system supports that.
  */
 export function syncFolders(folder: string, topmost: string): void {
   for (let path = folder; ; path = dirname(path)) {

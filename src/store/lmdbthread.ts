@@ -4,16 +4,16 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { RootDatabaseOptionsWithPath } from 'lmdb';
 import { carryingOut, type WriteFailure } from './lmdbtransaction.ts';
 
-/** What the thread is given: the file of LMDB, and how to open the folder. */
+/** Worker data: the file of LMDB, and how to open the folder. */
 export interface ThreadStart {
   readonly library: string;
   readonly options: RootDatabaseOptionsWithPath;
 }
 
-/** A sheet to carry out, or the word to close LMDB. */
+/** A sheet to carry out, or the command to close LMDB. */
 export type Order = { readonly memory: SharedArrayBuffer; readonly end: number } | 'close';
 
-/** The thread can take orders; or a sheet is carried out; or it is not, and why. */
+/** The thread is ready; or a sheet was carried out; or it failed, and why. */
 export type Answer = 'ready' | 'done' | WriteFailure;
 
 const { library, options } = workerData as ThreadStart;

@@ -1,26 +1,26 @@
 /**
- * Carries out a transaction that was written down on a sheet (`writesheet.ts`) in an opened LMDB: all of it, durably, or
- * nothing of it. The store's own thread and the writing thread (`lmdbthread.ts`) both do it with this.
+ * Carries out a transaction that is encoded on a sheet (`writesheet.ts`): all of it, durably, or nothing of it. Used
+ * by the main thread and by the writing thread (`lmdbthread.ts`).
  */
 import { crc32 } from 'node:zlib';
 import type { RootDatabase } from 'lmdb';
 import { poison } from '../switches.ts';
 import { APPEND, databases, HEAD_BYTES, REMOVE, USUAL_BYTES } from './writesheet.ts';
 
-/** Why a transaction was not carried out. `refused`: LMDB holds something else than it should. */
+/** Why a transaction was not carried out. `refused`: LMDB's content is not as expected. */
 export interface WriteFailure {
   readonly message: string;
   readonly code: unknown;
   readonly refused: boolean;
 }
 
-/** LMDB's types do not know that `putSync` tells whether the value was taken. */
+/** LMDB's types do not show that `putSync` returns whether the value was stored. */
 interface Puts {
   putSync(key: Buffer, value: Buffer, options: { append: boolean }): boolean;
   removeSync(key: Buffer): boolean;
 }
 
-/** Carries out the instructions in `memory` up to `end`; answers with why not, when it could not. */
+/** Carries out the instructions in `memory` up to `end`; returns the error, if any. */
 export type CarryOut = (memory: SharedArrayBuffer, end: number) => WriteFailure | undefined;
 
 export function carryingOut(root: RootDatabase): CarryOut {
@@ -28,7 +28,7 @@ export function carryingOut(root: RootDatabase): CarryOut {
     root.openDB({ name, encoding: 'binary', keyEncoding: 'binary' }),
   ) as unknown as Puts[];
   const versions = opened[0];
-  // LMDB ends the process when it is to take values out of shared memory, so sheets are copied into this.
+  // LMDB crashes the process on values in shared memory, so sheets are copied to this buffer.
   const usual = Buffer.allocUnsafeSlow(USUAL_BYTES);
   let refused = false;
   return (memory, end) => {

@@ -1,4 +1,4 @@
-// Proves that transactions are carried out whole and in order, here and in the thread, or not at all.
+// Proves that transactions are carried out completely and in order, in this thread and in the other, or not at all.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -68,7 +68,7 @@ function put(revision: number, value?: string, action: typeof APPEND | typeof PU
   return writer.write(sheet);
 }
 
-/** The version LMDB holds at a revision, with its checksum found right. */
+/** The version LMDB holds at a revision, with a valid checksum. */
 function held(revision: number): Version | undefined {
   root.resetReadTxn();
   const key = Buffer.alloc(8);
@@ -77,7 +77,7 @@ function held(revision: number): Version | undefined {
   return record && decodeRecord(record, revision);
 }
 
-/** Lets the thread start, and waits until it takes orders. */
+/** Starts the thread, and waits until it is ready. */
 async function inThread(): Promise<number> {
   let revision = 0;
   for (let i = 0; i < TRANSACTIONS_HERE; i++) await put(++revision);
@@ -100,7 +100,7 @@ describe('LmdbWriter', () => {
     while (told < 50) {
       expect(await put(++revision)).toBeUndefined();
       if (revision === TRANSACTIONS_HERE) threads[0]!.on('message', () => told++);
-      // Word from the thread that it is there needs a turn to arrive.
+      // The ready message of the thread needs a tick to arrive.
       if (told === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     for (let at = 1; at <= revision; at++) expect(held(at)).toEqual(version(at));

@@ -1,12 +1,13 @@
 /**
- * Hands transactions, written down on a sheet (`writesheet.ts`), to a thread that carries them out and waits for the disk
- * (`lmdbthread.ts`). Handing records to LMDB took this thread 8 µs of every create; writing them down takes less, and the
- * rest happens on another core: creates at 16 connections went from 0.359 to 0.372 of the bare server. The thread answers
- * when all of a transaction is durable, or why none of it is. One transaction is under way at a time, and its sheet must
- * not change meanwhile.
+ * Sends transactions, encoded on a sheet (`writesheet.ts`), to a thread that carries them out and waits for the disk
+ * (`lmdbthread.ts`). Calling LMDB for all records took the main thread 8 µs of every create; encoding them takes
+ * less, and the rest happens on another core: creates at 16 connections went from 0.359 to 0.372 of the bare server.
+ * The thread answers when a transaction is durable, or why nothing of it is. One transaction is under way at a time,
+ * and its sheet must not change meanwhile.
  *
- * The first few are carried out here: a store that is only starting, or is opened to be looked at, is done by the time a
- * thread would have started. All are carried out here where a thread cannot be started, and with `WHERRY_PLAIN=1`.
+ * The first few transactions are carried out in the main thread: a store that is just starting, or opened only to be
+ * read, is done before a thread would have started. All are, where a thread cannot be started, and with
+ * `WHERRY_PLAIN=1`.
  */
 import { SHARE_ENV, Worker } from 'node:worker_threads';
 import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
@@ -15,10 +16,10 @@ import type { Answer, Order, ThreadStart } from './lmdbthread.ts';
 import { type CarryOut, carryingOut, type WriteFailure } from './lmdbtransaction.ts';
 import type { WriteSheet } from './writesheet.ts';
 
-/** A thread is worth its start when so many transactions have been made. */
+/** The thread is started after this many transactions. */
 export const TRANSACTIONS_HERE = 8;
 
-/** The built `lmdbthread.ts`, as a URL or relative to this file; whatever builds this puts it in (`scripts/thread.mjs`). */
+/** The built `lmdbthread.ts`, as a URL or relative to this file; set by the build (`scripts/thread.mjs`). */
 declare const lmdbThreadFile: string;
 
 export class LmdbWriter {
@@ -28,7 +29,7 @@ export class LmdbWriter {
   #thread: Worker | undefined;
   #ready = false;
   #closing = false;
-  /** Set when the thread has ended though it was at work: why. */
+  /** Set when the thread has ended unexpectedly: why. */
   #lost: Error | undefined;
   #ended: Promise<void> = Promise.resolve();
   #waiting: { resolve: (failure?: WriteFailure) => void; reject: (error: Error) => void } | undefined;
@@ -44,14 +45,14 @@ export class LmdbWriter {
     this.#carryOutHere = carryingOut(root);
   }
 
-  /** LMDB may wait for a thread that was lost, and for ever. */
+  /** LMDB may wait for ever for a lost thread. */
   get isLost(): boolean {
     return this.#lost !== undefined;
   }
 
   /**
-   * Carries out what is on a sheet, which must stay as it is until then: all of it, durably; or answers why nothing.
-   * A rejection says that the thread was lost, and what became of it is not known.
+   * Carries out a sheet, which must not change until then: all of it, durably; or returns why nothing was written. A
+   * rejection means that the thread was lost, and the outcome is unknown.
    */
   write(sheet: WriteSheet): Promise<WriteFailure | undefined> {
     const { memory, end } = sheet;
@@ -95,14 +96,14 @@ export class LmdbWriter {
     this.#ended = new Promise((resolve) => {
       thread.once('exit', () => {
         this.#thread = undefined;
-        // Without a thread that never came to work, transactions go on being carried out here.
+        // If the thread never started, transactions continue in this thread.
         if (this.#ready && !this.#closing) this.#lost = cause;
         this.#waiting?.reject(cause);
         this.#waiting = undefined;
         resolve();
       });
     });
-    // The process may end while the thread has nothing to do.
+    // An idle thread does not keep the process alive.
     thread.unref();
   }
 

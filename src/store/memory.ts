@@ -1,8 +1,8 @@
 /**
  * The in-memory engine: plain maps behind the store contract, for tests and throw-away clusters.
  *
- * A commit takes effect at once, so a write costs little more than a promise. Buffers are kept as they were
- * handed in: the writer must not change it afterwards.
+ * A commit takes effect at once, so a write costs little more than a promise. Buffers are kept without a copy: the
+ * writer must not change them afterwards.
  */
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { compareKeys, type SortedEntry, SortedMap } from './sortedmap.ts';
@@ -67,5 +67,5 @@ export class MemoryEngine implements Engine {
   }
 }
 
-/** What a version holds; what maps need around it is not counted. */
+/** Bytes of keys and values; the overhead of maps is not counted. */
 const bytesOf = ({ key, value }: Version): number => key.length + (value?.length ?? 0);

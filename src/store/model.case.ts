@@ -1,6 +1,6 @@
 /**
- * Random histories against a model that is too simple to be wrong: the list of all changes, from which every
- * state is computed anew. Run by the tests of each engine.
+ * Random histories against a simple model: the list of all changes, from which every state is computed. Run by the
+ * tests of each engine.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { type Change, CompactedError, type Store, type Stored } from './store.ts
 const KEYS = ['a', 'a\0b', 'a-b', 'b', '\uffff', '\u{1f600}'];
 
 const index = fc.nat(KEYS.length - 1);
-/** A place between the beginning and now, in thousandths. */
+/** A position in history, in thousandths. */
 const portion = fc.oneof(fc.constantFrom(0, 1000), fc.nat(1000));
 
 const action = fc.oneof(
@@ -19,7 +19,7 @@ const action = fc.oneof(
     weight: 8,
     arbitrary: fc.record({
       kind: fc.constant('write' as const),
-      // All in one turn, so that they share a commit.
+      // All in one tick, so that they share a commit.
       writes: fc.array(
         fc.record({
           key: index,

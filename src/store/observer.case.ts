@@ -1,10 +1,10 @@
-/** How the tests of this folder write to a store and see what comes of it. */
+/** Helpers of this folder's tests: writing to a store and recording its changes. */
 import type { Change, RangeQuery, Store } from './store.ts';
 
 export const text = (value: string): Buffer => Buffer.from(value);
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Writes that must win; answers the revision. */
+/** Writes that must win; returns the revision. */
 export async function put(store: Store, key: string, value: string, expected = 0): Promise<number> {
   const result = await store.write({ key, value: text(value), expected });
   if (!result.ok) throw new Error(`${key} is at ${result.current?.revision}, not ${expected}`);
@@ -23,10 +23,10 @@ export async function read(store: Store, query: Partial<RangeQuery> = {}): Promi
   return items.map(({ key, value, revision }) => `${key}=${value}@${revision}`);
 }
 
-/** A change as `key=value@revision`, with `x` for nothing. */
+/** A change as `key=value@revision`, with `x` for a deletion. */
 export const told = ({ key, value, revision }: Change): string => `${key}=${value ?? 'x'}@${revision}`;
 
-/** Watches and remembers. */
+/** Watches and records. */
 export function follow(store: Store, after: number) {
   const changes: Change[] = [];
   const calls: number[][] = [];

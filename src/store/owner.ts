@@ -1,22 +1,22 @@
 /**
- * Who uses a data folder. One process at a time may: each keeps the newest revision in memory, and two would
- * hand out the same one twice.
+ * The owner of a data folder: one process at a time, because each keeps the newest revision in memory, and two would
+ * assign the same one twice.
  *
- * The claim is kept twice. The file `owner` is looked at before LMDB is opened, because opening LMDB beside a
- * process that is writing can make it lose sight of its last commit. The same words inside LMDB are written in a
- * transaction, and decide when two processes come upon a dead owner's file at the same moment.
+ * The claim is stored twice. The file `owner` is checked before LMDB is opened, because opening LMDB beside a process
+ * that is writing can make that process lose its last commit. The same text inside LMDB is written in a transaction,
+ * and decides when two processes find a dead owner's file at the same moment.
  */
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileMode } from './datafolder.ts';
 import { StoreUnavailableError } from './store.ts';
 
-/** Two processes that start together may take the file from each other this often before one gives up. */
+/** Attempts of two processes that start together and take the file from each other. */
 const ATTEMPTS_MAX = 10;
 
 export interface Owner {
   readonly pid: number;
-  /** When the process started, in the words of the system; empty where it does not say. Tells reused pids apart. */
+  /** Start time of the process, as the system reports it; empty where it does not. Distinguishes reused pids. */
   readonly started: string;
 }
 
@@ -37,7 +37,7 @@ export function parseOwner(text: string): Owner | undefined {
 export const inUse = (dataDir: string, { pid }: Owner): StoreUnavailableError =>
   new StoreUnavailableError(`the data folder ${dataDir} is in use by process ${pid}`);
 
-/** The process lives and is the one that was meant, not a later one with its number. */
+/** Whether the process is alive and is the owner, not a later one with the same pid. */
 export function isAlive({ pid, started }: Owner): boolean {
   try {
     process.kill(pid, 0);
@@ -77,7 +77,7 @@ export function releaseFolder(dataDir: string): void {
 /** Start of a process in clock ticks since the system started; undefined when it is gone or the system is not Linux. */
 function startOf(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
-  // The second field is the name in parentheses and may hold anything; state is the third, start the 22nd.
+  // The second field is the name in parentheses, with any characters; state is the third, start the 22nd.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const isGone = fields[0] === 'Z' || fields[0] === 'X';
   return isGone ? 'gone' : fields[19];

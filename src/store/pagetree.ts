@@ -14,7 +14,7 @@
 import { readSync } from 'node:fs';
 
 export const TREE_BYTES = 48;
-/** What a tree without pages has for a root, as far as a number can tell. */
+/** The root of an empty tree, as a JavaScript number. */
 export const NO_PAGE = 2 ** 64;
 
 const PAGE = { number: 0, transaction: 8, flags: 18, lower: 20, upper: 22, pages: 20, header: 24 };
@@ -26,16 +26,16 @@ const OVERFLOW = 0x04;
 const BIG_DATA = 0x01;
 const SUB_TREE = 0x02;
 const INTEGER_KEYS = 0x08;
-/** Where a value that does not fit into a leaf lies: first page, transaction, number of pages. */
+/** Reference to a value that does not fit into a leaf: first page, transaction, number of pages. */
 const PLACE_BYTES = 24;
 /** LMDB's own limit. */
 const DEPTH_MAX = 32;
 
-/** Pages lie beside their neighbours in key order more often than not: so much is read at once, and so much kept. */
+/** Bytes read at once, and bytes cached: pages often lie beside their neighbours in key order. */
 const BLOCK_BYTES = 64 * 1024;
 const BLOCKS_MAX = 64;
 
-/** What is wrong; the caller says with which file. */
+/** Damage; the caller adds the name of the file. */
 export class DamagedPages extends Error {}
 
 export interface PageFile {
@@ -45,7 +45,7 @@ export interface PageFile {
   readonly pageSize: number;
   /** Number of the last page that may be in use. */
   readonly lastPage: number;
-  /** The newest transaction; to LMDB, a page of a later one is not on disk yet. */
+  /** The newest transaction; a page of a later one is not valid. */
   readonly transaction: number;
 }
 
@@ -72,7 +72,7 @@ interface Leaf {
   readonly flags: number;
 }
 
-/** Throws DamagedPages unless both trees of a header, and all trees in the main one, are whole. */
+/** Throws DamagedPages unless both trees of a header, and all trees in the main one, are intact. */
 export function checkTrees(pages: PageFile, free: Buffer, main: Buffer): void {
   const walk = new Walk(pages);
   const trees: Tree[] = [];
@@ -84,13 +84,13 @@ export function checkTrees(pages: PageFile, free: Buffer, main: Buffer): void {
   });
   for (const tree of trees) walk.tree(tree);
   const lists: Buffer[] = [];
-  // Its other flags belong to the whole file.
+  // Its other flags apply to the whole file.
   const freeTree = readTree('free', free);
   walk.tree({ ...freeTree, flags: freeTree.flags & 0xff }, (leaf) => lists.push(walk.data(leaf)));
   for (const list of lists) walk.checkFree(list);
 }
 
-/** The transaction that wrote a page, which its header tells. */
+/** The transaction that wrote a page, from its header. */
 export function writerOf(pages: PageFile, page: number): number {
   const target = Buffer.alloc(pages.pageSize);
   new Walk(pages).read(page, target);
@@ -117,7 +117,7 @@ function readTree(name: string, bytes: Buffer): Tree {
   };
 }
 
-/** Knows which pages of the file are in use. */
+/** Tracks which pages of the file are in use. */
 class Walk {
   readonly #used: Uint8Array;
   readonly #blocks: Blocks;
@@ -158,7 +158,7 @@ class Walk {
     this.#used[number] = 1;
   }
 
-  /** Marks the pages of a large value, and answers how many they are. */
+  /** Marks the pages of a large value as used; returns their number. */
   claimLarge(leaf: Buffer, placeAt: number, bytes: number): number {
     const { pageSize, size } = this.pages;
     const number = readUint64(leaf, placeAt);
@@ -183,7 +183,10 @@ class Walk {
     return value;
   }
 
-  /** A list of free pages: its length, then numbers of pages; a negative one says how many the next one stands for. */
+  /**
+   * A list of free pages: its length, then page numbers; a negative number is the count of a run that the next one
+   * starts.
+   */
   checkFree(list: Buffer): void {
     const length = list.length < 8 ? -1 : Number(list.readBigInt64LE(0));
     if (length < 0 || (length + 1) * 8 > list.length)
@@ -201,13 +204,13 @@ class Walk {
   }
 }
 
-/** The file in blocks, those used last kept. */
+/** The file in blocks, of which those used last are cached. */
 class Blocks {
   readonly #kept = new Map<number, Buffer>();
 
   constructor(private readonly file: number) {}
 
-  /** What is read does not cross blocks: pages are powers of two, and so are blocks. */
+  /** Reads never cross blocks: the sizes of pages and blocks are powers of two. */
   read(position: number, target: Buffer): void {
     const number = Math.floor(position / BLOCK_BYTES);
     let block = this.#kept.get(number);
@@ -246,7 +249,7 @@ const compareIntegers: Compare = (a, aAt, aEnd, b, bAt, bEnd) => {
 };
 
 class TreeWalk {
-  /** One page for each level that is being looked at. */
+  /** One buffer for each level of the tree. */
   readonly #pages: Buffer[] = [];
 
   constructor(
@@ -257,7 +260,7 @@ class TreeWalk {
     private readonly onLeaf: ((leaf: Leaf) => void) | undefined,
   ) {}
 
-  /** A page and all below it. Its keys are from `low` on and before `high`. */
+  /** Checks a page and all below it. Its keys are from `low` (inclusive) to `high` (exclusive). */
   page(number: number, depth: number, low: Buffer | undefined, high: Buffer | undefined): void {
     const page = (this.#pages[depth] ??= Buffer.alloc(this.pageSize));
     this.walk.read(number, page);
@@ -272,7 +275,7 @@ class TreeWalk {
     if (bytes !== this.pageSize - PAGE.header - upper) throw new DamagedPages(`page ${number} has gaps`);
   }
 
-  /** Answers how many bytes the nodes have. */
+  /** Returns the bytes of the nodes. */
   #leaf(page: Buffer, low: Buffer | undefined, high: Buffer | undefined): number {
     const count = page.readUInt16LE(PAGE.lower) / 2;
     this.found.leafPages++;
@@ -328,7 +331,7 @@ class TreeWalk {
     return Buffer.from(page.subarray(at + NODE.header, end));
   }
 
-  /** Where a node begins. Offsets are counted from behind the header. */
+  /** The offset of a node, which is counted from behind the header. */
   #node(page: Buffer, i: number): number {
     const at = page.readUInt16LE(PAGE.header + 2 * i) + PAGE.header;
     if (at < PAGE.header + page.readUInt16LE(PAGE.upper) || at + NODE.header > this.pageSize)

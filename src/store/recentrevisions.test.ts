@@ -1,4 +1,4 @@
-// Proves that a revision is confirmed only while it is the newest that was told.
+// Proves that a revision is confirmed only while it is the newest one recorded.
 import { describe, expect, it } from 'vitest';
 import { optimized } from '../switches.ts';
 import { RecentRevisions } from './recentrevisions.ts';

@@ -1,12 +1,12 @@
 /**
- * Revisions of the keys that were written last. An update names the revision it expects, and what changes often was
- * written a moment ago: it is compared here, instead of reading the record from disk and checking it. It has no
- * figure of its own yet.
+ * A cache of the revisions of recently written keys. An update names the revision it expects, and objects that change
+ * often were written recently: the comparison here saves reading and checking the record from disk. It has no figure
+ * of its own yet.
  */
 import { optimized } from '../switches.ts';
 import type { Change } from './store.ts';
 
-/** Keys that are remembered; beyond it all are forgotten. */
+/** Size of the cache; when full, it is cleared. */
 const keysMax = 16_384;
 
 export class RecentRevisions {

@@ -1,15 +1,15 @@
 /**
- * How a version lies on disk. Numbers are big-endian:
+ * The layout of a version on disk. Numbers are big-endian:
  *
- *     0  checksum   4  CRC-32 of everything after it, begun with the low half of the revision
+ *     0  checksum   4  CRC-32 of everything after it, seeded with the low half of the revision
  *     4  flags      1  DELETED, ENDS_COMMIT
  *     5  keyBytes   2
  *     7  previous   6
  *    13  timeMs     6
  *    19  key, then value to the end
  *
- * LMDB does not check what it reads; the checksum tells a damaged value, or one in the wrong place, from a good
- * one. Six bytes count to 2^48: a million writes a second for nine years, or the year 10889 in milliseconds.
+ * LMDB does not check what it reads; the checksum detects a damaged or misplaced value.
+ * Six bytes count to 2^48: a million writes a second for nine years, or the year 10889 in milliseconds.
  */
 import { crc32 } from 'node:zlib';
 import type { Version } from './engine.ts';
@@ -24,10 +24,10 @@ const HEADER_BYTES = 19;
 const DELETED = 1;
 const ENDS_COMMIT = 2;
 
-/** What a record takes besides its key and its value. */
+/** Bytes of a record besides key and value. */
 export const RECORD_OVERHEAD_BYTES = HEADER_BYTES;
 
-/** Writes a record, all but its checksum, into memory that has room for it; answers where it ends. */
+/** Writes a record without its checksum; returns its end. */
 export function encodeRecord(version: Version, target: Buffer, start: number): number {
   const { key, value } = version;
   const keyBytes = writeText(key, target, start + HEADER_BYTES) - start - HEADER_BYTES;
@@ -43,12 +43,12 @@ export function encodeRecord(version: Version, target: Buffer, start: number): n
   return end;
 }
 
-/** Puts the checksum to a record that was written. */
+/** Adds the checksum to a record. */
 export function sealRecord(target: Buffer, start: number, end: number, revision: number): void {
   target.writeUInt32BE(crc32(target.subarray(start + CHECKSUM_END, end), revision >>> 0), start);
 }
 
-/** Writes a text as UTF-8; answers where it ends. Keys are short and ASCII, and to call for that takes longer. */
+/** Writes text as UTF-8; returns its end. For short ASCII keys a loop is faster than a call. */
 export function writeText(text: string, target: Buffer, start: number): number {
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
@@ -58,7 +58,7 @@ export function writeText(text: string, target: Buffer, start: number): number {
   return start + text.length;
 }
 
-/** Decodes a record out of memory that LMDB will use again; the value is a copy. Undefined when it is damaged. */
+/** Decodes a record from memory that LMDB will reuse; the value is a copy. Undefined when it is damaged. */
 export function decodeRecord(record: Buffer, revision: number): Version | undefined {
   const bytes = record.length;
   if (bytes < HEADER_BYTES) return undefined;
@@ -68,7 +68,7 @@ export function decodeRecord(record: Buffer, revision: number): Version | undefi
   const keyEnd = HEADER_BYTES + record.readUInt16BE(KEY_BYTES);
   let value: Buffer | null = null;
   if ((flags & DELETED) === 0) {
-    // From the shared pool: callers that keep values for long copy them first.
+    // From the shared Buffer pool: callers that keep values for long copy them first.
     value = Buffer.allocUnsafe(bytes - keyEnd);
     record.copy(value, 0, keyEnd, bytes);
   }

@@ -1,4 +1,7 @@
-/** Proves that a restored folder holds exactly what the backup shows, and that nothing comes of a restore cut short. */
+/**
+ * Proves that a restored folder holds exactly the content of the backup, and that an interrupted restore leaves
+ * nothing.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,7 +87,7 @@ describe('a restored store', () => {
   it('is not taken for one when the restore was cut short, until another comes to its end', async () => {
     const store = await someStore();
     const dataDir = newFolder();
-    // What a killed process leaves behind: a file that may look whole.
+    // Left by a killed process: a file that may look complete.
     mkdirSync(join(dataDir, 'restoring'));
     writeFileSync(join(dataDir, 'restoring', 'data.mdb'), 'half of it');
     writeFileSync(join(dataDir, 'owner'), '999999999 1');

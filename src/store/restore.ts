@@ -1,10 +1,11 @@
 /**
- * Restore: a data folder from a backup. The data file is built beside its place and moved there when it is whole and
- * on disk, so a restore that is cut short leaves no store behind, and a server says so instead of starting empty.
+ * Restore: a data folder from a backup. The data file is built under another name and moved into place when it is
+ * complete and on disk, so an interrupted restore leaves no store behind, and a server reports that instead of
+ * starting empty.
  *
- * Objects keep their uids and versions. The store itself goes on far beyond the version of the backup: after that, the
- * server it was taken from may have handed out versions which clients still hold. Those must not come to mean
- * something else. To the restored store they are versions of the past, and too old.
+ * Objects keep their uids and versions. The store's own revision jumps far ahead: after the backup, the old server
+ * may have given out versions that clients still hold. In the restored store these are in the past, and too old, so
+ * that they never refer to other changes.
  */
 import { existsSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,24 +19,22 @@ import { type LmdbEngine, openEngine, RESTORING, syncFolders } from './lmdb.ts';
 import { claimFolder, releaseFolder } from './owner.ts';
 import { StoreUnavailableError } from './store.ts';
 
-/** No server makes so many changes between a backup and its end: a thousand a second for eleven days. */
+/** More changes than a server makes between a backup and its end: a thousand a second for eleven days. */
 const REVISIONS_SKIPPED = 1_000_000_000;
 
 export interface RestoreSummary extends BackupSummary {
-  /** Where an upgrade was given: what it found that is unknown. */
+  /** With an upgrade: the unknown keys it found. */
   readonly unknown: Upgraded['unknown'] | undefined;
 }
 
 export interface RestoreOptions {
-  /** Says how the keys of a backup of a former format are called now; without it such a backup is refused. */
+  /** Maps the keys of a backup of a former format; without it such a backup is refused. */
   readonly upgrade?: Upgrade;
-  /** Called with how many objects more are in the new store. */
+  /** Called with the number of further objects in the new store. */
   readonly taken?: (objects: number) => void;
 }
 
-/**
- * `name` is what the backup is called when it is refused. Answers what the new store holds, and its revision.
- */
+/** `name` is the backup's name in errors. Returns the number of objects and the revision of the new store. */
 export async function restoreStore(
   dataDir: string,
   name: string,
@@ -97,7 +96,7 @@ async function build(
   }
 }
 
-/** Makes everything the state that history begins with, and looks whether it is all there. */
+/** Makes all objects the state that history begins with, and checks that none is missing. */
 async function seal(engine: LmdbEngine, { objects, revision }: BackupSummary): Promise<void> {
   await engine.load([], revision);
   await engine.remove({ versions: [], keys: [], compacted: revision, swept: revision });

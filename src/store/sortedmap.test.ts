@@ -5,7 +5,7 @@ import { compareKeys, SortedMap } from './sortedmap.ts';
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Text in which the first difference is often between a long character and one just below U+FFFF. */
+/** Text in which the first difference is often between a surrogate pair and a character just below U+FFFF. */
 const key = fc
   .array(
     fc.constantFrom(

@@ -1,18 +1,17 @@
 /**
  * A map from text to values that can be walked in key order, for hundreds of thousands of keys.
  *
- * Entries live in sorted chunks of at most CHUNK_ENTRIES_MAX; a hash beside them finds one key at once. So a
- * look-up and a replacement cost one hash, a new key costs two binary searches and a short memory move, and a
- * walk reads arrays from front to back. One big array would move half its keys on each insert; a tree would
- * spend its time on pointers.
+ * Entries are in sorted chunks of at most CHUNK_ENTRIES_MAX, with a hash map beside them. So a lookup or a
+ * replacement costs one hash, a new key costs two binary searches and a short memory move, and a walk reads arrays
+ * sequentially. One big array would move half its keys on each insert; a tree would follow a pointer per key.
  *
  * Keys sort by their UTF-8 bytes, as they do on disk.
  */
 
-/** A full chunk is cut in two. Larger chunks make walks faster and inserts slower. */
+/** A full chunk is split. Larger chunks make walks faster and inserts slower. */
 const CHUNK_ENTRIES_MAX = 512;
 
-/** One half of a character beyond U+FFFF. No `u` flag: it must see the halves. */
+/** A surrogate. No `u` flag: it must match single units. */
 const SURROGATE = /[\ud800-\udfff]/;
 
 export interface SortedEntry<V> {
@@ -25,8 +24,8 @@ type Compare = (a: string, b: string) => number;
 /**
  * Orders keys by their UTF-8 bytes: negative when a comes first, 0 when they are equal.
  *
- * JavaScript compares 16-bit units. That is the same order, except that the halves of a character beyond
- * U+FFFF (0xD800–0xDFFF) come before the characters U+E000–U+FFFF, while the character itself comes after.
+ * JavaScript compares UTF-16 units. That is the same order, except that surrogates (0xD800–0xDFFF) come before the
+ * characters U+E000–U+FFFF, while the characters they encode come after.
  */
 export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;
@@ -40,16 +39,16 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves the halves of long characters behind all other units. */
+/** Moves surrogates behind all other units. */
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
-/** Right as long as neither key holds a character beyond U+FFFF. */
+/** Correct as long as neither key has a surrogate. */
 const comparePlain: Compare = (a, b) => (a < b ? -1 : a === b ? 0 : 1);
 
 export class SortedMap<V> {
   readonly #entries = new Map<string, SortedEntry<V>>();
   #chunks: SortedEntry<V>[][] = [];
-  /** Some key needs `compareKeys`; until one does, all searches compare plainly. */
+  /** Whether a key needs `compareKeys`; until then all searches compare units. */
   #hasSurrogates = false;
 
   get size(): number {
@@ -74,7 +73,7 @@ export class SortedMap<V> {
       return;
     }
     const compare = this.#comparison(key);
-    // Keys often arrive in order, as when a store is read from its beginning.
+    // Fast path: keys often arrive in order, as when a store is loaded.
     const last = this.#chunks.length - 1;
     const isNewest = compare(this.#chunks[last]!.at(-1)!.key, key) < 0;
     const at = isNewest ? last : this.#chunkFor(key, compare);
@@ -113,8 +112,8 @@ export class SortedMap<V> {
   }
 
   /**
-   * Visits values in key order from `start` (inclusive) until the visitor answers false. Several times faster than
-   * `from`, and under the same condition.
+   * Visits values in key order from `start` (inclusive) until the visitor returns false. Several times faster than
+   * `from`, under the same condition.
    */
   walk(start: string, visit: (value: V) => boolean): void {
     if (this.#chunks.length === 0) return;

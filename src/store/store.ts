@@ -32,7 +32,7 @@ export interface Write {
   readonly value: Buffer | null;
   /** The write happens only if the key's current revision is this; 0 means the key must not exist. */
   readonly expected: number;
-  /** A write whose turn comes later, on the store's clock, is not carried out; undefined: it waits for ever. */
+  /** Deadline on the store's clock: a write whose turn comes later is not carried out; undefined: none. */
   readonly deadlineMs?: number;
 }
 
@@ -42,9 +42,9 @@ export type WriteResult =
   | { readonly ok: false; readonly current: Stored | undefined };
 
 export interface RangeQuery {
-  /** First key wanted (inclusive). */
+  /** Start of the range (inclusive). */
   readonly start: string;
-  /** First key no longer wanted (exclusive); undefined reads to the end of the store. */
+  /** End of the range (exclusive); undefined reads to the end of the store. */
   readonly end?: string;
   /** At most this many; undefined is no limit. */
   readonly limit?: number;
@@ -54,7 +54,7 @@ export interface RangeQuery {
 
 export interface RangePage {
   readonly items: readonly Stored[];
-  /** The revision the page shows. */
+  /** The revision of the page. */
   readonly revision: number;
   /** There are more keys in the range after the last item. */
   readonly more: boolean;
@@ -64,45 +64,42 @@ export interface Subscription {
   /** Stops the feed; no call to the listener follows. Safe to call twice. */
   close(): void;
   /**
-   * Resolves after close(); rejects when the feed broke (then no more changes come): with CompactedError when the
+   * Resolves after close(); rejects when the feed broke and no more changes come: with CompactedError when the
    * revision is older than history, with a permanent StoreUnavailableError when the store is closed or damaged, and
-   * with any other error when it makes sense to watch again.
+   * with any other error when a new watch may succeed.
    */
   readonly ended: Promise<void>;
 }
 
 export interface StoreStats {
-  /** What the store takes up where it keeps things, history included. */
+  /** Bytes used, history included. */
   readonly bytes: number;
 }
 
 export interface Store {
-  /**
-   * The newest revision that has been acknowledged; with several writers, of any of them. An engine that is the
-   * only writer knows it at once.
-   */
+  /** The newest acknowledged revision, of any writer. An engine that is the only writer knows it without asking. */
   revision(): number | Promise<number>;
-  /** Changes up to and including this revision are forgotten; state can be read from here on. */
+  /** Changes up to and including this revision are compacted; state can be read from here on. */
   readonly compacted: number;
   get(key: string): Promise<Stored | undefined>;
   /** Keys in order. Rejects with CompactedError or FutureRevisionError for a revision that cannot be read. */
   range(query: RangeQuery): Promise<RangePage>;
   /**
    * Resolves when the outcome is durable. Writes that arrive together share one commit. Rejects with DeadlineError
-   * when the write came too late to its turn.
+   * when the deadline passed before its turn.
    */
   write(write: Write): Promise<WriteResult>;
   /**
-   * Calls the listener with every change after a revision, in order, first from history and then live: none
-   * missed, none twice. Changes committed together arrive in one call.
+   * Calls the listener with every change after a revision, in order, first from history and then live, each exactly
+   * once. Changes of one commit arrive in one call.
    */
   watch(after: number, listener: (changes: readonly Change[]) => void): Subscription;
-  /** Forgets history up to and including a revision, in slices that do not hold up other calls. */
+  /** Compacts history up to and including a revision, in slices that do not block other calls. */
   compact(revision: number): Promise<void>;
   stats(): StoreStats | Promise<StoreStats>;
   /**
-   * All that is stored, at one revision: the bytes of a backup file (`backupfile.ts`). What it shows is not compacted
-   * away before it is read to its end or given up, so it is not to be read slowly for ever.
+   * All that is stored, at one revision: the bytes of a backup file (`backupfile.ts`). Compaction waits until the
+   * stream is read to its end or closed, so it should not be read slowly.
    */
   backup(): AsyncIterable<Buffer>;
   close(): Promise<void>;
@@ -128,7 +125,7 @@ export class FutureRevisionError extends Error {
   }
 }
 
-/** A write waited longer than it was worth waiting for. Nothing was written. */
+/** The deadline of a write passed while it waited. Nothing was written. */
 export class DeadlineError extends Error {
   constructor() {
     super('the deadline of the write has passed');
@@ -138,7 +135,7 @@ export class DeadlineError extends Error {
 
 /** The store cannot be opened or has stopped working; the message is a sentence for the operator. */
 export class StoreUnavailableError extends Error {
-  /** Trying again does not help: it is closed or damaged. */
+  /** A retry does not help: the store is closed or damaged. */
   readonly permanent: boolean;
 
   constructor(message: string, options: ErrorOptions & { readonly permanent?: boolean } = {}) {

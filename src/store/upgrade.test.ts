@@ -1,6 +1,6 @@
 /**
- * Proves that a data folder of the former format is taken over whole, with its history, or left as it was, and that a
- * backup of the former format can be restored.
+ * Proves that a data folder of the former format is upgraded completely, with its history, or left unchanged, and
+ * that a backup of the former format can be restored.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -27,7 +27,7 @@ const base = mkdtempSync(join(tmpdir(), 'wherry-upgrade-'));
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 const newFolder = (): string => mkdtempSync(join(base, 'data-'));
 
-/** Knows fruit, and sorts them otherwise than before. */
+/** Knows only `fruit` keys, and changes their order. */
 const renamed: Record<string, string> = { apples: 'z/apples', pears: 'a/pears' };
 const upgrade: Upgrade = {
   from: 1,
@@ -49,7 +49,7 @@ async function setFormat(dataDir: string, format: number): Promise<void> {
   await root.close();
 }
 
-/** A folder as the former version left it, and what was in it. */
+/** A folder as the former version left it, and its content. */
 async function formerFolder(work: (store: Store) => Promise<unknown> = someFruit) {
   const dataDir = newFolder();
   const store = await openLmdbStore({ dataDir });
@@ -64,7 +64,7 @@ async function formerFolder(work: (store: Store) => Promise<unknown> = someFruit
   return { dataDir, compacted, revision, words, history: history.words() };
 }
 
-/** Sorts the same with and without what follows a key. */
+/** Numbers are padded, so that a key sorts the same with and without what follows it. */
 const fruit = (i: number): string => `${i % 2 ? 'apples' : 'pears'}\0n\0f${String(i).padStart(3, '0')}`;
 
 async function someFruit(store: Store): Promise<void> {
@@ -100,14 +100,14 @@ describe('a folder of the former format', () => {
     expect(await read(store, { revision: 311, start: 'z/apples\0n\0f101', limit: 1 })).toEqual([
       `z/apples\0n\0f101=${'101'.repeat(21)}@101`,
     ]);
-    // What was deleted is known to be: a create finds its place free.
+    // Deletions are kept: a create finds the key free.
     expect(await put(store, 'a/pears\0n\0f002', 'new')).toBe(revision + 1);
     expect(await put(store, 'z/apples\0n\0f001', 'changed', revision)).toBe(revision + 2);
     await store.compact(revision + 2);
     await store.close();
     expect(readdirSync(dataDir).sort()).toEqual(['data.mdb', 'lock.mdb']);
 
-    // Later starts have nothing to upgrade, and could not.
+    // Later starts need no upgrade, and do not get one.
     const copying = vi.spyOn(LmdbEngine.prototype, 'revisions');
     const again = await openLmdbStore({ dataDir, upgrade, onUpgraded });
     expect([copying.mock.calls.length, told.length]).toEqual([0, 1]);
@@ -198,7 +198,7 @@ describe('a folder of the former format', () => {
 
   it('is taken over from the beginning when an upgrade was cut short', async () => {
     const { dataDir, words } = await formerFolder();
-    // What a killed process leaves behind.
+    // Left by a killed process.
     mkdirSync(join(dataDir, 'upgrading'));
     writeFileSync(join(dataDir, 'upgrading', 'data.mdb'), 'half of it');
     writeFileSync(join(dataDir, 'upgrading', 'owner'), '999999999 1');
@@ -206,7 +206,7 @@ describe('a folder of the former format', () => {
     const store = await openLmdbStore({ dataDir, upgrade });
     expect(await read(store)).toEqual(words.map(now).sort());
     await store.close();
-    // Or after the new file was in its place.
+    // Or killed after the new file was in place.
     mkdirSync(join(dataDir, 'upgrading'));
     const again = await openLmdbStore({ dataDir });
     expect(existsSync(join(dataDir, 'upgrading'))).toBe(false);

@@ -1,10 +1,10 @@
 /**
- * Upgrade: a data file of a former format becomes one of this format, with the same revisions, times and history under
- * the keys of today.
+ * Upgrade: converts a data file of a former format to this one, with the same revisions, times and history under
+ * today's keys.
  *
- * The new file is built beside the former one and takes its place, by a rename, when it is whole and on disk. A process
- * that is killed before that leaves the former file untouched, and the next start begins anew. Records are copied in
- * batches, so memory stays small whatever the size of the file.
+ * The new file is built beside the former one and replaces it, by a rename, when it is complete and on disk. A
+ * process that is killed before that leaves the former file unchanged, and the next start begins again. Records are
+ * copied in batches, so memory use does not depend on the size of the file.
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,13 +17,13 @@ import type { LmdbEngine } from './lmdb.ts';
 /** Where the new file is built, inside the data folder. */
 export const UPGRADING = 'upgrading';
 
-/** Versions are written when they have so many bytes together, or when there are so many of them. */
+/** Versions are written in batches of this many bytes or versions. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 const BATCH_VERSIONS = 10_000;
 
 /**
- * Replaces the data file that `former` has open. The folder stays claimed, and `former` is closed; after a failure the
- * former file is as it was. `open` opens the folder that the new file is built in.
+ * Replaces the data file that `former` has open. The folder stays claimed, and `former` is closed; after a failure
+ * the former file is unchanged. `open` opens the folder in which the new file is built.
  */
 export async function upgradeFolder(
   former: LmdbEngine,
@@ -63,7 +63,7 @@ async function copy(former: LmdbEngine, target: LmdbEngine, renaming: Renaming):
     batch = [];
     bytes = 0;
   };
-  // No iterator of LMDB stays open over an await: it would keep pages from being used again.
+  // No LMDB iterator stays open across an await: it would keep freed pages from being reused.
   for (let after = 0; ; ) {
     const revisions = former.revisions(after, BATCH_VERSIONS);
     if (revisions.length === 0) break;
@@ -81,7 +81,7 @@ async function copy(former: LmdbEngine, target: LmdbEngine, renaming: Renaming):
   return { objects: compare(former, target, renaming), unknown: renaming.unknown };
 }
 
-/** Looks whether each key has come over with its newest version; answers how many objects there are. */
+/** Checks that the newest version of each key was copied; returns the number of objects. */
 function compare(former: LmdbEngine, target: LmdbEngine, renaming: Renaming): number {
   let [keys, objects] = [0, 0];
   for (const { key, value: head } of former.heads('', undefined)) {

@@ -1,11 +1,11 @@
-// Proves that compaction removes what it should, in slices, and can be broken off at any slice.
+// Proves that compaction removes the right versions, in slices, and can be interrupted after any slice.
 import { describe, expect, it } from 'vitest';
 import type { EngineState, Removal } from './engine.ts';
 import { MemoryEngine } from './memory.ts';
 import { follow, put, read, remove } from './observer.case.ts';
 import { VersionedStore } from './versioned.ts';
 
-/** Can be opened again, and can be made to stop in the middle of a compaction. */
+/** Can be reopened, and can be stopped in the middle of a compaction. */
 class CountingEngine extends MemoryEngine {
   override opened: EngineState = { revision: 0, compacted: 0, swept: 0 };
   removals: Removal[] = [];
@@ -30,7 +30,7 @@ class CountingEngine extends MemoryEngine {
   }
 }
 
-/** Writes each of some keys several times, deletes every third of them in the end; answers the revision. */
+/** Writes each of some keys several times, and finally deletes every third; returns the revision. */
 async function fill(store: VersionedStore, keys: number, times: number): Promise<number> {
   for (let key = 0; key < keys; key++) {
     let revision = 0;

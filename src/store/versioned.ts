@@ -28,28 +28,28 @@ import {
   type WriteResult,
 } from './store.ts';
 
-/** Most keys a range looks at before it gives way, however fast it is. */
+/** Most keys that a range reads before it yields. */
 const SLICE_KEYS = 5000;
 
-/** Reading the clock costs about as much as reading a key; it is read once in this many keys. */
+/** The clock is read once in this many keys, because that costs about as much as reading a key. */
 const KEYS_PER_CLOCK = 64;
 
-/** A backup is read in pages of about so many bytes. */
+/** Bytes per page of a backup. */
 const PAGE_BYTES = 1024 * 1024;
 
-/** Versions looked at in one slice of compaction. Writers wait for a slice, so it is short. */
+/** Versions examined in one slice of compaction. Writers wait for a slice, so it is short. */
 const SWEEP_VERSIONS = 100;
 
 export interface VersionedStoreOptions {
   /** Wall clock, in milliseconds; that of the system when absent. */
   readonly now?: () => number;
-  /** Told of every write when its outcome is known. */
+  /** Called for every write when its outcome is known. */
   readonly observe?: Observe;
 }
 
 type StoreOperation = 'create' | 'update' | 'delete';
 
-/** `failed`: the store could not carry it out. A write that lost against another has not failed. */
+/** `failed`: the store failed. A write that lost against another has not failed. */
 export type Observe = (operation: StoreOperation, key: string, tookMs: number, failed: boolean) => void;
 
 export class VersionedStore implements Store {
@@ -59,7 +59,7 @@ export class VersionedStore implements Store {
   readonly #observe: Observe | undefined;
   #compacted: number;
   #swept: number;
-  /** Ranges that gave way and are not done, and backups, by the revision they read. */
+  /** Unfinished ranges and backups, by the revision they read. */
   readonly #ranges = new Set<{ readonly revision: number }>();
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -100,7 +100,7 @@ export class VersionedStore implements Store {
     if (revision > this.#queue.revision) throw new FutureRevisionError(revision, this.#queue.revision);
     if (revision < this.#compacted) throw new CompactedError(revision, this.#compacted);
 
-    // Before the first write there was nothing; a store without compactions is read from there when it starts.
+    // Revision 0 is the empty store; without compactions the view loads from there at start.
     if (revision === 0) return { items: [], revision, more: false };
 
     const items: Stored[] = [];
@@ -162,7 +162,7 @@ export class VersionedStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Writes made before are carried out, and subscribers see them.
+    // Earlier writes are carried out, and subscribers see them.
     await this.#queue.close();
     this.#feed.close();
     await this.#sweeping;
@@ -173,7 +173,9 @@ export class VersionedStore implements Store {
     if (this.#closing) throw storeClosed();
   }
 
-  /** Reads until the range is done and answers whether there is more, or gives way and answers where to go on. */
+  /**
+   * Reads until the range is done and returns whether there are more keys, or yields and returns where to continue.
+   */
   #readSlice(
     items: Stored[],
     start: string,
@@ -194,7 +196,7 @@ export class VersionedStore implements Store {
     return false;
   }
 
-  /** Everything at a revision, in pieces of a bounded size. The caller keeps compaction away. */
+  /** All keys at a revision, in pieces of bounded size. The caller prevents compaction. */
   async *#pagesAt(revision: number): AsyncGenerator<readonly Stored[], void, undefined> {
     let start: string | undefined = '';
     while (start !== undefined) {
@@ -217,12 +219,12 @@ export class VersionedStore implements Store {
     }
   }
 
-  /** What a key held at a revision, found from its newest version backwards. */
+  /** The value of a key at a revision, found from its newest version backwards. */
   #readAt(key: string, head: number, revision: number): Stored | undefined {
     let at = head;
     while (at > revision) at = readVersion(this.#engine, at, key).previous;
     if (at === 0) return undefined;
-    // Only a deletion is ever removed while something newer points to it, and only up to `compacted`.
+    // Only deletions are removed while a newer version points to them, and only up to `compacted`.
     const mayBeGone = at !== head && at <= this.#compacted;
     const version = mayBeGone ? this.#engine.version(at) : readVersion(this.#engine, at, key);
     return version && asStored(version);
@@ -244,7 +246,7 @@ export class VersionedStore implements Store {
     return this.#feed.needs(revision);
   }
 
-  /** Never goes beyond the target, whatever `compacted` is by now: only up to there are readers known to be done. */
+  /** Never goes beyond the target, also when `compacted` has moved: only readers up to there are known to be done. */
   #sweepSlice(target: number): void | Promise<void> {
     const swept = Math.min(this.#swept + SWEEP_VERSIONS, target);
     const versions: number[] = [];
@@ -266,7 +268,7 @@ export class VersionedStore implements Store {
 
 const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** The writer does not wait for this. */
+/** The writer does not await this. */
 function observeWrite(write: Write, result: Promise<WriteResult>, observe: Observe): void {
   const begunMs = performance.now();
   const { key, value, expected } = write;

@@ -1,4 +1,4 @@
-// Proves that nothing of a transaction is left to be read on its sheet when the next begins.
+// Proves that nothing of a transaction can be read from its sheet when the next begins.
 import { expect, it } from 'vitest';
 import { poisonByte } from '../switches.ts';
 import { USUAL_BYTES, WriteSheet } from './writesheet.ts';

@@ -24,8 +24,8 @@ const [VERSIONS, INDEX, META] = [0, 1, 2];
 
 export const PUT = 0;
 /**
- * Revisions only rise. Told so, LMDB fills a page before it begins the next; otherwise it would leave half of
- * each one empty. The price is that a revision that does not rise is not taken.
+ * Revisions only ascend. With APPEND, LMDB fills each page before it begins the next; otherwise half of each would
+ * stay empty. In return LMDB refuses a revision that does not ascend.
  */
 export const APPEND = 1;
 export const REMOVE = 2;
@@ -34,10 +34,10 @@ export const HEAD_BYTES = 8;
 const REVISION_KEY_BYTES = 8;
 const REVISION_BYTES = 6;
 
-/** Most bytes of UTF-8 for a unit of a string. */
+/** Most UTF-8 bytes of a UTF-16 unit. */
 const UTF8_BYTES_MAX = 3;
 
-/** What most transactions fit into. A larger one gets memory of its own, for that one time. */
+/** Size of the reused memory. A larger transaction gets its own, once. */
 export const USUAL_BYTES = 256 * 1024;
 
 export class WriteSheet {
@@ -45,7 +45,7 @@ export class WriteSheet {
   #bytes = this.#usual;
   #end = 0;
 
-  /** Where the instructions are; they end at `end`. */
+  /** The instructions, which end at `end`. */
   get memory(): SharedArrayBuffer {
     return this.#bytes.buffer as unknown as SharedArrayBuffer;
   }
@@ -54,7 +54,7 @@ export class WriteSheet {
     return this.#end;
   }
 
-  /** Begins anew, with nothing on it. */
+  /** Empties the sheet. */
   clear(): void {
     poison(this.#bytes);
     this.#bytes = optimized ? this.#usual : sharedBuffer(USUAL_BYTES);
@@ -104,7 +104,7 @@ export class WriteSheet {
     this.#finish(start, database, REMOVE, end, end);
   }
 
-  /** Makes room for an instruction; answers where it starts. */
+  /** Makes room for an instruction; returns where it starts. */
   #begin(bytes: number): number {
     const needed = this.#end + HEAD_BYTES + bytes;
     if (needed > this.#bytes.length) {
@@ -133,7 +133,7 @@ export class WriteSheet {
 
 const sharedBuffer = (bytes: number): Buffer => Buffer.from(new SharedArrayBuffer(bytes));
 
-/** Revisions as keys: eight bytes, so that they sort as numbers do. */
+/** Revisions as keys: eight bytes big-endian, so that they sort as numbers. */
 export function writeRevisionKey(target: Buffer, revision: number, position: number): number {
   target[position] = 0;
   target[position + 1] = 0;

@@ -1,4 +1,4 @@
-/** Proves that copies lose nothing, wait for slow targets, and give memory back when it has left and not before. */
+/** Proves that copies lose nothing, wait for slow targets, and give memory back after it was sent and not before. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { PassThrough, Readable, Writable } from 'node:stream';
@@ -29,7 +29,7 @@ describe('a copy', () => {
           received.push(piece);
           bytes += piece.length;
           if (bytes === sent.length) resolve();
-          // Now and then it lets everything before it fill up.
+          // Now and then it stops reading, so that all buffers before it fill up.
           if (received.length % 7) return;
           reader.pause();
           setTimeout(() => reader.resume(), 3);
@@ -119,7 +119,7 @@ describe('memory', () => {
     target.unsentBytes = 20_000;
     const second = await pass(30_000);
     target.unsentBytes = 50_000;
-    // A byte of the second is still to be sent, and all of this one.
+    // One byte of the second piece and all of this one are still unsent.
     const third = await pass(40_000);
     target.unsentBytes = 40_001;
     const fourth = await pass(10_000);

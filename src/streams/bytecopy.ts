@@ -1,9 +1,10 @@
 /**
- * Copying bytes from one stream to another that has another owner, and may go away first.
+ * Copies bytes from one stream to another that has a different owner and may be destroyed first.
  *
- * Pieces that come in one tick of the event loop leave in one write, because every write is a system call and wakes the
- * reader up; and a source may run ahead of its target by more than the target's own bound, or every piece would wait for
- * the one before it. It has no figure of its own yet. With `WHERRY_PLAIN=1` each piece is a write, and the target's own bound counts.
+ * Pieces that arrive in one event loop tick are sent in one write, because every write is a system call and
+ * wakes the reader up. A source may also run ahead of its target by more than the target's highWaterMark;
+ * otherwise every piece would wait for the one before it. The gain has not been measured on its own yet. With
+ * `WHERRY_PLAIN=1` each piece is one write, and the target's highWaterMark applies.
  */
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
@@ -15,39 +16,43 @@ import { giveBack, isLent } from './reusedreads.ts';
 export interface Pace {
   /** Bytes that may wait in the target, beyond its own bound, before the source is paused. */
   readonly aheadBytesMax: number;
-  /** Pieces until then leave in one write. */
+  /** Calls `write` soon; pieces until then are sent in one write. */
   soon(write: () => void): void;
 }
 
 /** As Node's `pipe` does it. */
 const pieceByPiece: Pace = { aheadBytesMax: 0, soon: (write) => write() };
 
-/** Every write wakes the reader up, so few and large ones are best. */
+/** For sockets: every write wakes the reader up, so few large writes are best. */
 export const socketPace: Pace = optimized
   ? { aheadBytesMax: 512 * 1024, soon: (write) => void setImmediate(write) }
   : pieceByPiece;
 
-/** A promise's callback runs sooner, and costs less, than any timer. */
+/** A promise callback runs sooner, and costs less, than any timer. */
 const resolved = Promise.resolve();
 
-/** A pipe takes 64 KB at a time, whenever its reader has taken those before. */
+/** For pipes, which take 64 KB at a time. */
 export const pipePace: Pace = optimized
   ? { aheadBytesMax: 1024 * 1024, soon: (write) => void resolved.then(write) }
   : pieceByPiece;
 
-/** A stream that passes on what it is given. */
+/** A stream that only passes its data on. */
 interface Passage extends Writable {
-  /** What it was given and has not left this process; undefined when code of this process may keep it. */
+  /** Bytes accepted but not yet sent by this process; undefined when code in this process may keep the data. */
   readonly unsentBytes?: number | undefined;
 }
 
-/** What a stream was given and has not left this process; undefined when code of this process may keep it. */
+/**
+ * Bytes accepted by a stream but not yet sent by this process; undefined when code in this process may keep
+ * the data.
+ */
 export const unsentBytes = (target: Writable): number | undefined =>
   target instanceof Socket ? target.writableLength : (target as Passage).unsentBytes;
 
 /**
- * Hands everything on, no faster than it is taken. What comes after the target has gone is dropped, so that the source
- * never waits for it. The target is not ended. Returns how to stop; the source then flows on unread.
+ * Copies everything, with back-pressure. Data after the target was destroyed is dropped, so that the source
+ * never blocks. The target is not ended. Returns a function that stops the copy; the source then flows on,
+ * and its data is discarded.
  */
 export function copy(source: Readable, target: Writable | undefined, pace: Pace): () => void {
   const underWay = new PiecesUnderWay();
@@ -86,7 +91,7 @@ export function copy(source: Readable, target: Writable | undefined, pace: Pace)
   };
 }
 
-/** What a target was given, in its order, until it has left. */
+/** The pieces written to a target that are not sent yet, in order. */
 class PiecesUnderWay {
   readonly #pieces: Buffer[] = [];
   #bytes = 0;

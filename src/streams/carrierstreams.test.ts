@@ -1,4 +1,7 @@
-/** Proves that an outflow hands on at once, in order, no more than its carrier takes, and ends when all is handed on. */
+/**
+ * Proves that an outflow passes data on at once, in order, within its carrier's limits, and ends when all is
+ * passed on.
+ */
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { Outflow } from './carrierstreams.ts';
@@ -6,7 +9,7 @@ import { Outflow } from './carrierstreams.ts';
 const block = Buffer.alloc(64 * 1024);
 const letter = (text: string): Buffer => Buffer.from(text);
 
-/** A carrier that writes down what it gets, and has room as long as it is told so. */
+/** A carrier that records its data, and reports room as a test tells it. */
 function carrier() {
   const taken: string[] = [];
   let waiting: (() => void) | undefined;

@@ -1,13 +1,16 @@
-/** The two ends of a carrier (a SPDY stream, a WebSocket channel) as streams of their own, with their own ends. */
+/**
+ * The two directions of a carrier (a SPDY stream, a WebSocket channel) as separate Node streams, each with
+ * its own end.
+ */
 import { Readable, Writable } from 'node:stream';
 import { hand, passesQueue } from './handing.ts';
 
-/** What waits in such a stream before its writer is stopped. */
+/** Bytes buffered in such a stream before its writer has to wait. */
 const bufferBytes = 64 * 1024;
-/** What may be written in one turn, even when everything could be written at once. */
+/** Maximum bytes written in one event loop tick, even if the carrier would accept more. */
 const turnBytesMax = 4 * 1024 * 1024;
 
-/** From the client. The carrier is told when there is room for more. */
+/** Data from the client. The carrier is told when there is room for more. */
 export class Inflow extends Readable {
   readonly #onRoom: () => void;
   #ended = false;
@@ -18,7 +21,7 @@ export class Inflow extends Readable {
     this.on('error', ignore);
   }
 
-  /** False when the carrier has to wait for room. What nobody wants any more is dropped. */
+  /** Returns false when the carrier has to wait for room. Data after the end is dropped. */
   offer(chunk: Buffer): boolean {
     if (this.#ended || this.destroyed || chunk.length === 0) return true;
     return hand(this, chunk);
@@ -40,25 +43,25 @@ export class Inflow extends Readable {
   }
 }
 
-/** Takes data for the client. False when that is enough for now: then `onRoom` is called once there is room for more. */
+/** Takes data for the client. False means wait: `onRoom` is called once when there is room again. */
 export type Sink = (chunk: Buffer, onRoom: () => void) => boolean;
 
-/** To the client. Ending it only means that there is no more; the carrier decides when to tell. */
+/** Data to the client. Ending it means that no more data will come; the carrier decides when to tell the client. */
 export class Outflow extends Writable {
   readonly #sink: Sink;
   readonly #carried: () => number | undefined;
-  /** Written in this turn. */
+  /** Bytes written in this tick. */
   #turnBytes = 0;
-  /** More than may be written in one turn: the rest waits for the next. */
+  /** This tick's limit is reached: the rest waits for the next tick. */
   #tooMuch = false;
-  /** The carrier has enough for now, or this turn has. */
+  /** The carrier, or this tick's limit, has no room. */
   #full = false;
-  /** The write that waits for room. */
+  /** The write callback that waits for room. */
   #waiting: (() => void) | undefined;
-  /** A writer was told to wait, and is to hear when it need not any more. */
+  /** A `write` has returned false, so `drain` must be emitted. */
   #drainOwed = false;
 
-  /** `carried` tells what lies with the carrier; one that copies has nothing of what it was given. */
+  /** `carried` returns the bytes still held by the carrier; 0 for a carrier that copies its data. */
   constructor(sink: Sink, carried: () => number | undefined = () => 0) {
     super({ highWaterMark: bufferBytes });
     this.#sink = sink;
@@ -66,7 +69,7 @@ export class Outflow extends Writable {
     this.on('error', ignore);
   }
 
-  /** Straight to the carrier, as long as that has room and nothing is waiting. */
+  /** Passes the chunk directly to the carrier while it has room and nothing is queued. */
   override write(chunk: unknown, ...rest: unknown[]): boolean {
     if (this.#full || !passesQueue(this, chunk, rest))
       return (super.write as (...args: unknown[]) => boolean)(chunk, ...rest);
@@ -90,7 +93,7 @@ export class Outflow extends Writable {
     else pass();
   }
 
-  /** All is with the carrier when that has room again. */
+  /** Finishes when the carrier has room again, so that all data is with it. */
   override _final(callback: () => void): void {
     if (this.#full) this.#waiting = callback;
     else callback();
@@ -100,7 +103,8 @@ export class Outflow extends Writable {
     this.#full = !this.#sink(chunk, this.#resume);
     if (this.#turnBytes === 0) setImmediate(this.#endTurn);
     this.#turnBytes += chunk.length;
-    // A writer that never waits for anything else would keep the process from noticing that the client has gone.
+    // Limit the bytes per tick: a writer that never yields would keep the event loop from seeing that the
+    // client has gone.
     this.#tooMuch = !this.#full && this.#turnBytes >= turnBytesMax;
     if (this.#tooMuch) this.#full = true;
   }
@@ -122,7 +126,7 @@ export class Outflow extends Writable {
     this.emit('drain');
   };
 
-  /** Resolves when all that was written is with the carrier, or never will be. */
+  /** Resolves when all data is with the carrier, or the stream was destroyed. */
   flush(): Promise<void> {
     return new Promise((resolve) => {
       if (this.closed || this.writableFinished) return resolve();

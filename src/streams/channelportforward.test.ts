@@ -32,7 +32,8 @@ describe('port-forward over channels', () => {
   it.each(['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', ''])(
     'forwards several ports: %j',
     async (protocol) => {
-      // Proves that each port has its two channels, ends alone, and that the last end closes with 1000.
+      // Proves that each port has two channels and ends separately, and that the last end closes the
+      // WebSocket with 1000.
       const ends = (greeting: string) => (socket: Socket) =>
         socket.once('data', (data) => socket.end(`${greeting} ${data}`));
       const ports = [await target(ends('a')), 1, await target(ends('b'))];
@@ -70,7 +71,8 @@ describe('port-forward over channels', () => {
   );
 
   it('stops a client while one target is slow, and loses nothing', async () => {
-    // Proves back-pressure in: little more is read, though the other target always has room, and all arrives at last.
+    // Proves back-pressure from a slow target: little more is read, although the other target has room, and
+    // all arrives in the end.
     const got = [0, 0];
     let go!: () => void;
     const released = new Promise<void>((resolve) => (go = resolve));
@@ -87,7 +89,7 @@ describe('port-forward over channels', () => {
     await serve({ ports: [80, 81], dial: async (port) => duplexes[port - 80]! });
     const { webSocket } = await channels(['v4.channel.k8s.io']);
     const total = 2 * 1024 * 1024;
-    // Small messages in turn, so that whatever is read holds some for each.
+    // Small messages in turn, so that every read contains some for each port.
     for (let i = 0; i < total; i += 1024) {
       webSocket.send(Buffer.alloc(1025));
       webSocket.send(Buffer.alloc(1025, 2));
@@ -102,7 +104,7 @@ describe('port-forward over channels', () => {
   });
 
   it('is closed with 1000 when the pod ends, or it is idle', async () => {
-    // Proves both ends, and that targets are freed.
+    // Proves both ends, and that connections to targets are closed.
     const ended = new AbortController();
     const ports = [await target(() => undefined)];
     await serve({ ports, ended: ended.signal });

@@ -1,6 +1,6 @@
 /**
- * Port-forward over the channels of a WebSocket: two for each port, one for data and one for an error. There is one
- * connection to each port, and no way to tell the end of one direction.
+ * Port-forward over the channels of a WebSocket: two for each port, one for data and one for errors. There is
+ * one connection to each port, and no half close.
  */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -8,7 +8,7 @@ import { Inflow, Outflow } from './carrierstreams.ts';
 import { type ChannelFraming, ChannelSocket } from './channelsocket.ts';
 import { forwardFailure, type PortForwarding } from './portforward.ts';
 
-/** The channel of a port must fit into a byte, or into a character of seven bits counted from `0`. */
+/** A channel number must fit into a byte, or for base64 into one ASCII character counted from `0`. */
 export const portsMax: Record<ChannelFraming, number> = { raw: 128, base64: 40 };
 
 /** Serves an accepted WebSocket until it is closed. */
@@ -18,7 +18,7 @@ export async function forwardChannels(
   ports: readonly number[],
   forwarding: PortForwarding,
 ): Promise<void> {
-  /** Ports whose target is slow: while there is one, nothing is read from the client. */
+  /** Ports whose target is slow: while there is one, nothing is read from the client (back-pressure). */
   const full = new Set<Inflow>();
   const inflows = ports.map(() => {
     const flow: Inflow = new Inflow(() => {
@@ -52,7 +52,7 @@ export async function forwardChannels(
   await socket.close();
 }
 
-/** Resolves when the target has ended and the client has been sent all of it. */
+/** Resolves when the target has ended and all its data was sent to the client. */
 async function forwardPort(
   socket: ChannelSocket,
   index: number,
@@ -69,7 +69,7 @@ async function forwardPort(
   }
   const outflow = new Outflow((chunk, onRoom) => socket.send(2 * index, chunk, onRoom));
   void socket.closed.then(() => target.destroy());
-  // A connection that worked and broke later is just over.
+  // A connection that breaks later counts as ended.
   target.on('error', () => undefined);
   inflow.pipe(target);
   target.pipe(outflow, { end: false });

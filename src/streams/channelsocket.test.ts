@@ -1,4 +1,4 @@
-/** Channels over a WebSocket, as sessions use them: a client that is slow to read, and one that says nothing. */
+/** Channels over a WebSocket, as sessions use them: a slow client, and an idle one. */
 import { once } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { dial, serve, success } from './session.case.ts';
@@ -6,7 +6,8 @@ import { standstill } from './standstill.case.ts';
 
 describe('session over WebSocket', () => {
   it('stops a command whose client does not read, and loses nothing', async () => {
-    // Proves back-pressure out: little is taken from the command until the client reads, and then everything arrives.
+    // Proves back-pressure to the command: little is taken from it until the client reads, and then
+    // everything arrives.
     const total = 24 * 1024 * 1024;
     let written = 0;
     await serve(async ({ stdout }) => {
@@ -31,7 +32,7 @@ describe('session over WebSocket', () => {
   });
 
   it('ends idle sessions with a failure', async () => {
-    // Proves the idle limit, that pings count as traffic, and that the client is told.
+    // Proves the idle timeout, that pings count as traffic, and that the client is told.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     await serve(({ gone }) => once(gone, 'abort').then(() => success), { idleMs: 300 });
     const client = await dial('v4.channel.k8s.io');

@@ -5,18 +5,18 @@
 import { WebSocket } from 'ws';
 import { IdleTimer } from './idletimer.ts';
 
-/** Messages sent are at most this long; data that is longer is sent as several. */
+/** Maximum size of a sent message; longer data is split. */
 const messageBytesMax = 32 * 1024;
-/** From here on a sender waits until its data is written. */
+/** Unsent bytes above which a sender has to wait. */
 const backlogBytesMax = 256 * 1024;
-/** A client that is to read the rest, but has taken nothing of it for this long, is cut off. */
+/** A client that has read nothing of the remaining data for this long is disconnected. */
 const stallMs = 30_000;
-/** How long the client has to answer a close frame. */
+/** Time the client has to answer a close frame. */
 const closeMs = 10_000;
 
 export type ChannelFraming = 'raw' | 'base64';
 
-/** The data that fits into a message: one byte is the channel; base64 makes four characters of three bytes. */
+/** Data per message: one byte is the channel number; base64 turns three bytes into four characters. */
 const pieceBytesMax: Record<ChannelFraming, number> = {
   raw: messageBytesMax - 1,
   base64: Math.floor((messageBytesMax - 1) / 4) * 3,
@@ -45,7 +45,7 @@ export class ChannelSocket {
     this.#idle = new IdleTimer(idleMs, onIdle);
     webSocket.on('ping', () => this.#idle.touch());
     webSocket.on('pong', () => this.#idle.touch());
-    // Kubernetes takes either kind of message for either framing.
+    // As in Kubernetes, either kind of message is accepted with either framing.
     webSocket.on('message', (message: Buffer) => {
       this.#idle.touch();
       if (message.length === 0) return;
@@ -61,15 +61,15 @@ export class ChannelSocket {
   }
 
   /**
-   * Sends data on a channel; no data makes an empty message. False when that is enough for now: then `onRoom` is called
-   * when there is room for more.
+   * Sends data on a channel; without data, an empty message. False means wait: `onRoom` is called when there
+   * is room again.
    */
   send(channel: number, data: Buffer, onRoom: () => void = ignore): boolean {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return true;
     this.#idle.touch();
     const waits = this.#webSocket.bufferedAmount + data.length > backlogBytesMax;
     const pieces = Math.max(1, Math.ceil(data.length / pieceBytesMax[this.#framing]));
-    // Pieces of one size, so that no tiny one is left at the end. Base64 is padded in each, so any size will do.
+    // Split into pieces of equal size, so that the last is not tiny. Each base64 piece is padded, so any size works.
     const pieceBytes = Math.ceil(data.length / pieces);
     for (let i = 0; i < pieces; i++) {
       const piece = data.subarray(i * pieceBytes, (i + 1) * pieceBytes);
@@ -79,7 +79,7 @@ export class ChannelSocket {
     return !waits;
   }
 
-  /** Stops reading messages, so that the client has to wait. */
+  /** Stops reading messages (back-pressure to the client). */
   pause(): void {
     this.#webSocket.pause();
   }
@@ -88,7 +88,10 @@ export class ChannelSocket {
     this.#webSocket.resume();
   }
 
-  /** Lets the client read what was sent, then closes with 1000, which is the only end that clients take for good. */
+  /**
+   * Waits until the client has read everything, then closes with code 1000, the only one that clients take
+   * for success.
+   */
   async close(): Promise<void> {
     this.resume();
     await this.#drained();
@@ -107,7 +110,7 @@ export class ChannelSocket {
     return message;
   }
 
-  /** Waits until everything is written, or the connection is over, or the client takes nothing any more. */
+  /** Waits until everything is written, the connection has ended, or the client stops reading. */
   async #drained(): Promise<void> {
     const webSocket = this.#webSocket;
     if (webSocket.readyState !== WebSocket.OPEN || webSocket.bufferedAmount === 0) return;
@@ -116,7 +119,7 @@ export class ChannelSocket {
       if (webSocket.bufferedAmount >= left) webSocket.terminate();
       left = webSocket.bufferedAmount;
     }, stallMs);
-    // An unsolicited pong means nothing, so its callback tells that all before it is written.
+    // An unsolicited pong is ignored by the client; its callback tells when everything before it is written.
     const written = new Promise<void>((resolve) => webSocket.pong(undefined, undefined, () => resolve()));
     await Promise.race([written, this.closed]);
     clearInterval(watch);
@@ -125,7 +128,7 @@ export class ChannelSocket {
 
 const ignore = () => undefined;
 
-/** Undefined for text that is not base64 with its padding. */
+/** Undefined for text that is not padded base64. */
 function decodeBase64(text: string): Buffer | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   return Buffer.from(text, 'base64');

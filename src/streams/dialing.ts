@@ -1,14 +1,14 @@
-/** Opening TCP connections to addresses that were found fit for it. */
+/** Opens TCP connections to addresses that were checked with `targetaddress.ts`. */
 import type { Socket } from 'node:net';
 import { dialError, dialTimeout } from './neterror.ts';
 import { reusingSocket } from './reusedreads.ts';
 
-/** A connection is there within this time, or there is none. */
+/** Connect timeout. */
 const dialMs = 10_000;
-/** Idle connections are probed after this, so that dead peers are found. */
+/** TCP keep-alive interval, to find dead peers. */
 const keepAliveMs = 30_000;
 
-/** Tries the addresses in turn, and tells why the first failed. */
+/** Tries the addresses in order; throws the error of the first when all fail. */
 export async function dialTcp(addresses: readonly string[], port: number): Promise<Socket> {
   let failure: Error | undefined;
   for (const address of addresses) {
@@ -23,7 +23,7 @@ export async function dialTcp(addresses: readonly string[], port: number): Promi
 
 function dialAddress(host: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    // Who has said all may still listen.
+    // A peer that has ended its side may still receive.
     const socket = reusingSocket({ allowHalfOpen: true }).connect({
       host,
       port,

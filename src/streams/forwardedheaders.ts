@@ -1,17 +1,17 @@
 /**
- * Forwarded headers: what of a client's request a node or a pod gets to see. Names, order and repeated lines stay
- * (old kubelets do not split lists), credentials and what belongs to the connection do not.
+ * Forwarded headers: which headers of a client's request a node or a pod sees. Names, order and repeated
+ * lines are kept (old kubelets do not split lists); credentials and hop-by-hop headers are removed.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** A token that a browser could only send as a subprotocol begins so. */
+/** Prefix of the subprotocol in which browsers send a bearer token, as they cannot set headers. */
 export const bearerProtocolPrefix = 'base64url.bearer.authorization.k8s.io.';
 
-/** Who the client is, was, or claims to act for. */
+/** Headers that authenticate or impersonate a user. */
 const credentials =
   /^(authorization|proxy-authorization|impersonate-(user|group|uid|extra-.*)|x-remote-(user|group|uid|extra-.*))$/;
 
-/** What is about one connection, or about a body that is not sent on. */
+/** Hop-by-hop headers, and headers of a body that is not forwarded. */
 const hops = new Set([
   'connection',
   'content-length',
@@ -28,14 +28,15 @@ const hops = new Set([
 
 export const isCredential = (name: string): boolean => credentials.test(name.toLowerCase());
 
-/** The lists of subprotocols without tokens; undefined when nothing else is in them. */
+/** The list of subprotocols without bearer tokens; undefined when nothing else is left. */
 export function withoutBearer(protocols: string): string | undefined {
   const kept = protocols.split(',').filter((entry) => !entry.trim().startsWith(bearerProtocolPrefix));
   return kept.length ? kept.join(',').trim() : undefined;
 }
 
 /**
- * The headers of an upgrade request to be tunnelled, as a flat list. The one body it may have is no body at all.
+ * The headers of an upgrade request to be tunnelled, as a flat list. The body is not forwarded, so its
+ * headers are dropped.
  * @param remoteAddress of the client, for X-Forwarded-For
  * @param keepCredentials whether the credentials are meant for the target
  */
@@ -59,7 +60,7 @@ export function tunnelHeaders(
       if (kept !== undefined) list.push(name, kept);
     } else if (!hops.has(lower) && (keepCredentials || !isCredential(lower))) list.push(name, value);
   }
-  // A mapped address is an IPv4 client on a socket that takes both.
+  // Write an IPv4-mapped IPv6 address as IPv4.
   if (remoteAddress) came.push(remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''));
   if (came.length) list.push('X-Forwarded-For', came.join(', '));
   list.push('Connection', 'Upgrade');

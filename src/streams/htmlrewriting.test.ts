@@ -1,4 +1,4 @@
-/** Links in HTML: rewritten where they are links, and nothing else touched. Streaming contract, 5.6. */
+/** Links in HTML are rewritten; nothing else is changed. Streaming contract, 5.6. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rewriteHtml } from './htmlrewriting.ts';
@@ -38,7 +38,7 @@ const attributes: Record<string, string> = {
 describe('attributes', () => {
   for (const [tag, names] of Object.entries(attributes))
     it(`of ${tag}: ${names}`, async () => {
-      // Proves the row of the table, and that no other attribute of the tag is a link.
+      // Proves a row of the table, and that no other attribute of the tag counts as a link.
       for (const name of new Set(Object.values(attributes).join(' ').split(' '))) {
         const html = `<${tag} x=1 ${name}="/u">`;
         expect(await rewrite(html)).toBe(
@@ -49,7 +49,7 @@ describe('attributes', () => {
 });
 
 describe('tags', () => {
-  // Proves how one piece of HTML is read.
+  // Proves how each piece of HTML is parsed.
   for (const [html, expected] of [
     ['<a href="/x">/x</a>', '<a href="/P/x">/x</a>'],
     ["<a href='/x'>", '<a href="/P/x">'],
@@ -149,7 +149,7 @@ describe('hostile pages', () => {
   });
 
   it('come out with nothing but prefixes added, and a second time changes nothing', async () => {
-    // Proves that any soup of tags is read to its end without a crash, and reads the same afterwards.
+    // Proves that any mix of tags is parsed to its end without an exception, and that a second pass changes nothing.
     const piece = fc.oneof(
       fc.constantFrom(
         ...[
@@ -217,20 +217,20 @@ describe('hostile pages', () => {
     '-->',
   ])
     it(`made of ${JSON.stringify(unit)} are read to their end`, async () => {
-      // Proves that no page keeps the server busy: time in the square of this length would not fit into a test.
+      // Proves linear time: quadratic time for this length would exceed the test's timeout.
       const page = Buffer.from(unit.repeat(300_000));
       const out = (await rewriteHtml(page, rule))!;
       expect(out.length).toBeGreaterThanOrEqual(page.length);
     });
 
   it('with tags beyond measure are left alone from there on', async () => {
-    // Proves that one endless tag is given up.
+    // Proves that parsing stops at a tag with too many attributes.
     const page = `<a href=/x><a ${'b=c '.repeat(2_000)}href=/y>`;
     expect(await rewrite(page)).toBe(page.replace('/x', '"/P/x"'));
   });
 
   it('let others have their turn', async () => {
-    // Proves that a large page does not stop the server.
+    // Proves that a large page does not block the event loop.
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
     await rewriteHtml(Buffer.from('<a href=/x>'.repeat(300_000)), rule);
@@ -239,7 +239,7 @@ describe('hostile pages', () => {
   });
 
   it('that would grow without measure are not rewritten', async () => {
-    // Proves that a long prefix and many links do not multiply into all memory.
+    // Proves that many links with a long prefix cannot exhaust the memory.
     const page = Buffer.from('<a href=/>'.repeat(100_000));
     expect(await rewriteHtml(page, { prefix: `/${'p'.repeat(1_000)}`, hosts: [] })).toBeUndefined();
     expect((await rewriteHtml(page, { prefix: '/p', hosts: [] }))!.length).toBe(1_400_000);

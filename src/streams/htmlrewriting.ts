@@ -1,17 +1,17 @@
 /**
- * Links in HTML. The text is read tag by tag, as browsers read it, and only values of attributes that hold a URL are
- * replaced, and only if they lead back to the proxied server; every other byte stays. Each step moves forward or gives
- * up on the rest, so that no text takes longer than its length warrants; and others get their turn between steps.
+ * Rewrites links in HTML. The text is parsed tag by tag, as browsers do. Only attribute values that are URLs
+ * and lead back to the proxied server are replaced; every other byte is kept. Each step advances or gives up
+ * on the rest, so the time is linear; and it yields to the event loop between steps.
  */
 import { setImmediate } from 'node:timers/promises';
 import { LinkError, type LinkRule, rewriteLink } from './linkrewriting.ts';
 
-/** A document that would grow beyond this many bytes is not rewritten: many short links under a long prefix add up. */
+/** A document that would grow beyond this size is not rewritten: many short links with a long prefix add up. */
 const grownBytesMax = 16 * 1024 * 1024;
 
-/** A tag with more attributes than this is nobody's HTML, and the rest of the document is left as it is. */
+/** A tag with more attributes than this is malformed, and the rest of the document is not parsed. */
 const attributesMax = 1_000;
-/** After so many steps, of some microseconds each, other work gets its turn. */
+/** Steps (some microseconds each) before yielding to the event loop. */
 const stepsPerTurn = 1_000;
 
 /** By tag, the attributes whose value is a URL. */
@@ -35,14 +35,14 @@ for (const [tags, attributes] of [
 ] as const)
   for (const tag of tags.split(' ')) urlAttributes.set(tag, new Set(attributes.split(' ')));
 
-/** Elements whose content is text whatever it looks like, up to their end tag. */
+/** Elements whose content is plain text up to their end tag. */
 const textElements = new Set(
   'iframe noembed noframes noscript plaintext script style textarea title xmp'.split(' '),
 );
 
 /**
- * Rewrites a document. HTML is ASCII at its bones in every encoding in use, so bytes are read as Latin-1: whatever the
- * encoding is, the bytes of the rest come out as they went in. Undefined when the document would become too large.
+ * Rewrites a document. Markup is ASCII in every common encoding, so bytes are read as Latin-1: all other
+ * bytes come out unchanged, whatever the encoding. Undefined when the document would become too large.
  */
 export async function rewriteHtml(document: Buffer, rule: LinkRule): Promise<Buffer | undefined> {
   const rewriting = new Rewriting(document.toString('latin1'), rule);
@@ -54,14 +54,14 @@ export async function rewriteHtml(document: Buffer, rule: LinkRule): Promise<Buf
 }
 
 class Rewriting {
-  /** How long the document has become. */
+  /** Size of the rewritten document so far. */
   size: number;
-  /** Up to here the document is in `out`. */
+  /** Up to here the document has been copied to `out`. */
   #copied = 0;
   #at = 0;
   /**
-   * Where in a script the reading is; undefined: not in one. Inside `<!--` in a script, `<script>` has an end tag of
-   * its own that does not end the outer one.
+   * The parser's state inside a script; undefined outside. Inside `<!--` in a script, an inner `<script>` has
+   * its own end tag that does not end the outer one.
    */
   #script: 'plain' | 'comment' | 'inner' | undefined;
   readonly #out: string[] = [];
@@ -73,14 +73,14 @@ class Rewriting {
     this.size = document.length;
   }
 
-  /** Reads on to behind the next tag or other mark; false when there is none. */
+  /** Parses up to the end of the next tag or comment; false when there is none. */
   step(): boolean {
     if (this.#script) this.#scriptMark(this.#script);
     else this.#markup();
     return this.#at < this.document.length;
   }
 
-  /** The document as it is now. */
+  /** The rewritten document. */
   text(): string {
     return `${this.#out.join('')}${this.document.slice(this.#copied)}`;
   }
@@ -97,7 +97,7 @@ class Rewriting {
     else if (next === '?') this.#skipPast('>');
   }
 
-  /** Nothing further on: the rest is not looked at. */
+  /** Leaves the rest of the document as it is. */
   #giveUp(): void {
     this.#at = this.document.length;
   }
@@ -152,7 +152,7 @@ class Rewriting {
     try {
       rewritten = rewriteLink(link, this.rule);
     } catch (error) {
-      // What is no URL is no link either.
+      // Not a valid URL: leave it alone.
       if (error instanceof LinkError) return;
       throw error;
     }
@@ -163,7 +163,7 @@ class Rewriting {
     this.#copied = valueEnd;
   }
 
-  /** Reads a tag from its name to its `>`; undefined when the text ends inside it. */
+  /** Parses a tag from its name to its `>`; undefined when the text ends inside it. */
   #tag(): { name: string; attributes: Attribute[] } | undefined {
     const { document } = this;
     const name = this.#until(tagNameEnd).toLowerCase();
@@ -198,7 +198,7 @@ class Rewriting {
     }
   }
 
-  /** Moves to the first character that fits, and answers what was passed. */
+  /** Moves to the first match, and returns the text before it. */
   #until(end: RegExp): string {
     const from = this.#at;
     end.lastIndex = from;
@@ -252,8 +252,8 @@ const bareValueEnd = /[\t\n\f\r >]/g;
 
 const isLetter = (char: string): boolean => /[A-Za-z]/.test(char);
 
-// Character references. Only those of ASCII characters matter to a URL's structure; others are kept as they are, which
-// is what the stand-in is for: no text that was read as Latin-1 holds it.
+// Character references. Only those of ASCII characters matter to a URL's structure; others are kept as they
+// are, with a placeholder character that cannot occur in Latin-1 text.
 
 const keptAmpersand = '\ue000';
 const references: Record<string, string> = {

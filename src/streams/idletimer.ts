@@ -1,4 +1,7 @@
-/** Finds out that nothing has happened for a while. Telling it that something has is cheap enough for every frame. */
+/**
+ * An idle timer: calls back when nothing has happened for a while. `touch` is cheap enough to be called for
+ * every frame.
+ */
 export class IdleTimer {
   #last = performance.now();
   #timer: NodeJS.Timeout;

@@ -24,7 +24,7 @@ describe('links', () => {
     ['http://localhost:8001/x', `${prefix}/x`],
     ['http://LOCALHOST:8001/x', `${prefix}/x`],
     ['///a', `${prefix}///a`],
-    // Out of the prefix and into the API: not under another's name
+    // Out of the prefix and into the API: stays below the prefix
     ['/../../../pods', `${prefix}/pods`],
     ['/a/%2e%2e/b', `${prefix}/b`],
     // Prefixed already
@@ -61,7 +61,7 @@ describe('links', () => {
     expect(rewriteLink('http://[fd00::1]/x', { prefix: '/p', hosts: ['[fd00::1]:80', ''] })).toBe('/p/x');
   });
 
-  // Proves that what Go refuses is refused, in its words.
+  // Proves that what Go refuses is refused, with Go's messages.
   for (const [link, why] of [
     ['/%zz', 'invalid URL escape "%zz"'],
     ['/a%', 'invalid URL escape "%"'],
@@ -77,7 +77,7 @@ describe('links', () => {
       expect(() => rewriteLink(link, rule)).toThrow(new LinkError(link, why)));
 
   it('are found, left alone or refused, whatever the text', () => {
-    // Proves that no text makes the rewriting fail in a way of its own, and that a second time changes nothing.
+    // Proves that any text gives a result or a LinkError, and that a second rewriting changes nothing.
     const piece = fc.oneof(
       fc.constantFrom(
         '/',

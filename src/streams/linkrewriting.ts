@@ -1,17 +1,17 @@
 /**
- * Links in what a proxied server answers: in Location headers and in HTML. The server knows only its own paths, so
- * those that lead back to it get the public prefix it is reached under; all others are left alone.
+ * Rewrites links in a proxied server's answers: in Location headers and in HTML. The server knows only its
+ * own paths, so links that lead back to it get the public prefix; all others are left alone.
  */
 import { resolveDots } from './urlpath.ts';
 
 export interface LinkRule {
   /** The public path of the server's root, without a slash at its end. */
   readonly prefix: string;
-  /** The server, by each host:port that it may call itself. */
+  /** The host:port pairs that mean the server itself; the last is the Host of the client's request. */
   readonly hosts: readonly string[];
 }
 
-/** A text that is no URL, with Go's words for why. */
+/** A text that is not a URL, with Go's error message. */
 export class LinkError extends Error {
   constructor(text: string, why: string) {
     super(`parse ${JSON.stringify(text)}: ${why}`);
@@ -37,7 +37,7 @@ export function rewriteLink(text: string, { prefix, hosts }: LinkRule): string {
     return text;
   const path = link.path || '/';
   if (path === prefix || path.startsWith(`${prefix}/`)) {
-    // The client's own host leads here as it is; the target's is one that only this server can reach.
+    // The client's own Host is reachable for the client; the target's address may only be reachable for this server.
     const reachable = host === undefined || sameHost(link, host, hosts.at(-1)!);
     return reachable ? text : `${path}${rest}`;
   }
@@ -53,7 +53,7 @@ function sameHost({ scheme }: Link, host: string, known: string): boolean {
   return known !== '' && bare(host) === bare(known);
 }
 
-/** Reads a URL reference as Go does, and refuses what Go refuses. */
+/** Parses a URL reference as Go does, and refuses what Go refuses. */
 function parseLink(text: string): Link {
   const refuse = (why: string): LinkError => new LinkError(text, why);
   if (/[\u0000-\u001f\u007f]/.test(text)) throw refuse('net/url: invalid control character in URL');
@@ -75,7 +75,7 @@ function parseLink(text: string): Link {
     if (why) throw refuse(why);
   }
   const bad = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(path);
-  // A link with a scheme and no slash, such as mailto:, has no path to be wrong.
+  // A link with a scheme and no slash, such as mailto:, has no path to check.
   if (bad && (!scheme || path.startsWith('/'))) throw refuse(`invalid URL escape ${JSON.stringify(bad[0])}`);
   return { scheme, host, path, rest };
 }

@@ -1,4 +1,4 @@
-/** A session under way, over a WebSocket: terminal sizes, clients that leave, and how it comes to its end. */
+/** A running session over a WebSocket: terminal sizes, clients that disconnect, and its end. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { server, until } from './upgradeserver.case.ts';
 
 describe('session over WebSocket', () => {
   it('tells of failures with the words of their kind', async () => {
-    // Proves that a handler that fails or throws becomes an InternalError, for exec and for attach.
+    // Proves that a handler that fails or throws becomes an InternalError, for exec and attach.
     await serve(async () => ({ kind: 'failure', message: 'no such program' }));
     const fails = await dial('v4.channel.k8s.io');
     await fails.closed;
@@ -30,7 +30,7 @@ describe('session over WebSocket', () => {
   });
 
   it('tells of terminal sizes, the newest at once', async () => {
-    // Proves that sizes reach listeners, also one that comes late, only with a terminal.
+    // Proves that sizes reach listeners, also one added late, and only with a terminal.
     const sizes: TerminalSize[] = [];
     const late: TerminalSize[] = [];
     await serve(
@@ -58,7 +58,7 @@ describe('session over WebSocket', () => {
   });
 
   it.each(['close', 'terminate'] as const)('tells a session that its client has gone: %s', async (way) => {
-    // Proves that `gone` is aborted, stdin ends after what was sent, and outputs take nothing more without an error.
+    // Proves that `gone` is aborted, stdin ends after the data sent, and outputs drop data without an error.
     const survivor = new Survivor();
     await serve(survivor.handler);
     const client = await dial('v4.channel.k8s.io');
@@ -71,7 +71,7 @@ describe('session over WebSocket', () => {
   });
 
   it('ends a session whose command leaves its input unread', async () => {
-    // Proves that a stalled connection is read again for its close.
+    // Proves that a paused connection is read again to see its close.
     await serve(async ({ stdin }) => {
       await until(() => expect(stdin!.readableLength).toBeGreaterThan(60_000));
       return { kind: 'exit', code: 3 };
@@ -84,7 +84,7 @@ describe('session over WebSocket', () => {
   });
 
   it('ends with the pod, with a failure', async () => {
-    // Proves that nobody takes a session that was cut short for a success.
+    // Proves that a session that was cut short is reported as a failure.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const ended = new AbortController();
     await serve(({ gone }) => once(gone, 'abort').then(() => success), { ended: ended.signal });
@@ -97,7 +97,7 @@ describe('session over WebSocket', () => {
   });
 
   it('tells how a command ended that ended with its pod', async () => {
-    // Proves that the end of the pod does not hide the result of what ran in it.
+    // Proves that the end of the pod does not hide the result of the command.
     const ended = new AbortController();
     await serve(() => once(ended.signal, 'abort').then(() => sleep(50, { kind: 'exit', code: 137 })), {
       ended: ended.signal,
@@ -111,7 +111,7 @@ describe('session over WebSocket', () => {
   });
 
   it('notices that its client has gone, though its command never waits', async () => {
-    // Proves that a command that always has more to write does not keep the process busy.
+    // Proves that a command with endless output does not block the event loop.
     const chunk = Buffer.alloc(65536);
     await serve(async ({ stdout, gone }) => {
       while (!gone.aborted) if (!stdout!.write(chunk)) await once(stdout!, 'drain', { signal: gone });

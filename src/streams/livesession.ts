@@ -1,22 +1,22 @@
 /**
- * A session under way: the streams that its handler sees, and how it comes to its end. The carriers (SPDY,
- * WebSocket) feed it and are fed by it.
+ * A running session: the streams that its handler sees, and how it ends. The carriers (SPDY, WebSocket) pass
+ * data in and out.
  */
 import type { Inflow, Outflow } from './carrierstreams.ts';
 import type { Session, SessionHandler, SessionResult, SessionWish, TerminalSize } from './session.ts';
 import type { SessionStatus } from './sessionstatus.ts';
 
-/** A handler whose pod has ended has this long to say how its part of it ended. */
+/** Time a handler gets after its pod has ended, to return its result. */
 const endedMs = 2_000;
 
-/** What a carrier has to know of the session it carries. */
+/** What a carrier needs to know of its session. */
 export interface CarriedSession {
   readonly wish: SessionWish;
   readonly handler: SessionHandler;
   readonly idleMs: number;
-  /** What the client is told of a result. */
+  /** The status sent to the client for a result. */
   status(result: SessionResult): SessionStatus;
-  /** Aborted when the pod has ended, and the session is to end with it. */
+  /** Aborted when the pod has ended: the session ends, too. */
   readonly ended?: AbortSignal | undefined;
 }
 
@@ -36,7 +36,7 @@ export class LiveSession implements Session {
   readonly #abandon = new AbortController();
   readonly #resizeListeners: ((size: TerminalSize) => void)[] = [];
   #size: TerminalSize | undefined;
-  /** Resolves with what to tell a client that is still there, or with undefined when it has gone. */
+  /** Resolves with the result for the client, or with undefined when the client has gone. */
   readonly #cut: Promise<SessionResult | undefined>;
   #cutShort!: (result: SessionResult | undefined) => void;
 
@@ -61,19 +61,20 @@ export class LiveSession implements Session {
     for (const listener of this.#resizeListeners) tell(listener, size);
   }
 
-  /** The client has gone. */
+  /** Called when the client has gone. */
   leave(): void {
     this.#end(undefined);
   }
 
-  /** The session cannot go on, though the client is there and will be told why. */
+  /** Ends the session with a failure, which is reported to the client. */
   giveUp(message: string): void {
     this.#end({ kind: 'failure', message });
   }
 
   /**
-   * Runs the handler until it has ended and its output is with the carrier. Answers what to tell the client,
-   * undefined when it has gone. A handler that outlives its session is left to `gone`.
+   * Runs the handler until it has ended and its output is with the carrier. Resolves with the result for the
+   * client, undefined when the client has gone. A handler that runs longer than its session has to watch
+   * `gone`.
    */
   async run(handler: SessionHandler, ended?: AbortSignal): Promise<SessionResult | undefined> {
     const release = this.#endWith(ended);
@@ -86,12 +87,13 @@ export class LiveSession implements Session {
     });
     const result = await Promise.race([this.#cut, flushed]);
     release();
-    // Input that still comes has no reader, and must not hold up the end. What came before the client left may be read.
+    // Discard further input, which has no reader and would block the end. When the client has gone, what it
+    // sent may still be read.
     if (result !== undefined) this.stdin?.destroy();
     return result;
   }
 
-  /** Gives up some time after the pod has ended; answers how to have that called off. */
+  /** Gives up `endedMs` after the pod has ended; returns a function that cancels this. */
   #endWith(ended: AbortSignal | undefined): () => void {
     let grace: NodeJS.Timeout | undefined;
     const stop = () => {
@@ -114,7 +116,7 @@ export class LiveSession implements Session {
   }
 }
 
-/** A terminal that is just ending cannot be resized any more, which is nobody's fault. */
+/** Ignore errors: a terminal that is just closing cannot be resized. */
 function tell(listener: (size: TerminalSize) => void, size: TerminalSize): void {
   try {
     listener(size);

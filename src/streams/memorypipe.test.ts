@@ -62,7 +62,7 @@ describe('a memory pipe', () => {
   });
 
   describe('with a socket in the place of one side', () => {
-    /** The pipe's far side, and the other end of the socket. */
+    /** The far side of the pipe, and the other end of the socket. */
     async function carried(): Promise<{ far: Duplex; client: Socket; carrying: Socket }> {
       const listener = createListener({ allowHalfOpen: true }).listen(0, '127.0.0.1');
       await once(listener, 'listening');

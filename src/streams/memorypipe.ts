@@ -1,10 +1,10 @@
 /**
- * A connection without a network: two streams of one process, joined. What is written to one is read from the
- * other, at the pace of the reader; each side can end its half alone. Node's HTTP takes it for a socket.
+ * An in-memory connection: two joined streams of one process. What is written to one is read from the other,
+ * with back-pressure; each side can end its half alone. Node's HTTP accepts it as a socket.
  *
- * A socket can take the place of one side (`carry`), so that bytes between a client and the agent of this process do not
- * pass through the pipe's own queues, where every piece costs several ticks of the event loop. It has
- * no figure of its own yet.
+ * A socket can take over one side (`carry`), so that bytes between a client and the agent of this process
+ * bypass the pipe's own queues, where every piece costs several event loop ticks. The gain has not been
+ * measured on its own yet.
  */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -12,10 +12,13 @@ import { optimized } from '../switches.ts';
 import { hand, passesQueue } from './handing.ts';
 import { passed } from './passingbytes.ts';
 
-/** Bytes each side may hold before its writer has to wait; a socket in its place gets as much in one write. */
+/**
+ * Bytes each side may buffer before its writer has to wait; a socket that has taken over a side gets as much
+ * in one write.
+ */
 const bufferBytesMax = 512 * 1024;
 
-/** Waiting for it is the cheapest way to be called in a moment. */
+/** Awaiting it is the cheapest way to defer a call. */
 const resolved = Promise.resolve();
 
 type Done = (error?: Error | null) => void;
@@ -28,29 +31,29 @@ export function memoryPipe(): [PipeEnd, PipeEnd] {
   return [a, b];
 }
 
-/** Whether a socket may take the place of this stream. */
+/** Whether a socket may take over this stream. */
 export const canCarry = (stream: Duplex): stream is PipeEnd => optimized && stream instanceof PipeEnd;
 
 const broken = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
 export class PipeEnd extends Duplex {
   peer!: PipeEnd;
-  /** Takes this side's place for the bytes of both directions. */
+  /** The socket that has taken over this side, in both directions. */
   #socket: Socket | undefined;
-  /** Its reader wants nothing for now. */
+  /** Whether the reader has paused. */
   #held = false;
-  /** The peer's write that waits until this side has room again. */
+  /** The peer's write callback, which waits until this side has room. */
   #waiting: Done | undefined;
 
   constructor() {
     super({ highWaterMark: bufferBytesMax, allowHalfOpen: true, decodeStrings: true });
-    // An error of a side that has no listener any more must not end the process.
+    // Without a listener, a late error would end the process.
     this.on('error', () => undefined);
   }
 
   /**
-   * Puts a socket in this side's place: what it reads goes to the peer, and what the peer writes goes to the socket. Ends
-   * and closings stay with this side: the caller passes them on.
+   * Lets a socket take over this side: its data goes to the peer, and the peer's data goes to the socket.
+   * Ends and closing are still signalled on this side: the caller passes them on.
    */
   carry(socket: Socket): void {
     const { peer } = this;
@@ -64,7 +67,7 @@ export class PipeEnd extends Duplex {
       passed(chunk.length);
     });
     socket.on('drain', () => this.#goOn());
-    // Of this side only its end is read from now on.
+    // From now on this side only emits its end.
     this.resume();
     if (peer.readableLength === 0 && !peer.#held) socket.resume();
     this.#goOn();
@@ -75,7 +78,7 @@ export class PipeEnd extends Duplex {
     if (!this.#held) this.peer.#socket?.resume();
   }
 
-  /** What a socket in the peer's place has not read yet is better left where it is. */
+  /** Pauses the peer's socket as well, so that unread data stays in the kernel. */
   override pause(): this {
     this.#held = true;
     this.peer.#socket?.pause();
@@ -88,7 +91,7 @@ export class PipeEnd extends Duplex {
     return super.resume();
   }
 
-  /** Straight to the socket in the peer's place, as long as that has room and nothing is waiting. */
+  /** Writes directly to the socket that has taken over the peer, while it has room and nothing is queued. */
   override write(chunk: unknown, ...rest: unknown[]): boolean {
     const socket = this.peer.#socket;
     if (
@@ -125,7 +128,7 @@ export class PipeEnd extends Duplex {
     });
   }
 
-  /** Like a socket that is closed with its output unfinished: the other side learns that something is missing. */
+  /** Like a socket closed with unsent output: the peer gets ECONNRESET. */
   override _destroy(error: Error | null, done: Done): void {
     const { peer } = this;
     if (!this.writableFinished && !peer.destroyed)
@@ -140,7 +143,7 @@ export class PipeEnd extends Duplex {
     waiting?.(error);
   }
 
-  /** Never within the call of the writer: it does not expect an answer before it has returned. */
+  /** Deferred: a writer does not expect its callback before `write` has returned. */
   #deliver(chunks: readonly Buffer[], done: Done): void {
     void resolved.then(() => {
       const { peer } = this;
@@ -157,7 +160,7 @@ export class PipeEnd extends Duplex {
     return room;
   }
 
-  // What Node's HTTP asks of a socket. There is no network to tune, and silence is no reason to close.
+  // Methods that Node's HTTP calls on a socket. They do nothing: there is no network to tune, and no idle timeout.
 
   setNoDelay(): this {
     return this;
@@ -186,7 +189,10 @@ export class PipeEnd extends Duplex {
   }
 }
 
-/** What comes in one turn, such as the head of a frame and its data, leaves in few writes. Answers whether there is room. */
+/**
+ * Corks the socket for this tick, so that pieces such as the head of a frame and its data leave in few
+ * writes. Returns whether there is room.
+ */
 function pour(chunks: readonly Buffer[], socket: Socket): boolean {
   if (socket.writableCorked === 0) {
     socket.cork();

@@ -1,4 +1,4 @@
-/** Failures of the network in the words of Go's standard library: clients of Kubernetes show and compare them. */
+/** Network errors in the words of Go's standard library, which Kubernetes clients show and compare. */
 
 const words: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
@@ -16,7 +16,7 @@ const words: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connection timed out',
 };
 
-/** `connection refused`; texts of failures that are not the system's stay as they are. */
+/** Such as `connection refused`; messages of other errors stay as they are. */
 function systemWords(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return (code !== undefined && words[code]) || message || String(error);
@@ -33,10 +33,10 @@ export const dialError = (host: string, port: number, error: unknown): Error =>
 export const dialTimeout = (host: string, port: number): Error =>
   new Error(`dial tcp ${hostPort(host, port)}: i/o timeout`);
 
-/** While an answer is awaited: what became of the connection. */
+/** The text for a connection that failed while an answer was awaited. */
 export function readError(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
-  // Node's word for an end where an answer should have been; the system's own reset has an errno.
+  // Node's message when the connection ended before an answer; a reset has an errno.
   if (message === 'socket hang up') return 'unexpected EOF';
   if (code === 'HPE_HEADER_OVERFLOW') return 'net/http: server response headers exceeded the limit; aborted';
   if (code.startsWith('HPE_')) return 'malformed HTTP response';

@@ -1,4 +1,4 @@
-/** Pages through the proxy: which are rewritten, and which pass as they are. Streaming contract, 5.6. */
+/** Pages through the proxy: which are rewritten, and which pass unchanged. Streaming contract, 5.6. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -23,7 +23,7 @@ const length = (body: Buffer | string) => ({ 'Content-Length': String(Buffer.byt
 describe('pages', () => {
   for (const type of ['text/html', 'text/html; charset=utf-8', 'TEXT/HTML ;x'])
     it(`are rewritten when they are ${type}`, async () => {
-      // Proves the condition on the type, and that the length is the new one.
+      // Proves which content types are rewritten, and that the length is adjusted.
       const reply = await shown({ 'Content-Type': type, ...length(page) }, page);
       expect(reply.body.toString()).toBe(rewritten);
       expect(reply.headers['content-length']).toBe(String(rewritten.length));
@@ -38,7 +38,7 @@ describe('pages', () => {
     });
 
   it('of unknown length get one', async () => {
-    // Proves that a page in chunks is rewritten too.
+    // Proves that a chunked page is rewritten, too.
     const reply = await shown({}, page);
     expect(reply.body.toString()).toBe(rewritten);
     expect(reply.headers['content-length']).toBe(String(rewritten.length));
@@ -52,7 +52,7 @@ describe('pages', () => {
     ['GZIP', gzipSync, gunzipSync],
   ] as const)
     it(`are rewritten inside ${encoding} (${pack.name})`, async () => {
-      // Proves that a page comes out encoded as it came in.
+      // Proves that a compressed page is compressed the same way again.
       const packed = pack(page);
       const reply = await shown({ 'Content-Encoding': encoding, ...length(packed) }, packed);
       expect(unpack(reply.body).toString()).toBe(rewritten);
@@ -69,7 +69,7 @@ describe('pages', () => {
     ['that unpack without measure', 'gzip', gzipSync(Buffer.alloc(pageBytesMax + 1, page))],
   ] as const)
     it(`pass ${what}`, async () => {
-      // Proves that what cannot be rewritten arrives byte for byte.
+      // Proves that a page that cannot be rewritten arrives byte for byte.
       const reply = await shown({ 'Content-Encoding': encoding, ...length(body) }, body);
       expect(reply.body.equals(body)).toBe(true);
       expect(reply.headers['content-length']).toBe(String(body.length));
@@ -80,14 +80,14 @@ describe('pages', () => {
     ['unknown', {}],
   ] as const)
     it(`of ${what} length pass when they are too large`, async () => {
-      // Proves the bound, and that what was held back by then is not lost.
+      // Proves the size bound, and that the part buffered by then is not lost.
       const body = Buffer.alloc(pageBytesMax + 1, page);
       const reply = await shown(headers, body);
       expect(reply.body.equals(body)).toBe(true);
     });
 
   it('pass in parts', async () => {
-    // Proves that byte ranges stay what they claim to be.
+    // Proves that byte ranges are not rewritten.
     const target = await serve((_request, response) => {
       response.writeHead(206, { 'Content-Type': 'text/html', 'Content-Range': 'bytes 0-30/99' }).end(page);
     });
@@ -95,7 +95,7 @@ describe('pages', () => {
   });
 
   it('that are only asked about have no length', async () => {
-    // Proves that HEAD does not promise the length of the page before it is rewritten.
+    // Proves that HEAD does not announce the length before rewriting.
     const reply = await shown(length(page), '', { method: 'HEAD' });
     expect(reply.status).toBe(200);
     expect(reply.headers['content-length']).toBeUndefined();
@@ -111,7 +111,7 @@ describe('pages', () => {
   });
 
   it('many at a time are still answered', async () => {
-    // Proves that pages beyond what may be held pass as they are.
+    // Proves that pages beyond the memory bound pass unchanged.
     const body = Buffer.alloc(pageBytesMax - 100, ' ');
     body.write(page);
     let finish!: () => void;
@@ -128,12 +128,12 @@ describe('pages', () => {
       const [response] = (await once(get({ port, agent: false }), 'response')) as [IncomingMessage];
       return response;
     });
-    // No page is complete, so one that is on its way passes as it is.
+    // No page is complete yet, so one of them passes unchanged with its length.
     expect((await Promise.race(begun)).headers['content-length']).toBe(String(body.length));
     finish();
     const lengths = await Promise.all(begun.map(async (response) => (await buffer(await response)).length));
     expect(lengths.filter((bytes) => bytes === body.length)).not.toEqual([]);
-    // Nothing stays held: the next one is rewritten again.
+    // The memory is released: the next page is rewritten again.
     expect((await shown(length(page), page)).body.toString()).toBe(rewritten);
   });
 });

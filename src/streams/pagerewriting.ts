@@ -1,4 +1,4 @@
-/** Pages: bodies of HTML on their way through a proxy. Those that can be rewritten are held back until they are whole. */
+/** HTML pages on their way through a proxy. Those that can be rewritten are buffered until they are complete. */
 import type { IncomingMessage } from 'node:http';
 import {
   constants,
@@ -13,21 +13,21 @@ import {
 import { rewriteHtml } from './htmlrewriting.ts';
 import type { LinkRule } from './linkrewriting.ts';
 
-/** Larger pages pass as they are; so do those that are larger without their compression. */
+/** Larger pages pass unchanged, as do those larger after decompression. */
 export const pageBytesMax = 8 * 1024 * 1024;
-/** All pages held back at one time, in bytes. Those that do not fit pass as they are. */
+/** Maximum bytes of all buffered pages together. Further pages pass unchanged. */
 const heldBytesMax = 64 * 1024 * 1024;
 
-/** The memory is the process's, so all proxies in it share the bound. */
+/** Per process, so shared by all its proxies. */
 let heldBytes = 0;
 
 export type PageEncoding = 'identity' | 'gzip' | 'deflate';
 
-/** How the page in an answer is encoded; undefined when the answer is no page, or none that can be rewritten. */
+/** The encoding of an HTML answer; undefined when it is not HTML or cannot be rewritten. */
 export function pageEncoding({ headers, statusCode }: IncomingMessage): PageEncoding | undefined {
   const type = (headers['content-type'] ?? '').replace(/;[\s\S]*/, '');
   if (type.trim().toLowerCase() !== 'text/html') return undefined;
-  // Where links end up depends on Location alone. Of a part of a page the byte offsets would be wrong.
+  // Not for redirects, whose body is not shown, and not for partial content, whose byte offsets would be wrong.
   if (headers.location !== undefined || statusCode === 206) return undefined;
   if (Number(headers['content-length'] ?? 0) > pageBytesMax) return undefined;
   const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase() || 'identity';
@@ -36,13 +36,13 @@ export function pageEncoding({ headers, statusCode }: IncomingMessage): PageEnco
 
 export interface HeldPage {
   readonly chunks: readonly Buffer[];
-  /** False: there was too much of it. The rest is still in the answer, which is paused. */
+  /** False: too large. The rest is still in the answer, which is paused. */
   readonly whole: boolean;
-  /** To be called when the page is no longer held. */
+  /** To be called when the page's memory is free again. */
   release(): void;
 }
 
-/** Reads a page as far as it may be held; rejects when it breaks off. */
+/** Buffers a page up to the bound; rejects when the answer breaks off. */
 export function holdPage(answer: IncomingMessage): Promise<HeldPage> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -76,7 +76,10 @@ export function holdPage(answer: IncomingMessage): Promise<HeldPage> {
   });
 }
 
-/** The page with its links rewritten, encoded as it was; undefined when it cannot be read, or is too large then. */
+/**
+ * The page with its links rewritten, in the same encoding; undefined when it cannot be decoded, or becomes
+ * too large.
+ */
 export async function rewritePage(
   body: Buffer,
   encoding: PageEncoding,
@@ -102,7 +105,8 @@ type Codec = (
 
 function codecs(body: Buffer, encoding: 'gzip' | 'deflate'): [unpack: Codec, pack: Codec] {
   if (encoding === 'gzip') return [gunzip, gzip];
-  // By the book, deflate has a head; Kubernetes and many servers leave it out. The head has a check sum to know it by.
+  // The standard says deflate has a zlib header; Kubernetes and many servers leave it out. The header has a
+  // checksum to recognise it by.
   const headed = body.length > 1 && (body[0]! & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
   return headed ? [inflate, deflate] : [inflateRaw, deflateRaw];
 }

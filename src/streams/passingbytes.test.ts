@@ -1,4 +1,4 @@
-/** Proves that buffers of bytes that have passed through are let go of soon, where the collector is exposed. */
+/** Proves that buffers that have passed through are collected soon, where `gc` is exposed. */
 import { memoryUsage } from 'node:process';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exposeCollector } from '../cli/collector.ts';

@@ -27,7 +27,7 @@ async function target(onConnection: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A dialer to a kubelet that serves port-forward as ours does. */
+/** A dialer to a kubelet that serves port-forward with this package's code. */
 function dialerToPod(idleMs?: number) {
   const opened: Socket[] = [];
   const open = async () => {
@@ -49,7 +49,7 @@ function dialerToPod(idleMs?: number) {
   return { dialer, opened };
 }
 
-/** A dialer to a kubelet made by hand: it is given the streams. */
+/** A dialer to a scripted kubelet, which gets the streams. */
 function dialerTo(onStream: (stream: SpdyStream) => void) {
   const connections: SpdyConnection[] = [];
   const open = async () => {
@@ -64,7 +64,7 @@ function dialerTo(onStream: (stream: SpdyStream) => void) {
 
 describe('a port dialer', () => {
   it('carries bytes both ways, and half closes', async () => {
-    // Proves that the target sees the end of input and still answers.
+    // Proves half close: the target sees the end of input and still answers.
     const port = await target(async (socket) => socket.end(`got ${(await readAll(socket)).toString()}`));
     const { dialer } = dialerToPod();
     const connection = await dialer.dial(port);
@@ -73,7 +73,7 @@ describe('a port dialer', () => {
   });
 
   it('uses one connection for dials that follow each other, and more for those at the same time', async () => {
-    // Proves that upgrades are saved, and that dials never wait for each other's readers.
+    // Proves that connections are reused, and that dials never wait for each other's readers.
     const port = await target((socket) => socket.pipe(socket));
     const { dialer, opened } = dialerToPod();
     for (let i = 0; i < 5; i++) {
@@ -117,7 +117,7 @@ describe('a port dialer', () => {
   });
 
   it('tells why a port cannot be reached', async () => {
-    // Proves that the text of the error stream is the error, from a kubelet that accepts before it dials.
+    // Proves that the text of the error stream becomes the error, with a kubelet that accepts before it dials.
     const { dialer } = dialerToPod();
     const gone = await target(() => {});
     const text =
@@ -128,7 +128,7 @@ describe('a port dialer', () => {
   });
 
   it('rejects when the kubelet knows before it accepts', async () => {
-    // Proves that a failure known in time is one of the dial.
+    // Proves that a failure known in time rejects the dial.
     const { dialer } = dialerTo((stream) => {
       stream.accept();
       if (stream.headers['streamtype'] === 'error') stream.end('no such port');
@@ -138,7 +138,7 @@ describe('a port dialer', () => {
   });
 
   it('names the streams as kubectl does', async () => {
-    // Proves the headers, that requests count up, and that the error stream is ended at once.
+    // Proves the headers, that request ids count up, and that the error stream is ended at once.
     const streams: SpdyStream[] = [];
     const { dialer } = dialerTo((stream) => {
       stream.accept();
@@ -161,7 +161,7 @@ describe('a port dialer', () => {
   });
 
   it('makes a cut an error and a proper end none', async () => {
-    // Proves that an answer that was cut off does not look complete.
+    // Proves that an answer that was cut off fails.
     const { dialer, connections } = dialerTo((stream) => {
       stream.accept();
       if (stream.headers['streamtype'] === 'data') stream.write('half an ans');
@@ -173,7 +173,7 @@ describe('a port dialer', () => {
   });
 
   it('opens a new connection when the one it kept is gone', async () => {
-    // Proves that the end of a kubelet's connection is not the end of the dialer.
+    // Proves that the dialer opens a new connection when the kubelet has closed the old one.
     const port = await target((socket) => socket.pipe(socket));
     const { dialer, opened } = dialerToPod();
     for (let i = 0; i < 3; i++) {
@@ -187,7 +187,7 @@ describe('a port dialer', () => {
   });
 
   it('tells that the kubelet cannot be reached, and tries again next time', async () => {
-    // Proves that a failed upgrade fails the dial only.
+    // Proves that a failed upgrade fails only that dial.
     const port = await target((socket) => socket.end('here'));
     let fails = true;
     const open = async () => {
@@ -205,7 +205,7 @@ describe('a port dialer', () => {
   });
 
   it('closes what is idle, and everything when it is closed', async () => {
-    // Proves that no connection outlives its use.
+    // Proves that idle connections are closed.
     const port = await target((socket) => socket.pipe(socket));
     const { dialer, opened } = dialerToPod(50);
     const connection = await dialer.dial(port);

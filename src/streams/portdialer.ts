@@ -1,27 +1,28 @@
 /**
  * Opens TCP connections to ports of a pod through its kubelet's port-forward.
  *
- * SPDY here has no windows, so streams of one connection wait for each other's readers. A connection therefore carries
- * one dial at a time and is kept for the next one; dials at the same time get connections of their own, up to a bound.
+ * This SPDY has no flow-control windows, so the streams of one connection wait for each other's readers. A
+ * connection therefore carries one dial at a time and is kept for the next one; concurrent dials get their
+ * own connections, up to a bound.
  */
 import type { Duplex } from 'node:stream';
 import { SpdyConnection } from './spdyconnection.ts';
 import type { SpdyStream } from './spdystream.ts';
 
 const defaultIdleMs = 60_000;
-/** Beyond this many, dials share. */
+/** Maximum number of connections; further dials share them. */
 const connectionsMax = 32;
-/** What is kept of the text of a failure. */
+/** Maximum length of an error text. */
 const errorBytesMax = 8 * 1024;
 
 export interface PortDialerOptions {
-  /** A connection that was upgraded to port-forward of the pod. */
+  /** Opens a connection that is upgraded to port-forward of the pod. */
   readonly open: () => Promise<{ readonly socket: Duplex; readonly head: Buffer }>;
-  /** How long a connection without a dial is kept. */
+  /** Idle timeout of a connection without a dial. */
   readonly idleMs?: number;
 }
 
-/** A connection, or the attempt at one. */
+/** A connection, open or being opened. */
 interface Line {
   readonly connection: Promise<SpdyConnection>;
   dials: number;
@@ -41,8 +42,9 @@ export class PortDialer {
   }
 
   /**
-   * Resolves with the connection when the kubelet has accepted it; half close works. A failure to dial the port rejects
-   * if it is known by then. A kubelet may accept first and dial later: then the connection fails with the same error.
+   * Resolves with the connection when the kubelet has accepted it; half close works. Rejects if the port
+   * cannot be dialled and that is known by then. A kubelet may accept first and dial later: then the
+   * connection fails with the same error.
    */
   async dial(port: number): Promise<Duplex> {
     for (;;) {
@@ -55,13 +57,13 @@ export class PortDialer {
         return await this.#dialOn(line, port);
       } catch (error) {
         this.#release(line);
-        // A connection that was kept may have ended meanwhile; a fresh one tells.
+        // A kept connection may have ended meanwhile: retry once with a new one.
         if (!kept || error instanceof DialError || this.#lines.has(line)) throw error;
       }
     }
   }
 
-  /** Closes all connections, those in use too. */
+  /** Closes all connections, including those in use. */
   close(): void {
     this.#closed = true;
     for (const line of this.#lines) this.#drop(line);
@@ -110,7 +112,7 @@ export class PortDialer {
       throw failure.error ?? cause;
     }
     data.strictEnd = true;
-    // From here on the stream ends by itself or by its owner, and the line is free when it has.
+    // From here on the stream ends by itself or by its owner, and then the line is free.
     if (failure.error !== undefined) {
       data.destroy();
       throw failure.error;
@@ -140,12 +142,12 @@ export class PortDialer {
   }
 }
 
-/** The kubelet has said why it cannot reach the port. */
+/** The kubelet reports why it cannot reach the port. */
 class DialError extends Error {
   override readonly name = 'DialError';
 }
 
-/** What the error stream says: nothing, or why the port cannot be reached. */
+/** The text of the error stream: empty, or why the port cannot be reached. */
 class Failure {
   error: DialError | undefined;
   onError: (error: DialError) => void = () => {};

@@ -1,4 +1,4 @@
-/** For tests of port-forward: targets in a pod, a server that forwards to them, and a client in a WebSocket. */
+/** For tests of port-forward: targets in a pod, a server that forwards to them, and a WebSocket client. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect } from 'vitest';
@@ -11,14 +11,14 @@ export const refused = 'dial tcp 127.0.0.1:1: connect: connection refused';
 
 const targets: Server[] = [];
 const accepted = new Set<Socket>();
-/** The forwarder's side of its connections to targets. */
+/** The forwarder's end of its connections to targets. */
 export const dialled = new Set<Socket>();
 afterEach(() => {
   for (const socket of [...accepted, ...dialled]) socket.destroy();
   for (const target of targets.splice(0)) target.close();
 });
 
-/** A TCP server in the pod; port 1 refuses. */
+/** A TCP server in the pod; port 1 refuses connections. */
 export async function target(serve: (socket: Socket) => void): Promise<number> {
   const listener = createServer({ allowHalfOpen: true }, (socket) => {
     accepted.add(socket);
@@ -46,7 +46,7 @@ export const serve = (serving: Partial<PortForwardServing> = {}): Promise<Upgrad
     servePortForward(request, socket, head, { ports: [], dial, podText: 'pod web, uid 7', ...serving }),
   );
 
-/** A WebSocket for SPDY inside it. `ws` knows neither to ask for the subprotocol nor to be given it. */
+/** A WebSocket with SPDY inside. The `ws` package refuses this subprotocol's name, so it is negotiated by hand. */
 export async function dialTunnel(): Promise<WebSocket> {
   const webSocket = new WebSocket(server!.url(), { headers: { 'Sec-WebSocket-Protocol': tunnelName } });
   webSocket.on('upgrade', ({ headers }) => {

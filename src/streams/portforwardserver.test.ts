@@ -25,7 +25,7 @@ describe('port-forward over SPDY', () => {
 
 describe('port-forward over channels', () => {
   it('requires ports, and not too many', async () => {
-    // Proves the refusals, and that v5 alone is one.
+    // Proves the refusals; offering v5 alone is refused, too.
     await serve();
     expect(await server!.answer(webSocketRequest())).toMatch(
       /^HTTP\/1.1 400 [\s\S]*\r\n\r\nquery parameter "port" is required$/,
@@ -41,7 +41,7 @@ describe('port-forward over channels', () => {
   });
 
   it('serves client-node', async () => {
-    // Proves that the real client is served, though it lists v5 first.
+    // Proves that the real client works, although it lists v5 first.
     const port = await target((socket) => socket.once('data', (data) => socket.end(`hello ${data}`)));
     await serve({ ports: [port] });
     const kubeConfig = new KubeConfig();

@@ -17,12 +17,12 @@ import { WebSocketBytes } from './websocketbytes.ts';
 import { acceptWebSocket, webSocketRefusal } from './websocketupgrade.ts';
 
 const protocolName = 'portforward.k8s.io';
-/** In front of the name of a protocol that is carried, as SPDY, by the messages of a WebSocket. */
+/** Prefix of the subprotocols that carry SPDY inside WebSocket messages. */
 const tunnelPrefix = 'SPDY/3.1+';
-/** Without a frame in either direction for this long, everybody has forgotten the connection. */
+/** Idle timeout: closes a connection without a frame in either direction for this long. */
 const defaultIdleMs = 4 * 3_600_000;
 
-/** v5 is missing on purpose: clients that list it would send close signals, which mean nothing here. */
+/** Without v5: its clients would send close signals, which port-forward does not have. */
 const channelFramings = new Map([
   ['', 'raw'],
   ['v4.channel.k8s.io', 'raw'],
@@ -30,7 +30,7 @@ const channelFramings = new Map([
 ] as const);
 
 export interface PortForwardServing extends Omit<PortForwarding, 'idleMs'> {
-  /** Which ports the channels of a WebSocket are for; SPDY clients name theirs later. */
+  /** The ports for the channels of a WebSocket; SPDY clients name theirs later. */
   readonly ports: readonly number[];
   readonly idleMs?: number | undefined;
 }
@@ -38,7 +38,7 @@ export interface PortForwardServing extends Omit<PortForwarding, 'idleMs'> {
 /** Whether a subprotocol is SPDY inside the WebSocket. */
 const isTunnelProtocol = (name: string): boolean => name.startsWith(tunnelPrefix) && name.endsWith('.k8s.io');
 
-/** Serves a request of an `upgrade` event. Never rejects; resolves when the connection is over, or refused. */
+/** Serves a request of an `upgrade` event. Never rejects; resolves when the connection has ended or was refused. */
 export async function servePortForward(
   request: IncomingMessage,
   socket: Duplex,

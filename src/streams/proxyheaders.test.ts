@@ -1,12 +1,13 @@
 /**
- * Headers through the reverse proxy: what passes, what does not, and where a body ends. Streaming contract, 5.5 to 5.7.
+ * Headers through the reverse proxy: which pass, which do not, and how bodies are framed. Streaming contract,
+ * 5.5 to 5.7.
  */
 import { describe, expect, it } from 'vitest';
 import { answered, exchange, prefix, proxyTo, serve, speak } from './reverseproxy.case.ts';
 
 describe('requests', () => {
   it('say where their body ends as they came', async () => {
-    // Proves that framing is neither lost nor invented.
+    // Proves that body framing is neither lost nor added.
     const target = await serve((request, response) => {
       const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
       request.resume().on('end', () => response.end(JSON.stringify([length, encoding])));
@@ -27,7 +28,7 @@ describe('requests', () => {
   });
 
   it('that say it in two ways are refused, and nothing of them reaches the target', async () => {
-    // Proves that no request can be hidden in the body of another.
+    // Proves that no request can be smuggled in the body of another.
     const target = await speak('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     const { port } = await proxyTo(target.port);
     const both = 'Content-Length: 5\r\nTransfer-Encoding: chunked';
@@ -52,7 +53,7 @@ describe('requests', () => {
   });
 
   it('with so many headers that Node drops some are refused', async () => {
-    // Proves that a Content-Length that nobody sees cannot turn a body into a request.
+    // Proves that a Content-Length beyond the header limit cannot turn a body into a request.
     const target = await speak('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     const { port } = await proxyTo(target.port);
     const many = Array.from({ length: 1_001 }, (_, i) => `X: ${i}`).join('\r\n');
@@ -84,7 +85,7 @@ describe('headers to the target', () => {
   };
 
   it('carry no credentials', async () => {
-    // Proves that who the client is stays with the server.
+    // Proves that the client's credentials are not forwarded.
     const seen = await headersSeen([
       'Authorization: Bearer secret',
       'AUTHORIZATION: Basic secret',
@@ -105,7 +106,7 @@ describe('headers to the target', () => {
   });
 
   it('leave out what is about the connection', async () => {
-    // Proves that hop-by-hop headers, and those named to be such, stop here.
+    // Proves that hop-by-hop headers, and headers listed in Connection, are removed.
     const seen = await headersSeen([
       'Connection: x-mine, close',
       'X-Mine: 1',
@@ -127,7 +128,7 @@ describe('headers to the target', () => {
   });
 
   it('pass as they are otherwise, line by line', async () => {
-    // Proves that repeated headers, their case and their bytes survive.
+    // Proves that repeated headers, their case and their bytes are kept.
     const kept = [
       'Cookie: a=b',
       'cookie: c=d',
@@ -142,7 +143,7 @@ describe('headers to the target', () => {
   });
 
   it('add the client to those who forwarded, and say what was asked for in public', async () => {
-    // Proves that lists are continued, and that a client cannot say where it asked.
+    // Proves that X-Forwarded-For is continued, and that a client cannot set X-Forwarded-Uri.
     const seen = await headersSeen([
       'X-Forwarded-For: 1.1.1.1',
       'X-Forwarded-For: 2.2.2.2',
@@ -184,7 +185,7 @@ describe('answers', () => {
   });
 
   it('do not decide who may read them, where that is so', async () => {
-    // Proves that the four headers are dropped, and only where asked for.
+    // Proves that the four CORS headers are dropped, and only where configured.
     const names = ['Origin', 'Credentials', 'Headers', 'Methods'].map(
       (name) => `Access-Control-Allow-${name}`,
     );
@@ -206,7 +207,7 @@ describe('answers', () => {
 
   for (const status of ['201 Created', '302 Found', '307 Temporary Redirect', '200 OK'])
     it(`with Location get the prefix: ${status}`, async () => {
-      // Proves that redirects are handed on, rewritten, and not followed.
+      // Proves that redirects are rewritten and passed on, not followed.
       const reply = await answered([status, 'Location: /x?y#z', 'Content-Type: text/html'], '<a href="/a">');
       expect(reply.status).toBe(Number.parseInt(status, 10));
       expect(reply.headers.location).toBe(`${prefix}/x?y#z`);
@@ -214,7 +215,7 @@ describe('answers', () => {
     });
 
   it('with the host of the client in Location get the prefix too', async () => {
-    // Proves that a target that believes the Host header is understood.
+    // Proves that links with the Host of the request are recognised.
     const reply = await answered(['302 Found', 'Location: http://localhost:8001/x']);
     expect(reply.headers.location).toBe(`${prefix}/x`);
   });

@@ -1,16 +1,16 @@
 /**
- * Headers through a reverse proxy, as flat lists of names and values: repeated lines stay repeated, and names keep
- * their case. Removed is what belongs to one connection, and what the other side must not see.
+ * Headers through a reverse proxy, as flat lists of names and values: repeated lines stay repeated, and names
+ * keep their case. Hop-by-hop headers are removed, as is what the other side must not see.
  */
 import type { IncomingMessage } from 'node:http';
 import { badRequest, internal, StatusError } from '../api/errors.ts';
 import { isCredential, withoutBearer } from './forwardedheaders.ts';
 import { LinkError, type LinkRule, rewriteLink } from './linkrewriting.ts';
 
-/** Node drops headers silently from here on, and with them maybe the one that says where the body ends. */
+/** Node silently drops headers beyond this number, possibly the one that frames the body. */
 export const headerEntriesMax = 2_000;
 
-/** About one connection only. An expectation has been answered by then. */
+/** Hop-by-hop headers. `Expect` has already been answered. */
 const hops = new Set([
   'connection',
   'expect',
@@ -23,7 +23,7 @@ const hops = new Set([
   'upgrade',
 ]);
 
-/** With these a target would decide who may read answers of the server that it is proxied by. */
+/** CORS headers: with these a target could decide which origins may read answers of this server. */
 const cors = new Set([
   'access-control-allow-credentials',
   'access-control-allow-headers',
@@ -31,12 +31,12 @@ const cors = new Set([
   'access-control-allow-origin',
 ]);
 
-/** What a message has behind its head. */
+/** How a message frames its body. */
 export type Framing = 'none' | 'length' | 'chunked';
 
 /**
- * Where the body of a request ends. A request that says so in two ways is refused, since the next reader may believe
- * the other one and take what follows for a request of its own.
+ * How the body of a request is framed. A request with two framings is refused: the next reader could choose
+ * the other one, and take the rest for another request (request smuggling).
  */
 export function requestFraming({ headers, rawHeaders }: IncomingMessage): Framing {
   if (rawHeaders.length >= headerEntriesMax)
@@ -55,7 +55,7 @@ export function requestFraming({ headers, rawHeaders }: IncomingMessage): Framin
 
 export interface RequestRule {
   readonly host: string;
-  /** The public path of what is asked for. */
+  /** The path that the client requested. */
   readonly forwardedUri: string;
   readonly keepCredentials?: boolean;
 }
@@ -76,7 +76,7 @@ export function requestHeaders(request: IncomingMessage, framing: Framing, rule:
     } else if (lower === 'x-forwarded-for') came.push(value);
     else out.push(name, value);
   }
-  // A mapped address is an IPv4 client on a socket that takes both.
+  // Write an IPv4-mapped IPv6 address as IPv4.
   const client = request.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '');
   if (client) came.push(client);
   if (came.length) out.push('X-Forwarded-For', came.join(', '));
@@ -87,16 +87,19 @@ export function requestHeaders(request: IncomingMessage, framing: Framing, rule:
   return out;
 }
 
-/** Methods whose requests need not say that they have no body. */
+/** Methods whose requests need no `Content-Length: 0`. */
 const bodiless = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
 export interface AnswerRule {
   readonly dropCors: boolean;
-  /** How links are rewritten; undefined: not at all. */
+  /** How links are rewritten; undefined: they are not. */
   readonly links: LinkRule | undefined;
-  /** The body comes out with another length. */
+  /** Whether the body changes its length. */
   readonly newLength: boolean;
-  /** The answer is shown under this server's own origin, where nothing may be taken for what it does not claim to be. */
+  /**
+   * Whether to add `nosniff`: the answer is shown under this server's own origin, so browsers must not guess
+   * its type.
+   */
   readonly nosniff: boolean;
 }
 
@@ -123,7 +126,7 @@ function location(value: string, links: LinkRule): string {
   }
 }
 
-/** Headers that the sender declares to be about the connection. */
+/** Headers listed in Connection, so hop-by-hop. */
 const connectionNames = ({ headers }: IncomingMessage): ReadonlySet<string> =>
   new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
 

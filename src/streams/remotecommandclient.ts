@@ -1,6 +1,6 @@
 /**
- * The client of a kubelet's exec and attach: runs a session on another node, over SPDY, as if it ran here. For those
- * who run sessions it is a handler like any other.
+ * The client of a kubelet's exec and attach: runs a session on another node over SPDY. It has the interface
+ * of a session handler, so callers use it as if the session ran here.
  */
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Session, SessionHandler, SessionResult, SessionWish, TerminalSize } from './session.ts';
@@ -8,7 +8,7 @@ import { SpdyConnection } from './spdyconnection.ts';
 import type { SpdyStream } from './spdystream.ts';
 import { type SpdyUpgraded, type SpdyUpgradeRequest, upgradeToSpdy } from './spdyupgrade.ts';
 
-/** A status has a few hundred bytes. */
+/** Maximum size of a status, which has a few hundred bytes. */
 const statusBytesMax = 64 * 1024;
 const exitCodeMax = 255;
 
@@ -21,13 +21,13 @@ const remoteCommandProtocols = [
   'channel.k8s.io',
 ] as const;
 
-/** What a version can do; one that a kubelet does not name is the first. */
+/** What a protocol version supports; a kubelet that names none speaks v1. */
 function protocolOf(name: string) {
   const known = Number(/^v([2-5])\.channel\.k8s\.io$/.exec(name)?.[1] ?? 1);
   return { endsStdin: known >= 2, resizes: known >= 3, statusObject: known >= 4 };
 }
 
-/** Asks the kubelet for a session; a refusal is thrown with the words of Go's client. */
+/** Asks the kubelet for a session; a refusal throws with the words of Go's client. */
 export async function openRemoteCommand(
   connect: () => Promise<Duplex>,
   request: Omit<SpdyUpgradeRequest, 'protocols'>,
@@ -38,7 +38,7 @@ export async function openRemoteCommand(
   throw new Error(`unable to upgrade connection: ${answer.refused.body.toString().trim()}`);
 }
 
-/** A handler that has the session run by a kubelet. Its failures have the kubelet's text. */
+/** A session handler that runs on a kubelet. Its failures have the kubelet's text. */
 export function remoteCommand(open: () => Promise<SpdyUpgraded>, wish: SessionWish): SessionHandler {
   return async (session) => {
     const { socket, head, protocol } = await open();
@@ -55,7 +55,10 @@ export function remoteCommand(open: () => Promise<SpdyUpgraded>, wish: SessionWi
   };
 }
 
-/** Opens the streams one after the other, each in use from when it is there; over when all output has come. */
+/**
+ * Opens the streams one after the other, and uses each as soon as it is open; resolves when all output has
+ * arrived.
+ */
 async function run(
   connection: SpdyConnection,
   protocol: ReturnType<typeof protocolOf>,
@@ -77,13 +80,13 @@ function copyInput(stdin: Readable | undefined, stream: SpdyStream, endsStdin: b
   stream.resume();
   if (stdin === undefined) return;
   stdin.pipe(stream, { end: endsStdin });
-  // A command may end its input early. What still comes must not hold the client up.
+  // A command may close its input early. Discard the rest, so that the client is not blocked.
   const discard = (): void => void stdin.unpipe(stream).resume();
   if (stream.destroyed) discard();
   else stream.once('close', discard);
 }
 
-/** Resolves when the stream has ended and all of it is written. */
+/** Resolves when the stream has ended and all its data is written. */
 function copyOutput(stream: SpdyStream, output: Writable | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (output === undefined) stream.resume();
@@ -92,7 +95,7 @@ function copyOutput(stream: SpdyStream, output: Writable | undefined): Promise<v
   });
 }
 
-/** A kubelet that is quick may have ended a stream before anybody could listen. */
+/** Also calls for a stream that has already ended: a fast kubelet may end it before there is a listener. */
 function whenEnded(stream: SpdyStream, act: () => void): void {
   if (stream.readableEnded || stream.destroyed) act();
   else stream.once('end', act).once('close', act);
@@ -126,7 +129,7 @@ function readText(stream: SpdyStream): Promise<string> {
   });
 }
 
-/** Before v4 there is only text, and only of failures. */
+/** Before v4 the error stream has only text, and only for failures. */
 function resultOfText(text: string): SessionResult {
   return text === '' ? { kind: 'success' } : failure(`error executing remote command: ${text}`);
 }
@@ -140,7 +143,7 @@ interface Status {
   };
 }
 
-/** As Go's client reads it, but that a session without a status has not ended well: its connection was cut. */
+/** Parses the status as Go's client does, except that a missing status is a failure: the connection was cut. */
 function resultOfStatus(text: string): SessionResult {
   if (text === '') return failure('the connection to the node ended before the session did');
   let status: Status;

@@ -9,7 +9,7 @@ const sizes = (...pieces: string[]) => {
 
 describe('ResizeReader', () => {
   it('reads objects however they are cut', () => {
-    // Proves that frames and objects need not line up.
+    // Proves that frame boundaries do not matter.
     expect(sizes('{"Width":10', '0,"Height":30}\n{"Width":80,"Hei', 'ght":24}\n')).toEqual([
       { width: 100, height: 30 },
       { width: 80, height: 24 },
@@ -17,7 +17,7 @@ describe('ResizeReader', () => {
   });
 
   it('needs neither a newline nor capitals', () => {
-    // Proves that client-node's form is understood.
+    // Proves that the format of client-node is accepted.
     expect(sizes('{"height":24,"width":80}{"HEIGHT":1,"WIDTH":2}')).toEqual([
       { width: 80, height: 24 },
       { width: 2, height: 1 },
@@ -35,14 +35,14 @@ describe('ResizeReader', () => {
   });
 
   it('keeps a bounded rest', () => {
-    // Proves that an endless object is given up, and the next one read.
+    // Proves that an endless object is dropped, and the next one read.
     const reader = new ResizeReader();
     for (let i = 0; i < 100; i++) expect(reader.read(Buffer.alloc(1_000_000, '{'))).toEqual([]);
     expect(reader.read(Buffer.from('{"Width":7,"Height":8}'))).toEqual([{ width: 7, height: 8 }]);
   });
 
   it('survives any bytes', () => {
-    // Proves that nothing a client sends is an exception.
+    // Proves that no input throws.
     fc.assert(
       fc.property(
         fc.array(

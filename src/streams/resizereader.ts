@@ -1,17 +1,17 @@
-/** Reads terminal sizes: JSON objects one after the other, cut into pieces anywhere. */
+/** Parses terminal sizes: consecutive JSON objects, split at any byte. */
 import type { TerminalSize } from './session.ts';
 
-/** What is looked at of one piece and kept of an unfinished object; in longer pieces only the end counts. */
+/** Bytes examined per piece, and kept of an incomplete object; of longer pieces only the end counts. */
 const textBytesMax = 4096;
 const sizeMax = 65_535;
 
 export class ResizeReader {
   #rest = '';
 
-  /** The sizes that are complete with this piece. What is not a size is skipped. */
+  /** The sizes completed by this piece. Anything else is skipped. */
   read(piece: Buffer): TerminalSize[] {
     const sizes: TerminalSize[] = [];
-    // client-node writes no newline between objects, so it is the brace that ends one.
+    // client-node writes no newline between objects, so the closing brace ends one.
     let text = this.#rest + piece.subarray(-textBytesMax).toString('latin1');
     for (let end = text.indexOf('}'); end >= 0; end = text.indexOf('}')) {
       const size = parseSize(text.slice(text.lastIndexOf('{', end), end + 1));

@@ -1,4 +1,4 @@
-/** Proves that memory is read into again only when all of it was given back, and that misuse of it is found. */
+/** Proves that a buffer is reused only when all of it was given back, and that misuse is detected. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ describe('reads', () => {
     reads = new ReusedReads(largeBytes);
   });
 
-  /** Reads a piece that does not fill its memory. */
+  /** Reads a piece that does not fill its buffer. */
   const readOne = (): Buffer => {
     reads.next();
     return reads.piece(smallBytes - 1);

@@ -1,43 +1,43 @@
 /**
- * Reads into memory that is used again. Node allocates memory for every read of a socket; moving 200 MB out of a pod then
- * costs the server 290 ms of processor time instead of 200, for fresh memory is not in the processor's cache and has to
- * be collected. Sockets made here (the output pipes of containers, connections to pods) read into a few buffers instead,
- * through Node's `onread` option. Accepted connections cannot: Node makes their sockets.
+ * Reads into reused buffers. Node allocates memory for every read of a socket; moving 200 MB out of a pod then costs the
+ * server 290 ms of processor time instead of 200, because new memory is not in the processor's cache and has to be
+ * garbage collected. Sockets made here (output pipes of containers, connections to pods) read into a few buffers instead,
+ * through Node's `onread` option. That is not possible for accepted connections: Node makes their sockets.
  *
- * Parsers and streams pass on what was read without knowing of this. The last in line, `bytecopy.ts`, gives each piece
- * back once it has left the process. A buffer is read into again when all bytes of its last read have come back; one of
- * which a byte is kept is left to the garbage collector. Giving bytes back twice throws. With `WHERRY_ASSERT=1` bytes
- * that were given back are overwritten at once, so a reader that still uses them fails.
+ * Parsers and streams pass the pieces on without knowing of this. At the end `bytecopy.ts` gives each piece back once it
+ * was sent. A buffer is reused when all bytes of its last read were given back; a buffer of which some bytes are kept is
+ * left to the garbage collector. Giving bytes back twice throws. With `WHERRY_ASSERT=1` bytes are overwritten as soon as
+ * they are given back, so that a reader that still uses them fails.
  */
 import { Socket, type SocketConstructorOpts } from 'node:net';
 import { asserting, optimized, poison } from '../switches.ts';
 import { hand } from './handing.ts';
 import { passed } from './passingbytes.ts';
 
-/** As much as a pipe holds. */
+/** The capacity of a pipe. */
 const smallBytes = 64 * 1024;
-/** For connections: the system lets the other side send as much at a time as is read at a time. */
+/** For connections: the peer can send as much at once as is read at once. */
 const largeBytes = 512 * 1024;
-/** Shorter pieces are copied, so that a few bytes do not hold a whole buffer. */
+/** Shorter pieces are copied, so that a few bytes do not keep a whole buffer in use. */
 const copiedBytesMax = 8 * 1024;
-/** Free memory that is kept for each socket. */
+/** Maximum free memory kept per socket. */
 const freeBytesMax = 1024 * 1024;
 
 const memoryOf = Symbol('memory');
 
-/** The memory under a piece knows its `ReadMemory`. */
+/** An ArrayBuffer with a reference to its `ReadMemory`. */
 interface Marked extends ArrayBuffer {
   [memoryOf]?: ReadMemory;
 }
 
-/** A buffer to read into, and how much of its last read has not come back. */
+/** A read buffer, and how much of its last read has not been given back. */
 class ReadMemory {
-  /** Not filled with zeros: what is never read into takes no memory of the machine. */
+  /** Allocated without zeroing, so unused pages take no physical memory. */
   readonly whole: Buffer;
   owedBytes = 0;
-  /** Whether the last read had filled it. */
+  /** Whether the last read filled it. */
   filled = false;
-  /** Start and end of each part of the last read that has come back; only when asserting. */
+  /** Start and end of each part of the last read that was given back; only with assertions. */
   #returned: [start: number, end: number][] = [];
 
   constructor(
@@ -63,7 +63,7 @@ class ReadMemory {
     if (this.owedBytes === 0) this.reads.takeBack(this);
   }
 
-  /** Whether a part of the piece has come back before. Remembers it. */
+  /** Whether a part of the piece was given back before. Records the piece. */
   #overlaps({ byteOffset: start, length }: Buffer): boolean {
     const end = start + length;
     const twice = this.#returned.some(([from, to]) => start < to && from < end);
@@ -78,7 +78,7 @@ export class ReusedReads {
   #current = new ReadMemory(this, smallBytes);
   #free: ReadMemory[] = [];
 
-  /** After a read that filled its buffer and came back, the next gets one of `bytesMax`. */
+  /** After a read that filled its buffer and was given back, the next buffer has `bytesMax`. */
   constructor(private readonly bytesMax: number) {}
 
   /** The buffer to read into. */
@@ -99,7 +99,7 @@ export class ReusedReads {
     return piece;
   }
 
-  /** All of what was read into it has come back. */
+  /** Called when all of the last read was given back. */
   takeBack(memory: ReadMemory): void {
     if (memory.filled) this.#resize(this.bytesMax);
     if (memory === this.#current || memory.bytes !== this.#bytes) return;
@@ -120,15 +120,18 @@ export class ReusedReads {
 
 const memoryUnder = (piece: Buffer): ReadMemory | undefined => (piece.buffer as Marked)[memoryOf];
 
-/** Says that nobody needs a piece any more. Memory that was not lent by a read is left alone. */
+/** Gives a piece back after its last use. Ignored for memory that was not lent by a read. */
 export function giveBack(piece: Buffer): void {
   memoryUnder(piece)?.takeBack(piece);
 }
 
-/** Whether a piece is in memory that is to be given back. */
+/** Whether a piece is in memory that must be given back. */
 export const isLent = (piece: Buffer): boolean => memoryUnder(piece) !== undefined;
 
-/** A reader that gives nothing back gets memory of its own for each piece, as with any other socket. */
+/**
+ * A socket that reads into reused buffers. Readers that give nothing back get a new buffer for each piece, as
+ * with any socket.
+ */
 export function reusingSocket(options: SocketConstructorOpts, bytesMax: number = largeBytes): Socket {
   if (!optimized) return new Socket(options);
   const reads = new ReusedReads(bytesMax);

@@ -42,9 +42,9 @@ export const prefix = '/api/v1/namespaces/ns/pods/p/proxy';
 
 export interface Proxy {
   readonly port: number;
-  /** What `forward` threw, one after the other. */
+  /** The errors that `forward` threw, in order. */
   readonly failures: unknown[];
-  /** Resolves when a request is over on the side of the proxy. */
+  /** Resolves when a request is finished on the proxy's side. */
   idle(): Promise<void>;
 }
 
@@ -122,7 +122,7 @@ export async function ask(
   };
 }
 
-/** Sends bytes, and answers with all that comes back until the connection ends. */
+/** Sends bytes; resolves with all that is received until the connection ends. */
 export async function exchange(port: number, bytes: string | Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   closing(() => socket.destroy());
@@ -132,7 +132,7 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<st
   return Buffer.concat(chunks).toString('latin1');
 }
 
-/** A target that speaks bytes: answers the first request with a text, whatever it was, and keeps what it received. */
+/** A raw TCP target: answers the first request with a fixed text, and records what it received. */
 export async function speak(
   answer: string | Buffer,
   end = true,
@@ -153,7 +153,7 @@ export async function speak(
   return { port, heard: () => heard };
 }
 
-/** What a client gets of an answer whose lines and body the target speaks; its length is added where none is said. */
+/** What a client gets for an answer with these header lines and body; adds a Content-Length if there is none. */
 export const answered = async (head: string[], body = '', changes = {}, options = {}) => {
   const length = head.some((line) => /^(content-length|transfer-encoding):/i.test(line));
   const lines = [...head, ...(length ? [] : [`Content-Length: ${Buffer.byteLength(body)}`])];

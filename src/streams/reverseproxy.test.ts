@@ -1,4 +1,4 @@
-/** The reverse proxy: what passes, what does not, and what happens when a side breaks off. Streaming contract, 5.5 to 5.7. */
+/** The reverse proxy: what passes, what does not, and broken connections. Streaming contract, 5.5 to 5.7. */
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const mib = 1024 * 1024;
 describe('requests', () => {
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
     it(`${method} passes with path, query and body`, async () => {
-      // Proves that method, path, query, status, text of the status and bodies are handed on.
+      // Proves that method, path, query, status, reason phrase and bodies are passed on.
       let seen = '';
       const target = await serve(async (request, response) => {
         for await (const chunk of request) seen += chunk;
@@ -34,7 +34,7 @@ describe('requests', () => {
 
 describe('answers', () => {
   it('without a body have none', async () => {
-    // Proves that 204, 304 and HEAD end at their head.
+    // Proves that 204, 304 and HEAD have no body.
     expect((await answered(['204 No Content', 'X: 1'])).status).toBe(204);
     expect((await answered(['304 Not Modified', 'ETag: x'])).headers.etag).toBe('x');
     const reply = await answered(['200 OK', 'Content-Length: 7'], '', {}, { method: 'HEAD' });
@@ -42,14 +42,14 @@ describe('answers', () => {
   });
 
   it('that end with the connection are whole', async () => {
-    // Proves that old targets without any framing work.
+    // Proves that HTTP/1.0 targets without framing work.
     const target = await speak('HTTP/1.0 200 OK\r\n\r\nall of it');
     const reply = await ask((await proxyTo(target.port)).port);
     expect(reply.body.toString()).toBe('all of it');
   });
 
   it('before the answer proper do no harm', async () => {
-    // Proves that interim answers are passed over.
+    // Proves that interim (1xx) answers are skipped.
     const target = await speak(
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx',
     );
@@ -58,7 +58,7 @@ describe('answers', () => {
   });
 
   it('are flushed at once', async () => {
-    // Proves that head and parts arrive while the target is still thinking.
+    // Proves that the head and each part arrive before the answer is complete.
     let response: ServerResponse | undefined;
     const target = await serve((_request, answer) => {
       response = answer;
@@ -131,7 +131,7 @@ describe('failures', () => {
     ],
   ] as const)
     it(`of a target that says ${what}`, async () => {
-      // Proves that no answer of a target does more harm than a 503.
+      // Proves that any malformed answer of a target becomes a 503.
       const target = await speak(bytes);
       expect(await failure(target.port)).toBe(
         `503 ServiceUnavailable error trying to reach service: ${message}`,
@@ -139,7 +139,7 @@ describe('failures', () => {
     });
 
   it('to speak TLS are told in the words of Go', async () => {
-    // Proves that a plain target asked for TLS is told apart.
+    // Proves the error for TLS to a plain HTTP target.
     const target = await speak('HTTP/1.1 400 Bad Request\r\n\r\n');
     expect(await failure(target.port, { secure: true })).toBe(
       '503 ServiceUnavailable error trying to reach service: tls: first record does not look like a TLS handshake',
@@ -147,7 +147,7 @@ describe('failures', () => {
   });
 
   it('of the way itself pass as they are', async () => {
-    // Proves that a Status from whoever connects is the answer.
+    // Proves that a Status thrown by `connect` is the answer.
     const { badRequest } = await import('../api/errors.ts');
     const refused = () => Promise.reject(badRequest('address not allowed'));
     expect(await failure(1, { connect: refused })).toBe('400 BadRequest address not allowed');
@@ -159,7 +159,7 @@ describe('failures', () => {
     ['of HTML', 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100\r\n\r\nhalf'],
   ] as const)
     it(`in the middle of a body ${what} cut the client off`, async () => {
-      // Proves that half a body is never taken for a whole one.
+      // Proves that a truncated body is never taken for a complete one.
       const target = await speak(head);
       await expect(ask((await proxyTo(target.port)).port)).rejects.toThrow(/aborted|hang up/);
     });
@@ -167,7 +167,7 @@ describe('failures', () => {
 
 describe('clients that leave', () => {
   it('before the answer stop the target', async () => {
-    // Proves that nothing is worked on for nobody.
+    // Proves that the target's connection is closed when the client leaves before the answer.
     let stopped: Promise<unknown> | undefined;
     let reached: (() => void) | undefined;
     const atTarget = new Promise<void>((resolve) => (reached = resolve));
@@ -189,7 +189,7 @@ describe('clients that leave', () => {
   });
 
   it('in the middle of the answer stop the target', async () => {
-    // Proves that an endless answer ends with its reader.
+    // Proves that an endless answer ends when the client disconnects.
     let stopped: Promise<unknown> | undefined;
     const target = await serve((_request, response) => {
       stopped = once(response, 'close');
@@ -213,7 +213,7 @@ describe('clients that leave', () => {
   });
 
   it('in the middle of their request stop it', async () => {
-    // Proves that the target does not wait for a body that will not come.
+    // Proves that the target is disconnected when the client breaks off its body.
     let broken: Promise<unknown> | undefined;
     const target = await serve((request) => {
       request.on('error', () => undefined).resume();
@@ -229,7 +229,7 @@ describe('clients that leave', () => {
   });
 
   it('while the target is still being connected to leave no connection behind', async () => {
-    // Proves that a connection that comes too late is closed.
+    // Proves that a connection that is established too late is closed.
     const target = await speak('');
     let late: (() => void) | undefined;
     const ready = new Promise<void>((resolve) => (late = resolve));
@@ -257,7 +257,7 @@ describe('clients that leave', () => {
   });
 
   it('may be answered before they have sent everything', async () => {
-    // Proves that an early answer arrives, and that a body without end does not keep the connection for ever.
+    // Proves that an early answer arrives, and that an endless body does not keep the connection open.
     const target = await serve((_request, response) => response.writeHead(413).end('too much'));
     const proxy = await proxyTo(target);
     const socket = connect(proxy.port, '127.0.0.1').on('error', () => undefined);
@@ -275,7 +275,7 @@ describe('clients that leave', () => {
 
 describe('large bodies', () => {
   it('pass both ways at once, 50 MB each, in bounded memory', async () => {
-    // Proves that bodies are streamed: they arrive whole, and the process does not grow with them.
+    // Proves that bodies are streamed: they arrive complete, and memory stays flat.
     const size = 50_000_000;
     const block = randomBytes(500_000);
     const target = await serve((request, response) => request.pipe(response));
@@ -305,7 +305,7 @@ describe('large bodies', () => {
   });
 
   it('wait for a slow reader', async () => {
-    // Proves back-pressure: the target is stopped while the client does not read.
+    // Proves back-pressure: the target is paused while the client does not read.
     let written = 0;
     const target = await serve(async (_request, response) => {
       const block = Buffer.alloc(256 * 1024);
@@ -326,7 +326,7 @@ describe('large bodies', () => {
   });
 
   it('wait for a slow target', async () => {
-    // Proves back-pressure the other way: the client is stopped while the target does not read.
+    // Proves back-pressure in the other direction: the client is paused while the target does not read.
     let reach!: (request: IncomingMessage) => void;
     const reached = new Promise<IncomingMessage>((resolve) => {
       reach = resolve;
@@ -358,7 +358,7 @@ describe('large bodies', () => {
 
 describe('TLS', () => {
   it('is spoken to any certificate', async () => {
-    // Proves that a target with a certificate of its own making is reached.
+    // Proves that a target with a self-signed certificate is reached.
     const folder = mkdtempSync(join(tmpdir(), 'wherry-tls-'));
     closing(() => rmSync(folder, { recursive: true, force: true }));
     const files = ['-keyout', join(folder, 'key'), '-out', join(folder, 'cert')];

@@ -1,10 +1,10 @@
 /**
- * The HTTP reverse proxy: takes a request to another server and its answer back, at the pace of the slower side.
+ * The HTTP reverse proxy: forwards a request to another server and its answer back, with back-pressure both ways.
  *
  *   connecting → asking → answering → over
  *
- * Until the head of an answer is written, failures are thrown as a Status. Afterwards all that is left is to cut the
- * client off, so that it does not take half a body for a whole one. A client that leaves cuts off the target.
+ * Until the head of an answer is written, failures throw a Status. Afterwards the client's connection is cut, so that it
+ * does not take a partial body for a complete one. When the client disconnects, so does the proxy from the target.
  */
 import {
   type ClientRequest,
@@ -24,38 +24,38 @@ import { holdPage, type PageEncoding, pageEncoding, rewritePage } from './pagere
 import { answerHeaders, headerEntriesMax, requestFraming, requestHeaders } from './proxyheaders.ts';
 import { ClientGone, tunnel, withoutBody } from './tunnel.ts';
 
-/** A target is connected to within this time; callers may set a shorter one. */
+/** Connect timeout; callers may set a shorter one. */
 const connectMs = 30_000;
 const tlsMs = 10_000;
-/** Head of an answer. That of an upgrade has a smaller bound of its own. */
+/** Maximum size of an answer's head. That of an upgrade has a smaller bound. */
 const headBytesMax = 1024 * 1024;
 /** A client that has its answer and is still sending gets this long to finish. */
 const lingerMs = 500;
-/** When the target ends a tunnel, the client gets this long to end it by itself. */
+/** When the target ends a tunnel, the client gets this long to end it itself. */
 const tunnelLingerMs = 1_000;
 
 export interface ProxyTarget {
-  /** A fresh connection, used for one request. What it throws is told to the client, in Go's words if it can. */
+  /** Opens a fresh connection for one request. Its errors are shown to the client, so use Go's words. */
   connect(): Promise<Duplex>;
-  /** host:port, as the target may call itself in links. */
+  /** host:port that the target may use for itself in links. */
   readonly host: string;
-  /** TLS is spoken over the connection. Targets are dialled by address, so certificates are not looked at. */
+  /** Use TLS over the connection. Targets are dialled by address, so certificates are not verified. */
   readonly secure?: boolean;
-  /** What to ask for: path and query, encoded. */
+  /** Path and query of the request, encoded. */
   readonly path: string;
-  /** The public path of the target's root, without a slash at its end; '' when that is the root itself. */
+  /** The public path of the target's root, without a trailing slash; '' for the root itself. */
   readonly prefix: string;
   /** Whether links that lead to the target get the prefix. */
   readonly rewrite: boolean;
-  /** Whether the target may say which origins read its answers. */
+  /** Whether to drop the target's CORS headers, which say which origins may read its answers. */
   readonly dropCors: boolean;
-  /** Whether the target sees the Host that the client named. */
+  /** Whether the target gets the client's Host header. */
   readonly keepHost: boolean;
-  /** Whether the target gets the client's credentials: not when they are for this server. Default: no. */
+  /** Whether the target gets the client's credentials; not if they are for this server. Default: no. */
   readonly keepCredentials?: boolean;
 }
 
-/** Takes one request to the target; resolves when its answer is through or was cut off. */
+/** Forwards one request; resolves when its answer is complete or was cut off. */
 export async function forward(
   request: IncomingMessage,
   response: ServerResponse,
@@ -70,7 +70,7 @@ export async function forward(
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   response.once('close', leave);
-  // Who left while the target was looked for is not told of again.
+  // The client may have left while the target was looked up.
   if (response.destroyed) leave();
   let connection: Duplex | undefined;
   let sent: ClientRequest | undefined;
@@ -107,7 +107,7 @@ export async function forward(
   }
 }
 
-/** Takes an upgrade request to the target, and joins client and target when it agrees. Failures are thrown. */
+/** Forwards an upgrade request, and joins client and target when it is accepted. Failures throw. */
 export async function forwardUpgrade(
   request: IncomingMessage,
   socket: Socket,
@@ -137,7 +137,7 @@ export async function forwardUpgrade(
   try {
     await tunnel(upgrade, connection, outgoing, { lingerMs: tunnelLingerMs });
   } catch (error) {
-    // Connections through an agent are there before the agent has dialled.
+    // Through an agent, a connection exists before the agent has dialled the port: its dial error arrives later.
     const isDial = error instanceof StatusError && error.message.includes(dialMark);
     throw isDial ? plain(`error dialing backend: ${reason(error)}`) : error;
   }
@@ -145,7 +145,7 @@ export async function forwardUpgrade(
 
 const dialMark = 'dial tcp ';
 
-/** What went wrong with the target; not who dialled it, and on whose behalf. */
+/** The reason without the prefix about who dialled the target. */
 function reason(error: unknown): string {
   const { message } = error as Error;
   return message.slice(Math.max(message.indexOf(dialMark), 0));
@@ -156,12 +156,12 @@ const hostFor = ({ headers }: IncomingMessage, { keepHost, host }: ProxyTarget):
 
 const forwardedUri = ({ prefix, path }: ProxyTarget): string => `${prefix}${path.split('?', 1)[0]}`;
 
-/** The connection to the target; when it comes too late, it is closed again. */
+/** The connection to the target; closed again when it is established too late. */
 async function connected(target: ProxyTarget, gone: AbortSignal): Promise<Duplex> {
   let over = false;
   let timer: NodeJS.Timeout | undefined;
   const opening = target.connect().then((connection) => {
-    // The user of the connection hears of its failures by its own listeners.
+    // Errors are handled by the listeners of its user.
     connection.on('error', () => undefined);
     if (over) connection.destroy();
     return connection;
@@ -178,7 +178,7 @@ async function connected(target: ProxyTarget, gone: AbortSignal): Promise<Duplex
     return await Promise.race([secured(connection, gone), early]);
   } catch (error) {
     over = true;
-    // When both fail, the first failure is the one that is told.
+    // When both fail, the first failure is reported.
     opening.catch(() => undefined);
     throw error;
   } finally {
@@ -217,7 +217,7 @@ function tlsError(error: NodeJS.ErrnoException): string {
   return readError(error);
 }
 
-/** The answer, or why there is none. */
+/** The answer, or the error. */
 function answerOf(sent: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     sent
@@ -236,7 +236,7 @@ async function pass(
   response: ServerResponse,
   target: ProxyTarget,
 ): Promise<void> {
-  // Without this, a failure between two readers would have nobody to tell.
+  // Avoids an unhandled error between two readers.
   answer.on('error', () => undefined);
   if (answer.rawHeaders.length >= headerEntriesMax)
     throw new Error('net/http: server response headers exceeded the limit; aborted');
@@ -262,15 +262,15 @@ async function pass(
 interface Page {
   readonly links: LinkRule;
   readonly encoding: PageEncoding;
-  /** Without a length. */
+  /** Without Content-Length. */
   readonly headers: string[];
-  /** With the length it came with. */
+  /** With the original Content-Length. */
   readonly asItIs: string[];
 }
 
 async function passPage(answer: IncomingMessage, response: ServerResponse, page: Page): Promise<void> {
   const held = await holdPage(answer).catch(() => undefined);
-  // It broke off. As with any body, the client is not told a part for the whole.
+  // Incomplete: cut the client off, as with any body.
   if (!held) return void response.destroy();
   try {
     const body = held.whole ? Buffer.concat(held.chunks) : undefined;
@@ -290,22 +290,25 @@ async function passPage(answer: IncomingMessage, response: ServerResponse, page:
 
 function begin(answer: IncomingMessage, response: ServerResponse, headers: string[]): void {
   const { statusCode, statusMessage } = answer;
-  // The text is the target's, and shown as it is if it can be.
+  // The target's reason phrase, if it is valid.
   if (statusMessage && /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage))
     response.writeHead(statusCode!, statusMessage, headers);
   else response.writeHead(statusCode!, headers);
-  // A client of an event stream waits for the head first.
+  // Clients of event streams wait for the head first.
   response.flushHeaders();
 }
 
-/** The body, chunk by chunk. A target that breaks off and a client that leaves take the other side with them. */
+/** Copies the body. When the target breaks off or the client leaves, the other side is closed, too. */
 const through = (answer: IncomingMessage, response: ServerResponse): Promise<void> =>
   pipeline(answer, response).catch(() => undefined);
 
 const ended = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => finished(response, () => resolve()));
 
-/** A body that nobody reads any more would block the connection, and one without end would keep it busy. */
+/**
+ * Discards the rest of a request body, which would block the connection; closes the connection if it does not
+ * end in time.
+ */
 export function letFinish(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   const timer = setTimeout(() => request.destroy(), lingerMs);

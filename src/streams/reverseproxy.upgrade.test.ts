@@ -21,7 +21,7 @@ const handshake = (...lines: string[]): string =>
 
 describe('upgrades', () => {
   it('carry a WebSocket both ways, its query and its close code', async () => {
-    // Proves that a WebSocket echo works through the proxy, large messages included.
+    // Proves a WebSocket echo through the proxy, including large messages.
     const server = createServer();
     const sockets = new WebSocketServer({ server });
     let path = '';
@@ -79,7 +79,7 @@ describe('upgrades', () => {
   });
 
   it('that are refused by the target are told so, and both connections end', async () => {
-    // Proves that nothing further can be sent on a connection that was not handed over.
+    // Proves that a connection that was not upgraded accepts nothing more.
     const target = await speak('HTTP/1.1 403 Forbidden\r\nX: y\r\nContent-Length: 2\r\n\r\nno', false);
     const { port } = await proxyTo(target.port);
     const reply = await exchange(port, `${handshake()}GET /second HTTP/1.1\r\nHost: h\r\n\r\n`);
@@ -90,7 +90,7 @@ describe('upgrades', () => {
 
   for (const status of ['200 OK', '302 Found', '204 No Content'])
     it(`that are answered with ${status} fail`, async () => {
-      // Proves that whatever is neither 101 nor an error is one.
+      // Proves that any status that is neither 101 nor an error is an error.
       const target = await speak(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nLocation: /\r\n\r\n`, false);
       const { port } = await proxyTo(target.port);
       const reply = await exchange(port, `${handshake()}GET /second HTTP/1.1\r\nHost: h\r\n\r\n`);
@@ -102,7 +102,7 @@ describe('upgrades', () => {
     });
 
   it('without a target are a 500', async () => {
-    // Proves the words of a failed dial.
+    // Proves the message of a failed dial.
     const server = createNetServer();
     const targetPort = await listening(server);
     server.close();
@@ -116,7 +116,7 @@ describe('upgrades', () => {
   });
 
   it('have no body, and say so in one way', async () => {
-    // Proves that bytes of a body are not taken for bytes of the tunnel.
+    // Proves that bytes of a request body are not sent through the tunnel.
     const target = await speak('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
     const { port } = await proxyTo(target.port);
     for (const lines of [
@@ -132,7 +132,7 @@ describe('upgrades', () => {
   });
 
   it('end on both sides when one ends', async () => {
-    // Proves that a tunnel leaves no half behind.
+    // Proves that both sides of a tunnel are closed together.
     for (const first of ['client', 'target'] as const) {
       const targetSide = createNetServer();
       const { port } = await proxyTo(await listening(targetSide));

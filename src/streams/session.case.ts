@@ -1,4 +1,4 @@
-/** For tests of sessions: a server of them, and a client that speaks WebSocket. */
+/** For tests of sessions: a server, and a WebSocket client. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { SessionHandler, SessionResult, SessionWish } from './session.ts';
@@ -18,7 +18,7 @@ export const serve = (
     serveSession(request, socket, head, { kind: 'exec', wish: all, handler, ...serving }),
   );
 
-/** A client that keeps every message, with its kind. */
+/** A client that records every message, with its kind. */
 export class Client {
   readonly messages: { data: Buffer; binary: boolean }[] = [];
   readonly closed: Promise<number>;
@@ -34,7 +34,7 @@ export class Client {
     return this.messages.map(({ data }) => data.toString('hex'));
   }
 
-  /** What came on a channel. */
+  /** The data received on a channel. */
   channel(number: number): string {
     const base64 = textProtocols.includes(this.socket.protocol);
     return this.messages
@@ -55,10 +55,10 @@ export const echo: SessionHandler = async ({ stdin, stdout }) => {
   return success;
 };
 
-/** A command that goes on when its client has gone, and remembers what it was told. */
+/** A command that continues when its client has gone, and records what it received. */
 export class Survivor {
   got = '';
-  /** Whether it came to its end. */
+  /** Whether it ended. */
   left = false;
 
   readonly handler: SessionHandler = async ({ stdin, stdout, gone }) => {

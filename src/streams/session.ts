@@ -1,10 +1,10 @@
 /**
- * A session: a client at the other end of a command (exec) or of a container's main process (attach), whatever
- * protocol carries it. Those who run things see this and nothing of SPDY or WebSocket.
+ * A session: a client connected to a command (exec) or to a container's main process (attach), over any
+ * protocol. Runtimes see this interface and nothing of SPDY or WebSocket.
  */
 import type { Readable, Writable } from 'node:stream';
 
-/** What the request asks for. With `tty` there is no stderr. */
+/** What the client requests. With `tty` there is no stderr. */
 export interface SessionWish {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -22,23 +22,24 @@ export interface Session {
   /** Ends when the client closes its input. */
   readonly stdin: Readable | undefined;
   /**
-   * Writing respects back-pressure: a slow client stops its command. The session ends these, not the command. When
-   * the client has gone they are destroyed, without an error: what waits for room must also wait for `gone`.
+   * Writing has back-pressure: a slow client pauses its command. The session ends these streams, not the
+   * command. When the client has gone they are destroyed without an error: a writer that waits for `drain`
+   * must also wait for `gone`.
    */
   readonly stdout: Writable | undefined;
   readonly stderr: Writable | undefined;
-  /** Tells of every size of the client's terminal, the newest known one at once. */
+  /** Calls the listener with every size of the client's terminal, at once with the newest known one. */
   onResize(listener: (size: TerminalSize) => void): void;
-  /** Aborted when the client has gone, or the session has to be given up. */
+  /** Aborted when the client has gone, or the session is given up. */
   readonly gone: AbortSignal;
 }
 
-/** How it went. Exit codes are 0 to 255; 128 + N for a command ended by signal N. */
+/** The outcome. Exit codes are 0 to 255; 128 + N for a command ended by signal N. */
 export type SessionResult =
   | { readonly kind: 'success' }
   | { readonly kind: 'exit'; readonly code: number }
-  /** It could not be started, or broke: the text says why. */
+  /** It could not be started, or failed: the message says why. */
   | { readonly kind: 'failure'; readonly message: string };
 
-/** Runs a session to its end. It resolves when the command has ended and all its output is written. */
+/** Runs a session to its end. Resolves when the command has ended and all its output is written. */
 export type SessionHandler = (session: Session) => Promise<SessionResult>;

@@ -1,4 +1,4 @@
-/** The serving side of exec and attach: what it refuses, and a real client. */
+/** The serving side of exec and attach: its refusals, and a real client. */
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { Attach, Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
@@ -10,7 +10,7 @@ import { server, webSocketRequest } from './upgradeserver.case.ts';
 
 describe('session over WebSocket', () => {
   it('refuses before the upgrade', async () => {
-    // Proves the answers to requests that wish for nothing, speak nothing common, or are no upgrade to anything.
+    // Proves the answers to requests without streams, without a common protocol, or without a valid upgrade.
     await serve(echo);
     expect(await server!.answer(webSocketRequest('Sec-WebSocket-Protocol: v3.channel.k8s.io, x'))).toMatch(
       /^HTTP\/1.1 403 Forbidden\r\n[\s\S]*Content-Length: 0\r\n\r\n$/,
@@ -38,7 +38,7 @@ describe('client-node', () => {
   };
 
   it('execs with input, output and exit code', async () => {
-    // Proves that the real client is served: v5 is chosen, half close works, and the status is understood.
+    // Proves that the real client works: v5 is chosen, half close works, and it parses the status.
     await serve(async ({ stdin, stdout, stderr }) => {
       for await (const chunk of stdin!) stdout!.write(chunk);
       stderr!.write('err');
@@ -59,7 +59,7 @@ describe('client-node', () => {
   });
 
   it('attaches with a terminal', async () => {
-    // Proves that its sizes, which have no newline, are understood.
+    // Proves that its sizes, which have no newline, are parsed.
     const sizes: TerminalSize[] = [];
     await serve(
       async (session) => {

@@ -1,4 +1,4 @@
-/** The serving side of exec and attach: from an upgrade request to a session, whatever protocol it asks for. */
+/** The serving side of exec and attach: turns an upgrade request into a session, over SPDY or WebSocket. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { CarriedSession } from './livesession.ts';
@@ -16,23 +16,23 @@ import {
 import { serveWebSocketSession, sessionSubprotocols } from './websocketsession.ts';
 import { acceptWebSocket, webSocketRefusal } from './websocketupgrade.ts';
 
-/** Without a frame in either direction for this long, everybody has forgotten the session. */
+/** Idle timeout: closes a session without a frame in either direction for this long. */
 const defaultIdleMs = 4 * 3_600_000;
 
 export interface SessionServing {
   readonly kind: SessionKind;
   readonly wish: SessionWish;
-  /** Whether stdout and stderr are wished for only by default: a SPDY client may leave them out then. */
+  /** Whether stdout and stderr are requested only by default: then a SPDY client may leave them out. */
   readonly optional?: boolean | undefined;
   readonly handler: SessionHandler;
   readonly idleMs?: number | undefined;
-  /** Aborted when the pod has ended. A handler that does not end with it is given up, and the client told so. */
+  /** Aborted when the pod has ended. A handler that does not end then is given up, and the client is told. */
   readonly ended?: AbortSignal | undefined;
-  /** What the client is told of a result, when it is not what a kubelet tells. */
+  /** The status for a result, if it differs from a kubelet's. */
   readonly status?: ((result: SessionResult) => SessionStatus) | undefined;
 }
 
-/** Serves a request of an `upgrade` event. Never rejects; resolves when the connection is over, or refused. */
+/** Serves a request of an `upgrade` event. Never rejects; resolves when the connection has ended or was refused. */
 export async function serveSession(
   request: IncomingMessage,
   socket: Duplex,

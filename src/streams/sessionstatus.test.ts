@@ -3,7 +3,7 @@ import { sessionStatus, statusBytes } from './sessionstatus.ts';
 
 describe('session status', () => {
   it('has an exit code that fits a byte', () => {
-    // Proves that clients are never given a code they would take for an error of the protocol.
+    // Proves that clients never get an exit code that they would take for a protocol error.
     const shown = (code: number) => sessionStatus('exec', { kind: 'exit', code }).details?.causes[0]?.message;
     expect([1, 137, 255, 256, 300, -1, 1.5].map(shown)).toEqual([
       '1',
@@ -18,7 +18,7 @@ describe('session status', () => {
   });
 
   it('is a success for whoever was attached', () => {
-    // Proves that the exit code of the main process is not one of the attached session.
+    // Proves that an attached session succeeds whatever the exit code of the main process.
     expect(sessionStatus('attach', { kind: 'exit', code: 3 }).status).toBe('Success');
     expect(sessionStatus('attach', { kind: 'failure', message: 'x' }).message).toBe(
       'Internal error occurred: error attaching to container: x',
@@ -26,7 +26,7 @@ describe('session status', () => {
   });
 
   it('fits into one message', () => {
-    // Proves that a long text is cut, whatever it is made of.
+    // Proves that long messages are cut, whatever characters they have.
     for (const letter of ['a', '\u0000', '€']) {
       const status = sessionStatus('exec', { kind: 'failure', message: letter.repeat(100_000) });
       expect(statusBytes(status, true).length).toBeLessThan(24 * 1024);

@@ -1,11 +1,11 @@
-/** How a session's end is told to the client: a Status object, or its text for protocols that have no objects. */
+/** The status a client gets at the end of a session: an object, or plain text for old protocols. */
 import type { SessionResult } from './session.ts';
 
-/** Longer texts are cut, so that a status is always a single message. */
+/** Longer messages are cut, so that a status fits into one frame. */
 const messageCharsMax = 4000;
 const exitCodeMax = 255;
 
-/** The part of a Status that is sent. Kind and version are left out, as Kubernetes does here. */
+/** The fields of a Status that are sent. Kind and apiVersion are left out, as Kubernetes does here. */
 export interface SessionStatus {
   readonly metadata: Record<string, never>;
   readonly status: 'Success' | 'Failure';
@@ -24,13 +24,13 @@ const doing: Record<SessionKind, string> = {
 
 const success: SessionStatus = { metadata: {}, status: 'Success' };
 
-/** The status of a result. An attached session ends well with the process, whatever its exit code. */
+/** The status for a result. An attached session succeeds whatever the exit code of the process. */
 export function sessionStatus(kind: SessionKind, result: SessionResult): SessionStatus {
   if (result.kind === 'failure') return internalError(`${doing[kind]}: ${result.message}`);
   return result.kind === 'exit' && kind === 'exec' ? exitStatus(result.code) : success;
 }
 
-/** Clients take only codes that fit a byte, and report anything else as an error of the protocol. */
+/** Clients accept only codes that fit into a byte, and report others as protocol errors. */
 function exitStatus(code: number): SessionStatus {
   if (code === 0) return success;
   const shown = Number.isInteger(code) && code > 0 && code <= exitCodeMax ? code : exitCodeMax;
@@ -51,7 +51,7 @@ const internalError = (text: string): SessionStatus => ({
   code: 500,
 });
 
-/** What goes onto the error stream. Protocols before v4 write only of failures, and only the text. */
+/** The bytes for the error stream. Protocols before v4 send only failures, and only the text. */
 export function statusBytes(status: SessionStatus, asObject: boolean): Buffer {
   if (asObject) return Buffer.from(JSON.stringify(status));
   return Buffer.from(status.status === 'Success' ? '' : (status.message ?? ''));

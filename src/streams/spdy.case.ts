@@ -1,4 +1,4 @@
-/** What tests of SPDY share: connections over real sockets, and hands to write hostile bytes with. */
+/** Helpers for tests of SPDY: connections over real sockets, and a peer that writes arbitrary bytes. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, Socket } from 'node:net';
 import type { Readable } from 'node:stream';
@@ -12,7 +12,7 @@ import type { SpdyStream } from './spdystream.ts';
 /** Two ends of a TCP connection; they are destroyed when the test is over. */
 export const socketPair = (): Promise<[server: Socket, client: Socket]> => joined(new Socket());
 
-/** The same, with a client that reads into memory that is used again. */
+/** The same, with a client that reads into reused buffers. */
 export const reusingPair = (): Promise<[server: Socket, client: Socket]> =>
   joined(reusingSocket({ allowHalfOpen: true }));
 
@@ -31,7 +31,7 @@ async function joined(client: Socket): Promise<[server: Socket, client: Socket]>
 
 type Options = Omit<SpdyConnectionOptions, 'role'>;
 
-/** A client and a server that talk to each other. The server accepts every stream and puts it into `streams`. */
+/** A connected client and server. The server accepts every stream and adds it to `streams`. */
 export async function spdyPair(serverOptions: Options = {}, clientOptions: Options = {}) {
   const [serverSocket, clientSocket] = await socketPair();
   const streams = new Arrivals<SpdyStream>();
@@ -44,7 +44,7 @@ export async function spdyPair(serverOptions: Options = {}, clientOptions: Optio
   return { server, client, serverSocket, clientSocket, streams };
 }
 
-/** Things that arrive, to be awaited in order. */
+/** A queue of items that arrive, to be awaited in order. */
 export class Arrivals<T> {
   readonly #items: T[] = [];
   readonly #waiting: ((item: T) => void)[] = [];
@@ -61,7 +61,7 @@ export class Arrivals<T> {
   }
 }
 
-/** A peer made by hand: it writes any bytes, and tells of the frames that come back. */
+/** A scripted peer: writes any bytes, and records the frames that come back. */
 export class RawPeer {
   readonly socket: Socket;
   readonly frames: (ControlFrame | { type: 'data'; id: number; bytes: string; fin: boolean })[] = [];
@@ -91,14 +91,14 @@ export class RawPeer {
     return encodeSynStream(id, this.#encoder.encode(headers));
   }
 
-  /** Waits until so many frames have come. */
+  /** Waits until this many frames have arrived. */
   async until(count: number): Promise<RawPeer['frames']> {
     while (this.frames.length < count) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.frames;
   }
 }
 
-/** Reads to the end, and unlike `for await` leaves the other half alone. */
+/** Reads to the end; unlike `for await` it does not destroy the other half. */
 export async function readAll(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -106,7 +106,7 @@ export async function readAll(stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Waits until a stream is over, also when it is already, and however it came to its end. */
+/** Waits until a stream is closed, in whatever way; resolves at once if it already is. */
 export function closed(stream: Readable): Promise<void> {
   return new Promise((resolve) => {
     if (stream.closed) resolve();

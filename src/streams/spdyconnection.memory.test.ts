@@ -1,4 +1,4 @@
-/** Proves that streams of a connection whose memory is read into again do not get each other's bytes. */
+/** Proves that with reused read buffers, streams of one connection never get each other's bytes. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ import type { SpdyStream } from './spdystream.ts';
 
 const streamBytes = 6 * 1024 * 1024;
 
-/** Reads to the end, and is slow in its own way. */
+/** Reads to the end, with pauses. */
 async function readSlowly(socket: Socket, everyPieces: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   socket.on('data', (piece: Buffer) => {

@@ -1,4 +1,4 @@
-// Proves what a client and a server do to each other's streams.
+// Proves how streams behave between a client and a server.
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable, Writable } from 'node:stream';
@@ -66,7 +66,7 @@ describe('client and server', () => {
   });
 
   it('tell of a reset, after which reading ends and writing goes nowhere', async () => {
-    // Proves RST_STREAM in both directions, and that other streams live on.
+    // Proves RST_STREAM in both directions, and that other streams continue.
     const { client, streams } = await spdyPair();
     const [first, second] = [await client.openStream({}), await client.openStream({})];
     const [theirFirst, theirSecond] = [await streams.next(), await streams.next()];
@@ -91,7 +91,7 @@ describe('client and server', () => {
   });
 
   it('stop reading when a stream is not read, and go on when it is', async () => {
-    // Proves that a stalled stream holds at most its bound, holds the connection up, and lets go when read.
+    // Proves that a stalled stream buffers at most its bound, pauses the connection, and resumes it when read.
     const { client, streams, serverSocket } = await spdyPair();
     const [slow, other] = [await client.openStream({}), await client.openStream({})];
     const [theirSlow, theirOther] = [await streams.next(), await streams.next()];
@@ -109,7 +109,7 @@ describe('client and server', () => {
   });
 
   it.each(['destroy', 'reset'] as const)('go on when a stalled stream ends by %s', async (how) => {
-    // Proves that a stream that nobody reads does not stop the others for ever.
+    // Proves that an unread stream that is closed does not block the others.
     const { client, streams, serverSocket } = await spdyPair();
     const [slow, other] = [await client.openStream({}), await client.openStream({})];
     const [theirSlow, theirOther] = [await streams.next(), await streams.next()];
@@ -122,7 +122,7 @@ describe('client and server', () => {
   });
 
   it('go on when the peer resets a stalled stream whose reader holds still', async () => {
-    // Proves that what is left of a reset stream no longer counts, and can still be read.
+    // Proves that buffered data of a reset stream no longer counts, and can still be read.
     const { client, streams } = await spdyPair();
     const slow = await client.openStream({});
     const theirSlow = await streams.next();
@@ -138,7 +138,7 @@ describe('client and server', () => {
   });
 
   it('share the socket between writers', async () => {
-    // Proves that streams send in turn: neither a small one nor an equal one waits until a large one is done.
+    // Proves that streams send in turn: neither a small one nor an equal one waits until a large one is finished.
     const { client, streams } = await spdyPair();
     const [first, second, small] = [
       await client.openStream({}),
@@ -164,7 +164,7 @@ describe('client and server', () => {
   });
 
   it('hold a writer back while the other side does not read', async () => {
-    // Proves back-pressure: of an endless source only a bounded part is taken.
+    // Proves back-pressure: only a bounded part of an endless source is taken.
     const { client, streams } = await spdyPair();
     const stream = await client.openStream({});
     const theirs = await streams.next();
@@ -184,7 +184,7 @@ describe('client and server', () => {
   });
 
   it('end their streams when the connection is cut', async () => {
-    // Proves that nobody waits for ever: readers end, writers see the stream close, `closed` resolves.
+    // Proves that nothing waits for ever: readers end, writers see the stream close, `closed` resolves.
     const { client, server, streams, serverSocket } = await spdyPair();
     const reading = await client.openStream({});
     const writing = await client.openStream({});
@@ -205,7 +205,7 @@ describe('client and server', () => {
   });
 
   it('make an end without FIN an error for those who ask', async () => {
-    // Proves `strictEnd`: a cut and a failed stream are errors, FIN and CANCEL are not.
+    // Proves `strictEnd`: a cut connection and a failed stream are errors, FIN and CANCEL are not.
     const { client, streams, serverSocket } = await spdyPair();
     const outcomes = await Promise.all(
       (['end', 'cancel', 'internalError', 'cut'] as const).map(async (how) => {
@@ -228,7 +228,7 @@ describe('client and server', () => {
   });
 
   it('open and close thousands of streams over one connection', async () => {
-    // Proves that nothing is left behind by streams that have ended, and that the header context stays right.
+    // Proves that ended streams leave nothing behind, and that header compression stays in sync.
     const { client } = await spdyPair({ onStream: (stream) => void stream.end(stream.headers['requestid']) });
     for (let i = 0; i < 1000; i += 10) {
       const ids = Array.from({ length: 10 }, (_, j) => `${i + j}`);

@@ -8,7 +8,7 @@ import type { SpdyStream } from './spdystream.ts';
 
 const MiB = 1024 * 1024;
 
-/** A server whose peer is made by hand. */
+/** A server with a scripted peer. */
 async function serverWithRawPeer() {
   const [serverSocket, clientSocket] = await socketPair();
   const streams = new Arrivals<SpdyStream>();
@@ -34,7 +34,7 @@ const replies = {
 
 describe('a server', () => {
   it('answers a session of kubectl 1.20 byte for byte', async () => {
-    // Proves the recorded exchange: three streams, output, status, ends, and the client's good-bye.
+    // Proves the recorded exchange: three streams, output, status, ends, and the client's GOAWAY.
     const { server, streams, peer, serverSocket } = await serverWithRawPeer();
     const sent: Buffer[] = [];
     const write = serverSocket.write.bind(serverSocket) as (...args: unknown[]) => boolean;
@@ -79,7 +79,7 @@ describe('a server', () => {
   });
 
   it('echoes pings and takes those of its own parity for answers', async () => {
-    // Proves the ping rules, and that the peer's SETTINGS and WINDOW_UPDATE need no answer.
+    // Proves the rules for pings, and that the peer's SETTINGS and WINDOW_UPDATE get no answer.
     const { peer } = await serverWithRawPeer();
     peer.write('80030006 00000004 00000002 80030004 00000004 00000000 80030009 00000008 00000000 00010000');
     peer.write('80030006 00000004 00000001 80030006 00000004 7fffffff');
@@ -90,7 +90,7 @@ describe('a server', () => {
   });
 
   it('pings with even ids, a client with odd ones', async () => {
-    // Proves that both sides' own pings have the right parity and rise by two.
+    // Proves that each side's own pings have the right parity and rise by two.
     for (const [role, first] of [
       ['server', 2],
       ['client', 1],
@@ -105,7 +105,7 @@ describe('a server', () => {
   });
 
   it('refuses ids that fall, that are even, and streams it has no room for', async () => {
-    // Proves the id rules, and that a refused stream's block still counts for the context.
+    // Proves the rules for ids, and that a refused stream's header block still updates the compression context.
     const { peer, streams } = await serverWithRawPeer();
     peer.write(peer.synStream(5, { name: 'five' }));
     peer.write(peer.synStream(3, { name: 'three, which is long enough to be referred to' }));
@@ -120,7 +120,7 @@ describe('a server', () => {
   });
 
   it('drops data for streams that are gone or never were', async () => {
-    // Proves that stray frames do no harm.
+    // Proves that frames for unknown streams are ignored.
     const { peer, streams, server } = await serverWithRawPeer();
     peer.write('00000007 00000001 61 80030003 00000008 00000009 00000005');
     peer.write(peer.synStream(11));
@@ -135,7 +135,7 @@ describe('a server', () => {
   });
 
   it('replies before the first data, whoever forgets to accept', async () => {
-    // Proves that nothing is sent that a client would drop.
+    // Proves that no data is sent before SYN_REPLY, because a client would drop it.
     const { peer, streams } = await serverWithRawPeer();
     peer.write(peer.synStream(1));
     (await streams.next()).end('x');
@@ -157,7 +157,8 @@ describe('a server', () => {
   });
 
   it('takes a head that came with the upgrade, and a socket that is in memory', async () => {
-    // Proves that bytes before the connection object are not lost, and that no network is needed.
+    // Proves that bytes received before the connection object was made are not lost, and that an in-memory
+    // pipe works.
     const [ours, theirs] = memoryPipe();
     const streams = new Arrivals<SpdyStream>();
     const client = new SpdyConnection(theirs, { role: 'client' });
@@ -180,7 +181,7 @@ describe('a server', () => {
   });
 
   it('closes after the idle time, but not before', async () => {
-    // Proves that traffic puts the end off and silence brings it, with a GOAWAY.
+    // Proves that traffic postpones the idle timeout, and that idleness ends the connection with a GOAWAY.
     const [ours, theirs] = await socketPair();
     const server = new SpdyConnection(ours, { role: 'server', idleMs: 300 });
     const peer = new RawPeer(theirs);
@@ -197,7 +198,7 @@ describe('a server', () => {
 
 describe('a client', () => {
   it('waits for the reply of each stream, and drops data that comes before it', async () => {
-    // Proves when a stream is there, and the odd ids.
+    // Proves when a stream is open, and the odd ids.
     const { client, peer } = await clientWithRawPeer();
     const opening = client.openStream({ streamType: 'error' });
     expect(await peer.until(1)).toMatchObject([
@@ -216,7 +217,7 @@ describe('a client', () => {
   });
 
   it('reports a refusal, the end of the connection, and silence', async () => {
-    // Proves the three ways in which no stream comes.
+    // Proves the three ways in which opening a stream fails.
     const { client, peer } = await clientWithRawPeer();
     const refused = client.openStream({});
     await peer.until(1);
@@ -238,7 +239,7 @@ describe('a client', () => {
   });
 
   it('refuses streams of the server', async () => {
-    // Proves that a stray stream is reset: odd ids are ours, even ones have no taker.
+    // Proves that an unexpected stream is reset: odd ids belong to the client, even ones have no handler.
     const { peer, client } = await clientWithRawPeer();
     peer.write(Buffer.concat([peer.synStream(2), peer.synStream(3)]));
     expect(await peer.until(2)).toEqual([
@@ -269,7 +270,7 @@ describe('a client', () => {
   });
 
   it('says GOAWAY when it closes', async () => {
-    // Proves the order: GOAWAY, then the end of the socket; and that close may be called twice.
+    // Proves the order: GOAWAY, then the end of the socket; and that close is idempotent.
     const { client, peer } = await clientWithRawPeer();
     client.close();
     client.close();
@@ -280,7 +281,7 @@ describe('a client', () => {
   });
 
   it('does not wait for ever for a peer that does not close', async () => {
-    // Proves that a connection is gone soon after close, whatever the peer does.
+    // Proves that a connection ends soon after close, whatever the peer does.
     const { client, peer } = await clientWithRawPeer();
     client.close();
     await peer.ended;

@@ -1,8 +1,8 @@
 /**
- * A SPDY/3.1 connection over a socket that has been upgraded, in the role of the server (kubelet) or of the client.
+ * A SPDY/3.1 connection over an upgraded socket, in the role of the server (kubelet) or the client.
  *
- * It is open; then ending (GOAWAY was sent or received, or the socket has ended: its streams are cut and nothing is read
- * any more); then closed, when the socket is gone.
+ * States: open; ending (GOAWAY was sent or received, or the socket has ended: streams are cut and nothing
+ * more is read); closed, when the socket is closed.
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -25,17 +25,20 @@ import { HeaderDecoder, HeaderEncoder } from './spdyheaders.ts';
 import { SpdyStream, type StreamCarrier } from './spdystream.ts';
 
 const streamsMax = 1000;
-/** A peer that is refused that often in a row is not going to learn. */
+/** A peer whose streams are refused this often in a row is disconnected. */
 const refusedInARowMax = 1000;
-/** Kept for slow readers of all streams together. */
+/** Maximum bytes buffered for slow readers of all streams together. */
 const keptBytesMax = 16 * 1024 * 1024;
-/** Answers (to pings, and to streams opened and ended) that the peer has not taken; beyond them its frames are not read. */
+/**
+ * Maximum replies (to pings, and to opened and ended streams) waiting for the peer to read; beyond it,
+ * reading is paused.
+ */
 const repliesMax = 1000;
-/** How long a new stream waits for its SYN_REPLY. */
+/** Timeout of a new stream's SYN_REPLY. */
 const replyMs = 30_000;
-/** How long the peer may take to close its side after ours. */
+/** Time the peer has to close its side after ours. */
 const lingerMs = 2_000;
-/** Payloads below this are copied behind their head: cheaper than two writes. */
+/** Smaller payloads are copied behind their head: cheaper than two writes. */
 const copiedBytesMax = 1024;
 const keepAliveMs = 30_000;
 const defaultIdleMs = 4 * 3600 * 1000;
@@ -44,13 +47,13 @@ const streamIdMax = 0x7fffffff;
 
 export interface SpdyConnectionOptions {
   readonly role: 'server' | 'client';
-  /** Bytes that came with the upgrade. */
+  /** Bytes that were received together with the upgrade. */
   readonly head?: Buffer;
-  /** A stream of the peer's; it is to be accepted or reset. Without this, all are refused. */
+  /** Called with each stream that the peer opens; must accept or reset it. Without this, all are refused. */
   readonly onStream?: (stream: SpdyStream) => void;
-  /** How often to ping; 30 s for a server, 5 s for a client, 0 for never. */
+  /** Ping interval: 30 s for a server, 5 s for a client, 0 for none. */
   readonly pingMs?: number;
-  /** How long it may pass no frame, our own pings aside; 4 h. */
+  /** Idle timeout without a frame, own pings not counted; 4 h. */
   readonly idleMs?: number;
 }
 
@@ -117,7 +120,7 @@ export class SpdyConnection {
     return this.#state === 'open';
   }
 
-  /** SYN_STREAM; resolves with the peer's SYN_REPLY. */
+  /** Sends SYN_STREAM; resolves with the peer's SYN_REPLY. */
   openStream(headers: Record<string, string>): Promise<SpdyStream> {
     if (this.#state !== 'open') return Promise.reject(new Error('the connection is closed'));
     if (this.#nextId > streamIdMax) return Promise.reject(new Error('the connection is out of stream ids'));
@@ -141,7 +144,7 @@ export class SpdyConnection {
     });
   }
 
-  /** GOAWAY, then the end of the socket. What streams have not handed over is lost: end them first. */
+  /** Sends GOAWAY, then ends the socket. Unsent data of streams is lost: end them first. */
   close(): void {
     this.#goaway(goawayStatus.ok);
   }
@@ -158,11 +161,11 @@ export class SpdyConnection {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, keepAliveMs);
     }
-    // An error is followed by 'close', which is all that matters: peers often just cut the line when they leave.
+    // 'close' follows and is enough: peers often just cut the connection.
     socket.on('error', () => {});
     socket.on('drain', () => this.#drained());
     socket.once('end', () => this.#end());
-    // The caller gets hold of this object before the first stream is told of.
+    // Deferred, so that the caller has this object before `onStream` is called.
     process.nextTick(() => {
       if (head !== undefined && head.length > 0) this.#receive(head);
       socket.on('data', (chunk: Buffer) => this.#receive(chunk));
@@ -173,7 +176,7 @@ export class SpdyConnection {
   }
 
   #ping(): void {
-    // A peer that does not read gets no more pings than one.
+    // At most one unread ping for a peer that does not read.
     if (this.#state !== 'open' || this.#socket.writableNeedDrain) return;
     this.#socket.write(encodePing(this.#nextPing));
     this.#nextPing += 2;
@@ -209,20 +212,20 @@ export class SpdyConnection {
       case 'rstStream':
         return this.#rstStream(frame.id, frame.status);
       case 'ping':
-        // A ping of our own parity is the answer to ours.
+        // A ping with our own parity is the answer to ours.
         if (frame.id % 2 !== this.#nextPing % 2) this.#reply(encodePing(frame.id));
         return;
       case 'goaway':
         return this.#end();
       case 'settings':
       case 'windowUpdate':
-        // There is no flow control between these peers.
+        // Ignored: Kubernetes' SPDY has no flow control.
         return;
     }
   }
 
   #synStream(frame: Extract<ControlFrame, { type: 'synStream' }>): void {
-    // Inflated also for a stream that is refused: the next block builds on it.
+    // Decompress it also for a refused stream: the next block depends on it.
     const headers = this.#decoder.decode(frame.block);
     if (frame.id < this.#expectedId || frame.id % 2 !== this.#expectedId % 2) {
       return this.#refuse(frame.id, resetStatus.protocolError);
@@ -237,7 +240,7 @@ export class SpdyConnection {
     });
     this.#streams.set(frame.id, stream);
     this.#onStream(stream);
-    // The listener may have refused it, too.
+    // The listener may have refused it as well.
     if (this.#streams.has(frame.id)) this.#refusedInARow = 0;
     else this.#countRefusal();
     if (frame.fin) stream.receiveFin();
@@ -270,7 +273,7 @@ export class SpdyConnection {
   }
 
   #data(id: number, bytes: Buffer, fin: boolean): void {
-    // Data of a stream that is gone, or that has no reply yet, is dropped by both ends.
+    // Drop data of a stream that has ended, or that has no reply yet.
     const stream = this.#openings.has(id) ? undefined : this.#streams.get(id);
     stream?.receive(bytes, fin);
   }
@@ -283,7 +286,7 @@ export class SpdyConnection {
     opening.reject(new Error(message));
   }
 
-  /** The socket is read while no stream is at its bound and the peer takes our answers. */
+  /** Reads the socket while no stream is at its bound and the peer reads our replies. */
   #updateReading(): void {
     const pause =
       this.#state === 'open' &&
@@ -314,7 +317,7 @@ export class SpdyConnection {
         this.#keptBytes += bytes;
         if (stalled) this.#stalled.add(stream);
         else this.#stalled.delete(stream);
-        // While bytes are being parsed this waits: the bytes at hand are taken in any case.
+        // Not while parsing: the bytes at hand are taken in any case.
         if (bytes <= 0) this.#updateReading();
       },
       forget: (stream) => {
@@ -330,7 +333,7 @@ export class SpdyConnection {
     this.#socket.write(frame);
   }
 
-  /** What the peer brings about by opening, ending and pinging. It is counted until the peer has taken it. */
+  /** Sends a reply to an open, end or ping of the peer. It is counted until the socket has sent it. */
   #reply(frame: Buffer): void {
     if (this.#state !== 'open') return;
     this.#idle.touch();
@@ -352,7 +355,7 @@ export class SpdyConnection {
     this.#socket.uncork();
   }
 
-  /** Each stream that waits sends in turn, until the socket has enough again. */
+  /** Waiting streams send in turn, until the socket is full again. */
   #drained(): void {
     while (this.#writers.length > 0 && !this.#socket.writableNeedDrain) this.#writers.shift()!();
   }
@@ -365,7 +368,7 @@ export class SpdyConnection {
     this.#end();
   }
 
-  /** After our GOAWAY or the peer's, or its end of the socket: nothing more comes, and nothing more is sent. */
+  /** After a GOAWAY of either side, or the peer's end of the socket: nothing more is received or sent. */
   #end(): void {
     if (this.#state !== 'open') return;
     this.#state = 'ending';
@@ -373,7 +376,8 @@ export class SpdyConnection {
     this.#idle.stop();
     clearInterval(this.#pings);
     this.#severAll();
-    // The rest is read and thrown away: closing with unread bytes would cut off what we have sent.
+    // Read and discard the rest: closing a socket with unread bytes sends a reset, which would discard what
+    // we have sent.
     this.#paused = false;
     this.#socket.resume();
     this.#socket.end();

@@ -43,7 +43,7 @@ const replyBlock = hex('78bbe3c6a7c262000200000000ffff');
 const status = '7b226d65746164617461223a7b7d2c22737461747573223a2253756363657373227d';
 const syn = { type: 'synStream', fin: false, unidirectional: false } as const;
 
-/** What kubectl 1.20 and a kubelet say: the bytes, what they mean, and how we write them. */
+/** Frames of kubectl 1.20 and a kubelet: the bytes, their meaning, and our encoding. */
 const vectors: [string, Told, Buffer][] = [
   [
     `80030001 00000029 00000001 00000000 0000 ${block1.toString('hex')}`,
@@ -97,7 +97,7 @@ describe('frames', () => {
   });
 
   it('are read from the recorded bytes', () => {
-    // Proves that each frame is understood alone.
+    // Proves that each frame is parsed alone.
     for (const [bytes, frame] of [...vectors, ...received]) expect(parse([hex(bytes)])).toEqual([frame]);
   });
 
@@ -112,12 +112,12 @@ describe('frames', () => {
   });
 
   it('of empty data without FIN say nothing', () => {
-    // Proves that an empty frame is legal and needs no handling.
+    // Proves that an empty frame is legal and ignored.
     expect(parse([hex('00000005 00000000 80030006 00000004 00000001')])).toEqual([{ type: 'ping', id: 1 }]);
   });
 
   it('of 16 MiB are passed on as they arrive, uncopied', () => {
-    // Proves that a large data frame is never gathered: each piece is a view of the chunk it came in.
+    // Proves that a large data frame is never buffered: each piece is a view of the chunk it came in.
     const chunk = Buffer.alloc(64 * 1024, 7);
     const pieces: { same: boolean; length: number; fin: boolean }[] = [];
     const parser = new FrameParser({
@@ -154,13 +154,13 @@ describe('frames', () => {
     ['stream id 0 in data', '00000000 00000001 00'],
     ['reset status 0', '80030003 00000008 0000000100000000'],
   ])('with %s are refused', (_name, bytes) => {
-    // Proves that what is no frame is found at once, also when it comes byte by byte.
+    // Proves that malformed frames are detected at once, also when received byte by byte.
     expect(() => parse([hex(bytes)])).toThrow(SpdyProtocolError);
     expect(() => parse(split(hex(bytes), 1))).toThrow(SpdyProtocolError);
   });
 
   it('from random bytes are understood or refused, nothing else', () => {
-    // Proves that no input makes the parser fail in another way, or depend on how it is cut.
+    // Proves that any input parses or throws a SpdyProtocolError, however it is split.
     const heads = fc.constantFrom(
       '80030001',
       '80030002',

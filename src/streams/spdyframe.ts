@@ -3,7 +3,7 @@
  * Integers are big-endian. A control frame starts with a set bit, the version and a type; a data frame with its stream id.
  */
 
-/** Kubernetes allows 16 MiB; its real frames have a few hundred bytes. */
+/** Kubernetes allows 16 MiB; actual frames have a few hundred bytes. */
 export const controlFrameBytesMax = 64 * 1024;
 
 const headBytes = 8;
@@ -35,7 +35,7 @@ export const resetStatus = {
 /** Why a connection ends. */
 export const goawayStatus = { ok: 0, protocolError: 1, internalError: 2 } as const;
 
-/** What the other side sent is not SPDY/3.1, or breaks a bound. The connection cannot go on. */
+/** The peer sent something that is not SPDY/3.1, or exceeds a bound. The connection cannot continue. */
 export class SpdyProtocolError extends Error {
   override readonly name = 'SpdyProtocolError';
 }
@@ -97,7 +97,7 @@ export function encodeGoaway(lastId: number, status: number): Buffer {
   return frame;
 }
 
-/** The head of a data frame. The payload is written behind it, uncopied. */
+/** The head of a data frame. The payload is written after it, without a copy. */
 export function encodeDataHead(id: number, length: number, fin: boolean): Buffer {
   const head = Buffer.allocUnsafe(headBytes);
   head.writeUInt32BE(id, 0);
@@ -117,8 +117,9 @@ function controlFrame(type: number, flags: number, length: number): Buffer {
 }
 
 /**
- * Takes bytes cut at any place and tells of frames. Between calls it is in one of three states: gathering a head,
- * gathering the body of a control frame (bounded), or inside a data frame, whose bytes are passed on uncopied.
+ * Parses bytes split at any place into frames. Between calls it is in one of three states: collecting a head,
+ * collecting the body of a control frame (bounded), or inside a data frame, whose bytes are passed on without
+ * a copy.
  */
 export class FrameParser {
   readonly #handler: FrameHandler;
@@ -136,7 +137,7 @@ export class FrameParser {
     this.#handler = handler;
   }
 
-  /** Nothing more is told, not even of bytes at hand. */
+  /** Ignores all further bytes, including those of the current chunk. */
   stop(): void {
     this.#stopped = true;
     this.#body = undefined;
@@ -163,7 +164,7 @@ export class FrameParser {
     return this.#begin(this.#head, 0, chunk, offset + taken);
   }
 
-  /** Begins the frame whose head is at `headAt`; returns how far `chunk` is used up. */
+  /** Starts the frame whose head is at `headAt`; returns how far `chunk` is consumed. */
   #begin(head: Buffer, headAt: number, chunk: Buffer, offset: number): number {
     const length = head.readUInt32BE(headAt + 4) & 0xffffff;
     if ((head[headAt]! & 0x80) === 0) {
@@ -249,7 +250,7 @@ function decodeControl(type: number, flags: number, body: Buffer): ControlFrame 
       exactly(body, 8);
       return { type: 'goaway', lastId: body.readUInt32BE(0) & idMask, status: body.readUInt32BE(4) };
     case frameType.windowUpdate:
-      // Id 0 is the connection's own window.
+      // Id 0 is the window of the connection itself.
       exactly(body, 8);
       return {
         type: 'windowUpdate',

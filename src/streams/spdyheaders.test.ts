@@ -38,7 +38,7 @@ const headers = fc
 
 describe('the dictionary', () => {
   it('is that of SPDY/3', () => {
-    // Proves that not a byte of it is wrong.
+    // Proves that every byte of the dictionary is right.
     expect(dictionary).toHaveLength(1423);
     expect(createHash('sha256').update(dictionary).digest('hex')).toBe(
       '51d27341373f923f3cd88e1eb7162aeaa3723d7585ff2399201dc06498407f02',
@@ -48,7 +48,7 @@ describe('the dictionary', () => {
 
 describe('header blocks', () => {
   it('of kubectl 1.20 are read, in one context', () => {
-    // Proves that Go's blocks inflate, each building on the one before.
+    // Proves that Go's blocks are decompressed, each building on the one before.
     const decoder = new HeaderDecoder();
     const first = decoder.decode(hex('78f9e3c6a7c26260606004a7b392a2d4c45c6851c29a0a0a6800000000ffff'));
     const second = decoder.decode(hex('c22ac5565c92925f5a02000000ffff'));
@@ -61,7 +61,7 @@ describe('header blocks', () => {
   });
 
   it('without headers are written and read as recorded', () => {
-    // Proves that our SYN_REPLY has the bytes of the vectors.
+    // Proves that our SYN_REPLY has the bytes of the recorded vectors.
     const encoder = new HeaderEncoder();
     const blocks = [encoder.encode({}), encoder.encode({}), encoder.encode({})];
     expect(blocks.map((block) => block.toString('hex'))).toEqual([
@@ -74,14 +74,14 @@ describe('header blocks', () => {
   });
 
   it('may be stored without compression and without the dictionary', () => {
-    // Proves the alternative first reply of the vectors, and that the context goes on from there.
+    // Proves the alternative first reply of the vectors, and that the context continues from there.
     const decoder = new HeaderDecoder();
     expect({ ...decoder.decode(hex('7801 00 0400 fbff 00000000 00 0000 ffff')) }).toEqual({});
     expect({ ...decoder.decode(hex('00 0400 fbff 00000000 00 0000 ffff')) }).toEqual({});
   });
 
   it('we write are one zlib stream to zlib itself', () => {
-    // Proves that a peer with an ordinary inflater reads thousands of our blocks, well beyond the window.
+    // Proves that a standard inflater reads thousands of our blocks, well beyond the window.
     const encoder = new HeaderEncoder();
     const blocks: Buffer[] = [];
     const plains: Buffer[] = [];
@@ -128,7 +128,7 @@ describe('header blocks', () => {
   });
 
   it('with names that are special to objects are plain headers', () => {
-    // Proves that no header reaches a prototype.
+    // Proves that no header name reaches the prototype.
     const read = new HeaderDecoder().decode(
       compressed(
         plainBlock([
@@ -164,12 +164,12 @@ describe('header blocks', () => {
     ['65 headers', compressed(plainBlock(Array.from({ length: 65 }, (_, i) => [`h${i}`, ''])))],
     ['a bomb', compressed(Buffer.concat([hex('00000001 00000001 61 03ffffff'), Buffer.alloc(2 ** 26 - 1)]))],
   ])('of %s are refused', (_name, block) => {
-    // Proves that bad blocks end the connection, and large ones are not inflated.
+    // Proves that bad blocks end the connection, and oversized ones are not decompressed.
     expect(() => new HeaderDecoder().decode(block)).toThrow(SpdyProtocolError);
   });
 
   it('of random bytes are refused or read, nothing else', () => {
-    // Proves that no block makes the decoder fail in another way.
+    // Proves that any block decodes or throws a SpdyProtocolError.
     const decoded = fc.oneof(
       fc
         .uint8Array({ maxLength: 100 })

@@ -1,17 +1,18 @@
 /**
- * SPDY's header blocks. Each direction of a connection is one zlib stream with a preset dictionary, flushed after every
- * block. A flush ends at a byte, so each block is a run of raw deflate whose dictionary is what went before: that keeps
- * the codec synchronous (no frame overtakes a block), bounded, and without a native handle to close.
+ * SPDY's header blocks. Each direction of a connection is one zlib stream with a preset dictionary, flushed
+ * after every block. A flush ends at a byte boundary, so each block is raw deflate data whose dictionary is
+ * the data before it. That keeps the codec synchronous (no frame overtakes a block), bounded, and free of
+ * native handles to close.
  */
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { SpdyProtocolError } from './spdyframe.ts';
 
-/** Kubernetes allows 1000 headers of 1 MiB; its real blocks have three short ones. */
+/** Kubernetes allows 1000 headers of 1 MiB; actual blocks have three short ones. */
 const headersMax = 64;
 const blockBytesMax = 64 * 1024;
-/** How far back a block may refer. */
+/** How far back a block may refer (zlib's window). */
 const historyBytes = 32 * 1024;
-/** How far back our own blocks refer: blocks are much alike, and a small window makes each several times cheaper. */
+/** Window of our own blocks: they are very similar, and a small window makes each several times cheaper. */
 const windowBits = 12;
 const memLevel = 5;
 
@@ -41,12 +42,12 @@ YXRlbWF4LWFnZT1nemlwLGRlZmxhdGUsc2RjaGNoYXJzZXQ9dXRmLThjaGFyc2V0PWlzby04ODU5LTEs
   'base64',
 );
 const dictionaryId = 0xe3c6a7c2;
-/** The head zlib itself would write at its default level, with the dictionary's id. */
+/** The zlib header at the default level, with the dictionary's id. */
 const zlibHead = Buffer.from('78bbe3c6a7c2', 'hex');
 
 export type SpdyHeaders = Readonly<Record<string, string>>;
 
-/** Blocks of one direction, out. Names are lower-cased. */
+/** Encodes the blocks of one direction. Names are lower-cased. */
 export class HeaderEncoder {
   #history: Buffer = dictionary;
   #first = true;
@@ -67,7 +68,7 @@ export class HeaderEncoder {
   }
 }
 
-/** Blocks of one direction, in. Every block must pass through, in order, also those of streams that are refused. */
+/** Decodes the blocks of one direction. It must see every block in order, including those of refused streams. */
 export class HeaderDecoder {
   #history: Buffer = Buffer.alloc(0);
   #first = true;
@@ -81,7 +82,7 @@ export class HeaderDecoder {
     return decodeBlock(plain);
   }
 
-  /** Takes the head off the first block. Go accepts a stream without the dictionary, so do we. */
+  /** Removes the zlib header from the first block. As in Go, a stream without the dictionary is accepted. */
   #begin(compressed: Buffer): Buffer {
     this.#first = false;
     if (compressed.length < 2 || (compressed[0]! & 0x0f) !== 8 || compressed.readUInt16BE(0) % 31 !== 0) {
@@ -105,7 +106,7 @@ function inflate(block: Buffer, history: Buffer): Buffer {
   }
 }
 
-/** The last bytes of both. */
+/** The last `bytesMax` bytes of both. */
 function append(history: Buffer, plain: Buffer, bytesMax: number): Buffer {
   const kept = Math.max(0, Math.min(history.length, bytesMax - plain.length));
   return Buffer.concat([history.subarray(history.length - kept), plain.subarray(-bytesMax)]);
@@ -144,7 +145,7 @@ function decodeBlock(plain: Buffer): SpdyHeaders {
   }
   const count = number();
   if (count > headersMax) throw new SpdyProtocolError(`${count} headers`);
-  // Without a prototype, so that no name of a header is special.
+  // No prototype, so that no header name is special.
   const headers: Record<string, string> = Object.create(null);
   for (let i = 0; i < count; i++) {
     const name = text().toLowerCase();

@@ -27,7 +27,7 @@ afterEach(() => {
   expect(failures.splice(0)).toEqual([]);
 });
 
-/** A server whose streams nobody reads unless told so, and a peer made by hand. */
+/** A server whose streams are not read unless a test does, and a scripted peer. */
 async function victim(onStream?: (stream: SpdyStream) => void, role: 'server' | 'client' = 'server') {
   const [ours, theirs] = await socketPair();
   const streams = new Arrivals<SpdyStream>();
@@ -40,7 +40,7 @@ async function victim(onStream?: (stream: SpdyStream) => void, role: 'server' | 
   return { connection, socket: ours, peer: new RawPeer(theirs), streams };
 }
 
-/** Expects GOAWAY with a protocol error, the end, and that the connection is gone. */
+/** Expects GOAWAY with a protocol error, the end of the socket, and a closed connection. */
 async function expectThrownOut({ peer, connection }: Awaited<ReturnType<typeof victim>>): Promise<void> {
   await peer.ended;
   expect(peer.frames.at(-1)).toMatchObject(protocolError);
@@ -62,13 +62,13 @@ describe('a hostile peer is thrown out', () => {
     // Proves that a protocol error is answered with GOAWAY(1) and the end of the connection.
     const scene = await victim();
     scene.peer.write(bytes);
-    // HTTP looks like a data frame of a stream that is not there, which is dropped: only its end is waited for.
+    // HTTP parses as a data frame of an unknown stream, which is dropped up to its length: send that much.
     if (bytes.startsWith('47455420')) scene.peer.write(Buffer.alloc(5 * MiB, 0x80));
     await expectThrownOut(scene);
   });
 
   it('after a decompression bomb', async () => {
-    // Proves that a block is not inflated beyond its bound.
+    // Proves that a block is not decompressed beyond its bound.
     const scene = await victim();
     const plain = Buffer.concat([
       Buffer.from('00000001000000016101fffff7', 'hex'),
@@ -83,9 +83,10 @@ describe('a hostile peer is thrown out', () => {
   });
 
   it('after 10,000 SYN_STREAMs', async () => {
-    // Proves that 1000 streams are accepted, the rest refused, and that a peer that does not learn is thrown out.
+    // Proves that 1000 streams are accepted, the rest refused, and that a peer that keeps opening streams is
+    // disconnected.
     const scene = await victim();
-    // Blocks without compression, which are quickly made.
+    // Uncompressed blocks, which are fast to make.
     const block = Buffer.from('000400fbff00000000000000ffff', 'hex');
     const frames = [scene.peer.synStream(1)];
     for (let i = 1; i < 10_000; i++) frames.push(encodeSynStream(2 * i + 1, block));
@@ -98,14 +99,14 @@ describe('a hostile peer is thrown out', () => {
   });
 
   it('after 1000 streams that nobody wants', async () => {
-    // Proves that it does not matter who refuses: the connection, or those it tells of a stream.
+    // Proves that refusals by the connection and by `onStream` count alike.
     const scene = await victim((stream) => stream.reset());
     for (let i = 0; i < 1000; i++) scene.peer.write(scene.peer.synStream(2 * i + 1));
     await expectThrownOut(scene);
   });
 
   it('in the role of a kubelet too', async () => {
-    // Proves that the client guards itself the same way, and that its openings fail.
+    // Proves that the client has the same limits, and that its pending opens fail.
     const scene = await victim(undefined, 'client');
     const opening = scene.connection.openStream({ streamType: 'error' });
     scene.peer.write('80030002 00000008 00000001 61626364');
@@ -128,7 +129,7 @@ describe('a hostile peer is held in bounds', () => {
   });
 
   it('that sends tiny frames to a stream nobody reads', async () => {
-    // Proves that what is kept is bounded by pieces too, not only by bytes.
+    // Proves that the number of buffered pieces is bounded, not only their bytes.
     const { peer, socket, streams, connection } = await victim();
     peer.write(peer.synStream(1));
     const stream = await streams.next();
@@ -144,7 +145,7 @@ describe('a hostile peer is held in bounds', () => {
   });
 
   it('that fills many streams', async () => {
-    // Proves that all streams together are bounded, below what each alone might hold.
+    // Proves the bound for all streams together, below the sum of the single bounds.
     const { peer, socket, connection } = await victim();
     for (let i = 0; i < 200; i++) {
       peer.write(peer.synStream(2 * i + 1));
@@ -156,7 +157,7 @@ describe('a hostile peer is held in bounds', () => {
   });
 
   it('that pings and does not read', async () => {
-    // Proves that answers nobody takes stop the reading, so that they cannot pile up.
+    // Proves that unread replies pause reading, so that they cannot accumulate.
     const { peer, socket, connection } = await victim();
     peer.socket.pause();
     const pings = Buffer.concat(Array.from({ length: 50_000 }, () => encodePing(1)));
@@ -173,7 +174,7 @@ describe('a hostile peer is held in bounds', () => {
   });
 
   it('that opens and resets streams and does not read', async () => {
-    // Proves that replies to streams are answers like others: those nobody takes stop the reading.
+    // Proves that SYN_REPLYs count as replies: unread ones pause reading.
     const block = Buffer.from('000400fbff00000000000000ffff', 'hex');
     let frames = [encodeSynStream(1, Buffer.concat([Buffer.from('7801', 'hex'), block]))];
     const streamsSent = 10_000;
@@ -189,7 +190,7 @@ describe('a hostile peer is held in bounds', () => {
         this.push(Buffer.concat(frames));
         frames = [];
       },
-      // Nothing is ever taken.
+      // Never accepts anything.
       write: () => undefined,
     });
     const onStream = (stream: SpdyStream) => stream.accept();
@@ -201,7 +202,7 @@ describe('a hostile peer is held in bounds', () => {
   });
 
   it('that floods pings and reads is answered, all of them', async () => {
-    // Proves that pausing for answers never gets stuck.
+    // Proves that reading always resumes after such a pause.
     const { peer, connection } = await victim();
     peer.write(Buffer.concat(Array.from({ length: 20_000 }, () => encodePing(7))));
     expect(await peer.until(20_000)).toHaveLength(20_000);
@@ -209,7 +210,7 @@ describe('a hostile peer is held in bounds', () => {
   });
 
   it('whose 16 MiB data frame goes to nobody', async () => {
-    // Proves that data for no stream passes through without being kept.
+    // Proves that data for unknown streams is not buffered.
     const { peer, connection } = await victim();
     peer.write(encodeDataHead(9, 2 ** 24 - 1, true));
     peer.write(Buffer.alloc(2 ** 24 - 1));
@@ -219,7 +220,7 @@ describe('a hostile peer is held in bounds', () => {
   });
 
   it('that cuts the line in the middle of anything', async () => {
-    // Proves that every beginning of a session may be its end: streams close, nothing is left.
+    // Proves that a session may break off at every byte: streams close, nothing is left.
     const [, theirs] = await socketPair();
     const whole = Buffer.concat([
       new RawPeer(theirs).synStream(1),
@@ -239,7 +240,7 @@ describe('a hostile peer is held in bounds', () => {
   });
 
   it('that sends random bytes and frames', async () => {
-    // Proves that whatever comes, the connection ends in order when the peer leaves, and nothing else breaks.
+    // Proves that after any input the connection closes in order when the peer leaves.
     const id = fc.integer({ min: 0, max: 9 }).map((value) => value.toString(16).padStart(8, '0'));
     const frame = fc.oneof(
       id.map((one) => `80030003 00000008 ${one} 00000005`),

@@ -1,4 +1,4 @@
-/** Port-forward over SPDY, bare and inside a WebSocket: pairs of streams, their ends, and what is left of them. */
+/** Port-forward over SPDY, bare and inside a WebSocket: pairs of streams, their ends, and cleanup. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
@@ -32,7 +32,7 @@ async function open(
 
 describe.each(clients)('port-forward over %s', (_name, client) => {
   it('forwards connections, each on its own', async () => {
-    // Proves that pairs of streams may interleave, that bytes go both ways, and how a connection ends.
+    // Proves that pairs of streams may interleave, that bytes pass both ways, and how a connection ends.
     const port = await target(echo);
     await serve();
     const connection = await client();
@@ -75,7 +75,7 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
   });
 
   it('ends the error stream of a target that has ended, though the client has not', async () => {
-    // Proves that kubectl before 1.32, which waits for that, is not left waiting.
+    // Proves that the error stream ends, which kubectl before 1.32 waits for.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const port = await target((socket) => socket.end('bye'));
     await serve();
@@ -91,7 +91,7 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
   });
 
   it('tells of a failed dial', async () => {
-    // Proves the text, the ends of both streams, and that the connection lives on.
+    // Proves the error text, the ends of both streams, and that the connection continues.
     const port = await target(echo);
     await serve();
     const connection = await client();
@@ -107,7 +107,7 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
   });
 
   it('says nothing of a connection that broke later', async () => {
-    // Proves that kubectl is not made to give up: the data stream is reset, the error stream ends empty.
+    // Proves that kubectl continues: the data stream is reset, the error stream ends empty.
     const port = await target((socket) => socket.once('data', () => socket.resetAndDestroy()));
     await serve();
     const connection = await client();
@@ -122,7 +122,7 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
   });
 
   it('destroys the target when the client resets', async () => {
-    // Proves that a reset of the data stream, and the end of the connection, free the target.
+    // Proves that a reset of the data stream, and the end of the connection, close the target.
     const port = await target((socket) => void socket.write('hello'));
     await serve();
     const connection = await client();
@@ -169,7 +169,7 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
   });
 
   it('complains of a stream that is there already', async () => {
-    // Proves the text, and that the pair still works.
+    // Proves the error text, and that the pair still works.
     const port = await target(echo);
     await serve();
     const connection = await client();
@@ -186,7 +186,7 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
   });
 
   it('closes when the pod ends', async () => {
-    // Proves that kubectl learns of it, and that targets are freed.
+    // Proves that kubectl is told, and that targets are closed.
     const ended = new AbortController();
     const port = await target(echo);
     await serve({ ended: ended.signal });
@@ -201,7 +201,7 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
   });
 
   it('carries much, both ways, to slow readers', async () => {
-    // Proves that nothing is lost, and that memory is bounded by the slowest.
+    // Proves that nothing is lost, and that the slowest stream bounds the memory.
     const port = await target(echo);
     await serve();
     const connection = await client();
@@ -232,11 +232,11 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
 
 describe('port-forward over SPDY', () => {
   it('serves hundreds of connections, eight at a time', async () => {
-    // Proves that nothing of a connection is left when it is over.
+    // Proves that nothing of a connection is left when it has ended.
     const port = await target(echo);
     await serve();
     const { connection } = await server!.spdy(['portforward.k8s.io']);
-    // More streams than may be open at once.
+    // More streams than the concurrent limit.
     let left = 520;
     const worker = async () => {
       while (left-- > 0) {
@@ -253,7 +253,7 @@ describe('port-forward over SPDY', () => {
   });
 
   it('forgets pairs that stay incomplete', async () => {
-    // Proves the limit of 30 s: a text on the error stream if there is one, a reset data stream otherwise.
+    // Proves the timeout of 30 s: a text on the error stream if there is one, otherwise a reset data stream.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await serve();
     const { connection } = await server!.spdy(['portforward.k8s.io']);

@@ -1,9 +1,9 @@
 /**
- * Port-forward over SPDY. Each forwarded connection is a pair of streams, one for its bytes and one for an error,
- * which the client opens one after the other:
+ * Port-forward over SPDY. Each forwarded connection is a pair of streams, one for its data and one for errors, which the
+ * client opens one after the other:
  *
  *   first stream → incomplete → (second stream) dialling → forwarding → over
- *                → forgotten after a while, or when its stream is reset
+ *                → dropped after a timeout, or when its stream is reset
  */
 import type { Duplex } from 'node:stream';
 import { copy, socketPace } from './bytecopy.ts';
@@ -12,11 +12,11 @@ import { SpdyConnection } from './spdyconnection.ts';
 import { resetStatus } from './spdyframe.ts';
 import type { SpdyStream } from './spdystream.ts';
 
-/** How long the second stream of a pair is waited for. */
+/** How long the second stream of a pair is awaited. */
 const pairMs = 30_000;
 /**
- * kubectl before 1.32 closes its side of a connection whose target has ended only when the error stream has ended
- * too. So that one ends as soon as the client has had nothing more to say for this long.
+ * kubectl before 1.32 closes its side of a connection whose target has ended only after the error stream has
+ * ended. So the error stream is ended when the client has sent nothing for this long.
  */
 const quietMs = 1_000;
 const portMax = 65_535;
@@ -28,7 +28,7 @@ interface Pair {
   timer?: NodeJS.Timeout;
 }
 
-/** Serves SPDY on a socket that has been upgraded, until it is closed. */
+/** Serves SPDY on an upgraded socket, until it is closed. */
 export async function forwardStreams(
   socket: Duplex,
   head: Buffer,
@@ -55,7 +55,7 @@ export async function forwardStreams(
       return stream.reset();
     }
     pair[kind] = stream;
-    // The client has nothing to say on an error stream.
+    // Clients send nothing on an error stream: discard.
     if (kind === 'error') stream.resume();
     stream.once('close', () => {
       if (pairs.get(key) === pair) forget(pair);
@@ -111,18 +111,19 @@ export async function forwardStreams(
   for (const target of targets) target.destroy();
 }
 
-/** Copies both ways; each direction ends on its own. */
+/** Copies both ways; each direction ends separately. */
 function join(data: SpdyStream, error: SpdyStream, target: Duplex): void {
   let broken = false;
   target.on('error', () => {
     broken = true;
   });
-  // kubectl ends the whole port-forward on a text, so a connection that worked and broke later has none.
+  // kubectl ends the whole port-forward when it gets an error text, so none is sent for a connection that
+  // broke later.
   target.once('close', () => {
-    // CANCEL would be a proper end to those who tell a cut from an end.
+    // Not CANCEL, which some clients take for a regular end.
     if (broken) data.reset(resetStatus.internalError);
     else data.end();
-    // What the client still sends goes nowhere, but must not hold up the other connections.
+    // Discard what the client still sends, so that it does not block the other streams.
     data.resume();
     error.end();
   });
@@ -149,7 +150,7 @@ function endWhenQuiet(data: SpdyStream, error: SpdyStream, target: Duplex): void
   target.once('close', () => clearInterval(timer));
 }
 
-/** Clients of 1.0 number nothing, but open the error stream right before the data stream. */
+/** Clients of 1.0 send no request id, but open the error stream right before the data stream. */
 const pairKey = (stream: SpdyStream, kind: 'error' | 'data'): string =>
   stream.headers['requestid'] || `${kind === 'error' ? stream.id : stream.id - 2}`;
 

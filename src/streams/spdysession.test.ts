@@ -1,4 +1,4 @@
-/** A session over SPDY: its streams, versions and bytes, the pace of both sides, and the end. */
+/** A session over SPDY: its streams, versions and bytes, back-pressure, and the end. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
@@ -39,7 +39,8 @@ function frames(bytes: Buffer): string[] {
 
 describe('session over SPDY', () => {
   it('answers kubectl’s frames with its vectors, in the right order', async () => {
-    // Proves the handshake, replies, data, status and FINs against recorded bytes, and that the connection stays open.
+    // Proves the handshake, replies, data, status and FINs against recorded bytes, and that the connection
+    // stays open.
     await serve(
       async ({ stdout }) => {
         stdout!.write('hi\n');
@@ -129,7 +130,7 @@ describe('session over SPDY', () => {
   });
 
   it('refuses versions it does not know', async () => {
-    // Proves the answer to a client that has nothing in common.
+    // Proves the answer to a client without a common protocol.
     await serve(async () => success);
     const answer = await server!.answer(spdyRequest(['v9.channel.k8s.io']));
     expect(answer).toMatch(/^HTTP\/1.1 403 Forbidden\r\n/);
@@ -139,8 +140,8 @@ describe('session over SPDY', () => {
   });
 
   it('carries input and its end', async () => {
-    // Proves half close, and that the server ends its own half of stdin with the session: no clock runs that would
-    // let it close the connection instead.
+    // Proves half close, and that the server ends its own half of stdin with the session: timers are faked,
+    // so it cannot just close the connection.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await serve(async ({ stdin, stdout }) => {
       for await (const chunk of stdin!) stdout!.write(chunk);
@@ -156,7 +157,8 @@ describe('session over SPDY', () => {
   });
 
   it('starts only when all streams are there, and refuses others', async () => {
-    // Proves that the command waits for its last stream, and that unknown, unrequested and repeated ones are reset.
+    // Proves that the command starts only after its last stream, and that unknown, unrequested and repeated
+    // ones are reset.
     const started = vi.fn();
     await serve(
       async () => {
@@ -178,7 +180,7 @@ describe('session over SPDY', () => {
   });
 
   it('closes when the streams do not come', async () => {
-    // Proves the limit of 30 s.
+    // Proves the timeout of 30 s.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const handler = vi.fn(async () => success);
     await serve(handler);
@@ -193,7 +195,7 @@ describe('session over SPDY', () => {
   });
 
   it('does not insist on outputs that are on only by default', async () => {
-    // Proves that they are accepted when opened, used when there in time, and never waited for.
+    // Proves that optional streams are accepted, used if opened in time, and not waited for.
     const seen: boolean[][] = [];
     await serve(
       async ({ stdout, stderr }) => {
@@ -217,7 +219,7 @@ describe('session over SPDY', () => {
   });
 
   it('has a resize stream from v3 on, with a terminal', async () => {
-    // Proves that sizes arrive, and that v2 has no such stream.
+    // Proves that sizes arrive, and that v2 has no resize stream.
     const sizes: TerminalSize[] = [];
     const wish = { stdin: true, stdout: true, stderr: true, tty: true };
     await serve(
@@ -245,7 +247,7 @@ describe('session over SPDY', () => {
   });
 
   it('waits 10 s for the client to close, then says so', async () => {
-    // Proves that the server does not close first, and that it does not wait for ever.
+    // Proves that the server lets the client close first, for a limited time.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await serve(async () => success, { wish: outputs });
     const { connection, socket, streams } = await dial(v4, ['error', 'stdout', 'stderr']);
@@ -254,7 +256,7 @@ describe('session over SPDY', () => {
     await Promise.all([text(streams.error!), text(streams.stdout!), text(streams.stderr!)]);
     await standstill(() => vi.getTimerCount());
     vi.advanceTimersByTime(9_900);
-    // A connection that still answers a ping is not closed.
+    // A connection that answers a ping is not closed.
     const heard = new Promise<string>((resolve) => {
       socket.on('data', (chunk: Buffer) => chunk.includes(ping) && resolve('pong'));
       socket.on('end', () => resolve('end'));
@@ -270,7 +272,8 @@ describe('session over SPDY', () => {
   it.each(['cut', 'goaway', 'reset'] as const)(
     'tells a session that its client has gone: %s',
     async (way) => {
-      // Proves the three ways to leave, that stdin ends after what was sent, and that output to nobody is no error.
+      // Proves the three ways a client leaves, that stdin ends after the data sent, and that output
+      // afterwards is no error.
       const survivor = new Survivor();
       await serve(survivor.handler);
       const { connection, socket, streams } = await dial(v4, ['error', 'stdin', 'stdout', 'stderr']);
@@ -286,7 +289,7 @@ describe('session over SPDY', () => {
   );
 
   it('goes on when the client resets an output', async () => {
-    // Proves that a command is not stopped by an output that nobody wants.
+    // Proves that a command is not blocked by an output stream that the client has reset.
     await serve(async ({ stdin, stdout, stderr }) => {
       for await (const _ of stdin!) break;
       for (let i = 0; i < 100; i++) if (!stdout!.write(Buffer.alloc(65536))) await once(stdout!, 'drain');
@@ -303,7 +306,7 @@ describe('session over SPDY', () => {
   });
 
   it('carries much in both directions at once, to slow readers', async () => {
-    // Proves that nothing is lost or changed, and that a command waits for its client.
+    // Proves that nothing is lost or changed, and that a slow client pauses the command.
     let most = 0;
     await serve(async ({ stdin, stdout }) => {
       for await (const chunk of stdin!) {
@@ -338,7 +341,7 @@ describe('session over SPDY', () => {
   });
 
   it('writes the status behind all output, also to a client that is slow to read', async () => {
-    // Proves the order of the end under back-pressure: the output, then the status, then the ends.
+    // Proves the order of the end under back-pressure: the output, then the status, then the FINs.
     const total = 8 * 1024 * 1024;
     await serve(
       async ({ stdout }) => {
@@ -367,7 +370,7 @@ describe('session over SPDY', () => {
   });
 
   it('discards input that comes after the end', async () => {
-    // Proves that a client still writing to a command that has ended is not stopped from reading its status.
+    // Proves that a client that still writes to an ended command can read its status.
     await serve(async () => ({ kind: 'exit', code: 3 }));
     const { connection, streams } = await dial(v4, ['error', 'stdin', 'stdout', 'stderr']);
     let pushed = 0;
@@ -381,7 +384,7 @@ describe('session over SPDY', () => {
   });
 
   it('ends with the pod, with a failure', async () => {
-    // Proves that nobody takes a session that was cut short for a success.
+    // Proves that a session that was cut short is reported as a failure.
     const ended = new AbortController();
     await serve(({ gone }) => once(gone, 'abort').then(() => success), { ended: ended.signal });
     const { connection, streams } = await dial(v4, ['error', 'stdin', 'stdout', 'stderr']);
@@ -392,7 +395,7 @@ describe('session over SPDY', () => {
   });
 
   it('survives hostile bytes', async () => {
-    // Proves that nothing after the handshake crashes the server or leaves a socket behind.
+    // Proves that no bytes after the handshake crash the server or leave a socket behind.
     await serve(({ gone }) => once(gone, 'abort').then(() => success));
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.boolean(), async (bytes, asControl) => {

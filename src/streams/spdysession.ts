@@ -10,16 +10,16 @@ import { SpdyConnection } from './spdyconnection.ts';
 import { resetStatus } from './spdyframe.ts';
 import type { SpdyStream } from './spdystream.ts';
 
-/** How long the client has to open its streams. */
+/** Time the client has to open its streams. */
 const streamsMs = 30_000;
-/** How long a stream is waited for that the client may leave out, after the one before it. */
+/** How long an optional stream is awaited after the one before it. */
 const optionalStreamMs = 1_000;
-/** How long the client has to close the connection when its streams have ended. */
+/** Time the client has to close the connection after its streams have ended. */
 const closeMs = 10_000;
 
 type StreamType = 'error' | 'stdin' | 'stdout' | 'stderr' | 'resize';
 
-/** What each version has. v5 is the same as v4 here, and no kubelet chooses it. */
+/** What each version supports. v5 is the same as v4 here, and no kubelet chooses it. */
 export const sessionProtocols: ReadonlyMap<string, { resize: boolean; statusObject: boolean }> = new Map([
   ['v4.channel.k8s.io', { resize: true, statusObject: true }],
   ['v3.channel.k8s.io', { resize: true, statusObject: false }],
@@ -27,7 +27,7 @@ export const sessionProtocols: ReadonlyMap<string, { resize: boolean; statusObje
   ['channel.k8s.io', { resize: false, statusObject: false }],
 ]);
 
-/** Serves a session on a socket that has been upgraded, until it is closed. */
+/** Serves a session on an upgraded socket, until it is closed. */
 export async function serveSpdySession(
   socket: Duplex,
   head: Buffer,
@@ -50,7 +50,7 @@ export async function serveSpdySession(
 
   const session = liveSession(wish, streams);
   void connection.closed.then(() => session.leave());
-  // It is gone from the streams before it is from the socket.
+  // The streams close before the socket does, so listen here as well.
   const error = streams.get('error')!;
   error.once('close', () => session.leave());
   if (error.closed) session.leave();
@@ -58,7 +58,7 @@ export async function serveSpdySession(
   const result = await session.run(handler, ended);
   if (result !== undefined) {
     await end(streams, statusBytes(status(result), statusObject));
-    // Clients of 1.1 lose what they have not read yet when the connection ends, and all close it when they have it.
+    // Let the client close: clients of 1.1 lose unread data when the server closes first.
     const patience = setTimeout(() => connection.close(), closeMs);
     await connection.closed;
     clearTimeout(patience);
@@ -87,7 +87,7 @@ class StreamSet {
     return this.#streams.get(type);
   }
 
-  /** In the order in which they are to be ended. */
+  /** In the order in which they are ended. */
   all(): SpdyStream[] {
     const order: StreamType[] = ['error', 'stdout', 'stderr', 'stdin', 'resize'];
     return order.map((type) => this.get(type)).filter((stream) => stream !== undefined);
@@ -98,12 +98,12 @@ class StreamSet {
     if (!this.#wanted.has(type) || this.#streams.has(type)) return stream.reset(resetStatus.refusedStream);
     stream.accept();
     this.#streams.set(type, stream);
-    // Clients have nothing to say on these; what comes is dropped.
+    // Clients send nothing on these: discard.
     if (type !== 'stdin' && type !== 'resize') stream.resume();
     this.#onTaken();
   }
 
-  /** Waits for the streams. False when they do not come, or the connection is over. */
+  /** Waits for the streams. False when they are not opened in time, or the connection has ended. */
   gather(over: Promise<void>): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (gathered: boolean) => {
@@ -150,7 +150,7 @@ function inflow(stream: SpdyStream | undefined): Inflow | undefined {
   return flow;
 }
 
-/** A stream that the client has reset takes everything, and sends nothing. */
+/** A stream that the client has reset accepts everything and sends nothing. */
 const outflow = (stream: SpdyStream | undefined): Outflow | undefined =>
   stream &&
   new Outflow(
@@ -163,8 +163,8 @@ const outflow = (stream: SpdyStream | undefined): Outflow | undefined =>
   );
 
 /**
- * The status first: clients of v1 do not look at it any more once the outputs have ended, and all take a connection
- * without one for a success. Then every stream, or they wait for the rest of it.
+ * Sends the status first: clients of v1 do not read it after the outputs have ended, and all clients take a
+ * missing status for success. Then ends every stream, because clients wait for all of them.
  */
 async function end(streams: StreamSet, bytes: Buffer): Promise<void> {
   const [error, ...others] = streams.all();

@@ -1,23 +1,23 @@
 /**
- * One stream of a SPDY connection, as a Duplex. SPDY as Kubernetes speaks it has no windows: what the peer sends is
- * kept here up to a bound, then the connection stops reading its socket, for all of its streams.
+ * One stream of a SPDY connection, as a Duplex. Kubernetes' SPDY has no flow-control windows: received data
+ * is buffered here up to a bound, then the connection stops reading its socket, for all of its streams.
  *
- * Each half is open, ended by FIN, or cut. It is cut by RST_STREAM, by the end of the connection, or by destroying the
- * stream here. After the peer's cut what has arrived can still be read, then reading ends; what is written goes nowhere.
+ * Each half is open, ended by FIN, or cut: by RST_STREAM, by the end of the connection, or by destroying the
+ * stream here. After a cut by the peer, received data can still be read; data written is discarded.
  */
 import { Duplex } from 'node:stream';
 import { hand, passesQueue } from './handing.ts';
 import { resetStatus } from './spdyframe.ts';
 
-/** Kept for a reader who is slow, before the connection is paused. */
+/** Bytes buffered for a slow reader before the connection is paused. */
 const bufferedBytesMax = 256 * 1024;
-/** What a kept piece costs at least, so that a million tiny frames are bounded too. */
+/** Minimum that a buffered piece counts, so that a million tiny frames are bounded, too. */
 const pieceBytesMin = 512;
-/** A piece holds all the memory it is a part of, which may be so many times as much as what it counts for. */
+/** A piece keeps the whole buffer it is a view of, which may be this many times larger than what it counts for. */
 const heldShare = 4;
-/** Shorter pieces are copied rather than counted for more than they are. */
+/** Shorter pieces are copied, so that they do not keep a larger buffer. */
 const copiedBytesMax = 16 * 1024;
-/** Keeps the streams of a connection interleaved. */
+/** Maximum frame size, so that the streams of a connection interleave. */
 const frameBytesMax = 64 * 1024;
 const writableBytes = 256 * 1024;
 
@@ -27,15 +27,15 @@ export interface StreamCarrier {
   reset(id: number, status: number): void;
   data(id: number, pieces: readonly Buffer[], bytes: number): void;
   fin(id: number): void;
-  /** Whether the socket has enough for now. */
+  /** Whether the socket has no room for now. */
   readonly full: boolean;
-  /** What the socket has taken, and not sent yet; undefined when code of this process may keep it. */
+  /** Bytes the socket has accepted but not sent; undefined when code in this process may keep the data. */
   readonly unsentBytes: number | undefined;
-  /** Calls once when it has not. */
+  /** Calls back once when the socket has room. */
   whenWritable(resume: () => void): void;
-  /** The stream's kept bytes have changed by `bytes`; `stalled` says whether it is at its bound. */
+  /** The stream's buffered bytes have changed by `bytes`; `stalled` says whether it is at its bound. */
   kept(stream: SpdyStream, bytes: number, stalled: boolean): void;
-  /** Both halves are over. */
+  /** Called when both halves have ended. */
   forget(stream: SpdyStream): void;
 }
 
@@ -44,8 +44,8 @@ export class SpdyStream extends Duplex {
   /** Names are lower-cased; the object has no prototype. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Makes an end of reading that is no FIN an error: the connection went away, or the stream was reset with anything but
-   * CANCEL, by which real kubelets also end a stream that went well.
+   * Makes any end of reading without FIN an error: a lost connection, or a reset. CANCEL is no error: real
+   * kubelets also end successful streams with it.
    */
   strictEnd = false;
 
@@ -54,7 +54,7 @@ export class SpdyStream extends Duplex {
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
   #stalled = false;
-  /** Readable has asked for more than it was given. */
+  /** Whether Readable has asked for more data. */
   #wanted = false;
   #remoteEnded = false;
   #endDelivered = false;
@@ -71,30 +71,30 @@ export class SpdyStream extends Duplex {
     headers: Readonly<Record<string, string>>,
     options: { replied: boolean; readOnly: boolean },
   ) {
-    // One piece at a time lies in Readable; the rest is kept here, where it is counted.
+    // At most one piece is in Readable's own buffer; the rest is kept here, where it is counted.
     super({ readableHighWaterMark: 1, writableHighWaterMark: writableBytes });
     this.#carrier = carrier;
     this.id = id;
     this.headers = headers;
     this.#replied = options.replied;
     this.#localEnded = options.readOnly;
-    // A stream that breaks tells its owner by 'close'; without a listener it must not end the process.
+    // Without a listener an error would end the process; owners watch 'close'.
     this.on('error', () => {});
   }
 
-  /** The status by which the peer has reset this stream. */
+  /** The status with which the peer has reset this stream. */
   get resetStatus(): number | undefined {
     return this.#resetStatus;
   }
 
-  /** SYN_REPLY. The first write does it too, because data sent before it is lost. */
+  /** Sends SYN_REPLY. The first write does so as well, because data sent before it would be lost. */
   accept(): void {
     if (this.#replied || this.#cut) return;
     this.#replied = true;
     this.#carrier.reply(this.id);
   }
 
-  /** RST_STREAM: the peer gets no more, and neither do we. */
+  /** Sends RST_STREAM and cuts both halves. */
   reset(status: number = resetStatus.cancel): void {
     this.#cutOff(status);
     this.destroy();
@@ -105,7 +105,7 @@ export class SpdyStream extends Duplex {
     this.#deliver();
   }
 
-  /** Sends a frame, unless something waits to be sent or the socket has enough. False when it was not sent. */
+  /** Sends a frame directly, unless data is queued or the socket is full. Returns whether it was sent. */
   sendAtOnce(chunk: Buffer): boolean {
     if (chunk.length === 0 || chunk.length > frameBytesMax || this.#carrier.full) return false;
     if (!passesQueue(this, chunk) || this.#localEnded || this.#cut) return false;
@@ -152,7 +152,7 @@ export class SpdyStream extends Duplex {
     callback(error);
   }
 
-  // The next four are for the connection.
+  // The next four methods are called by the connection.
 
   receive(bytes: Buffer, fin: boolean): void {
     if (this.#remoteEnded || this.#cut) return;
@@ -176,13 +176,13 @@ export class SpdyStream extends Duplex {
     this.emit('reset', status);
   }
 
-  /** The peer has gone, or has reset the stream. */
+  /** Called when the peer has gone, or has reset the stream. */
   sever(): void {
     if (this.#cut) return;
     this.#cut = true;
     this.#release();
     if (!this.#remoteEnded && this.strictEnd && this.#resetStatus !== resetStatus.cancel) {
-      // As with a TCP connection that is reset, what was not read yet is lost.
+      // As with a reset TCP connection, unread data is lost.
       this.destroy(new Error('read ECONNRESET'));
       return;
     }
@@ -195,7 +195,7 @@ export class SpdyStream extends Duplex {
       return;
     }
     this.once('end', () => this.destroy());
-    // Ends also a stream that nobody reads, unless something is left to read.
+    // Emits the end of an unread stream, unless data is left.
     this.read(0);
   }
 
@@ -218,12 +218,12 @@ export class SpdyStream extends Duplex {
 
   #count(bytes: number): void {
     this.#keptBytes += bytes;
-    // Reading starts again at half, so that it does not start and stop with every piece.
+    // Reading resumes at half the bound (hysteresis), so that it does not toggle with every piece.
     this.#stalled = this.#keptBytes >= (this.#stalled ? bufferedBytesMax / 2 : bufferedBytesMax);
     this.#carrier.kept(this, bytes, this.#stalled);
   }
 
-  /** What is kept no longer holds the connection up. */
+  /** Buffered data no longer pauses the connection. */
   #release(): void {
     if (this.#keptBytes === 0 && !this.#stalled) return;
     const bytes = this.#keptBytes;
@@ -234,7 +234,7 @@ export class SpdyStream extends Duplex {
 
   #send(pieces: Buffer[], callback: () => void): void {
     if (this.#cut || this.#localEnded) {
-      // Never at once: a source without end would be poured away without end.
+      // Deferred: otherwise an endless source would be discarded in an endless loop.
       setImmediate(callback);
       return;
     }
@@ -264,7 +264,7 @@ export class SpdyStream extends Duplex {
     });
   }
 
-  /** One frame from the front of what is to be sent, of as many pieces as fit. */
+  /** Sends one frame with as many queued pieces as fit. */
   #sendFrame(): void {
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -296,7 +296,7 @@ export class SpdyStream extends Duplex {
     if (this.#remoteEnded) this.#carrier.forget(this);
   }
 
-  /** Tells the peer, unless it knows. */
+  /** Sends RST_STREAM, unless the peer already knows. */
   #cutOff(status: number): void {
     if (this.#cut) return;
     this.#cut = true;
@@ -308,7 +308,7 @@ export class SpdyStream extends Duplex {
   }
 }
 
-/** A short piece of much memory, in memory of its own; others as they are. */
+/** Copies a short piece of a large buffer; returns other pieces unchanged. */
 function ownCopy(bytes: Buffer): Buffer {
   if (bytes.length * heldShare >= bytes.buffer.byteLength) return bytes;
   const copy = Buffer.allocUnsafeSlow(bytes.length);

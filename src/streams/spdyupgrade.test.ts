@@ -16,7 +16,7 @@ const request = {
   protocols: ['v5.channel.k8s.io', 'v4.channel.k8s.io'],
 };
 
-/** A kubelet that reads a request's head, writes the answer, and tells what it was asked and how often it was dialled. */
+/** A kubelet that reads a request's head, writes the answer, and records requests and connections. */
 async function kubelet(answer: (socket: Socket) => void) {
   const asked: string[] = [];
   const sockets: Socket[] = [];
@@ -51,7 +51,7 @@ const switching =
 
 describe('an upgrade to SPDY', () => {
   it('is asked for with one line per protocol, and hands over the socket with what came behind the answer', async () => {
-    // Proves the request word for word, and that no byte behind the head is lost.
+    // Proves the exact request, and that no byte after the head is lost.
     const { dial, asked, sockets } = await kubelet((socket) => socket.write(`${switching}first bytes`));
     const answer = await upgradeToSpdy(dial, request);
     if ('refused' in answer) throw new Error('refused');
@@ -79,7 +79,7 @@ describe('an upgrade to SPDY', () => {
   });
 
   it('works through memory', async () => {
-    // Proves that a kubelet of this process can be asked.
+    // Proves that a kubelet in the same process can be asked.
     const [ours, theirs] = memoryPipe();
     theirs.once('data', () => theirs.write(switching));
     const answer = await upgradeToSpdy(async () => ours, request);
@@ -117,7 +117,7 @@ describe('an upgrade to SPDY', () => {
   ])(
     'that is answered with %s is refused, and the connection closed',
     async (_name, text, statusCode, body) => {
-      // Proves that any other answer is handed back, redirects included, and that nothing more can be sent there.
+      // Proves that any other answer is returned, redirects included, and that the connection is closed.
       const { dial, asked, sockets } = await kubelet((socket) => {
         socket.write(text);
         if (!/Content-Length|chunked/.test(text)) socket.end();
@@ -142,14 +142,14 @@ describe('an upgrade to SPDY', () => {
     ['an endless head', `HTTP/1.1 101 Yes\r\nX: ${'x'.repeat(70_000)}`, /exceeded the limit/],
     ['nothing', '', /unexpected EOF/],
   ])('that is answered with %s fails, and the connection is closed', async (_name, text, message) => {
-    // Proves that nonsense is neither an upgrade nor an answer.
+    // Proves that malformed answers are errors.
     const { dial, sockets } = await kubelet((socket) => (text === '' ? socket.end() : socket.write(text)));
     await expect(upgradeToSpdy(dial, request)).rejects.toThrow(message);
     await closed(sockets[0]!);
   });
 
   it('gives up when it is told so, and passes a failed dial on', async () => {
-    // Proves that nobody waits for a kubelet that does not answer.
+    // Proves that the request can be aborted while the kubelet does not answer.
     const leaving = new AbortController();
     const { dial, sockets } = await kubelet(() => leaving.abort());
     await expect(upgradeToSpdy(dial, request, leaving.signal)).rejects.toThrow('context canceled');

@@ -1,15 +1,15 @@
 /**
- * Asks a kubelet to turn a fresh connection into SPDY. The connection carries this one request: whatever the answer is
- * but 101, it is closed, and redirects are answers like any other.
+ * Asks a kubelet to upgrade a fresh connection to SPDY. The connection carries this one request: with any
+ * answer but 101 it is closed. Redirects are not followed.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { readError } from './neterror.ts';
 
-/** The head of the answer. */
+/** Maximum size of the answer's head. */
 const headBytesMax = 64 * 1024;
 const headMs = 60_000;
-/** What is read of an answer that is no upgrade. */
+/** Maximum bytes read of an answer that is not an upgrade. */
 const bodyBytesMax = 50_000;
 const bodyMs = 10_000;
 
@@ -25,7 +25,7 @@ const ownHeaders = new Set([
 export interface SpdyUpgradeRequest {
   readonly method: string;
   readonly path: string;
-  /** Those about the upgrade are added. */
+  /** The upgrade headers are added. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Most preferred first. */
   readonly protocols: readonly string[];
@@ -33,13 +33,13 @@ export interface SpdyUpgradeRequest {
 
 export interface SpdyUpgraded {
   readonly socket: Duplex;
-  /** Bytes that came behind the answer. */
+  /** Bytes received after the answer's head. */
   readonly head: Buffer;
-  /** As the answer names it; empty when it names none. */
+  /** As named in the answer; empty when it names none. */
   readonly protocol: string;
 }
 
-/** An answer that is no upgrade. Its body is cut at 50,000 bytes. */
+/** An answer that is not an upgrade. Its body is cut at 50,000 bytes. */
 export interface SpdyRefused {
   readonly refused: {
     readonly statusCode: number;
@@ -48,7 +48,7 @@ export interface SpdyRefused {
   };
 }
 
-/** Rejects when the connection fails or the answer makes no sense; `signal` gives up early. */
+/** Rejects when the connection fails or the answer is malformed; `signal` aborts it. */
 export async function upgradeToSpdy(
   connect: () => Promise<Duplex>,
   request: SpdyUpgradeRequest,
@@ -56,12 +56,12 @@ export async function upgradeToSpdy(
 ): Promise<SpdyUpgraded | SpdyRefused> {
   signal?.throwIfAborted();
   const socket = await connect();
-  // It may fail at any time, also after it was handed over and before the new owner listens.
+  // It may fail at any time, also before the new owner adds a listener.
   socket.on('error', () => {});
   try {
     const answer = await ask(socket, request, signal);
     if (answer.head !== undefined) return upgraded(socket, answer.response, answer.head);
-    // A 101 that names no protocol is no upgrade to Node, and nothing else to anybody.
+    // Node does not report a 101 without an Upgrade header as an upgrade.
     if (answer.response.statusCode === 101) throw new Error('invalid upgrade response: status code 101');
     const refused = await refusal(answer.response);
     socket.destroy();
@@ -139,7 +139,7 @@ async function refusal(response: IncomingMessage): Promise<SpdyRefused> {
   return { refused };
 }
 
-/** What arrives in time and fits; what is missing at the end is not worth failing for. */
+/** The body within the limits of time and size; an incomplete one is no error. */
 function boundedBody(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

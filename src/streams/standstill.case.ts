@@ -1,9 +1,9 @@
-/** For tests of back-pressure: how to tell that nothing moves any more. */
+/** For tests of back-pressure: detects that data has stopped moving. */
 const turnsDefault = 1_000;
 
 /**
- * Resolves, with the figure, when it has stayed the same for a thousand turns of the event loop. Both ends of the
- * connections of a test are in this process: bytes that have not moved in so many turns wait for a reader.
+ * Resolves with the figure when it has not changed for a thousand event loop ticks. Both ends of a test's
+ * connections are in this process, so bytes that have not moved by then are waiting for a reader.
  */
 export async function standstill(figure: () => number, turns = turnsDefault): Promise<number> {
   let last = figure();

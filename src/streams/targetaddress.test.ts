@@ -1,9 +1,9 @@
-/** Where the server may be sent on somebody's behalf: no loopback, link-local or other special address, however written. */
+/** Which addresses the server dials for users: no loopback, link-local or other special address, however written. */
 import { describe, expect, it } from 'vitest';
 import { allowedAddresses, isAllowedTarget } from './targetaddress.ts';
 
 describe('addresses', () => {
-  // Proves that ordinary addresses, private ones too, are dialled.
+  // Proves that ordinary addresses, including private ones, are dialled.
   for (const address of [
     '10.1.2.3',
     '192.168.0.1',
@@ -61,7 +61,7 @@ describe('addresses', () => {
     // ISATAP
     '2001:db8::5efe:169.254.169.254',
     '2001:db8::200:5efe:7f00:1',
-    // Where clouds tell a machine about itself, its credentials included.
+    // Metadata services of clouds, which hand out credentials.
     '100.100.100.200',
     '168.63.129.16',
     '192.0.0.192',
@@ -73,7 +73,7 @@ describe('addresses', () => {
     '::ffff:100.100.100.200',
     '64:ff9b::100.100.100.200',
     '2002:6464:64c8::',
-    // What is no address, or is one only to some readers.
+    // Not an address, or parsed differently by different readers.
     '',
     '127.1',
     '0177.0.0.1',
@@ -91,7 +91,7 @@ describe('addresses', () => {
 
 describe('host names', () => {
   it('are resolved once, and one bad address refuses all', async () => {
-    // Proves that a name cannot bring in an address that would be refused by itself.
+    // Proves that a name cannot resolve to an address that would be refused.
     let asked = 0;
     const answer = (addresses: string[]) => async () => {
       asked++;
@@ -106,12 +106,12 @@ describe('host names', () => {
   });
 
   it('that mean this machine are refused by what they resolve to', async () => {
-    // Proves that the system's own resolver is asked.
+    // Proves that the system's resolver is used.
     await expect(allowedAddresses('localhost')).rejects.toMatchObject({ message: 'address not allowed' });
   });
 
   it('that mean nothing are told in the words of Go', async () => {
-    // Proves that a failed lookup reads as kubectl users know it.
+    // Proves that a failed lookup has the message that kubectl users know.
     await expect(allowedAddresses('nowhere.invalid')).rejects.toThrow(
       /^dial tcp: lookup nowhere\.invalid: (no such host|i\/o timeout)$/,
     );

@@ -1,14 +1,14 @@
 /**
- * Which addresses the server connects to on behalf of a user. Addresses of pods, endpoints and nodes are written by
- * users, who would otherwise choose what the server talks to: its own loopback services, or a cloud's
- * metadata service. Only global unicast addresses, private ones included, are dialled.
+ * Which addresses the server connects to for a user. Addresses of pods, endpoints and nodes are written by
+ * users, who could otherwise make the server connect to its own loopback services or a cloud's metadata
+ * service. Only global unicast addresses, including private ones, are dialled.
  */
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { type Address, type AddressRange, parseCIDR, parseIP } from '../api/addresses.ts';
 import { badRequest, type StatusError } from '../api/errors.ts';
 
-/** A name is resolved within this time. */
+/** Timeout of a name lookup. */
 const lookupMs = 10_000;
 
 const refusedRanges = [
@@ -31,11 +31,11 @@ const refusedRanges = [
   'fd20:ce::254/128',
   'fd00:42::42/128',
   'fd00:c1::a9fe:a9fe/128',
-  // NAT64 of a network's own: where the IPv4 address stands in it only that network knows.
+  // Local-use NAT64: where such an address contains the IPv4 address is only known to its network.
   '64:ff9b:1::/48',
 ].map((text) => parseCIDR(text)!);
 
-/** IPv6 ranges whose addresses carry IPv4 addresses that a packet may end up at, and how to read them. */
+/** IPv6 ranges whose addresses embed IPv4 addresses that a packet may end up at, and how to extract them. */
 const carriers: readonly { readonly range: AddressRange; readonly carried: (value: bigint) => bigint[] }[] = [
   // IPv4-compatible, IPv4-translated and NAT64.
   { range: parseCIDR('::/96')!, carried: (value) => [value] },
@@ -47,12 +47,15 @@ const carriers: readonly { readonly range: AddressRange; readonly carried: (valu
   { range: parseCIDR('2001::/32')!, carried: (value) => [value >> 64n, ~value] },
 ];
 
-/** ISATAP: any network, then this (or the same with the bit for "unique" set), then an IPv4 address. */
+/** ISATAP: any network, then this mark (or the same with the "unique" bit set), then an IPv4 address. */
 const isatapMarks = [0x0000_5efen, 0x0200_5efen];
 
-/** Whether the server may be sent to this address. Whatever is not a plain address, zones included, is refused. */
+/**
+ * Whether the server may connect to this address. Anything but a plain address, such as one with a zone, is
+ * refused.
+ */
 export function isAllowedTarget(text: string): boolean {
-  // Other readers take leading zeros for octal numbers: what Node would not dial as it stands is no address.
+  // Only what Node would dial as it is: some parsers read leading zeros as octal.
   const address = isIP(text) && !text.includes('%') ? parseIP(text) : undefined;
   return address !== undefined && isAllowed(address);
 }
@@ -62,7 +65,7 @@ function isAllowed(address: Address): boolean {
   return carriedBy(address).every((value) => isAllowed({ family: 4, value: value & 0xffff_ffffn }));
 }
 
-/** IPv4 addresses inside of an IPv6 address. Only their low 32 bits count. */
+/** The IPv4 addresses embedded in an IPv6 address. Only their low 32 bits count. */
 function carriedBy(address: Address): bigint[] {
   const { family, value } = address;
   if (family === 4) return [];
@@ -79,8 +82,8 @@ export const addressNotAllowed = (): StatusError => badRequest('address not allo
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
 /**
- * The addresses of a host, each of which may be dialled. A name is resolved once, here, and the answer is what is
- * dialled: asking again later might bring another answer.
+ * The addresses of a host, all of which may be dialled. A name is resolved once, here, and callers dial the
+ * result: a second lookup could give another answer (DNS rebinding).
  */
 export async function allowedAddresses(
   host: string,

@@ -1,4 +1,4 @@
-/** Proves that a tunnel carries one agreed upgrade byte by byte, and lets nothing else through. */
+/** Proves that a tunnel carries one accepted upgrade byte by byte, and nothing else. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -19,11 +19,11 @@ afterEach(async () => {
 
 interface Front {
   readonly client: Socket;
-  /** How the tunnel ended: undefined, or what it threw. */
+  /** Undefined, or the error that the tunnel threw. */
   readonly over: Promise<Error | undefined>;
 }
 
-/** A client whose upgrade request is tunnelled to what `backend` makes of this side of a connection. */
+/** A client whose upgrade request is tunnelled to the connection that `backend` returns. */
 async function front(
   backend: () => Duplex | Promise<Duplex>,
   request = 'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
@@ -57,7 +57,7 @@ async function front(
   return { client, over };
 }
 
-/** A TCP backend; resolves its side of the one connection it gets. */
+/** A TCP backend; `accepted` resolves with its one connection. */
 async function tcpBackend(): Promise<{ dial: () => Socket; accepted: Promise<Socket> }> {
   const server = createServer({ allowHalfOpen: true });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -68,7 +68,7 @@ async function tcpBackend(): Promise<{ dial: () => Socket; accepted: Promise<Soc
   return { dial: () => connect({ port: (server.address() as AddressInfo).port }), accepted };
 }
 
-/** Reads up to and with the text, and leaves the rest. */
+/** Reads up to and including the text, and leaves the rest. */
 async function readUntil(stream: Duplex, text: string): Promise<string> {
   let seen = Buffer.alloc(0);
   for (;;) {
@@ -179,7 +179,7 @@ describe('a tunnel', () => {
       to.pause();
       from.write(Buffer.alloc(total, 'y'));
       while (!waits()) await new Promise((resolve) => setTimeout(resolve, 10));
-      // Nobody reads, and little is kept on the way however long that takes.
+      // Without a reader, only a bounded amount is buffered on the way.
       const { bytesRead } = near;
       expect(await standstill(() => near.bytesRead)).toBe(bytesRead);
       expect(waits()).toBe(true);

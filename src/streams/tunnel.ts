@@ -1,7 +1,7 @@
 /**
- * The byte tunnel: an upgrade request goes to a backend, and once that has agreed (101), client and backend talk to
- * each other and nobody looks at what they say. It carries exactly one request: a backend that does not agree is
- * let go of with its answer, or the client could send it more in the server's name.
+ * The byte tunnel: forwards an upgrade request to a backend and, after a 101, copies bytes both ways without parsing
+ * them. It carries exactly one request: after any other answer the backend's connection is closed. Otherwise the client
+ * could send it further requests with the server's identity.
  *
  *   asking → joined (101) → lingering (backend ended first) → closed
  *          → relaying (400 and above) → closed
@@ -16,26 +16,26 @@ import { canCarry } from './memorypipe.ts';
 import { readError } from './neterror.ts';
 import { makeLongLived } from './upgraderequest.ts';
 
-/** The head of the backend's answer. */
+/** Maximum size of the head of the backend's answer. */
 const headBytesMax = 64 * 1024;
 /** Bodies of upgrade requests are dropped, up to this size. */
 const bodyBytesMax = 1024 * 1024;
 const bodyMs = 10_000;
-/** What a client sends before it has its answer is kept up to here; then it is not read any more. */
+/** Maximum bytes buffered that a client sends before the answer; then the client is paused. */
 const earlyBytesMax = 64 * 1024;
 
-/** How long things may take. */
+/** Timeouts. */
 export interface TunnelTimes {
   /** Until the backend has answered the request. */
   readonly headMs: number;
-  /** Passing on an answer that is no upgrade. */
+  /** Limit for passing on an answer that is not an upgrade. */
   readonly relayMs: number;
   /**
-   * Clients of 1.1 lose what they have not read when their connection ends. They close it themselves when they have
-   * all, so a backend's end is not passed on for this long.
+   * Clients of 1.1 lose unread data when the server closes first. They close the connection themselves when
+   * they have read everything, so a backend's end is passed on only after this time.
    */
   readonly lingerMs: number;
-  /** Without a byte in either direction for this long, everybody has forgotten the connection. */
+  /** Idle timeout: closes the tunnel after this time without a byte in either direction. */
   readonly idleMs: number;
 }
 
@@ -46,20 +46,20 @@ const defaultTimes: TunnelTimes = {
   idleMs: 4 * 3_600_000,
 };
 
-/** A client that asked for an upgrade: its bare socket, and what came right behind the request. */
+/** A client's upgrade: its bare socket, and the bytes received after the request. */
 export interface Upgrade {
   readonly socket: Socket;
   readonly head: Buffer;
 }
 
-/** The request as the backend is to see it; headers as a flat list of names and values. */
+/** The request for the backend; headers as a flat list of names and values. */
 export interface Outgoing {
   readonly method: string;
   readonly path: string;
   readonly headers: readonly string[];
 }
 
-/** The client has gone, so there is nobody to tell. */
+/** The client has disconnected, so no answer can be sent. */
 export class ClientGone extends StatusError {
   constructor() {
     super(499, undefined, 'context canceled');
@@ -67,8 +67,8 @@ export class ClientGone extends StatusError {
 }
 
 /**
- * Takes the body off an upgrade request, so that its bytes are not taken for the other protocol's.
- * Answers with what of the head is left.
+ * Removes the body of an upgrade request, so that its bytes are not taken for the new protocol. Returns the
+ * rest of `head`.
  */
 export async function withoutBody(incoming: IncomingMessage, upgrade: Upgrade): Promise<Upgrade> {
   const { 'transfer-encoding': encoding, 'content-length': length } = incoming.headers;
@@ -104,8 +104,8 @@ function nextChunk(socket: Socket, deadline: AbortSignal): Promise<Buffer> {
 }
 
 /**
- * Sends the request to the backend and joins the two when it agrees. Until then failures are thrown, and the socket
- * is free to be answered; resolves when the tunnel is over and both ends are closed.
+ * Sends the request to the backend and joins the two when it is accepted. Before that failures throw, and the
+ * caller can still answer on the socket. Resolves when both ends are closed.
  */
 export async function tunnel(
   { socket, head }: Upgrade,
@@ -136,7 +136,7 @@ export async function tunnel(
   throw plain(`invalid upgrade response: status code ${response.statusCode}`);
 }
 
-/** What a client sends before it is its turn; it is read nevertheless, to notice when the client leaves. */
+/** Buffers what a client sends before the answer; reading also shows when the client disconnects. */
 class EarlyBytes {
   readonly #chunks: Buffer[];
   #size: number;
@@ -156,7 +156,7 @@ class EarlyBytes {
     if (this.socket.destroyed || this.socket.readableEnded) listener();
   }
 
-  /** Lets go of the socket, which is left paused. */
+  /** Stops reading and returns the bytes; the socket is left paused. */
   release(): Buffer[] {
     this.socket.pause();
     this.socket.off('data', this.#take).off('end', this.#gone).off('close', this.#gone);
@@ -174,7 +174,7 @@ class EarlyBytes {
 
 interface Answer {
   readonly response: IncomingMessage;
-  /** Bytes behind a 101; undefined for any other answer. */
+  /** Bytes after a 101; undefined for any other answer. */
   readonly rest?: Buffer;
 }
 
@@ -205,7 +205,7 @@ function ask(
     sent
       .on('upgrade', (response, _socket, rest) => settle(() => resolve({ response, rest })))
       .on('response', (response) => settle(() => resolve({ response })))
-      // A 101 that names no protocol is one of these.
+      // Node reports a 101 without an Upgrade header here.
       .on('information', ({ statusCode }) =>
         fail(plain(`invalid upgrade response: status code ${statusCode}`)),
       )
@@ -252,7 +252,7 @@ function join(
 
     const backendOver = (): void => {
       backend.end();
-      // Whatever the client still says goes nowhere; reading it shows when it closes.
+      // Discard what the client still sends; reading shows when it closes.
       client.resume();
       if (client.readableEnded) return void client.end();
       later(() => {
@@ -262,7 +262,7 @@ function join(
     };
     client
       .on('end', () => {
-        // Those who end their half of such a connection have no more use for it.
+        // Clients of these protocols end their half only when they have finished.
         backend.end();
         if (backend.readableEnded || backend.destroyed) client.end();
         later(destroy);
@@ -289,10 +289,10 @@ function join(
   });
 }
 
-/** About the backend's connection, which the client does not get. */
+/** Hop-by-hop headers of the backend's connection. */
 const hops = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
-/** Passes on an answer that is no upgrade; the end of the connection is the end of its body. */
+/** Passes on an answer that is not an upgrade; the end of the connection ends its body. */
 function relay(client: Socket, backend: Duplex, response: IncomingMessage, relayMs: number): Promise<void> {
   const { rawHeaders } = response;
   const headers: string[] = [];
@@ -316,7 +316,7 @@ function relay(client: Socket, backend: Duplex, response: IncomingMessage, relay
       })
       .on('end', () => {
         backend.destroy();
-        // It may still be sending. Closing both halves at once would take the answer from it.
+        // Close only this half: the client may still be sending, and a full close would discard the answer.
         client.end();
       })
       .on('error', cut);

@@ -21,14 +21,14 @@ afterEach(async () => {
 
 describe('upgrade requests', () => {
   it('are recognised by the word in any Connection header', () => {
-    // Proves the substring rule, in any case and on any line.
+    // Proves the substring rule, case-insensitive and on any line.
     expect(isUpgradeRequest(request('Connection', 'keep-alive', 'cOnNection', 'close, UPGRADE'))).toBe(true);
     expect(isUpgradeRequest(request('Connection', 'xupgradex'))).toBe(true);
     expect(isUpgradeRequest(request('Connection', 'keep-alive', 'Upgrade', 'websocket'))).toBe(false);
   });
 
   it('name their protocol in Upgrade', () => {
-    // Proves that WebSocket is the exact word, SPDY a part of the value, and all else neither.
+    // Proves that WebSocket must be the exact word, SPDY a substring, and that other values are neither.
     const upgrade = (value: string) => upgradeProtocol(request('Connection', 'Upgrade', 'Upgrade', value));
     expect(upgrade('WebSocket')).toBe('websocket');
     expect(upgrade('websocket2')).toBe(undefined);
@@ -44,7 +44,7 @@ describe('upgrade requests', () => {
   });
 
   it('negotiate SPDY versions by the client’s order', () => {
-    // Proves that lines and commas are alike, that an absent header means the old version, and the refusal.
+    // Proves that lines and commas are equivalent, that an absent header means the old version, and the refusal.
     const name = 'X-Stream-Protocol-Version';
     const supported = ['v4', 'v3'];
     expect(negotiateSpdy(request(name, 'v5', name, 'v3', name, 'v4'), supported, 'v1')).toEqual({
@@ -65,7 +65,7 @@ describe('upgrade requests', () => {
   });
 
   it('negotiate subprotocols by the client’s order', () => {
-    // Proves the same for WebSocket, where nothing offered is the unnamed protocol and a refusal is empty.
+    // Proves the same for WebSocket, where no offer means the unnamed protocol and a refusal has no body.
     const name = 'Sec-WebSocket-Protocol';
     expect(negotiateWebSocket(request(name, 'a, c', name, 'b'), ['', 'b', 'c'])).toEqual({ protocol: 'c' });
     expect(negotiateWebSocket(request(), ['', 'b'])).toEqual({ protocol: '' });

@@ -1,15 +1,15 @@
-/** Upgrade requests: which protocol is asked for, which version of it both sides speak, and how one is refused. */
+/** Upgrade requests: which protocol is requested, version negotiation, and refusals. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** A client that was refused gets this long to read why. */
+/** Time a refused client gets to read the answer. */
 const lingerMs = 10_000;
-/** Idle connections are probed after this, so that dead peers are found. */
+/** TCP keep-alive interval, to find dead peers. */
 const keepAliveMs = 30_000;
-/** A refused header is shown up to this length. */
+/** Maximum length of a refused header in the message. */
 const shownCharsMax = 200;
 
-/** An answer other than 101: plain text, as a kubelet gives it. */
+/** An answer other than 101: plain text, as from a kubelet. */
 export interface UpgradeRefusal {
   readonly status: number;
   readonly text: string;
@@ -20,7 +20,7 @@ export type Negotiation =
   | { readonly protocol: string; readonly refusal?: undefined }
   | { readonly refusal: UpgradeRefusal };
 
-/** All values of a header, one for each line it came in. */
+/** All values of a header, one per line it came in. */
 function headerValues(request: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let i = 0; i + 1 < request.rawHeaders.length; i += 2)
@@ -28,18 +28,18 @@ function headerValues(request: IncomingMessage, name: string): string[] {
   return values;
 }
 
-/** The entries of a header that is a list: it may be repeated, and each line may hold several. */
+/** The entries of a list header: it may be repeated, and each line may have several. */
 export const headerList = (request: IncomingMessage, name: string): string[] =>
   headerValues(request, name)
     .flatMap((value) => value.split(','))
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-/** Kubernetes looks for the word anywhere in the header, not for a token. */
+/** Like Kubernetes, looks for the substring anywhere in the header, not for a token. */
 export const isUpgradeRequest = (request: IncomingMessage): boolean =>
   headerValues(request, 'connection').some((value) => value.toLowerCase().includes('upgrade'));
 
-/** What the connection is to become; undefined when it is nothing that pod connections speak. */
+/** The requested protocol; undefined for any that pod connections do not support. */
 export function upgradeProtocol(request: IncomingMessage): 'websocket' | 'spdy' | undefined {
   if (!isUpgradeRequest(request)) return undefined;
   const wanted = headerValues(request, 'upgrade').map((value) => value.trim().toLowerCase());
@@ -55,8 +55,8 @@ export function missingUpgrade(request: IncomingMessage): UpgradeRefusal {
 }
 
 /**
- * The first protocol on the client's list that is supported. A client of 1.0 sends no list and means `assumed`.
- * A refusal says what would have been accepted.
+ * The first protocol on the client's list that is supported. A client of 1.0 sends no list and means
+ * `assumed`. A refusal lists the supported ones.
  */
 export function negotiateSpdy(
   request: IncomingMessage,
@@ -75,7 +75,10 @@ export function negotiateSpdy(
   };
 }
 
-/** The first subprotocol on the client's list that is supported. One that offers none means the unnamed one, `''`. */
+/**
+ * The first subprotocol on the client's list that is supported. A client that offers none means the unnamed
+ * one, `''`.
+ */
 export function negotiateWebSocket(request: IncomingMessage, supported: readonly string[]): Negotiation {
   const offered = headerList(request, 'sec-websocket-protocol');
   const protocol = (offered.length === 0 ? [''] : offered).find((name) => supported.includes(name));
@@ -83,8 +86,8 @@ export function negotiateWebSocket(request: IncomingMessage, supported: readonly
 }
 
 /**
- * Answers 101 to a SPDY client. The client must read the chosen version there: one that finds none falls back to v1 and
- * prints later status objects as text.
+ * Answers 101 to a SPDY client, with the chosen version: without it a client would fall back to v1 and print
+ * status objects as text.
  */
 export function acceptSpdy(socket: Duplex, protocol: string): void {
   makeLongLived(socket);
@@ -93,7 +96,7 @@ export function acceptSpdy(socket: Duplex, protocol: string): void {
   );
 }
 
-/** Answers by hand, since an upgrade request comes with a bare socket, and closes it. */
+/** Writes the answer by hand, because an upgrade request comes with a bare socket, and closes the socket. */
 export function refuseUpgrade(socket: Duplex, { status, text, headers = [] }: UpgradeRefusal): void {
   const body = Buffer.from(text);
   const lines = [
@@ -103,7 +106,7 @@ export function refuseUpgrade(socket: Duplex, { status, text, headers = [] }: Up
     ...(text === '' ? [] : ['Content-Type: text/plain; charset=utf-8', 'X-Content-Type-Options: nosniff']),
     `Content-Length: ${body.length}`,
   ];
-  // The client may still be sending, or have gone: neither is of interest.
+  // Ignore errors: the client may still be sending, or have gone.
   socket.on('error', () => undefined);
   socket.resume();
   socket.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]));
@@ -112,14 +115,14 @@ export function refuseUpgrade(socket: Duplex, { status, text, headers = [] }: Up
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** What only sockets of the network have; a connection through memory needs none of it. */
+/** Methods of network sockets that in-memory connections do not have. */
 interface NetworkSocket {
   setNoDelay?(on: boolean): void;
   setTimeout?(ms: number): void;
   setKeepAlive?(on: boolean, delayMs: number): void;
 }
 
-/** Small frames are not held back, silence is no reason to close, and dead peers are found. */
+/** Disables Nagle's algorithm and the idle timeout, and enables keep-alive. */
 export function makeLongLived(socket: Duplex): void {
   const network = socket as NetworkSocket;
   network.setNoDelay?.(true);

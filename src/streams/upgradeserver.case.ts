@@ -1,4 +1,4 @@
-/** For tests: an HTTP server that hands its upgrade requests to what is tested, and notices what is left behind. */
+/** For tests: an HTTP server that passes upgrade requests to the tested code, and tracks open sockets. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ export class UpgradeServer {
   readonly #server;
   /** The sockets that are still open. */
   readonly sockets = new Set<Socket>();
-  /** What each upgrade came to. */
+  /** One promise per upgrade, for its end. */
   readonly served: Promise<void>[] = [];
 
   constructor(serve: Serve) {
@@ -42,12 +42,12 @@ export class UpgradeServer {
     return `ws://127.0.0.1:${this.port}${path}`;
   }
 
-  /** Waits for the end of everything that was served. */
+  /** Waits until everything that was served has ended. */
   async over(): Promise<void> {
     await Promise.all(this.served);
   }
 
-  /** Safe to call twice: a test may close its server before its end does. */
+  /** Safe to call twice: a test may close its server itself. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     for (const socket of this.sockets) socket.destroy();
@@ -83,13 +83,13 @@ export class UpgradeServer {
     const socket = await this.send(spdyRequest(protocols));
     const { head, rest } = await readHead(socket);
     const connection = new SpdyConnection(socket, { role: 'client', head: rest });
-    // It listens from the next tick on.
+    // The client adds its listener in the next tick.
     process.nextTick(() => socket.resume());
     return { head, connection, socket };
   }
 }
 
-/** The server of the test under way: the last that `serveUpgrades` has started. */
+/** The server of the running test: the last that `serveUpgrades` has started. */
 export let server: UpgradeServer | undefined;
 afterEach(async () => {
   vi.useRealTimers();
@@ -97,7 +97,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** Starts the server of a test. The end of the test closes it; who starts another one closes this one before. */
+/** Starts the server of a test, which is closed at the test's end. Close it before starting another. */
 export async function serveUpgrades(serve: Serve): Promise<UpgradeServer> {
   server = await new UpgradeServer(serve).listen();
   return server;
@@ -138,7 +138,7 @@ export async function readHead(socket: Socket): Promise<{ head: string; rest: Bu
   }
 }
 
-/** All that comes on a stream until its end, which `for await` would also take for the end of the other half. */
+/** All data of a stream until its end; unlike `for await` it does not destroy the other half. */
 export function text(stream: Readable): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -149,6 +149,6 @@ export function text(stream: Readable): Promise<string> {
   });
 }
 
-/** Waits for something that happens on another side, however busy the machine is. */
+/** Waits until the check passes, however slow the machine is. */
 export const until = (check: () => void): Promise<void> =>
   vi.waitFor(check, { timeout: 20_000, interval: 5 });

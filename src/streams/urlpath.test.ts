@@ -1,4 +1,4 @@
-/** Paths that are sent on: as they came, but never out of where they were sent to. Streaming contract, 5.4 and 8.3. */
+/** Forwarded paths: unchanged, but never above the target's root. Streaming contract, 5.4 and 8.3. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodePath, resolveDots, safePath } from './urlpath.ts';
@@ -28,7 +28,7 @@ describe('the path for a tail', () => {
     ['x%2F..%2Fexec', '/exec'],
     ['...', '/...'],
     ['a..b/.c', '/a..b/.c'],
-    // Bytes that have no place in a path.
+    // Bytes that are not allowed in a path.
     ['a b', '/a%20b'],
     ['a#b', '/a%23b'],
     ['a\\..\\b', '/a%5C..%5Cb'],
@@ -38,7 +38,7 @@ describe('the path for a tail', () => {
     it(`${JSON.stringify(tail)} becomes ${path}`, () => expect(safePath(tail)).toBe(path));
 
   it('never holds a dot segment, however often its slashes are decoded', () => {
-    // Proves that no tail climbs above the root of its target.
+    // Proves that no path climbs above the root of its target.
     const part = fc.constantFrom('.', '..', '%2e', '%2E', '/', '%2f', '%2F', 'a', '%61', '\\', '');
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
@@ -55,7 +55,7 @@ describe('the path for a tail', () => {
 
 describe('text that is not encoded', () => {
   it('is encoded whole', () => {
-    // Proves that a value of a parameter cannot bring in a query or an encoding of its own.
+    // Proves that a parameter's value cannot add a query or its own percent-encoding.
     expect(encodePath('a b?c#d%2F/é')).toBe('a%20b%3Fc%23d%252F/%C3%A9');
   });
 });

@@ -1,4 +1,7 @@
-/** The bytes of a WebSocket, as the tunnel of a port-forward uses them: no boundaries, no text, and a proper close. */
+/**
+ * The payload of a WebSocket as a byte stream, for port-forward: no message boundaries, no text, and a proper
+ * close.
+ */
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { dialTunnel, serve } from './portforward.case.ts';
@@ -6,7 +9,7 @@ import { server, until } from './upgradeserver.case.ts';
 
 describe('tunnel', () => {
   it('knows no message boundaries', async () => {
-    // Proves that a SPDY frame may come in messages of one byte.
+    // Proves that a SPDY frame may arrive in messages of one byte.
     await serve();
     const webSocket = await dialTunnel();
     const got: Buffer[] = [];
@@ -22,7 +25,7 @@ describe('tunnel', () => {
   });
 
   it('is closed with 1000', async () => {
-    // Proves the close code, when the client says it is leaving and when the pod ends.
+    // Proves the close code, when the client leaves and when the pod ends.
     const ended = new AbortController();
     await serve({ ended: ended.signal });
     const leaving = await dialTunnel();
@@ -37,7 +40,7 @@ describe('tunnel', () => {
   });
 
   it('ends on a text message', async () => {
-    // Proves that text is an error.
+    // Proves that a text message is an error.
     await serve();
     const webSocket = await dialTunnel();
     webSocket.send('text');

@@ -1,15 +1,15 @@
 /**
- * The payload bytes of a WebSocket as one stream. Message boundaries mean nothing; text messages are an error.
- * Differs from `createWebSocketStream` of `ws` in closing with 1000, without which kubectl reports a failure.
+ * The payload of a WebSocket as one byte stream. Message boundaries are ignored; text messages are an error.
+ * Unlike `createWebSocketStream` of `ws` it closes with code 1000, without which kubectl reports a failure.
  */
 import { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 
-/** From here on a writer waits until its data is written. */
+/** Unsent bytes above which a writer has to wait. */
 const backlogBytesMax = 256 * 1024;
-/** Writes that come together are joined into messages of about this size; larger ones are sent as they are. */
+/** Writes that arrive together are joined into messages of about this size; larger ones are sent as they are. */
 const joinedBytesMax = 64 * 1024;
-/** How long the client has to answer a close frame. */
+/** Time the client has to answer a close frame. */
 const closeMs = 10_000;
 
 type Callback = (error?: Error | null) => void;
@@ -65,7 +65,7 @@ export class WebSocketBytes extends Duplex {
 
   #send(bytes: Buffer, callback: Callback): void {
     const webSocket = this.#webSocket;
-    // The end of the stream tells that the client has gone; what is still written is of no use.
+    // Drop data when the client has gone; the end of the stream reports that.
     if (webSocket.readyState !== WebSocket.OPEN) return callback();
     const waits = webSocket.bufferedAmount + bytes.length > backlogBytesMax;
     webSocket.send(bytes, { binary: true }, waits ? () => callback() : ignore);

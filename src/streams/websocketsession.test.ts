@@ -1,4 +1,4 @@
-/** A session over a WebSocket: channels, framing, close signals, and the pace of both sides. */
+/** A session over a WebSocket: channels, framing, close signals, and back-pressure. */
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
@@ -84,8 +84,8 @@ describe('session over WebSocket', () => {
   });
 
   it('gives a session only what was wished for', async () => {
-    // Proves that there is no stream that was not asked for, that a terminal has no stderr, and that data for channels
-    // that are off, unknown or outputs is ignored.
+    // Proves that only requested streams exist, that a terminal has no stderr, and that data for disabled,
+    // unknown or output channels is ignored.
     let seen: Session | undefined;
     await serve(
       async (session) => {
@@ -163,7 +163,7 @@ describe('session over WebSocket', () => {
   });
 
   it.each(['ff', 'ff0000', 'ff05', 'ffff'])('gives up on a bad close signal: %s', async (signal) => {
-    // Proves that the connection ends, that the session is told, and that the client learns of a failure.
+    // Proves that the connection ends, that the session is aborted, and that the client gets a failure.
     let gone = false;
     await serve(async (session) => {
       await once(session.gone, 'abort');
@@ -179,7 +179,7 @@ describe('session over WebSocket', () => {
   });
 
   it('stops a client whose command does not read, keeps it alive, and loses nothing', async () => {
-    // Proves back-pressure in, the pongs that nobody asked for, and that output still arrives meanwhile.
+    // Proves back-pressure of the input, unsolicited pongs, and that output still arrives meanwhile.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const total = 24 * 1024 * 1024;
     let go!: () => void;
@@ -207,7 +207,7 @@ describe('session over WebSocket', () => {
   });
 
   it('survives hostile messages and frames', async () => {
-    // Proves that no message and no bytes crash the server, and that it serves on.
+    // Proves that no message and no bytes crash the server, and that it continues to serve.
     await serve(async ({ stdin, gone }) => {
       stdin!.resume();
       await once(gone, 'abort');

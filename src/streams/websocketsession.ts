@@ -1,4 +1,4 @@
-/** A session over a WebSocket: which channel is which stream, close signals, and the end. */
+/** A session over a WebSocket: the streams of each channel, close signals, and the end. */
 import type { WebSocket } from 'ws';
 import { Inflow, Outflow } from './carrierstreams.ts';
 import { type ChannelFraming, ChannelSocket } from './channelsocket.ts';
@@ -6,7 +6,7 @@ import { type CarriedSession, LiveSession } from './livesession.ts';
 import { ResizeReader } from './resizereader.ts';
 import { statusBytes } from './sessionstatus.ts';
 
-/** What a subprotocol means. Only v5 can tell that the input has ended while the output goes on. */
+/** What a subprotocol supports. Only v5 can signal the end of input while the output continues. */
 interface Subprotocol {
   readonly framing: ChannelFraming;
   readonly statusObject: boolean;
@@ -58,7 +58,7 @@ export async function serveWebSocketSession(
     onIdle: () => session.giveUp('the session was idle for too long'),
   });
   void socket.closed.then(() => session.leave());
-  // Clients take the first message for "connected".
+  // Clients take the first message as the sign that they are connected.
   socket.send(
     wish.stdout ? channels.stdout : wish.stderr ? channels.stderr : channels.error,
     Buffer.alloc(0),

@@ -41,7 +41,7 @@ const dial = (port: number) => async (): Promise<Duplex> => {
 
 const request = { method: 'POST', path: '/exec/default/web/main?output=1', headers: [] };
 
-/** A client's WebSocket to an API server that translates for the kubelet at that port. */
+/** A client's WebSocket to an API server that translates for the kubelet at this port. */
 async function clientOf(kubeletPort: number, wish: SessionWish): Promise<Client> {
   const port = await listen((socket, head, incoming) => {
     const accepted = acceptWebSocket(incoming, socket, head, translatedProtocol)!;
@@ -75,11 +75,11 @@ class Client {
   }
 }
 
-/** A kubelet as ours is, over SPDY. */
+/** A kubelet with this package's code, over SPDY. */
 const kubelet = (handler: SessionHandler, wish: SessionWish, kind: 'exec' | 'attach' = 'exec') =>
   listen((socket, head, incoming) => void serveSession(incoming, socket, head, { kind, wish, handler }));
 
-/** A kubelet by hand: given the streams by type, once all are there. */
+/** A scripted kubelet: called with the streams by type, once all are open. */
 function handmade(
   protocol: string,
   count: number,
@@ -104,7 +104,7 @@ function handmade(
 
 describe('a translated session', () => {
   it('carries output, input and its end, and a success', async () => {
-    // Proves the way of each channel, the first empty message, the close signal, and close 1000.
+    // Proves each channel's stream, the first empty message, the close signal, and close code 1000.
     const port = await kubelet(async ({ stdin, stdout, stderr }) => {
       stderr!.write('to stderr');
       let read = '';
@@ -124,7 +124,7 @@ describe('a translated session', () => {
   });
 
   it('tells exit codes in the words of an API server', async () => {
-    // Proves the new status that is made of the kubelet's.
+    // Proves the status made from the kubelet's status.
     const port = await kubelet(async () => ({ kind: 'exit', code: 7 }), allStreams);
     const client = await clientOf(port, allStreams);
     expect(await client.closed).toBe(1000);
@@ -138,7 +138,7 @@ describe('a translated session', () => {
   });
 
   it("tells failures with the kubelet's text, prefix and all", async () => {
-    // Proves that the prefix comes twice, as with Kubernetes.
+    // Proves that the prefix appears twice, as with Kubernetes.
     const port = await kubelet(async () => ({ kind: 'failure', message: 'no such program' }), allStreams);
     const client = await clientOf(port, allStreams);
     expect(await client.closed).toBe(1000);
@@ -154,7 +154,7 @@ describe('a translated session', () => {
   });
 
   it('tells of a kubelet that refuses, or cannot be reached', async () => {
-    // Proves that failures after the WebSocket was accepted are statuses.
+    // Proves that failures after the WebSocket was accepted become statuses.
     const refusing = await listen((socket) =>
       socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 20\r\n\r\npod does not exist\r\n'),
     );
@@ -170,7 +170,7 @@ describe('a translated session', () => {
   });
 
   it('passes sizes of the terminal on, and has no stderr then', async () => {
-    // Proves that channel 4 becomes objects on the resize stream, however it was cut.
+    // Proves that channel 4 becomes JSON objects on the resize stream, however it was split.
     const tty = { ...allStreams, tty: true };
     const seen: TerminalSize[] = [];
     const sized = await kubelet(async (session) => {
@@ -186,14 +186,14 @@ describe('a translated session', () => {
     client.socket.send(Buffer.from('\x04{"Width":100,"Hei'));
     client.socket.send(Buffer.from('\x04ght":30}{"Width":0,"Height":0}\n{"width":80,"height":24}'));
     expect(await client.closed).toBe(1000);
-    // Those that were overtaken before the stream was there need not be told.
+    // Sizes replaced by newer ones before the stream was open may be skipped.
     expect(seen.at(-1)).toEqual({ width: 80, height: 24 });
     for (const { width, height } of seen.slice(0, -1)) expect([width, height]).toEqual([100, 30]);
     expect(client.channel(2)).toHaveLength(0);
   });
 
   it('carries much, in both directions at once', async () => {
-    // Proves that back-pressure goes through the translation and nothing is lost.
+    // Proves that back-pressure passes through the translation and nothing is lost.
     const wish = { ...allStreams, stderr: false };
     const port = await kubelet(async ({ stdin, stdout }) => {
       await pipeline(stdin!, stdout!, { end: false });
@@ -211,7 +211,7 @@ describe('a translated session', () => {
   });
 
   it('does not hold back a client whose command reads no input', async () => {
-    // Proves that the session ends though megabytes of input have no reader.
+    // Proves that the session ends although megabytes of input are unread.
     const wish = { ...allStreams, stderr: false };
     const port = await kubelet(async ({ stdout }) => {
       stdout!.write('done');
@@ -225,7 +225,7 @@ describe('a translated session', () => {
   });
 
   it('ends at the kubelet when the client leaves', async () => {
-    // Proves that nobody is left running for a client that has gone.
+    // Proves that the command is aborted when the client has gone.
     let told: () => void;
     const gone = new Promise<void>((resolve) => (told = resolve));
     const port = await kubelet(async (session) => {
@@ -245,7 +245,7 @@ describe('the client of a kubelet', () => {
   const status = '{"metadata":{},"status":"Success"}';
 
   it('reads all of a kubelet that resets its streams and closes right after the status', async () => {
-    // Proves that what was received before the end of the connection counts, as real kubelets end it.
+    // Proves that data received before the connection ended counts: real kubelets end it like that.
     const output = randomBytes(3 * MiB);
     const port = await handmade('v4.channel.k8s.io', 4, ({ error, stdout, stderr, stdin }, connection) => {
       stdout!.write(output, () =>
@@ -262,7 +262,8 @@ describe('the client of a kubelet', () => {
   });
 
   it('opens the streams in order, waiting for each', async () => {
-    // Proves what is opened for which wish and version: no stderr and a resize stream with a terminal, none before v3.
+    // Proves which streams are opened for each request and version: with a terminal a resize stream and no
+    // stderr, before v3 no resize stream.
     const cases: [string, SessionWish, string[]][] = [
       ['v4.channel.k8s.io', allStreams, ['error', 'stdin', 'stdout', 'stderr']],
       ['v4.channel.k8s.io', { ...allStreams, tty: true }, ['error', 'stdin', 'stdout', 'resize']],
@@ -304,7 +305,7 @@ describe('the client of a kubelet', () => {
     ],
     ['v2.channel.k8s.io', 'it broke', 'error executing remote command: it broke'],
   ])('takes for a failure on %s: %s', async (protocol, text, message) => {
-    // Proves how the error stream is read, and that a missing status is no success.
+    // Proves how the error stream is parsed, and that a missing status is a failure.
     const wish = { ...allStreams, stdin: false, stderr: false };
     const port = await handmade(protocol, 2, (streams) => {
       streams['error']!.end(text);
@@ -320,7 +321,7 @@ describe('the client of a kubelet', () => {
   });
 
   it('tells that a stream was refused', async () => {
-    // Proves that a kubelet that does not want the session ends it.
+    // Proves that a kubelet that refuses the session ends it.
     const port = await listen((socket, head) => {
       socket.write('HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
       new SpdyConnection(socket, { role: 'server', head });

@@ -1,6 +1,7 @@
 /**
- * WebSocket sessions for kubelets that speak only SPDY: the WebSocket ends here, and the API server is the kubelet's
- * client. The WebSocket is accepted before the kubelet is asked, so every failure reaches its client as a status.
+ * WebSocket sessions for kubelets that speak only SPDY: the WebSocket ends here, and the API server acts as
+ * the kubelet's client. The WebSocket is accepted before the kubelet is asked, so every failure reaches the
+ * client as a status.
  */
 import type { WebSocket } from 'ws';
 import { remoteCommand } from './remotecommandclient.ts';
@@ -10,18 +11,18 @@ import type { SpdyUpgraded } from './spdyupgrade.ts';
 import { serveWebSocketSession } from './websocketsession.ts';
 
 const defaultIdleMs = 4 * 3_600_000;
-/** Longer texts are cut, so that a status is always a single message. */
+/** Longer messages are cut, so that a status fits into one frame. */
 const messageCharsMax = 4000;
-/** The only subprotocol whose clients can be translated: older ones are served by kubelets of any age. */
+/** The only subprotocol that needs translation: kubelets of every version serve older ones. */
 export const translatedProtocol = 'v5.channel.k8s.io';
 
 export interface TranslationOptions {
   readonly idleMs?: number;
-  /** Aborted when the session has to end though both sides would go on. */
+  /** Aborted to end the session from outside. */
   readonly ended?: AbortSignal;
 }
 
-/** Serves an accepted WebSocket (v5) by a session of a kubelet. Resolves when the WebSocket is closed. */
+/** Serves an accepted WebSocket (v5) with a session of a kubelet. Resolves when the WebSocket is closed. */
 export function translateSession(
   webSocket: WebSocket,
   open: () => Promise<SpdyUpgraded>,
@@ -39,7 +40,10 @@ export function translateSession(
   });
 }
 
-/** Kubernetes' API server makes a new status of the error its own client reports, hence the doubled words. */
+/**
+ * As in Kubernetes, the API server wraps the error that its own client reports in a new status, hence the
+ * doubled text.
+ */
 function translatedStatus(result: SessionResult): SessionStatus {
   if (result.kind === 'success' || (result.kind === 'exit' && result.code === 0)) {
     return { metadata: {}, status: 'Success' };

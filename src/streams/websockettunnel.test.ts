@@ -8,7 +8,7 @@ import { SpdyConnection } from './spdyconnection.ts';
 import { untunnel } from './websockettunnel.ts';
 import { acceptWebSocket } from './websocketupgrade.ts';
 
-/** A WebSocket whose payload goes to a socket; the other end of that is the kubelet. */
+/** A WebSocket whose payload is copied to a socket; the kubelet is at the other end of that socket. */
 async function tunnelled(head?: Buffer) {
   const [kubelet, ours] = await socketPair();
   let over!: Promise<void>;
@@ -32,7 +32,7 @@ async function tunnelled(head?: Buffer) {
 
 describe('a tunnel', () => {
   it('carries SPDY inside the messages to a kubelet, whatever their boundaries', async () => {
-    // Proves that a SPDY connection lives through it, with much data both ways.
+    // Proves that a SPDY connection works through it, with much data both ways.
     const { kubelet, webSocket, over, ours } = await tunnelled();
     new SpdyConnection(kubelet, {
       role: 'server',
@@ -52,7 +52,7 @@ describe('a tunnel', () => {
   });
 
   it("passes on what came behind the upgrade, tiny messages, and the kubelet's end as close 1000", async () => {
-    // Proves that no byte is lost at either end of the life of a tunnel.
+    // Proves that no byte is lost at the start or the end of a tunnel.
     const { kubelet, webSocket, closing, over, received } = await tunnelled(Buffer.from('early '));
     for (const letter of 'letters') webSocket.send(Buffer.from(letter));
     let read = '';
@@ -64,7 +64,7 @@ describe('a tunnel', () => {
   });
 
   it('ends at the kubelet when the client leaves or sends text', async () => {
-    // Proves that neither side outlives the other.
+    // Proves that both sides are closed together.
     for (const leave of [
       (webSocket: WebSocket) => webSocket.close(1000),
       (webSocket: WebSocket) => webSocket.terminate(),

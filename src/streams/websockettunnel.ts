@@ -1,22 +1,25 @@
 /**
- * Port-forward over a WebSocket for kubelets that speak only SPDY: the payload of the messages is a SPDY connection, so
- * it is copied to one, unread.
+ * Port-forward over a WebSocket for kubelets that speak only SPDY: the messages carry the bytes of a SPDY
+ * connection, which are copied without parsing.
  */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { WebSocketBytes } from './websocketbytes.ts';
 
-/** How long one side may take to finish when the other has gone. */
+/** Time one side has to finish after the other has closed. */
 const lingerMs = 10_000;
 
-/** Joins an accepted WebSocket and an upgraded socket; `head` came behind the upgrade. Resolves when both are closed. */
+/**
+ * Joins an accepted WebSocket and an upgraded socket; `head` was received after the upgrade. Resolves when
+ * both are closed.
+ */
 export async function untunnel(webSocket: WebSocket, spdySocket: Duplex, head?: Buffer): Promise<void> {
   const bytes = new WebSocketBytes(webSocket);
   const sides = [bytes, spdySocket];
   let linger: NodeJS.Timeout | undefined;
   const closed = sides.map((side, index) => {
     const other = sides[1 - index]!;
-    // What was read is passed on, also when the side broke; then the other has nobody to talk to.
+    // Data read before an error is still passed on; then the other side is closed.
     side.on('error', () => side.destroy());
     side.once('close', () => {
       other.end();

@@ -1,4 +1,4 @@
-/** The WebSocket handshake, as sessions use it: what the answer names, and the bound of messages behind it. */
+/** The WebSocket handshake of sessions: the answer's headers, and the bound on messages. */
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { serve, success } from './session.case.ts';
@@ -6,7 +6,7 @@ import { server, webSocketRequest } from './upgradeserver.case.ts';
 
 describe('session over WebSocket', () => {
   it('names no protocol when none was offered', async () => {
-    // Proves that there is no empty header, which strict clients reject.
+    // Proves that no empty header is sent, which strict clients reject.
     await serve(async () => success);
     const socket = await server!.send(webSocketRequest());
     const [chunk] = (await once(socket, 'data')) as [Buffer];

@@ -4,14 +4,14 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { makeLongLived, type UpgradeRefusal } from './upgraderequest.ts';
 
-/** The largest message taken, as in Kubernetes. */
+/** Maximum message size, as in Kubernetes. */
 const messageBytesMax = 32 * 1024 * 1024;
-/** Pings of a client that reads no answers are left unanswered from here on. */
+/** With this many bytes unsent, pings are no longer answered: the client does not read. */
 const pongBacklogBytesMax = 1024 * 1024;
-/** How often a client is told that the server is alive while its messages, pings included, are not read. */
+/** Interval of unsolicited pongs, which show that the server is alive while reading is paused. */
 const pongMs = 15_000;
 
-/** Why a request that asks for a WebSocket cannot have one, undefined when it can. */
+/** Why a WebSocket request is refused; undefined when it is valid. */
 export function webSocketRefusal(request: IncomingMessage): UpgradeRefusal | undefined {
   if (request.method !== 'GET') return { status: 405, text: 'bad method', headers: [['Allow', 'GET']] };
   if (!/^[+/0-9A-Za-z]{22}==$/.test(request.headers['sec-websocket-key'] ?? ''))
@@ -26,11 +26,12 @@ export function webSocketRefusal(request: IncomingMessage): UpgradeRefusal | und
 }
 
 /**
- * Completes the handshake of a request that `webSocketRefusal` has nothing against, naming `protocol` in the answer
- * when there is one. Undefined when the client has already gone.
+ * Completes the handshake of a request that `webSocketRefusal` accepts, and names `protocol` in the answer if
+ * given. Undefined when the client has already gone.
  *
- * The `ws` package would parse the client's list of subprotocols itself and refuse names with a slash in them, which
- * tunnelling clients send. So it is shown a request without that list, and the chosen name is added to its answer.
+ * The `ws` package parses the client's list of subprotocols itself and refuses names with a slash, which
+ * tunnelling clients send. So it gets a request without that list, and the chosen name is added to its
+ * answer.
  */
 export function acceptWebSocket(
   request: IncomingMessage,
@@ -57,12 +58,12 @@ export function acceptWebSocket(
   });
   if (accepted === undefined) return undefined;
   const webSocket: WebSocket = accepted;
-  // Frames against the protocol and broken connections show as `error` and then `close`; the latter is enough.
+  // Protocol errors and broken connections emit `error` and then `close`; the latter is enough.
   webSocket.on('error', () => undefined);
   webSocket.on('ping', (data) => {
     if (webSocket.bufferedAmount < pongBacklogBytesMax) webSocket.pong(data);
   });
-  // kubectl gives up when it has read nothing for a minute, even while it is itself waiting to write.
+  // kubectl gives up when it has read nothing for a minute, even while it is waiting to write.
   const pongs = setInterval(() => {
     if (webSocket.isPaused && webSocket.bufferedAmount < pongBacklogBytesMax) webSocket.pong();
   }, pongMs);

@@ -1,9 +1,9 @@
 /**
- * Proves, against every engine, that a server keeps its word: what clients are answered is one history, and watches
- * keep all their promises, also when the server is killed in the middle.
+ * Proves for every engine that all answers to clients are consistent with one history (linearizability), and
+ * that watches keep their guarantees, also when the server is killed.
  *
- * `npm run check -- --minutes 30` runs it for long, each round from another seed; `npm run check -- --seed 7` repeats
- * the traffic of one.
+ * `npm run check -- --minutes 30` runs it for longer, each round with another seed; `npm run check -- --seed
+ * 7` repeats the traffic of one seed.
  */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -12,13 +12,13 @@ import { runRound } from './round.ts';
 
 const minutes = Number(process.env['WHERRY_CHECK_MINUTES'] ?? 0);
 const firstSeed = Number(process.env['WHERRY_SEED'] ?? 20_261_115);
-/** How much is done between two kills: a short round in the test run, longer ones when there is time. */
+/** Operations between two kills: few in the test run, more with `--minutes`. */
 const operations = minutes ? 2_500 : 500;
 const kills = minutes ? 4 : 2;
 
 const children = useChildren();
 
-/** So that a failure can be repeated, it is said before it happens. */
+/** Print the seed before the run, so that a failure can be repeated. */
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 describe.each(['memory', 'lmdb'] as const)('traffic on %s', (engine) => {

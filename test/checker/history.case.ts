@@ -1,4 +1,4 @@
-/** Small histories for the tests of the checker, told in a line per change. */
+/** Small histories for the checker's tests, one line per change. */
 import type { Json } from '../http.ts';
 import { type Change, Log, type Told, textOf, versionOf } from './log.ts';
 import type { ListOperation, ReadOperation, WriteOperation } from './operations.ts';
@@ -15,7 +15,7 @@ interface Content {
   readonly colour?: string;
 }
 
-/** An object of the traffic as a server tells it. */
+/** An object of the traffic as the server returns it. */
 export function objectOf({
   version,
   mark,
@@ -47,7 +47,7 @@ export const deleted = (version: number, of = key): Change => ({ version, key: o
 
 export const logOf = (...changes: Change[]): Log => new Log(10, changes);
 
-/** What a watch tells of a change that left this. */
+/** The watch event for a change to this content. */
 export const told = (type: string, content: Content): Told => {
   const object = objectOf(content);
   return { type, version: versionOf(object), key: content.of ?? key, text: textOf(object) };
@@ -55,7 +55,7 @@ export const told = (type: string, content: Content): Told => {
 
 type Times = readonly [begun: number, ended: number];
 
-/** A write that was acknowledged, unless told otherwise. */
+/** A write, acknowledged by default. */
 export const write = (
   verb: WriteOperation['verb'],
   [begun, ended]: Times,

@@ -1,4 +1,4 @@
-/** Proves that the checker lets a right history pass, and catches each kind of wrong one. */
+/** Proves that the checker accepts a correct history, and detects each kind of incorrect one. */
 import { describe, expect, it } from 'vitest';
 import { changed, deleted, list, logOf, other, read, write } from './history.case.ts';
 import { checkExpiries, checkOperations } from './linearizability.ts';
@@ -8,7 +8,7 @@ const second = { version: 12, mark: 'second' };
 const neighbour = { version: 13, mark: 'neighbour', of: other };
 const again = { version: 15, mark: 'again', uid: 'another' };
 
-/** One object is created, changed and deleted, comes again, and has a neighbour. */
+/** One object is created, changed, deleted and created again; there is a second object next to it. */
 const log = logOf(changed(first), changed(second), changed(neighbour), deleted(14), changed(again));
 const writes = [
   write('create', [1, 4], first),

@@ -1,20 +1,21 @@
 /**
- * Linearizability: there is one order of all operations, in which each does what the model says, and which never puts
- * an operation before one that had ended when it began.
+ * Linearizability: there is one order of all operations in which each does what the model says, and in which
+ * no operation comes before one that had ended when it began.
  *
- * In general that order has to be searched for. Here the server shows it: every change has a version. So the log is
- * replayed through the model, and each operation gets a point in it. A write has its version. A read has any point at
- * which it would have seen what it saw, and the earliest that real time allows is the best: it leaves most room for
- * those after it. An operation without such a point is a violation, and so is a write that comes too early.
+ * In general that order has to be searched for. Here the server reveals it: every change has a version. So
+ * the log is replayed through the model, and each operation gets a point in it. A write has its version. A
+ * read has any point at which it would have seen its result; the earliest that real time allows is chosen,
+ * which leaves most room for later operations. An operation without such a point is a violation, and so is a
+ * write that comes too early.
  */
 import type { Json } from '../http.ts';
 import { type Change, type Log, textOf, versionOf } from './log.ts';
 import type { Expiry, ListOperation, Operation, ReadOperation, WriteOperation } from './operations.ts';
 
-/** Writes under way when a version was heard of, and those of the server itself, may have taken as many more. */
+/** Concurrent writes, and those of the server itself, may have used this many more versions. */
 const versionsUnderWay = 40;
 
-/** All that is wrong with a history; empty when nothing is. */
+/** All violations in a history; empty if it is correct. */
 export function checkOperations(log: Log, operations: readonly Operation[]): string[] {
   const writes = operations.filter((operation) => operation.kind === 'write');
   const replay = new Replay(log, writes);
@@ -25,7 +26,7 @@ export function checkOperations(log: Log, operations: readonly Operation[]): str
   return problems;
 }
 
-/** Said to be too old too soon: history keeps at least so many changes. */
+/** Versions reported as too old although history must still have had them. */
 export function checkExpiries(expiries: readonly Expiry[], historyMin: number): string[] {
   return expiries
     .filter(({ version, newestKnown }) => newestKnown + versionsUnderWay - version < historyMin)
@@ -35,15 +36,18 @@ export function checkExpiries(expiries: readonly Expiry[], historyMin: number): 
     );
 }
 
-/** Finds the write behind each change, and looks whether the change is what the write does to the state before. */
+/**
+ * Finds the write that caused each change, and checks that the change is what that write does to the former
+ * state.
+ */
 class Replay {
-  /** The version each write took. */
+  /** The version of each write. */
   readonly versions = new Map<WriteOperation, number>();
   readonly #problems: string[] = [];
   readonly #byMark = new Map<string, WriteOperation>();
-  /** Deletions that were answered, by the uid of what they deleted. */
+  /** Acknowledged deletions, by the uid of the deleted object. */
   readonly #deletions = new Map<string, WriteOperation>();
-  /** Deletions that may have happened, by key. */
+  /** Deletions without an answer, which may have happened, by key. */
   readonly #perhaps = new Map<string, WriteOperation[]>();
 
   constructor(
@@ -95,7 +99,7 @@ class Replay {
     if (object && write.wanted) this.#checkContent(write, object, previous);
   }
 
-  /** A deletion without an answer: one that may delete this version, if there is any. */
+  /** A deletion without an answer that could have deleted this version, if there is any. */
   #takePerhaps(key: string, previous: Json | undefined): WriteOperation | undefined {
     const perhaps = this.#perhaps.get(key) ?? [];
     const version = previous ? versionOf(previous) : 0;
@@ -114,7 +118,7 @@ class Replay {
       this.#problem(write, 'gave the object another uid');
   }
 
-  /** What the client was told is what happened. */
+  /** Checks that the client's answer matches what happened. */
   #checkOutcome(write: WriteOperation): void {
     const { outcome } = write;
     const version = this.versions.get(write);
@@ -165,7 +169,7 @@ function checkOrder(
   return problems;
 }
 
-/** Where an operation stands in the order; what is wrong when it stands nowhere; undefined: it left no trace. */
+/** The point of an operation in the order; or the violation if there is none; undefined if it had no effect. */
 function pointOf(
   log: Log,
   operation: Operation,
@@ -205,7 +209,7 @@ function readPoint(log: Log, { key, found }: ReadOperation, earliest: number): n
   return `found ${found ? `version ${found.version}` : 'nothing'}, and ${earliest} had been seen before it began`;
 }
 
-/** The first version, from one on, at which the state of a key fits. */
+/** The first version, starting with a given one, at which the state of a key fits. */
 function firstPoint(
   log: Log,
   key: string,
@@ -216,7 +220,7 @@ function firstPoint(
   return log.of(key).find(({ version, object }) => version > from && fits(object))?.version;
 }
 
-/** A list, in however many pages, is the state at one version. */
+/** Checks that a list, in however many pages, is the state at one version. */
 function checkList(log: Log, operation: ListOperation): string[] {
   const { scope, versions, exact, items, cut } = operation;
   const [version] = versions;

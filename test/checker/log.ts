@@ -1,24 +1,25 @@
 /**
- * The log: every change to the objects of the traffic, in the order of their versions. It is what the server itself
- * told a witness, and the model of everything else: the state at any version follows from it, and what any watch must
- * be told. Whether the log is true is checked against the answers that clients got (`linearizability.ts`).
+ * The log: every change to the objects of the traffic, in order of versions, as recorded by a witness that
+ * watches the server. It is the model for everything else: the state at any version and the events of any
+ * watch follow from it. The log itself is checked against the answers that clients got
+ * (`linearizability.ts`).
  */
 import type { Json } from '../http.ts';
 
 export interface Change {
   readonly version: number;
   readonly key: string;
-  /** The state after it; undefined: it deleted the object. */
+  /** The state after it; undefined if it deleted the object. */
   readonly object: Json | undefined;
 }
 
-/** What a list or a watch is about. */
+/** The selection of a list or a watch. */
 export interface Scope {
   readonly resource: string;
-  /** undefined: all namespaces. */
+  /** Undefined: all namespaces. */
   readonly namespace?: string;
   readonly name?: string;
-  /** The label `colour` must have this value; null: it must not be there. */
+  /** The label `colour` must have this value; null: it must not exist. */
   readonly colour?: string | null;
 }
 
@@ -36,7 +37,7 @@ export const versionOf = (object: Json): number => Number(object.metadata.resour
 
 const texts = new WeakMap<object, string>();
 
-/** An object as text, to compare to the last character. Inside a list it goes without kind and apiVersion. */
+/** An object as text, for exact comparison. Items of a list have no kind and apiVersion. */
 export function textOf(whole: Json): string {
   let text = texts.get(whole);
   if (text === undefined) {
@@ -49,10 +50,10 @@ export function textOf(whole: Json): string {
 
 export class Log {
   readonly #byKey = new Map<string, Change[]>();
-  /** What watches of a scope are told, from the beginning. */
+  /** The events of a watch of each scope, from the beginning. */
   readonly #told = new Map<string, readonly Told[]>();
 
-  /** Versions up to and including `base` are not looked at: nothing of the traffic was there then. */
+  /** Versions up to and including `base` are ignored: they are older than the traffic. */
   constructor(
     readonly base: number,
     readonly changes: readonly Change[],
@@ -86,7 +87,7 @@ export class Log {
     return changes[low - 1];
   }
 
-  /** What was there of a scope at a version, by namespace and name. */
+  /** The objects of a scope at a version, by namespace and name. */
   state(scope: Scope, version: number): Told[] {
     const keys = [...this.#byKey.keys()].sort();
     const state: Told[] = [];
@@ -98,7 +99,7 @@ export class Log {
     return state;
   }
 
-  /** What a watch of a scope is told of the changes after a version. */
+  /** The events that a watch of a scope gets for the changes after a version. */
   eventsAfter(scope: Scope, after: number): readonly Told[] {
     const name = JSON.stringify(scope);
     let told = this.#told.get(name);
@@ -115,7 +116,7 @@ export class Log {
     const now = object !== undefined && selects(scope, key, object);
     if (now) return { type: before ? 'MODIFIED' : 'ADDED', version, key, text: textOf(object) };
     if (!before) return undefined;
-    // Who loses sight of an object sees its last state, under the version of the change.
+    // When an object no longer matches, the watch gets its last matching state, with the version of the change.
     const metadata = { ...previous.metadata, resourceVersion: String(version) };
     return { type: 'DELETED', version, key, text: textOf({ ...previous, metadata }) };
   }
@@ -130,7 +131,7 @@ function selects(scope: Scope, key: string, object: Json): boolean {
   return (object.metadata.labels?.colour ?? null) === scope.colour;
 }
 
-/** The query that asks a server for a scope. */
+/** The request path for a scope. */
 export function pathOf({ resource, namespace, name, colour }: Scope, query: Record<string, string>): string {
   const parameters = new URLSearchParams(query);
   if (name !== undefined) parameters.set('fieldSelector', `metadata.name=${name}`);

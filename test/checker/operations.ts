@@ -1,14 +1,14 @@
-/** What clients did and were answered. Times are ticks of one clock, so that it can be told what came before what. */
+/** What clients did, and the answers. Times are ticks of one logical clock, so that operations can be ordered. */
 import type { Scope, Told } from './log.ts';
 
 interface Timed {
   readonly client: number;
   readonly begun: number;
-  /** Infinity: nobody knows what came of it. */
+  /** Infinity: there was no answer, so the outcome is unknown. */
   readonly ended: number;
 }
 
-/** What a write was to leave behind; what it does not name stays as it was. */
+/** The state a write asks for; fields it does not name are kept. */
 export interface Wanted {
   readonly mark: string;
   readonly base?: string;
@@ -16,7 +16,7 @@ export interface Wanted {
 }
 
 export type WriteOutcome =
-  /** Deletions do not all tell their version. */
+  /** Not every deletion's answer has a version. */
   | { readonly ok: true; readonly version: number | undefined; readonly uid: string; readonly text?: string }
   | { readonly ok: false; readonly because: 'exists' | 'conflict' | 'missing' }
   | 'unknown';
@@ -25,9 +25,9 @@ export interface WriteOperation extends Timed {
   readonly kind: 'write';
   readonly verb: 'create' | 'update' | 'patch' | 'delete';
   readonly key: string;
-  /** undefined for a deletion. */
+  /** Undefined for a deletion. */
   readonly wanted: Wanted | undefined;
-  /** The version it insists on. */
+  /** The resourceVersion precondition. */
   readonly expected: number | undefined;
   readonly outcome: WriteOutcome;
 }
@@ -43,18 +43,18 @@ export interface ListOperation extends Timed {
   readonly scope: Scope;
   /** The version of each page. */
   readonly versions: readonly number[];
-  /** The version that was asked for, instead of the newest. */
+  /** The version that was requested, instead of the newest. */
   readonly exact: number | undefined;
   readonly items: readonly Omit<Told, 'type'>[];
-  /** The last pages were not to be had any more. */
+  /** The last pages could not be read any more (410). */
   readonly cut: boolean;
 }
 
-/** A version was said to be too old. */
+/** A version that the server reported as too old. */
 export interface Expiry {
   readonly what: string;
   readonly version: number;
-  /** The newest version anybody had heard of by then. */
+  /** The newest version that any client had seen by then. */
   readonly newestKnown: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A round: a server, traffic on it, and on an engine that lasts a `kill -9` now and then in the middle. Afterwards all
- * that was seen is checked.
+ * A round: a server with traffic, and with a durable engine an occasional `kill -9`. Afterwards all recorded
+ * answers are checked.
  */
 import { Agent } from 'node:http';
 import { Child } from '../child.ts';
@@ -14,29 +14,29 @@ import { checkWatch } from './watchproperties.ts';
 
 const clients = 16;
 const watchers = 4;
-/** So little is kept of the past that compaction is always near. */
+/** So little history that compaction happens all the time. */
 const historyMin = 100;
 
 export interface RoundOptions {
   readonly seed: number;
-  /** The folder that lasts; undefined: objects are kept in memory, and nobody is killed. */
+  /** The data folder; undefined: in memory, without kills. */
   readonly dataDir: string | undefined;
   readonly kills: number;
-  /** Operations between two kills, about. */
+  /** Approximate number of operations between two kills. */
   readonly operations: number;
 }
 
 export interface RoundResult {
-  /** What was wrong; empty when nothing was. */
+  /** The violations found; empty if none. */
   readonly problems: string[];
-  /** What happened, in a few words. */
+  /** A short summary of the round. */
   readonly summary: string;
 }
 
 export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const random = randomFrom(options.seed);
   const store = options.dataDir === undefined ? ['--in-memory'] : ['--data-dir', options.dataDir];
-  // The clients are the only writers, so that all there is can be told from what they were answered.
+  // The clients are the only writers, so that all changes are in their answers.
   const alone = ['--controllers', 'none', '--history', `10m,${historyMin}`];
   const start = (): Child => new Child(['serve', '--port', '0', ...alone, ...store]);
   let server = start();
@@ -66,7 +66,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
         await step();
         if (operations.length < end) continue;
         if (isLast) isOver = true;
-        // At once, or a moment later: in the middle of whatever the server is doing by then. Clients go on until then.
+        // Immediately, or a moment later, in the middle of the server's work. Clients continue until then.
         else if (!isKilled) setTimeout(() => server.signal('SIGKILL'), patienceMs);
         isKilled = true;
       }
@@ -84,7 +84,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
     server = start();
     url = await server.ready();
   }
-  // Reads of everything at rest: what they show is the end of the story, and the witnesses must know it.
+  // Reads everything after the traffic: the result is the final state, which the witnesses must know.
   const reader = new TrafficClient(clients, randomFrom(options.seed), recording);
   await reader.readAll(url);
   for (const [i, witness] of witnesses.entries()) {
@@ -122,7 +122,7 @@ async function createMarker(url: string, resource: string): Promise<number> {
   return versionOf(body);
 }
 
-/** Makes the namespaces, and answers the version they left. */
+/** Creates the namespaces; returns the version afterwards. */
 async function prepare(url: string): Promise<number> {
   const agent = new Agent();
   for (const name of namespaces) await send(url, agent, 'POST', '/api/v1/namespaces', { metadata: { name } });

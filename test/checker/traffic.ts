@@ -1,7 +1,7 @@
 /**
- * The traffic: clients that create, change, delete, read, list and page through the same few objects, as Kubernetes'
- * clients do, and write down what they were answered. What they do next comes from a seed; when they get to do it is
- * up to the machine.
+ * The traffic: clients that create, change, delete, read, list and page through the same few objects, as
+ * Kubernetes' clients do, and record the answers. The seed decides what they do; the timing is up to the
+ * machine.
  */
 import { Agent, request } from 'node:http';
 import type { Json } from '../http.ts';
@@ -30,9 +30,9 @@ export interface Recording {
   readonly clock: Clock;
   readonly operations: Operation[];
   readonly expiries: Expiry[];
-  /** The newest version anybody has heard of. */
+  /** The newest version that any client has seen. */
   newest: number;
-  /** The oldest version worth asking for. */
+  /** The oldest version that clients ask for. */
   readonly base: number;
 }
 
@@ -41,14 +41,14 @@ export interface Reply {
   readonly body: Json;
 }
 
-/** The server was killed, or is not there: nobody knows what came of the request. */
+/** The server was killed or is unreachable: the outcome of the request is unknown. */
 export class Cut extends Error {}
 
 export function send(url: string, agent: Agent, method: string, path: string, body?: object, type?: string) {
   return new Promise<Reply>((resolve, reject) => {
     const cut = (): void => reject(new Cut());
     const bytes = Buffer.from(body ? JSON.stringify(body) : '');
-    // Node says how long a body is for most methods, and not for DELETE.
+    // Set Content-Length: Node does so for most methods, but not for DELETE.
     const headers = body
       ? { 'Content-Type': type ?? 'application/json', 'Content-Length': String(bytes.length) }
       : {};
@@ -58,7 +58,7 @@ export function send(url: string, agent: Agent, method: string, path: string, bo
         text += chunk;
       });
       response.on('error', cut);
-      // An answer that breaks off is none.
+      // An incomplete answer counts as none.
       response.on('close', () =>
         response.complete ? resolve({ status: response.statusCode!, body: JSON.parse(text) }) : cut(),
       );
@@ -67,7 +67,7 @@ export function send(url: string, agent: Agent, method: string, path: string, bo
   });
 }
 
-/** A scope from the seed: one namespace or all, sometimes with a selector. */
+/** A random scope: one namespace or all, sometimes with a selector. */
 export function someScope(random: Random): Scope {
   const dice = random(6);
   return {
@@ -81,7 +81,7 @@ const pick = <T>(random: Random, options: readonly T[]): T => options[random(opt
 
 export class TrafficClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  /** Versions of objects as this client last saw them, for writes that insist on one. */
+  /** Versions of objects as this client last saw them, for writes with a precondition. */
   readonly #seen = new Map<string, number>();
   #marks = 0;
 
@@ -95,9 +95,9 @@ export class TrafficClient {
     this.#agent.destroy();
   }
 
-  /** One operation. Throws `Cut` when the server goes away in the middle of it. */
+  /** One operation. Throws `Cut` when the server goes away during it. */
   async step(url: string): Promise<void> {
-    // One object is everybody's favourite, so that writes meet in one commit.
+    // One object is used most, so that writes meet in one commit.
     const isHot = this.random(3) === 0;
     const resource = isHot ? resources[0]! : this.#pick(resources);
     const place = isHot
@@ -160,7 +160,7 @@ export class TrafficClient {
   }
 
   #patch(target: Target): Promise<void> {
-    // What a patch does not name stays: who loses a change in between is found out by it.
+    // A patch keeps fields it does not name, so that a lost update is detected.
     const wanted: Wanted = { mark: this.#mark(), ...(this.random(2) ? { colour: this.#pick(colours) } : {}) };
     const expected = this.#expected(target);
     const metadata = { ...content(wanted), ...(expected ? { resourceVersion: String(expected) } : {}) };
@@ -248,7 +248,7 @@ export class TrafficClient {
     this.#listed({ scope, begun, ended: clock.tick() }, [body], undefined, false);
   }
 
-  /** The state at a version of the past. */
+  /** Lists the state at a past version. */
   async #listAt(url: string): Promise<void> {
     const { clock, base, newest } = this.recording;
     const scope = someScope(this.random);
@@ -261,14 +261,14 @@ export class TrafficClient {
     else this.#listed({ scope, begun, ended: clock.tick() }, [body], exact, false);
   }
 
-  /** Page by page, while others write. */
+  /** Lists page by page, while other clients write. */
   async #pages(url: string): Promise<void> {
     const { clock } = this.recording;
     const scope = someScope(this.random);
     const limit = String(1 + this.random(4));
     const begun = clock.tick();
     const pages: Json[] = [];
-    // All pages show the version of the first, so that is when the list took place.
+    // All pages show the version of the first, so the list ended when the first page did.
     let ended = 0;
     for (let token: string | undefined = ''; token !== undefined; ) {
       const query: Record<string, string> = { limit, ...(token ? { continue: token } : {}) };
@@ -323,12 +323,12 @@ export class TrafficClient {
     this.recording.newest = Math.max(this.recording.newest, version);
   }
 
-  /** Every other write insists on what this client saw last, which may be long gone. */
+  /** Every other write has the version that this client saw last as precondition, which may be outdated. */
   #expected({ key }: Target): number | undefined {
     return this.random(2) ? this.#seen.get(key) : undefined;
   }
 
-  /** No two writes are alike. */
+  /** A unique value, so that no two writes are alike. */
   #mark(): string {
     this.#marks += 1;
     return `${this.number}-${this.#marks}`;
@@ -347,7 +347,7 @@ interface Target {
   readonly name: string;
 }
 
-/** As a body says it. Only a patch says that a label is to go; whole objects go without it. */
+/** The body for the wanted state. Only a patch removes a label with null; whole objects leave it out. */
 const content = ({ mark, base, colour }: Wanted): object => ({
   annotations: { mark, ...(base === undefined ? {} : { base }) },
   ...(colour === undefined || (colour === null && base !== undefined) ? {} : { labels: { colour } }),

@@ -1,21 +1,21 @@
-/** Clients that watch: from somewhere in the past, from the present, and on from where they stopped. */
+/** Watching clients: start in the past, at the present, or where they stopped. */
 import type { StreamEvent } from '../stream.ts';
 import { Stream } from '../stream.ts';
 import { type Change, keyOf, pathOf, type Scope, textOf, versionOf } from './log.ts';
 import { type Random, type Recording, someScope } from './traffic.ts';
 import type { WatchLine, WatchRecord } from './watchproperties.ts';
 
-/** A watch ends after so many lines at most, and goes on elsewhere. */
+/** A watch is closed after at most this many lines, and continued elsewhere. */
 const linesMax = 150;
 const openMaxMs = 1_500;
-/** With this, a server tells where the watch is two seconds before its end, and at once when it began with a state. */
+/** With this timeout, the server sends a bookmark two seconds before the end, and at once after an initial state. */
 const timeoutSeconds = 3;
 
 const isError = ({ type }: StreamEvent): boolean => type === 'ERROR';
 
 export class WatchingClient {
   readonly records: WatchRecord[] = [];
-  /** Where this client stopped: the scope it watched, and the version it knows everything up to. */
+  /** Where this client stopped: the scope, and the version up to which it has all events. */
   #stopped: { readonly scope: Scope; readonly version: number } | undefined;
 
   constructor(
@@ -24,7 +24,7 @@ export class WatchingClient {
     private readonly recording: Recording,
   ) {}
 
-  /** One watch, to a random end of it. */
+  /** One watch, closed at a random point. */
   async step(url: string): Promise<void> {
     const { base, newest } = this.recording;
     const dice = this.random(10);
@@ -90,7 +90,7 @@ function linesOf({ resource }: Scope, events: readonly StreamEvent[]): WatchLine
     );
 }
 
-/** Watches everything of a resource from the first version on, and over every restart. Its word is the log. */
+/** Watches all objects of a resource from the first version on, across restarts. What it records is the log. */
 export class Witness {
   readonly changes: Change[] = [];
   #stream: Stream | undefined;
@@ -111,13 +111,13 @@ export class Witness {
     this.#taken = 0;
   }
 
-  /** Takes in what has come; after the server has ended, that is all of it. */
+  /** Takes the events that have arrived; after the server has ended, these are all. */
   async take(): Promise<void> {
     await this.#stream?.ended;
     this.#takeIn();
   }
 
-  /** Resolves when everything up to a version of this resource has come. */
+  /** Resolves when all events up to a version of this resource have arrived. */
   async reached(version: number): Promise<void> {
     await this.#stream!.until((events) => events.some(({ object }) => versionOf(object) >= version));
     this.#takeIn();

@@ -1,4 +1,4 @@
-/** Proves that every promise of a watch is checked: a right watch passes, and one that breaks a promise is named. */
+/** Proves that every guarantee of a watch is checked: a correct watch passes, and a violation is reported by name. */
 import { describe, expect, it } from 'vitest';
 import { changed, deleted, logOf, objectOf, other, told } from './history.case.ts';
 import { textOf } from './log.ts';
@@ -24,7 +24,7 @@ const log = logOf(
 );
 
 const bookmark = (version: number, endsState = false): Bookmark => ({ type: 'BOOKMARK', version, endsState });
-/** The last state of an object, under the version of its end. */
+/** The last state of an object, with the version of its deletion. */
 const gone = (content: Parameters<typeof objectOf>[0], version: number) => ({
   ...told('DELETED', content),
   version,
@@ -74,12 +74,12 @@ describe('a watch that keeps its promises', () => {
     const state = [told('ADDED', blue), told('ADDED', neighbour)];
     expect(broken([...state, bookmark(13, true), ...all.slice(3)], { after: undefined })).toEqual([]);
     expect(broken([bookmark(16, true)], { after: undefined })).toEqual([]);
-    // It broke off before it said which state that was.
+    // The watch broke off before it said which version its state had.
     expect(broken([state[0]!], { after: undefined })).toEqual([]);
   });
 });
 
-/** For each promise, watches that break it. */
+/** For each guarantee, watches that violate it. */
 const examples: Record<
   keyof typeof properties,
   { lines: readonly WatchLine[]; rest?: Partial<WatchRecord> }[]
@@ -89,7 +89,7 @@ const examples: Record<
   atomic: [
     { lines: [told('ADDED', { ...red, base: 'half' })] },
     { lines: [...all.slice(0, 4), { ...gone(blue, 15) }] },
-    // The state mixes two versions: the object is of 12, its neighbour of later.
+    // The state mixes two versions: the object is of 12, the second object of a later one.
     {
       lines: [told('ADDED', blue), told('ADDED', neighbour), bookmark(14, true)],
       rest: { after: undefined },
@@ -111,7 +111,7 @@ const examples: Record<
     { lines: all, rest: { scope: { resource: 'configmaps', colour: 'red' } } },
     { lines: all, rest: { scope: { resource: 'configmaps', name: 'a' } } },
     { lines: [told('ADDED', red)], rest: { scope: { resource: 'configmaps', namespace: 'other' } } },
-    // What comes into sight is new to this watch, and what goes out of it is gone.
+    // An object that starts to match is ADDED, one that no longer matches is DELETED.
     { lines: [told('MODIFIED', red)] },
     { lines: [...onlyRed.slice(0, 3), all[3]!], rest: { scope: { resource: 'configmaps', colour: 'red' } } },
   ],

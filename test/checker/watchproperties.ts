@@ -1,20 +1,20 @@
 /**
- * What a watch promises, each promise by its name:
+ * The guarantees of a watch, by name:
  *
- *   ordered       versions only rise
- *   unique        no change is told twice
- *   atomic        an object is told as one write left it, and a state as it was at one version
- *   reliable      between what was told first and last, nothing is left out
- *   resumable     a watch from a version tells nothing of before, and is refused only if history cannot reach back
- *   bookmarkable  up to a bookmark everything has been told, and after it nothing from before comes
- *   filtered      what is told, and as what, is what the selectors say
+ *   ordered       versions only increase
+ *   unique        no change is delivered twice
+ *   atomic        every object is as one write left it, and the initial state is that of one version
+ *   reliable      between the first and the last event, none is missing
+ *   resumable     a watch from a version has no older events, and gets 410 only if that version was compacted
+ *   bookmarkable  all events up to a bookmark come before it, and none of them after it
+ *   filtered      objects and event types are as the selectors demand
  */
 import type { Log, Scope, Told } from './log.ts';
 
 export interface Bookmark {
   readonly type: 'BOOKMARK';
   readonly version: number;
-  /** It ends the state that the watch began with. */
+  /** Whether it is the bookmark that ends the initial state. */
   readonly endsState: boolean;
 }
 
@@ -23,7 +23,7 @@ export type WatchLine = Told | Bookmark;
 export interface WatchRecord {
   readonly name: string;
   readonly scope: Scope;
-  /** The version it began after; undefined: it began with the state of then. */
+  /** The version it started after; undefined: it started with the current state. */
   readonly after: number | undefined;
   readonly lines: readonly WatchLine[];
 }
@@ -39,14 +39,14 @@ export type Property =
 
 type Check = (watch: Divided, log: Log) => string | undefined;
 
-/** A watch, with the state it began with told apart from the changes. */
+/** A watch, with its initial state separated from the changes. */
 interface Divided {
   readonly scope: Scope;
   readonly state: readonly Told[];
-  /** The version of that state, or the one it began after; undefined: it broke off before it said. */
+  /** The version of that state, or the one it started after; undefined: it broke off before. */
   readonly begin: number | undefined;
   readonly changes: readonly WatchLine[];
-  /** It is known to have begun there because it was asked to. */
+  /** Whether the start version was in the request. */
   readonly asked: boolean;
 }
 
@@ -154,7 +154,7 @@ export const properties: Readonly<Record<Property, Check>> = {
   },
 };
 
-/** The first change up to a version that should have been told and was not. */
+/** The first change up to a version that should have been delivered and was not. */
 function missing(
   { scope, begin }: Divided,
   log: Log,

@@ -4,7 +4,7 @@ import type { Json } from '../http.ts';
 import type { Library } from './library.ts';
 import { homeOf, type LibraryKind } from './librarykinds.ts';
 
-/** `NamespacedPod`, `Node`: what the names of a kind's calls have in common. */
+/** The common part of the names of a kind's calls: `NamespacedPod`, `Node`. */
 const stemOf = ({ kind, namespaced }: LibraryKind): string => `${namespaced ? 'Namespaced' : ''}${kind}`;
 
 /** All calls that were generated for a kind. */
@@ -55,7 +55,7 @@ export class Calls {
     return this.#call('replace', part, { name, body });
   }
 
-  /** Without a strategy the library calls every patch a JSON patch. */
+  /** Without a strategy the library sends every patch as a JSON patch. */
   patch(name: string, body: Json, strategy?: string, part = ''): Promise<Json> {
     const options = strategy && setHeaderOptions('Content-Type', strategy);
     return this.#call('patch', part, { name, body }, options || undefined);

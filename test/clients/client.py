@@ -20,7 +20,7 @@ from kubernetes.leaderelection import electionconfig, leaderelection
 from kubernetes.leaderelection.resourcelock.configmaplock import ConfigMapLock
 from kubernetes.stream import portforward, stream
 
-# How long to wait for something that controllers do.
+# Time limit for waiting for controllers.
 WAIT_SECONDS = 20
 
 NAMESPACE = "default"
@@ -37,7 +37,7 @@ def names(found):
 
 
 def until(fits, look):
-    """Looks again and again until what is seen fits; returns the last sight in any case."""
+    """Polls until the result fits; returns the last result in any case."""
     end = time.time() + WAIT_SECONDS
     while True:
         seen = look()
@@ -130,7 +130,7 @@ def whole_life(row):
         seen["everywhere"] = names(everywhere(label_selector="contract=python-b"))
     patched = call("patch", name="python-a", body=[{"op": "add", "path": pointer, "value": value}])
     seen["json"] = at(plain(patched), pointer)
-    # What is not a list goes as a strategic patch when nothing else is said.
+    # By default a body that is not a list is sent as a strategic patch.
     seen["strategic"] = [finalizers(None, ["example.com/a"]), finalizers(None, ["example.com/b"])]
     merge = "application/merge-patch+json"
     seen["merge"] = [finalizers(merge, ["example.com/c"]), finalizers(merge, None)]
@@ -158,7 +158,7 @@ def objects(_):
     core = client.CoreV1Api()
     metadata = client.V1ObjectMeta(name="models", labels={"made": "by-models"})
     container = client.V1Container(name="web", image="registry.example/web:1", image_pull_policy="Never")
-    # Nobody schedules this one.
+    # No scheduler has this name, so the pod stays pending.
     spec = client.V1PodSpec(containers=[container], scheduler_name="nobody")
     pod = core.create_namespaced_pod(NAMESPACE, client.V1Pod(metadata=metadata, spec=spec))
     pod.spec.containers[0].image = "registry.example/web:2"
@@ -205,7 +205,7 @@ def watches(_):
         [event["type"], event["object"].metadata.name, (event["object"].data or {}).get("a")]
         for event in stream_events(watch.Watch(), resource_version=version, timeout_seconds=1)
     ]
-    # One that is not timed goes on until it is stopped; it asks again when the server ends it.
+    # Without a timeout, a watch runs until it is stopped; the client reconnects when the server ends it.
     watcher, stopped = watch.Watch(), []
     for event in stream_events(watcher, resource_version=version):
         stopped.append(event["type"])

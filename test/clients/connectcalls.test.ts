@@ -1,11 +1,14 @@
-/** Proves that the official JavaScript client reaches running pods with its generated calls, and sees what they use. */
+/**
+ * Proves that the official JavaScript client reaches running pods with its generated calls, and reads their
+ * usage.
+ */
 import { CoreV1Api, Health, Metrics, topNodes, topPods } from '@kubernetes/client-node';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { unusedPort } from '../streams/portserver.ts';
 import { podOf, program, useRunningCluster } from '../streams/running.ts';
 import { callNames, failureOf, Library } from './library.ts';
 
-/** Answers with what was asked, in words, so that the library does not try to read it. */
+/** Answers with the request as plain text, so that the library does not parse it. */
 const source = `
   const { PORT: port } = process.env;
   require('node:http')

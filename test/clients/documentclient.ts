@@ -1,6 +1,6 @@
 /**
- * A client that knows nothing but OpenAPI: operations, paths, parameters and bodies are all taken from the
- * documents of the server, and what a document does not allow is not sent.
+ * A client driven only by OpenAPI: operations, paths, parameters and bodies are taken from the server's
+ * documents, and what a document does not allow is not sent.
  */
 import type { Client, Headers, Json, Reply } from '../http.ts';
 
@@ -9,7 +9,7 @@ const methods = ['get', 'put', 'post', 'delete', 'patch'];
 export interface Operation {
   readonly document: Json;
   readonly method: string;
-  /** With the names of parameters in braces. */
+  /** With parameter names in braces. */
   readonly template: string;
   readonly operation: Json;
   readonly parameters: readonly Json[];
@@ -40,7 +40,7 @@ export class DocumentClient {
       }
   }
 
-  /** The operation that does something to whole objects of a kind, in a namespace if it lives in one. */
+  /** The operation on whole objects of a kind, in a namespace if the kind is namespaced. */
   find(action: string, apiVersion: string, kind: string): Operation {
     const [version, group = ''] = apiVersion.split('/').reverse();
     const found = this.#operations.filter(({ operation, template }) => {
@@ -51,7 +51,7 @@ export class DocumentClient {
     return found.find(({ template }) => template.includes('{namespace}')) ?? found[0]!;
   }
 
-  /** Does what the document says; the answer must be one that the document names, and look like it. */
+  /** Sends the request; the answer's code and body must match the document. */
   async call(call: Operation, values: Record<string, string>, body?: Json, type?: string): Promise<Reply> {
     const { document, operation } = call;
     const content = operation.requestBody?.content ?? {};
@@ -71,7 +71,7 @@ export class DocumentClient {
   }
 }
 
-/** Puts values where the document says they go. */
+/** Fills in path and query as the document says. */
 function addressOf({ template, parameters }: Operation, values: Record<string, string>): string {
   const left = new Map(Object.entries(values));
   const query = new URLSearchParams();
@@ -97,7 +97,7 @@ function resolved(document: Json, one: Json): Json {
   );
 }
 
-/** What is wrong with a value in the eyes of a schema. Null is unset, as everywhere in Kubernetes. */
+/** What a schema finds wrong with a value. Null means unset, as everywhere in Kubernetes. */
 function complaints(document: Json, given: Json, value: Json, at = ''): string[] {
   const schema = resolved(document, given);
   if (value === null || value === undefined) return [];

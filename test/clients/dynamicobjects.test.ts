@@ -1,4 +1,4 @@
-/** Proves that the official JavaScript library handles every kind dynamically, and tells what is wrong in failures. */
+/** Proves that the official JavaScript library handles every kind dynamically, and reports failures. */
 import {
   CoreV1Api,
   type KubernetesObject,

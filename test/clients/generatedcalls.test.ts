@@ -1,6 +1,7 @@
 /**
- * Proves that every call the official JavaScript client has for what is served does what it says, and that none
- * is left out: a call is driven by one of the tables here or in `connectcalls.test.ts`, or is answered with 404.
+ * Proves that every generated call of the official JavaScript client works for the served kinds, and that
+ * none is left out: each call is in one of the tables here or in `connectcalls.test.ts`, or is answered with
+ * 404.
  */
 import {
   ApisApi,
@@ -32,7 +33,7 @@ import { type ApiClass, callNames, failureOf, useLibrary } from './library.ts';
 import { libraryKinds } from './librarykinds.ts';
 import { otherCalls } from './othercalls.ts';
 
-/** Nobody but the tests writes to what they have made. */
+/** No controller writes to the tests' objects. */
 const library = useLibrary({ controllers: housekeeping.filter((name) => name !== 'resourcequota') });
 const core = (name: string, request?: object, options?: object) =>
   library.call(CoreV1Api, name, request, options);
@@ -94,7 +95,7 @@ describe.each(libraryKinds)('$apiVersion $kind', (kind) => {
     await calls.create(calls.manifest('patched'));
     const patched = await calls.patch('patched', [{ op: 'add', path: pointer, value }]);
     expect(at(patched, pointer)).toEqual(value);
-    // Finalizers are a set to a strategic patch, and a list like any other to a merge patch.
+    // Finalizers are merged as a set by a strategic patch, and replaced as a list by a merge patch.
     const ours = async (strategy: string, finalizers: string[] | null) =>
       (await calls.patch('patched', { metadata: { finalizers } }, strategy)).metadata.finalizers
         ?.filter((name: string) => name.startsWith('example.com/'))
@@ -152,14 +153,14 @@ describe.each(libraryKinds)('$apiVersion $kind', (kind) => {
     await calls.deleteCollection({ ...some, propagationPolicy: 'Background' });
     await gone(some);
     expect(names(await calls.list({ labelSelector: 'contract=other' }))).toEqual(['other']);
-    // Priority classes of the system cannot be deleted; of others, everything goes.
+    // System priority classes cannot be deleted; for other kinds everything is deleted.
     const all = kind.kind === 'PriorityClass' ? { labelSelector: 'contract' } : {};
     await calls.deleteCollection({ propagationPolicy: 'Background', ...all });
     await gone({ labelSelector: 'contract' });
   });
 });
 
-/** A value of the same type. */
+/** A different value of the same type. */
 const otherThan = (value: Json): Json =>
   typeof value === 'number'
     ? value + 1
@@ -175,7 +176,7 @@ describe.each(others)('%o', (_, table) => {
   });
 });
 
-/** Discovery: what each class says is there. */
+/** Discovery: what each API class lists. */
 const versions: [ApiClass, string, string[]][] = [
   [CoreV1Api, 'v1', ['pods', 'pods/eviction', 'replicationcontrollers/scale']],
   [AppsV1Api, 'apps/v1', ['deployments', 'deployments/scale', 'deployments/status']],
@@ -224,7 +225,7 @@ describe('discovery', () => {
   });
 });
 
-/** Kinds and parts of kinds that these API classes know, and the server does not have. */
+/** Kinds and subresources that these API classes have, and the server does not. */
 const notServed = /NetworkPolicy|IngressClass|IPAddress|ServiceCIDR/;
 /** Calls that need a running pod, see `connectcalls.test.ts`. */
 const connected = /^connect|PodLog$/;

@@ -1,4 +1,4 @@
-/** Proves that informers and watches of the official JavaScript client miss no change, whatever happens between. */
+/** Proves that informers and watches of the official JavaScript client miss no change, whatever interrupts them. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import {
@@ -15,7 +15,7 @@ import { Calls } from './calls.ts';
 import { useLibrary } from './library.ts';
 import { libraryKinds } from './librarykinds.ts';
 
-/** So little history that it can be overrun; forgetting it happens once a second. */
+/** So little history that it can be exceeded; it is compacted once a second. */
 const changesMax = 10;
 
 const library = useLibrary({ controllers: housekeeping, history: { changesMax } });
@@ -36,7 +36,7 @@ afterEach(async () => {
 
 type List = () => Promise<Json>;
 
-/** Writes down what an informer tells. */
+/** Records the events of an informer. */
 class Observer {
   readonly informer: ListWatch<Json>;
   readonly seen: string[] = [];
@@ -55,11 +55,11 @@ class Observer {
     this.informer.on('connect', () => {
       this.connects++;
     });
-    // To be stopped is an error to this library.
+    // This library reports being stopped as an error.
     this.informer.on('error', (error: Json) => error.name === 'AbortError' || this.errors.push(error));
   }
 
-  /** Resolves when as much was seen as wanted since the last time, and it is that. */
+  /** Resolves when as many new events as wanted have arrived, and they are equal. */
   async sees(...wanted: string[]): Promise<void> {
     await expect.poll(() => this.seen.length).toBeGreaterThanOrEqual(wanted.length);
     expect(this.seen.splice(0)).toEqual(wanted);
@@ -74,7 +74,7 @@ function observe(selector: object = {}, where = path, config = library.config): 
   );
 }
 
-/** A step of the life of an object. */
+/** A change of an object. */
 const create = (name: string, labels: object = {}) =>
   configMaps.create({ metadata: { name, labels: { contract: name, ...labels } } });
 const label = (name: string, labels: object) =>
@@ -102,7 +102,7 @@ describe('an informer', () => {
     await calls.delete('followed', { propagationPolicy: 'Background' });
     await expect.poll(() => seen.at(-1)).toBe('delete followed');
     expect(informer.list().map(({ metadata }) => metadata.name)).toEqual(['before']);
-    // Controllers may have made more changes than this test.
+    // Controllers may have made further changes.
     const ours = [...new Set(seen)].filter((change) => change !== 'update before');
     expect(ours).toEqual(['add before', 'add followed', 'update followed', 'delete followed']);
     expect(errors).toEqual([]);
@@ -153,7 +153,7 @@ describe('an informer', () => {
     await observer.informer.start();
     await observer.sees('delete stale-a', 'update stale-b', 'add stale-c');
     expect([observer.lists, observer.errors]).toEqual([2, []]);
-    // It is well again.
+    // It works again.
     await configMaps.delete('stale-c');
     await observer.sees('delete stale-c');
   });
@@ -172,7 +172,7 @@ describe('an informer', () => {
   });
 });
 
-/** Overruns the history, and waits until a version is out of it. */
+/** Exceeds the history, and waits until a version is too old. */
 async function forget(version: string): Promise<void> {
   await create(`noise-${version}`);
   for (let i = 0; i <= changesMax; i++) await label(`noise-${version}`, { i: String(i) });
@@ -189,7 +189,7 @@ interface Watched {
   readonly error: Json;
 }
 
-/** A watch from its beginning to its end; it may be asked to end itself after an event. */
+/** A watch from start to end; `enough` may end it after an event. */
 function watch(query: object, enough: (type: string) => boolean = () => false, at = path): Promise<Watched> {
   const events: Watched['events'] = [];
   return new Promise((resolve, reject) => {
@@ -257,7 +257,7 @@ describe('Watch', () => {
   });
 });
 
-/** A line to the cluster that can be cut. */
+/** A TCP proxy to the cluster whose connections can be cut. */
 class Line implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
 

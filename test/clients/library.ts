@@ -1,10 +1,10 @@
-/** The official JavaScript client, pointed at a cluster that lives as long as the tests of a file. */
+/** The official JavaScript client, connected to a cluster that exists during one test file. */
 import { ApiException, KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../../src/cluster/index.ts';
 import type { Json } from '../http.ts';
 
-/** A call by the name that was generated for it. */
+/** A generated call. */
 type Call = (request?: object, options?: object) => Promise<Json>;
 export type ApiClass = Parameters<KubeConfig['makeApiClient']>[0];
 
@@ -29,11 +29,11 @@ export function useLibrary(options: StartOptions = {}): Library {
   return library;
 }
 
-/** The names of all calls of an API class; each has a twin that answers with the HTTP response as well. */
+/** The names of all calls of an API class; each has a variant that also returns the HTTP response. */
 export const callNames = (api: ApiClass): string[] =>
   Object.getOwnPropertyNames(api.prototype).filter((name) => !/^constructor$|WithHttpInfo$/.test(name));
 
-/** How a call failed: the code, and the Status that the library keeps as text. */
+/** How a call failed: the code, and the Status, which the library keeps as text. */
 export async function failureOf(call: Promise<unknown>): Promise<{ code: number; status: Json }> {
   try {
     await call;

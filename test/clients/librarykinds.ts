@@ -1,4 +1,4 @@
-/** What the official JavaScript client has generated calls for, kind by kind: all that the server stores. */
+/** The kinds that the official JavaScript client has generated calls for: all that the server stores. */
 import {
   AppsV1Api,
   AutoscalingV1Api,
@@ -25,13 +25,13 @@ export interface LibraryKind {
   readonly segment: string;
   readonly namespaced: boolean;
   readonly sample: Sample;
-  /** What a delete that removes the object answers with. */
+  /** What a delete that removes the object returns. */
   readonly deleteAnswer: 'object' | 'status';
 }
 
 const containers = [{ name: 'web', image: 'registry.example/web:1' }];
 const time = new Date('2026-01-02T03:04:05Z');
-/** Not a whole second: Python leaves a fraction of nothing out, which is no such time to Kubernetes. */
+/** With a fraction of a second: Python omits a zero fraction, which Kubernetes does not accept as MicroTime. */
 const precisely = new V1MicroTime('2026-01-02T03:04:05.678Z');
 const meta = (namespace: string, name: string) => ({ name, namespace, labels: { contract: name } });
 const condition = {
@@ -41,7 +41,7 @@ const condition = {
   message: 'contract',
   lastTransitionTime: time,
 };
-/** Pods of a name, and what says which they are. */
+/** Pods with a name, and the selector for them. */
 const podsOf = (name: string) => ({
   selector: { matchLabels: { app: name } },
   template: { metadata: { labels: { app: name } }, spec: { containers } },
@@ -53,7 +53,7 @@ const subjects = [{ apiGroup: rbacGroup, kind: 'User', name: 'ann' }];
 const roleRef = { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:reader' };
 const target = { kind: 'ReplicationController', name: 'web', apiVersion: 'v1' };
 
-/** Samples of kinds that the contract does not have in this version, or says less of. */
+/** Samples of kinds that are not in the contract in this version, or have fewer fields there. */
 const newer: Readonly<Record<string, Sample>> = {
   ConfigMap: {
     manifest: (namespace, name) => ({ metadata: meta(namespace, name), data: { a: '1' } }),
@@ -145,7 +145,7 @@ const newer: Readonly<Record<string, Sample>> = {
       note: 'Started container web',
       type: 'Normal',
     }),
-    // Nothing else of such an event changes.
+    // Nothing else of such an event may change.
     edit: { pointer: '/metadata/labels/edited', value: 'yes' },
   },
   'autoscaling/v1 HorizontalPodAutoscaler': {
@@ -315,6 +315,6 @@ export const libraryKinds: readonly LibraryKind[] = [
   ),
 ];
 
-/** Each kind has a namespace of its own, so that a quota or limit range meets no pods. */
+/** A namespace per kind, so that a quota or limit range does not affect pods. */
 export const homeOf = ({ segment, apiVersion, namespaced }: LibraryKind): string =>
   namespaced ? `home-${segment}-${apiVersion.replace(/[./]/g, '-')}` : '';

@@ -1,4 +1,4 @@
-/** Proves that the OpenAPI documents are enough to work with a cluster, and that its answers are what they promise. */
+/** Proves that the OpenAPI documents suffice to use a cluster, and that its answers match them. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { housekeeping, type Json, useCluster } from '../http.ts';
 import { DocumentClient } from './documentclient.ts';
@@ -25,7 +25,7 @@ describe('a client that knows nothing but the documents', () => {
     const pod = { apiVersion, kind, metadata: { name: 'web' }, spec: { containers: [container] } };
     const made = await client.call(create, { namespace: 'default', fieldValidation: 'Strict' }, pod);
     expect([made.status, made.body]).toMatchObject([200, { kind: 'Pod', spec: { containers: [container] } }]);
-    // The document is right: the pod is there for others, too.
+    // A client without the document sees the pod, too.
     const there = await http.get('/api/v1/namespaces/default/pods/web');
     expect(there.body).toEqual(made.body);
 

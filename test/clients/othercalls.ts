@@ -1,4 +1,4 @@
-/** Calls of the official JavaScript client that are like no others. */
+/** Calls of the official JavaScript client that fit no common pattern. */
 import { AppsV1Api, AuthenticationV1Api, AuthorizationV1Api, CoreV1Api } from '@kubernetes/client-node';
 import { expect } from 'vitest';
 import type { Json } from '../http.ts';
@@ -7,7 +7,7 @@ import { type ApiClass, failureOf, type Library } from './library.ts';
 export type CallTable = Record<string, () => Promise<void>>;
 
 const here = { namespace: 'default' };
-/** The library takes this for the object that was sent, and drops most of it. */
+/** The library parses this answer as the object that was sent, and drops most of it. */
 const success = { kind: 'Status' };
 
 const containers = [{ name: 'web', image: 'registry.example/web:1' }];
@@ -18,7 +18,7 @@ const to = (name: string) => ({
   body: { metadata: { name }, target: { kind: 'Node', name: 'somewhere' } },
 });
 
-/** How the calls for the number of replicas of a kind of apps/v1 are driven. */
+/** The calls for the scale subresource of a kind of apps/v1. */
 function scaleCalls(library: Library, kind: string): CallTable {
   const stem = `Namespaced${kind}`;
   const apps = (name: string, request?: object) => library.call(AppsV1Api, name, { ...here, ...request });
@@ -55,10 +55,10 @@ function scaleCalls(library: Library, kind: string): CallTable {
   };
 }
 
-/** By class and name, how each call is driven. */
+/** How each call is tested, by class and name. */
 export function otherCalls(library: Library): [ApiClass, CallTable][] {
   const core = (name: string, request?: object) => library.call(CoreV1Api, name, request);
-  /** A pod on no node. */
+  /** A pod without a node. */
   const pod = (name: string): Promise<Json> =>
     core('createNamespacedPod', { ...here, body: { metadata: { name }, spec: { containers } } });
 

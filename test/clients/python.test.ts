@@ -1,4 +1,4 @@
-/** Proves that the official Python client works with a cluster; what it does is in `client.py`. */
+/** Proves that the official Python client works with a cluster; the calls are in `client.py`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -11,12 +11,12 @@ import { podOf, podsPath, shell, useRunningCluster } from '../streams/running.ts
 import { describeWith } from '../tools.ts';
 import { homeOf, type LibraryKind, libraryKinds } from './librarykinds.ts';
 
-/** The system's own: Debian's package is not there for any other. */
+/** The system's Python: a Debian package is not visible to any other. */
 const python = '/usr/bin/python3';
 const script = path.join(import.meta.dirname, 'client.py');
 const describePython = describeWith('python3-kubernetes');
 
-/** Runs the script in the home of a kubectl. */
+/** Runs the script with the kubeconfig of a kubectl. */
 function run(home: NodeJS.ProcessEnv, ...args: string[]): ChildProcess {
   const env = { ...home, TMPDIR: home.HOME, PYTHONDONTWRITEBYTECODE: '1' };
   return spawn(python, [script, ...args], { env, stdio: 'pipe' });
@@ -28,7 +28,7 @@ interface Told {
   readonly error?: string;
 }
 
-/** What functions of the script tell, one by one. */
+/** The results of functions of the script. */
 async function tell(home: NodeJS.ProcessEnv, given: object, ...names: string[]): Promise<Told[]> {
   const child = run(home, ...names);
   child.stdin!.on('error', () => undefined).end(JSON.stringify(given));
@@ -44,12 +44,12 @@ function resultOf({ result, error }: Omit<Told, 'name'>): Json {
 }
 
 describePython('the Python client', () => {
-  /** Nobody but the client writes to what it has made. The history is short enough to be overrun by it. */
+  /** No controller writes to the client's objects. The history is short enough for the client to exceed it. */
   const kubectl = withKubectl({
     controllers: housekeeping.filter((name) => name !== 'resourcequota'),
     history: { changesMax: 200 },
   });
-  /** It is older than the newest autoscalers. */
+  /** The library is older than the newest autoscaler versions. */
   const known = libraryKinds.filter(({ api }) => api !== AutoscalingV2Api);
   const titleOf = ({ apiVersion, kind }: LibraryKind) => `${apiVersion} ${kind}`;
   let told: Told[];

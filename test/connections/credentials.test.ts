@@ -1,4 +1,4 @@
-/** Proves that the cluster makes its node authority when it is first needed, keeps it, and takes a new one at once. */
+/** Proves that the cluster creates its node authority at first use, keeps it, and uses a replaced one at once. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:https';
@@ -17,7 +17,7 @@ const client = useCluster({ controllers: false });
 const pods = '/api/v1/namespaces/default/pods';
 const secret = '/api/v1/namespaces/kube-system/secrets/wherry-node-ca';
 
-/** An agent that takes its certificate from the secret, as agents do. */
+/** An agent that takes its certificate from the secret, like real agents. */
 async function agent(ca: { cert: string; key: string }) {
   const server = createServer(
     { ...(await issueServingCertificate(ca, { ips: ['127.0.0.1'] })), ca: ca.cert, requestCert: true },
@@ -36,7 +36,7 @@ it('an authority is made with the first connection, and replaced by replacing it
   await client.post('/api/v1/nodes', nodeAt('n1', first.port));
   await client.post(pods, podOn('p', 'n1'));
   expect((await client.get(secret)).status).toBe(404);
-  // Two at once make one authority.
+  // Two concurrent requests create one authority.
   const answers = await Promise.all([client.get(`${pods}/p/log`), client.get(`${pods}/p/log`)]);
   for (const { body } of answers)
     expect(body.message).toContain('x509: certificate signed by unknown authority');

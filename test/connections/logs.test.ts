@@ -1,4 +1,4 @@
-/** Proves that logs stream from a node's kubelet API, and how its refusals reach the client. */
+/** Proves that logs are streamed from a node's kubelet API, and how its errors reach the client. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

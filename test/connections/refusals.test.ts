@@ -1,4 +1,4 @@
-/** Proves what exec, attach and portforward are refused with before anything is connected, in the order of checks. */
+/** Proves how exec, attach and portforward are refused before anything is connected, in the order of the checks. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Json } from '../http.ts';
 import { Kubelet, nodeAt, podOn } from '../kubelet.ts';
@@ -87,7 +87,7 @@ describe('a session', () => {
     expect(said).toEqual(body);
     expect(code).toBe(body.code);
     expect(headers.get('content-type')).toBe('application/json');
-    // A browser's socket is told the same over HTTP.
+    // A WebSocket client gets the same over HTTP.
     if (!path.startsWith('dead/'))
       expect((await answer(webSocketHead(`${pods}/${path}`))).body).toEqual(body);
     expect(kubelet.seen).toEqual([]);

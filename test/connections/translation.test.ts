@@ -1,4 +1,4 @@
-/** Proves that WebSocket clients of today reach a kubelet that speaks SPDY only, and are told of its failures. */
+/** Proves that current WebSocket clients reach a kubelet that speaks only SPDY, and get its errors. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => kubelet?.close());
 
-/** Sessions over SPDY, run by a function. */
+/** Serves sessions over SPDY with a handler. */
 function serves(handler: (session: Session) => Promise<SessionResult>): void {
   kubelet.onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const query = new URL(request.url!, 'https://k').searchParams;
@@ -38,7 +38,7 @@ const dial = (path: string) =>
     'v4.channel.k8s.io',
   ]);
 
-/** Everything a session says, by channel, and how it ended. */
+/** All output of a session by channel, and how it ended. */
 async function listen(client: WebSocket): Promise<{ code: number; said: Map<number, string> }> {
   const said = new Map<number, string>();
   client.on('message', (data: Buffer) => {
@@ -125,7 +125,7 @@ describe('a port-forward inside a WebSocket', () => {
     await has('\r\n\r\n');
     expect(said.toString('latin1')).toMatch(/^HTTP\/1\.1 101 /);
     expect(said.toString('latin1')).toMatch(/^sec-websocket-protocol: SPDY\/3\.1\+portforward\.k8s\.io\r$/im);
-    // A binary message with a mask of zeros.
+    // A binary message with a zero mask.
     socket.write(Buffer.from([0x82, 0x83, 0, 0, 0, 0, 1, 2, 3]));
     await has(Buffer.from([0x82, 3, 1, 2, 3]));
     const seen = kubelet.seen.at(-1)!;

@@ -1,4 +1,4 @@
-/** Proves that upgrades reach a node's kubelet API rewritten, carry bytes, and end with nothing left open. */
+/** Proves that upgrades reach a node's kubelet API with rewritten headers, carry bytes, and leave nothing open. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ afterAll(() => kubelet?.close());
 const spdy = (path: string, ...headers: string[]): string =>
   head(`POST ${path}`, 'Connection: Upgrade', 'Upgrade: SPDY/3.1', 'Content-Length: 0', ...headers);
 
-/** Reads until the text has come; the socket goes on flowing. */
+/** Reads until the text has arrived; the socket keeps flowing. */
 function until(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let seen = '';
@@ -164,7 +164,7 @@ describe('a kubelet that does not agree', () => {
     kubelet.say(answer);
     const before = kubelet.seen.length;
     const socket = target.dial();
-    // The second request would reach the kubelet in the server's name if the connection stayed.
+    // If the connection stayed open, the second request would reach the kubelet with the server's identity.
     socket.write(spdy(`${pods}/p/exec`) + head('GET /pods'));
     const replies = parseReplies(await readToEnd(socket));
     expect(replies).toHaveLength(1);
@@ -197,7 +197,7 @@ describe('a kubelet that does not agree', () => {
   });
 });
 
-/** Resolves when the kubelet has no connection left. */
+/** Resolves when the kubelet has no open connection. */
 async function emptied(): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (kubelet.connections > 0) {
@@ -229,7 +229,7 @@ describe('when somebody leaves', () => {
     socket.on('error', () => undefined);
     socket.write(spdy(`${pods}/p/exec`));
     await until(socket, 'ready');
-    // One that has not come to a tunnel yet.
+    // One whose tunnel is not established yet.
     foreign.onUpgrade = (_request, stuck) => void stuck.resume();
     const waiting = other.dial();
     waiting.on('error', () => undefined);

@@ -1,6 +1,6 @@
 /**
- * Attempts: one operation of the contract tried on one kind. An attempt fills in the path that the document
- * shows, sends the request, and checks what the document says of every answer: 200, JSON, pretty when asked.
+ * Attempts: one operation of the contract on one kind. An attempt fills in the document's path, sends the
+ * request, and checks what the document says of every answer: 200, JSON, pretty if requested.
  */
 import { expect } from 'vitest';
 import type { Body, Client, Headers, Json, Reply, WatchReader } from '../http.ts';
@@ -25,7 +25,7 @@ export class Attempt {
     this.name = `${kind.segment}-${++count}`;
   }
 
-  /** Another object of the kind: in the same namespace, or away from it. */
+  /** Another object of the kind: in the same namespace, or in another. */
   other(where: 'home' | 'away'): Attempt {
     return this.in(where === 'home' ? this.namespace : awayOf(this.kind));
   }
@@ -34,7 +34,7 @@ export class Attempt {
     return new Attempt(this.client, this.kind, this.template, this.pretty, namespace);
   }
 
-  /** Which objects the path is about. */
+  /** Which objects the path selects. */
   get scope(): 'all' | 'namespace' | 'object' {
     if (this.template.includes('{name}')) return 'object';
     return this.template.includes('{namespace}') ? 'namespace' : 'all';
@@ -93,13 +93,13 @@ export class Attempt {
     return reply.body;
   }
 
-  /** Makes the change that the sample of the kind knows. */
+  /** Makes the change given by the kind's sample. */
   async edit(): Promise<void> {
     const reply = await this.client.patch(this.path, editAsMergePatch(await this.read(), this.kind.sample));
     expect(reply.status, reply.text).toBe(200);
   }
 
-  /** The stored object with the sample's change made, free of a version to be measured by. */
+  /** The stored object with the sample's change, without a resourceVersion. */
   async editedObject(): Promise<Json> {
     const object = edited(await this.read(), this.kind.sample);
     delete object.metadata.resourceVersion;
@@ -113,8 +113,8 @@ export class Attempt {
   }
 
   /**
-   * Frees an object that is marked for deletion of what holds it, so that it goes: protection finalizers, and
-   * the content of a namespace, of which these have none. A controller may be faster; that is just as well.
+   * Removes what keeps a deleted object: protection finalizers, or the finalizer of an empty namespace. A
+   * controller may be faster, which is fine.
    */
   async finishDelete(): Promise<void> {
     const reply = await this.client.get(this.path);

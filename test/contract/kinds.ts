@@ -1,4 +1,4 @@
-/** The kinds of the contract, as its own tables list them; not taken from the product. */
+/** The kinds of the contract, as its own tables list them; not derived from the code under test. */
 import { type Sample, samples } from './samples.ts';
 
 export interface ContractKind {
@@ -61,6 +61,6 @@ export const extensionsKinds = table(extensions, true, ['horizontalpodautoscaler
 export const kindOf = (kind: string): ContractKind =>
   [...namespacedKinds, ...clusterKinds, ...extensionsKinds].find((one) => one.kind === kind)!;
 
-/** Each kind has two namespaces of its own, so that a quota or limit range meets no pods. */
+/** Two namespaces per kind, so that a quota or limit range does not affect pods. */
 export const homeOf = (kind: ContractKind): string => (kind.namespaced ? `home-${kind.segment}` : '');
 export const awayOf = (kind: ContractKind): string => (kind.namespaced ? `away-${kind.segment}` : '');

@@ -1,4 +1,4 @@
-/** Operations on objects and lists: each does what the contract says, and a later read shows that it did. */
+/** Operations on objects and lists: each does what the contract says, and a later read confirms it. */
 import { expect } from 'vitest';
 import { type Json, jsonPatch, mergePatch, strategicPatch } from '../http.ts';
 import { type Attempt, deleteOptions } from './attempt.ts';
@@ -6,7 +6,7 @@ import { at, editAsMergePatch } from './samples.ts';
 
 export type Operation = (attempt: Attempt) => Promise<void>;
 
-/** That an answer is the object of the attempt. */
+/** Expects an answer to be the attempt's object. */
 function expectObject(attempt: Attempt, object: Json): void {
   const { kind, name, namespace } = attempt;
   expect(object).toMatchObject({
@@ -124,7 +124,7 @@ export const patchStrategic = patchedBy(strategicPatch, ({ kind }, object) =>
   editAsMergePatch(object, kind.sample),
 );
 
-/** The extensions group answers a delete with a Status; for the core group the type is not said. */
+/** The extensions group answers a delete with a Status; for the core group the type is not specified. */
 export const remove: Operation = async (attempt) => {
   await attempt.create();
   const answer = await attempt.send('DELETE', deleteOptions);
@@ -137,8 +137,8 @@ export const remove: Operation = async (attempt) => {
 };
 
 /**
- * Only the status is taken, not what else the body has. A watch shows that it was stored: a controller may have
- * put a status right again before a read comes.
+ * Only the status of the body is stored. A watch confirms it, because a controller may have corrected the
+ * status before a read.
  */
 export const replaceStatus: Operation = async (attempt) => {
   const { metadata } = await attempt.create();

@@ -1,11 +1,11 @@
-/** Operations that are not about stored objects of a kind: discovery, bindings and component statuses. */
+/** Operations that are not on stored objects: discovery, bindings and component statuses. */
 import { expect } from 'vitest';
 import type { Json } from '../http.ts';
 import type { Attempt } from './attempt.ts';
 import { clusterKinds, extensionsKinds, namespacedKinds } from './kinds.ts';
 import type { Operation } from './objects.ts';
 
-/** Every kind of the group is there, with its scope. */
+/** Every kind of the group is listed, with its scope. */
 export const discover: Operation = async (attempt) => {
   const document = await attempt.send('GET');
   const core = attempt.template === '/api/v1';
@@ -15,7 +15,7 @@ export const discover: Operation = async (attempt) => {
     expect(document.resources).toContainEqual(expect.objectContaining({ name: segment, kind, namespaced }));
 };
 
-/** The pod is at the node afterwards. The body names the pod, and its namespace where the path does not. */
+/** Binds the pod to a node. The body names the pod, and its namespace where the path does not. */
 export const bind: Operation = async (attempt) => {
   await attempt.create();
   const { name, namespace } = attempt;
@@ -58,7 +58,7 @@ export const listComponentsByField: Operation = async (attempt) => {
   expect(namesOf(await listed(attempt, { fieldSelector: `metadata.name=${first}` }))).toEqual([first]);
 };
 
-/** Nothing changes here that could be told, so the answer is the list. */
+/** Component statuses never change, so the answer is the list. */
 export const watchComponents: Operation = async (attempt) => {
   expect((await listed(attempt, { watch: 'true', resourceVersion: '0' })).length).toBeGreaterThan(0);
 };

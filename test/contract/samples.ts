@@ -1,7 +1,7 @@
 /**
- * Samples: for every kind of the contract a manifest that Kubernetes' own validation accepts, one change that an
- * update may make, and a status that a status update may set. They stand in namespaces and classes of their own
- * and ask for little, so that controllers find nothing to do with them.
+ * Samples: for every kind of the contract a manifest that Kubernetes' own validation accepts, one change that
+ * an update may make, and a status that a status update may set. They use their own namespaces and classes
+ * and request little, so that controllers leave them alone.
  */
 import type { Json } from '../http.ts';
 
@@ -10,11 +10,11 @@ export interface Sample {
   manifest(namespace: string, name: string): Json;
   /** A change every update may make: JSON pointer and new value. */
   readonly edit: { readonly pointer: string; readonly value: Json };
-  /** For kinds with a status path: a new status, and where in it to look. */
+  /** For kinds with a status path: a new status, and a pointer to compare. */
   readonly status?: { readonly value: Json; readonly pointer: string };
 }
 
-/** Every sample carries its own name as a label, to be selected by. */
+/** Every sample has its own name as a label, for selectors. */
 const meta = (namespace: string, name: string) => ({
   name,
   ...(namespace ? { namespace } : {}),
@@ -66,7 +66,7 @@ export const samples: Readonly<Record<string, Sample>> = {
         storageClassName: 'contract-claims',
       },
     }),
-    // The spec of a claim does not change.
+    // The spec of a claim is immutable.
     edit: { pointer: '/metadata/labels/edited', value: 'yes' },
     status: {
       value: { phase: 'Pending', conditions: [{ type: 'Resizing', status: 'True', message: 'contract' }] },
@@ -124,7 +124,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
   Namespace: {
     manifest: (_, name) => ({ metadata: meta('', name) }),
-    // A namespace has nothing else that an update changes.
+    // A namespace has nothing else that an update may change.
     edit: { pointer: '/metadata/labels/edited', value: 'yes' },
     status: {
       value: {
@@ -205,7 +205,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
 };
 
-/** What a pointer points to; undefined when there is nothing. */
+/** The value at a pointer; undefined when there is none. */
 export function at(document: Json, pointer: string): Json {
   return pointer
     .split('/')
@@ -213,7 +213,7 @@ export function at(document: Json, pointer: string): Json {
     .reduce((value, step) => value?.[step], document);
 }
 
-/** A copy of an object with the edit of its kind made. */
+/** A copy of an object with its kind's edit. */
 export function edited(object: Json, { edit }: Sample): Json {
   const copy = structuredClone(object);
   const steps = edit.pointer.split('/').slice(1);
@@ -224,7 +224,7 @@ export function edited(object: Json, { edit }: Sample): Json {
   return copy;
 }
 
-/** The edit as a partial object: lists, which merge patches replace, are whole. */
+/** The edit as a partial object, with whole lists, because merge patches replace lists. */
 export function editAsMergePatch(object: Json, sample: Sample): Json {
   const steps = sample.edit.pointer.split('/').slice(1);
   const list = steps.findIndex((step) => /^\d+$/.test(step));

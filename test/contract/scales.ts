@@ -1,10 +1,10 @@
-/** Scale of a replication controller: where the extensions group had it, and where it is today. */
+/** Scale of a replication controller: at its path in the extensions group, and at today's path. */
 import { expect } from 'vitest';
 import { type Json, jsonPatch, mergePatch, strategicPatch } from '../http.ts';
 import type { Attempt } from './attempt.ts';
 import type { Operation } from './objects.ts';
 
-/** The group's Scale, as the path's prefix decides it. */
+/** The apiVersion of Scale for the path's group. */
 const apiVersionOf = (attempt: Attempt): string =>
   attempt.template.startsWith('/apis/extensions') ? 'extensions/v1beta1' : 'autoscaling/v1';
 

@@ -1,11 +1,11 @@
-/** Watches: what happens after one is opened is told, in order and only that; so is what history keeps. */
+/** Watches: changes after the start are delivered in order, and only those; so is the history. */
 import { expect } from 'vitest';
 import { brief, type WatchReader } from '../http.ts';
 import type { Attempt } from './attempt.ts';
 import type { Operation } from './objects.ts';
 import { at } from './samples.ts';
 
-/** A watch by query says so; a path under /watch/ need not. */
+/** The query parameter of a watch; a path under /watch/ does not need it. */
 const watchQuery = (attempt: Attempt): Record<string, string> =>
   attempt.template.includes('/watch/') ? {} : { watch: 'true' };
 
@@ -14,7 +14,7 @@ async function currentVersion(attempt: Attempt): Promise<string> {
   return reply.body.metadata.resourceVersion;
 }
 
-/** That the stream tells of a create, the change and the delete of the attempt's object. */
+/** Expects the events for a create, the change and the delete of the attempt's object. */
 async function expectLife(attempt: Attempt, watch: WatchReader): Promise<void> {
   const { kind, name, namespace } = attempt;
   const ours = (event: { object: { metadata: { name: string } } }) => event.object.metadata.name === name;
@@ -41,7 +41,7 @@ async function live(attempt: Attempt): Promise<void> {
   await attempt.remove();
 }
 
-/** Opens a watch, and closes it whatever happens. */
+/** Opens a watch, and always closes it. */
 async function watching(
   attempt: Attempt,
   query: Record<string, string>,
@@ -56,7 +56,7 @@ async function watching(
   }
 }
 
-/** With a version only later changes are told, and only those of the objects the path is about. */
+/** With a version, only later changes are delivered, and only those of the path's objects. */
 export const watchChanges: Operation = async (attempt) => {
   const earlier = attempt.other('home');
   await earlier.create();
@@ -74,7 +74,7 @@ export const watchChanges: Operation = async (attempt) => {
   await earlier.remove();
 };
 
-/** Without a version the stream begins with the beginning of history. */
+/** Without a version, the stream starts with the beginning of history. */
 export const watchHistory: Operation = async (attempt) => {
   await live(attempt);
   await watching(attempt, {}, (watch) => expectLife(attempt, watch));

@@ -1,4 +1,4 @@
-/** Autoscalers and the metrics API, with figures that simulated pods seem to cause. */
+/** Autoscalers and the metrics API, with the usage that simulated pods report. */
 import { describe, expect, it } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { until, untilList } from './objects.ts';
@@ -46,7 +46,7 @@ const utilization = (object: Json): number =>
   object.status.currentMetrics?.[0]?.resource.current.averageUtilization ?? 0;
 
 describe('an autoscaler', () => {
-  // 200 thousandths of a core on a request of 100 is 200 %, four times the target: up to the maximum.
+  // A usage of 200m with a request of 100m is 200 %, four times the target: scales to the maximum.
   it('adds replicas where pods are too busy', async () => {
     await api.post(`${base}/replicationcontrollers`, controller('busy', 200, 1));
     await untilList(
@@ -56,7 +56,7 @@ describe('an autoscaler', () => {
     );
     expect((await api.post(autoscalers, autoscaler('busy'))).status).toBe(200);
     await until(api, `${base}/replicationcontrollers/busy`, (rc) => rc.spec.replicas === 3);
-    // What is measured in the first moments of a pod is rough.
+    // Measurements of a pod's first moments are inaccurate.
     const scaled = await until(
       api,
       `${autoscalers}/busy`,

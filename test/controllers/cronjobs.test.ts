@@ -1,13 +1,14 @@
 /**
- * The cron job controller in a cluster: it wakes up by itself, its jobs run and are collected with it, and both versions
- * of CronJob show the same thing. What it does as hours pass is in src/controllers, with a clock of its own.
+ * The cron job controller in a cluster: it runs on its own timers, its jobs run and are garbage collected
+ * with it, and both versions of CronJob show the same object. Its behaviour over hours is tested in
+ * src/controllers, with a fake clock.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { tableAccept } from '../versions.ts';
 import { Mirror } from './mirror.ts';
 
-// No scheduler: these tests say themselves how pods end.
+// No scheduler: these tests set themselves how pods end.
 const api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector'] });
 let namespace = '';
 let count = 0;
@@ -114,7 +115,7 @@ describe('a cron job', () => {
   test('keeps a job that was made from its template, and collects it as its own', async () => {
     const { metadata, spec } = await make({ schedule: '0 0 1 1 *' });
     const jobs = await mirror(batch('jobs'));
-    // As `kubectl create job by-hand --from=cronjob/tick` does it.
+    // As `kubectl create job by-hand --from=cronjob/tick` does.
     const reply = await api.post(batch('jobs'), {
       metadata: {
         name: 'by-hand',

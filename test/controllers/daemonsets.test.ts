@@ -1,4 +1,4 @@
-/** Daemon sets: one pod on every node that fits, wherever nodes come and go, and updates within bounds. */
+/** Daemon sets: one pod on every matching node, as nodes come and go, and updates within bounds. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { Client, type Json, type WatchEvent } from '../http.ts';
@@ -25,7 +25,7 @@ const make = (place: Place, spec: object = {}): Promise<Json> =>
 const update = (place: Place, image: string): Promise<Json> =>
   place.change('daemonsets', 'web', imagePatch(image));
 
-/** The node that a pod is on, or is meant for. */
+/** The node that a pod is on, or is to be scheduled to. */
 const nodeOf = (pod: Json): string =>
   pod.spec.nodeName ??
   pod.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]
@@ -33,7 +33,7 @@ const nodeOf = (pod: Json): string =>
 
 const nodesOf = (pods: Json[]): string[] => pods.map(nodeOf).sort();
 
-/** Waits until every node has an available pod of today's template. */
+/** Waits until every node has an available pod of the current template. */
 const settled = (sets: Mirror, nodes: number): Promise<Json> =>
   sets.object(
     'web',
@@ -57,7 +57,7 @@ describe('on nodes', () => {
     updateStrategy: { type: 'RollingUpdate', rollingUpdate: bounds },
   });
 
-  /** What there was at each moment of an update. */
+  /** The states observed during an update. */
   async function updated(spec: object): Promise<{ event: WatchEvent; objects: Map<string, Json> }[]> {
     const pods = await place.mirror('pods');
     const sets = await place.mirror('daemonsets');

@@ -1,4 +1,4 @@
-/** What tests of deployments share: a namespace for each test, mirrors of it, and a deployment to make and to change. */
+/** Helpers for tests of deployments: a namespace per test, mirrors of it, and a deployment to create and change. */
 import { afterEach, beforeEach, expect } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { Mirror } from './mirror.ts';
@@ -31,7 +31,7 @@ export const template = (image = 'i:1', spec: object = {}) => ({
   metadata: { labels: { app: 'web' } },
   spec: { containers: [{ name: 'c', image }], ...spec },
 });
-/** Pods of this template run and never get ready: nobody sets the condition they wait for. */
+/** Pods of this template run but never become ready: their readiness gate's condition is never set. */
 export const broken = { readinessGates: [{ conditionType: 'example.com/never' }] };
 
 export const rolling = (maxSurge: number | string, maxUnavailable: number | string) => ({
@@ -44,7 +44,7 @@ export const manifest = (replicas: number, spec: object = {}): Json => ({
   spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template(), ...spec },
 });
 
-/** Makes a deployment and waits until it has come to its end. */
+/** Creates a deployment and waits until its rollout is complete. */
 export async function deployed(replicas: number, spec: object = {}): Promise<Json> {
   const reply = await api.post(path('deployments'), manifest(replicas, spec));
   expect(reply.status, reply.text).toBe(200);

@@ -1,4 +1,4 @@
-/** Scaling of deployments on simulated nodes: alone it is no rollout, and a rollout that is scaled goes on. */
+/** Scaling of deployments on simulated nodes: scaling alone is no rollout, and a rollout continues when scaled. */
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../http.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * Deployments on simulated nodes: a change of the template replaces pods within bounds that hold at every watched
- * moment; rollouts are paused, undone, stuck and cleaned up after.
+ * Deployments on simulated nodes: a change of the template replaces pods within bounds that hold at every
+ * observed moment; rollouts are paused, undone, stuck and cleaned up.
  */
 import { describe, expect, test } from 'vitest';
 import { replicaSetName, templateHash } from '../../src/controllers/workloads/templatehash.ts';
@@ -30,7 +30,7 @@ import {
 const useImage = (image: string) => change({ template: template(image, { readinessGates: null }) });
 const setOf = async (image: string): Promise<Json> => (await setsNow()).find((set) => imageOf(set) === image);
 
-/** What a watch of pods shows must never be more, or less, than the bounds allow; true at every moment. */
+/** Whether the number of pods is within the bounds; checked after every watch event. */
 const within = (pods: Json[], most: number, least: number): boolean => {
   const alive = pods.filter(isAlive);
   expect(alive.length, 'pods').toBeLessThanOrEqual(most);
@@ -171,7 +171,7 @@ describe('a rolling update', () => {
     const marked = told
       .filter((pod) => imageOf(pod) === 'i:1' && !isAlive(pod))
       .map(({ metadata }) => seconds(metadata.deletionTimestamp) - metadata.deletionGracePeriodSeconds);
-    // A second for the first of the new pods, then another for the second one.
+    // A second (minReadySeconds) for the first of the new pods, then another for the second one.
     expect(Math.max(...marked) - Math.min(...ready)).toBeGreaterThanOrEqual(2);
     expect((await setOf('i:2')).spec.minReadySeconds).toBe(1);
     await change({ minReadySeconds: 0 });
@@ -215,7 +215,7 @@ describe('a rollback', () => {
     await useImage('i:2');
     await deployments.object('web', (one) => isComplete(one) && revisionOf(one) === '2');
     const first = await setOf('i:1');
-    // As kubectl rollout undo sends it.
+    // As kubectl rollout undo does.
     const reply = await api.patch(
       path('deployments', 'web'),
       [{ op: 'replace', path: '/spec/template', value: made.spec.template }],
@@ -333,7 +333,7 @@ test('a replica set that cannot be made is told of until it can', async () => {
 
 test('a name that is taken is avoided, and that is counted', async () => {
   const intended = manifest(1);
-  // What the server makes of the template, without storing it.
+  // The template with the server's defaults, by a dry run.
   const dry = (await api.post(`${path('deployments')}?dryRun=All`, intended)).body;
   const name = replicaSetName('web', templateHash(dry));
   const labels = { app: 'squatter' };

@@ -1,13 +1,13 @@
 /**
- * Disruption budgets: the controller says how many pods are to spare, evictions keep to it. Kinds contract, section 11;
- * numbers, conditions and words are those of Kubernetes.
+ * Disruption budgets: the controller computes the allowed disruptions, evictions respect them. Kinds
+ * contract, section 11; numbers, conditions and messages are those of Kubernetes.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { expectFailure } from '../wire/failure.ts';
 import { until, untilList } from './objects.ts';
 
-// No nodes and no scheduler: these tests say themselves where pods run and how they are. Nobody collects orphans.
+// No nodes and no scheduler: these tests set where pods run and their status. No garbage collection.
 const api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector', '-garbagecollector'] });
 let namespace = '';
 let count = 0;
@@ -45,7 +45,7 @@ async function setStatus(pod: string, status: object): Promise<void> {
   expect(reply.status, reply.text).toBe(200);
 }
 
-/** A pod that runs on a node nobody watches over, so that it stays when it is to go. */
+/** A pod on a node without an agent, so that it stays when it is deleted. */
 async function pod(name: string, ready = true, metadata: object = {}): Promise<Json> {
   const object = await made(path('pods'), {
     metadata: { name, labels: { app: 'web' }, ...metadata },
@@ -76,7 +76,7 @@ const refusal = (cause: string) => ({
   causes: [{ reason: 'DisruptionBudget', message: `The disruption budget ${cause}` }],
 });
 
-/** A controller with as many pods as it asks for, all of them ready. */
+/** A controller with the requested number of pods, all ready. */
 async function controller(name: string, replicas: number): Promise<string[]> {
   await made(path('replicationcontrollers'), {
     metadata: { name },
@@ -117,10 +117,10 @@ describe('the status of a budget', () => {
     await figures('b', 0, 2, 2, 3);
     await setStatus('a', conditions(true));
     await figures('b', 1, 3, 2, 3);
-    // One that is to go does not count, though it is still there.
+    // A pod being deleted does not count, though it still exists.
     await api.delete(path('pods', 'c'));
     await figures('b', 0, 2, 2, 3);
-    // Nor does one that ceases to be meant.
+    // Nor does one that no longer matches the selector.
     await api.patch(path('pods', 'b'), { metadata: { labels: { app: 'other' } } });
     await figures('b', 0, 1, 2, 2);
     await api.patch(budgets('b'), { spec: { minAvailable: 0 } });
@@ -137,7 +137,7 @@ describe('the status of a budget', () => {
     await figures('few', 1, 7, 6, 7);
     await api.patch(budgets('few'), { spec: { maxUnavailable: 3 } });
     await figures('few', 3, 7, 4, 7);
-    // A pod of nobody is not expected, but is there.
+    // A pod without a controller is not expected, but is healthy.
     await pod('lonely');
     await figures('few', 4, 8, 4, 7);
     await api.patch(budgets('few'), { spec: { maxUnavailable: 10 } });
@@ -229,7 +229,7 @@ describe('an eviction', () => {
       expect(reply.headers).not.toHaveProperty('retry-after');
     }
     await figures('b', 0, 1, 1, 2);
-    // One that goes already may be asked to go again.
+    // A pod that is already being deleted may be evicted again.
     expect((await evict('a')).status).toBe(200);
   });
 

@@ -1,9 +1,9 @@
-/** The endpoints controller (kinds.md 23.3): behind a service stand the addresses of the pods it selects. */
+/** The endpoints controller (kinds.md 23.3): Endpoints have the addresses of the pods that a service selects. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { Mirror } from './mirror.ts';
 
-// No scheduler: these tests say themselves where pods run and how they are.
+// No scheduler: these tests set where pods run and their status.
 const api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector'] });
 let namespace = '';
 let count = 0;
@@ -259,7 +259,8 @@ describe('pods', () => {
     const endpoints = await mirror('endpoints');
     await makeService();
     await makeService({}, { name: 'witness' });
-    // The pod comes last: the time on the endpoints is that of its readiness, long ago, and any write would show.
+    // The pod is created last: the trigger time on the Endpoints is when it became ready, long ago, so any
+    // further write would show.
     await makePod('a', ready('10.1.0.1'));
     const before = await endpoints.object('web', (one) => brief(one) === '10.1.0.1|');
     await setStatus('a', { message: 'still here' });

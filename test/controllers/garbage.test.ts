@@ -1,4 +1,4 @@
-/** The garbage collector: what becomes of dependents when their owner is deleted in each of the three ways. */
+/** The garbage collector: dependents of a deleted owner, with each of the three propagation policies. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { brief, type Json, mergePatch, useCluster } from '../http.ts';
 
@@ -26,7 +26,7 @@ async function make(name: string, owners: Json[] = [], finalizers: string[] = []
   return reply.body;
 }
 
-/** Waits for the end of each of some objects, in whatever order they go. */
+/** Waits until all these objects are deleted, in whatever order. */
 async function gone(...names: string[]): Promise<string[]> {
   const watch = await api.watch(`${path()}?watch=true&resourceVersion=0`);
   const order: string[] = [];
@@ -146,7 +146,9 @@ describe('orphaning', () => {
     const owned = { ...reference(created.body), kind: 'ReplicationController' };
     await make('child', [owned]);
     const watch = await api.watch(`${collection}?watch=true&resourceVersion=0`);
-    expect((await api.delete(`${collection}/rc`)).body.metadata.finalizers).toEqual(['orphan']);
+    expect((await api.delete(`${collection}/rc`)).body).toMatchObject({ kind: 'Status', status: 'Success' });
+    const marked = await watch.until(({ object }) => object.metadata.deletionTimestamp !== undefined);
+    expect(marked.object.metadata.finalizers).toEqual(['orphan']);
     expect(brief(await watch.until(({ type }) => type === 'DELETED'))).toBe('DELETED rc');
     watch.close();
     expect((await api.get(path('child'))).body.metadata.ownerReferences).toBeUndefined();

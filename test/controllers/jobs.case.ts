@@ -1,9 +1,12 @@
-/** What tests of jobs share: a namespace for each test, mirrors of it, jobs to make, and pods that end as a test says. */
+/**
+ * Helpers for tests of jobs: a namespace per test, mirrors of it, jobs to create, and pods that end as a test
+ * says.
+ */
 import { afterEach, beforeEach, expect } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { Mirror } from './mirror.ts';
 
-// No scheduler: these tests say themselves where pods run and how they end.
+// No scheduler: these tests set where pods run and how they end.
 export const api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector'] });
 export let namespace = '';
 let count = 0;
@@ -42,7 +45,7 @@ export async function setStatus(pod: Json, status: object): Promise<void> {
   expect(reply.status, reply.text).toBe(200);
 }
 
-/** How a pod ends, long enough ago for its job to have waited since. */
+/** The status of an ended pod, with a time long enough ago for the job's back-off to be over. */
 export const ended = (phase: string, exitCode: number, finishedAt = '2026-01-02T03:04:05Z') => ({
   phase,
   containerStatuses: [

@@ -1,4 +1,4 @@
-/** Indexed jobs: every pod has a number, and numbers succeed, are tried again or are given up one by one. */
+/** Indexed jobs: every pod has an index, and indexes succeed, are retried or are given up separately. */
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../http.ts';
 import { active, conditions, core, fail, isTrue, jobs, makeJob, mirror, succeed } from './jobs.case.ts';

@@ -1,4 +1,4 @@
-/** The job controller (kinds.md 23.2, 21.1): jobs run their pods to an end, and no pod that ended goes uncounted. */
+/** The job controller (kinds.md 23.2, 21.1): jobs run their pods to completion, and every ended pod is counted. */
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../http.ts';
 import {
@@ -31,13 +31,13 @@ const bind = (pod: Json) =>
 
 const told = (events: Json[], reason: string): Json[] => events.filter((one) => one.reason === reason);
 
-/** Lets a pod end, and waits until the mirror shows it. */
+/** Ends a pod, and waits until the mirror shows it. */
 async function end(pods: Mirror, pod: Json, how: (pod: Json) => Promise<void>): Promise<void> {
   await how(pod);
   await pods.object(pod.metadata.name, isOver);
 }
 
-/** Lets the next so many pods of a job end one way or the other. */
+/** Ends the next pods of a job, one after the other, each in the given way. */
 async function play(pods: Mirror, ends: ((pod: Json) => Promise<void>)[]): Promise<void> {
   for (const how of ends) {
     const [pod] = active(await pods.until((all) => active(all).length > 0));
@@ -85,7 +85,7 @@ describe('a job', () => {
     expect(done.status.conditions[0].message).toBe('Reached expected number of succeeded pods');
     expect(done.status).toMatchObject({ succeeded: 1, completionTime: expect.any(String) });
     expect([done.status.active, done.status.failed]).toEqual([undefined, undefined]);
-    // The pod stays, and may be deleted by anybody now.
+    // The pod stays without the tracking finalizer, so it may be deleted.
     expect((await pods.object(pod.metadata.name, isOver)).metadata.uid).toBe(pod.metadata.uid);
     await pods.object(pod.metadata.name, ({ metadata }) => !metadata.finalizers);
     const told3 = await events.until((now) => told(now, 'Completed').length === 1);
@@ -206,7 +206,7 @@ describe('pods that fail', () => {
     await fail(third);
     const failing = await all.object('work', isTrue('FailureTarget'));
     expect(conditions(failing)).toEqual(['FailureTarget=True BackoffLimitExceeded']);
-    // It has failed for good when the pod that was stopped is gone.
+    // The job is Failed once the stopped pod is gone.
     await pods.object(second.metadata.name, ({ metadata }) => metadata.deletionTimestamp);
     await all.object('work', ({ status }) => status.failed === 3 && status.terminating === 1);
     await api.delete(core('pods', second.metadata.name), { gracePeriodSeconds: 0 });

@@ -1,4 +1,4 @@
-/** Controllers that have to be elected first still run, and say by a lease who runs them. */
+/** Controllers with leader election still run, and their lease names the holder. */
 import { expect, it } from 'vitest';
 import { useCluster } from '../http.ts';
 import { until } from './objects.ts';

@@ -1,9 +1,9 @@
-/** A mirror: the objects of a collection as a watch tells of them, for tests that wait until they look right. */
+/** A mirror: the objects of a collection, kept up to date by a watch, for tests that wait for a state. */
 import type { Client, Json, WatchEvent, WatchReader } from '../http.ts';
 
 export class Mirror {
   readonly #objects = new Map<string, Json>();
-  /** Everything that was told, in order. */
+  /** All events, in order. */
   readonly events: WatchEvent[] = [];
 
   private constructor(private readonly reader: WatchReader) {}
@@ -16,7 +16,7 @@ export class Mirror {
     return [...this.#objects.values()];
   }
 
-  /** Reads on until what is known of the objects fits, and answers with them. */
+  /** Reads events until the objects fit, and returns them. */
   async until(fits: (objects: Json[]) => boolean): Promise<Json[]> {
     while (!fits(this.objects)) {
       let event: WatchEvent;
@@ -33,7 +33,7 @@ export class Mirror {
     return this.objects;
   }
 
-  /** Reads on until one object fits, and answers with it. */
+  /** Reads events until one object fits, and returns it. */
   async object(name: string, fits: (object: Json) => boolean = () => true): Promise<Json> {
     await this.until(() => this.#objects.has(name) && fits(this.#objects.get(name)));
     return this.#objects.get(name);

@@ -1,4 +1,4 @@
-/** Namespaces that are deleted: they empty, say how far they are, and disappear. */
+/** Deleted namespaces: their content is deleted, conditions show the progress, and then they disappear. */
 import { describe, expect, test } from 'vitest';
 import { type Json, mergePatch, useCluster } from '../http.ts';
 

@@ -14,7 +14,7 @@ const taints = (node: Json): string[] =>
 describe('a node', () => {
   const api = useCluster({ controllerSettings: { nodeGraceMs: 1_000 } });
 
-  // Falling silent costs it its conditions, and gives it the taints that keep pods away.
+  // A silent node loses its conditions and gets the taints that keep pods away.
   it('that falls silent is marked, and freed when it speaks again', async () => {
     await makeNode(api, 'n1');
     await until(
@@ -109,7 +109,7 @@ describe('a pod', () => {
   const api = useCluster({ controllers: ['-scheduler'], controllerSettings: { finishedPodsMax: 2 } });
   const taint = { key: 'away', effect: 'NoExecute' };
 
-  // Without a toleration at once, with one that ends when it ends, with one that does not never.
+  // Evicted at once without a toleration, after its time with a limited one, never with an unlimited one.
   it('leaves a node whose taint it does not tolerate, when its time is up', async () => {
     await makeNode(api, 'n1');
     const tolerates = (name: string, tolerations: object[]): Json =>

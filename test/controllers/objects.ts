@@ -1,9 +1,9 @@
-/** Objects that tests of controllers make, and how they wait for what becomes of them. */
+/** Objects for tests of controllers, and how to wait for their state. */
 import type { Client, Json } from '../http.ts';
 
 const mib = 'Mi';
 
-/** A node that is well, as its agent would report it. */
+/** A healthy node, as its agent would report it. */
 export async function makeNode(
   client: Client,
   name: string,
@@ -24,7 +24,7 @@ export async function makeNode(
   await heartbeat(client, name, amounts);
 }
 
-/** Reports the node as well. */
+/** Reports the node as healthy. */
 export async function heartbeat(client: Client, name: string, amounts: object = {}): Promise<void> {
   const now = new Date().toISOString().replace(/\.\d+/, '');
   const status = { capacity: amounts, allocatable: amounts };
@@ -51,7 +51,7 @@ export const podNamed = (name: string, spec: object = {}, metadata: object = {})
   spec: { containers: [{ name: 'c', image: 'host', command: ['true'] }], ...spec },
 });
 
-/** Waits until an object looks as wanted; what it looked like last is in the error. */
+/** Waits until an object fits; the error shows its last state. */
 export async function until(client: Client, path: string, fits: (object: Json) => boolean): Promise<Json> {
   const [collection, name] = [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1)];
   const selector = encodeURIComponent(`metadata.name=${name}`);
@@ -66,7 +66,7 @@ export async function until(client: Client, path: string, fits: (object: Json) =
   }
 }
 
-/** Waits until a list looks as wanted. */
+/** Waits until a list fits. */
 export async function untilList(
   client: Client,
   path: string,

@@ -42,6 +42,9 @@ describe('a claim', () => {
 });
 
 describe('a volume', () => {
+  // The binder would not leave a volume bound that has no claim.
+  const api = useCluster({ controllers: ['protection'] });
+
   test('that is bound stays until it is not', async () => {
     const volumes = '/api/v1/persistentvolumes';
     const volume = {

@@ -1,4 +1,4 @@
-/** Quotas: they hold exactly, however many writes come at once, and nothing that failed stays counted. */
+/** Quotas: exact under concurrent writes, and failed writes are not counted. */
 import { describe, expect, test } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 
@@ -19,7 +19,7 @@ async function namespaceWithQuota(
   return `/api/v1/namespaces/${name}`;
 }
 
-/** Waits until the quota says this. */
+/** Waits until the quota has this usage. */
 async function used(base: string, wanted: Record<string, string>): Promise<void> {
   const watch = await api.watch(`${base}/resourcequotas?watch=true&resourceVersion=0`);
   await watch.until(({ object }) =>

@@ -1,9 +1,12 @@
-/** Replica sets: pods are selected by expressions, counted while they go, spared where they are few, and collected. */
+/**
+ * Replica sets: pods are selected by expressions, counted while terminating, deleted first where they are
+ * many, and garbage collected.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { Mirror } from './mirror.ts';
 
-// No scheduler: these tests say themselves where pods run and how they are.
+// No scheduler: these tests set where pods run and their status.
 const api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector'] });
 let namespace = '';
 let count = 0;
@@ -176,7 +179,7 @@ describe('pods', () => {
 });
 
 test('the pod that goes is one that stands beside pods of the same deployment', async () => {
-  // An owner that no controller of this cluster looks after, of a kind that is there.
+  // An owner without a controller in this cluster, of an existing kind.
   const owner = await api.post(path('configmaps'), { metadata: { name: 'owner' } });
   const ownerReferences = [
     { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.body.metadata.uid, controller: true },
@@ -192,7 +195,7 @@ test('the pod that goes is one that stands beside pods of the same deployment', 
   const [first, second] = of('mine') as [string, string];
   await bind(first, 'crowded');
   await bind(second, 'quiet');
-  // The one that would go by itself, if nobody looked at the neighbours: it has cost more restarts.
+  // The second pod gets more restarts: it would be deleted first if crowded nodes did not count more.
   for (const pod of [first, second, ...of('sibling')]) await makeReady(pod);
   await api.patch(`${path('pods', second)}/status`, {
     status: { containerStatuses: [{ name: 'c', restartCount: 5, image: 'i:1', imageID: '', ready: true }] },

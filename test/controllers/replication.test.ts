@@ -1,9 +1,9 @@
-/** The replication controller (kinds.md 23.1): pods are made, replaced, adopted, released and deleted as asked for. */
+/** The replication controller (kinds.md 23.1): pods are created, replaced, adopted, released and deleted. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Json, mergePatch, useCluster } from '../http.ts';
 import { Mirror } from './mirror.ts';
 
-// No scheduler: these tests say themselves where pods run and how they are.
+// No scheduler: these tests set where pods run and their status.
 const api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector'] });
 let namespace = '';
 let count = 0;
@@ -133,7 +133,7 @@ describe('pods', () => {
     const pods = await mirror('pods');
     await makeController('web', 20);
     await controllers.object('web', (one) => one.status.replicas === 20);
-    // The pods are there before the status says so, and the status is written once.
+    // The pods exist before the status shows them, and the status is written once.
     expect(controllers.events.length).toBe(2);
     await pods.until((all) => all.length === 20);
     const newest = Math.max(...pods.objects.map(({ metadata }) => Number(metadata.resourceVersion)));

@@ -1,4 +1,4 @@
-/** A thousand pods on a hundred simulated nodes: all of them run, spread evenly, and no pod is written about in vain. */
+/** A thousand pods on a hundred simulated nodes: all run, evenly spread, and without unnecessary writes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { Client, type Json } from '../http.ts';
@@ -6,7 +6,7 @@ import { until } from './objects.ts';
 
 const podCount = 1_000;
 const nodeCount = 100;
-/** Made, bound and running: three states of a pod. */
+/** Created, bound and running. */
 const statesOfAPod = 3;
 const podsPath = '/api/v1/namespaces/default/pods';
 

@@ -1,4 +1,4 @@
-/** The scheduler, seen through the API: which node a pod gets, and what is said of one that gets none. */
+/** The scheduler, through the API: which node a pod gets, and the message for a pod that gets none. */
 import { describe, expect, it } from 'vitest';
 import { type Client, type Json, useCluster } from '../http.ts';
 import { makeNode, podNamed, until, untilList } from './objects.ts';
@@ -30,7 +30,7 @@ const request = (cpu: string, memory?: string): object => ({
 describe('a pod that fits somewhere', () => {
   const client = useCluster();
 
-  // A bound pod carries its node, the condition, and an event that says so.
+  // A bound pod has its node, the PodScheduled condition, and an event.
   it('is bound, and told so', async () => {
     await makeNode(client, 'n1');
     await client.post(pods, podNamed('first'));
@@ -52,7 +52,7 @@ describe('a pod that fits somewhere', () => {
     expect(event.eventTime).toMatch(/^\d{4}-.*\.\d{6}Z$/);
   });
 
-  // Pods of one owner, or equal pods, do not pile up on one node.
+  // Pods of one owner, or equal pods, are spread over nodes.
   it('goes where there is most room', async () => {
     await makeNode(client, 'n2');
     await makeNode(client, 'n3');
@@ -68,7 +68,7 @@ describe('a pod that fits somewhere', () => {
     for (const count of Object.values(counts)) expect(count).toBeLessThanOrEqual(4);
   });
 
-  // Another scheduler's pods are left alone; pods with a node of their own need none.
+  // Pods of other schedulers are ignored, as are pods that already have a node.
   it('is left alone when it is for another scheduler', async () => {
     await client.post(pods, podNamed('foreign', { schedulerName: 'mine' }));
     await client.post(pods, podNamed('marker'));
@@ -82,7 +82,7 @@ describe('a pod that fits somewhere', () => {
 describe('filters', () => {
   const client = useCluster();
 
-  // Without any node the message says just that; it is retried when one appears.
+  // Without any node the message says so; the pod is retried when one appears.
   it('tells that there are no nodes, and tries again when there is one', async () => {
     await client.post(pods, podNamed('early'));
     expect(await refused(client, 'early')).toBe('no nodes available to schedule pods');
@@ -169,7 +169,7 @@ describe('filters', () => {
     expect(await placed(client, 'db-2')).not.toBe(first);
     await client.post(pods, podNamed('db-3', apart, labels));
     expect(await refused(client, 'db-3')).toContain("2 node(s) didn't match pod anti-affinity rules");
-    // Those that are there have a say too.
+    // Anti-affinity of existing pods counts, too.
     await client.post(pods, podNamed('db-4', {}, labels));
     expect(await refused(client, 'db-4')).toContain(
       "2 node(s) didn't satisfy existing pods anti-affinity rules",

@@ -1,4 +1,7 @@
-/** What tests of daemon sets and stateful sets share: a namespace for each test, mirrors of it, and pods run by hand. */
+/**
+ * Helpers for tests of daemon sets and stateful sets: a namespace per test, mirrors of it, and pods whose
+ * status the test writes.
+ */
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { Client, Json, WatchEvent } from '../http.ts';
 import { Mirror } from './mirror.ts';
@@ -46,7 +49,7 @@ export class Place {
     expect(reply.status, reply.text).toBe(200);
   }
 
-  /** Says how a pod is, as its node would. */
+  /** Writes the status of a pod, as its node would. */
   async report(pod: string, status: object): Promise<void> {
     const reply = await this.api.patch(`${this.path('pods', pod)}/status`, { status });
     expect(reply.status, reply.text).toBe(200);
@@ -58,7 +61,7 @@ export class Place {
   }
 }
 
-/** A namespace of its own for every test. */
+/** A namespace per test. */
 export function usePlace(api: Client, prefix: string): Place {
   const place = new Place(api);
   let count = 0;
@@ -90,7 +93,7 @@ export const isReady = (pod: Json): boolean =>
   pod.status.phase === 'Running' &&
   pod.status.conditions?.some((one: Json) => one.type === 'Ready' && one.status === 'True');
 
-/** What there was after each event, by name. */
+/** The objects after each event, by name. */
 export function* moments(
   events: readonly WatchEvent[],
 ): Iterable<{ event: WatchEvent; objects: Map<string, Json> }> {

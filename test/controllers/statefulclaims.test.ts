@@ -1,4 +1,4 @@
-/** Claims of stateful sets: made before their pods, kept or deleted with them as the set says. */
+/** Claims of stateful sets: created before their pods, kept or deleted with them as the policy says. */
 import { describe, expect, test } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { isMarked, names, usePlace } from './sets.ts';
@@ -59,11 +59,11 @@ describe('claims', () => {
     await scale(place, 1);
     await claims.until((all) => all.length === 1 && !all.some(isMarked));
     expect(names(claims.objects)).toEqual(['data-web-0']);
-    // Deleted by hand, a pod finds its claim again.
+    // A pod that was deleted by hand gets its claim back.
     const [{ metadata }] = claims.objects as [Json];
     await place.remove('pods', 'web-0');
     await run(place, pods, 1);
-    // And a claim that was deleted is made anew.
+    // And a deleted claim is created again.
     await scale(place, 2);
     await run(place, pods, 2);
     await claims.until((all) => all.length === 2);

@@ -1,10 +1,13 @@
-/** What tests of stateful sets and of their claims share: a set to make and to scale, and its pods run by hand. */
+/**
+ * Helpers for tests of stateful sets and their claims: a set to create and scale, and pods whose status the
+ * test writes.
+ */
 import type { StartOptions } from '../../src/cluster/index.ts';
 import type { Json } from '../http.ts';
 import type { Mirror } from './mirror.ts';
 import { type Place, template } from './sets.ts';
 
-/** Pods stay as the test reports them: no controller starts or removes them, or binds their claims. */
+/** No controller starts or removes the pods, or binds their claims: they stay as the test reports them. */
 export const byHand: StartOptions = {
   controllers: ['-scheduler', '-node', '-pod-collector', '-volume-binder'],
 };
@@ -24,7 +27,7 @@ export const make = (place: Place, replicas: number, spec: object = {}): Promise
 export const scale = (place: Place, replicas: number): Promise<Json> =>
   place.change('statefulsets', 'web', { spec: { replicas } });
 
-/** Gets the pods of the set going one by one. */
+/** Makes the pods of the set run, one by one. */
 export async function run(place: Place, pods: Mirror, count: number, first = 0): Promise<void> {
   for (let i = first; i < first + count; i++) {
     await pods.object(`web-${i}`);

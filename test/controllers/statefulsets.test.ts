@@ -1,4 +1,4 @@
-/** Stateful sets: pods with names of their own, one after another, and replaced in order. */
+/** Stateful sets: pods with fixed names, created one after another, and replaced in order. */
 import { describe, expect, test } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import type { Mirror } from './mirror.ts';
@@ -18,7 +18,7 @@ import { byHand, make, run, scale } from './statefulset.ts';
 const update = (place: Place, image: string): Promise<Json> =>
   place.change('statefulsets', 'web', imagePatch(image));
 
-/** Waits until all pods of the set are there, are ready, and have an image. */
+/** Waits until all pods of the set exist, are ready, and have this image. */
 const settled = (sets: Mirror, replicas: number, revision?: number): Promise<Json> =>
   sets.object(
     'web',
@@ -155,7 +155,7 @@ describe('on nodes', () => {
       metadata: { labels: { app: 'web', 'controller-revision-hash': first.slice(4) } },
       data: { spec: { template: { $patch: 'replace', spec: { containers: [{ image: 'i:1' }] } } } },
     });
-    // As kubectl rollout undo does it.
+    // As kubectl rollout undo does.
     const reply = await place.api.patch(
       place.path('statefulsets', 'web'),
       old.data,
@@ -224,7 +224,7 @@ describe('with pods run by hand', () => {
     );
     expect(part.status).toMatchObject({ currentReplicas: 2, updatedReplicas: 1 });
     expect(part.status.currentRevision).not.toBe(part.status.updateRevision);
-    // One of them that is made anew is made as it was.
+    // A pod below the partition that is created again has its old template.
     const { uid } = (await place.get('pods', 'web-1')).metadata;
     await place.remove('pods', 'web-1');
     const again = await pods.object('web-1', ({ metadata }) => metadata.uid !== uid);
@@ -267,7 +267,7 @@ describe('with pods run by hand', () => {
     await settled(sets, 2);
     await update(place, 'i:2');
     await pods.object('web-1', (pod) => imageOf(pod) === 'i:2');
-    // A template that does not work is put right without help.
+    // A broken template is replaced without manual deletion of the broken pod.
     await update(place, 'i:3');
     await pods.object('web-1', (pod) => imageOf(pod) === 'i:3');
     expect(imageOf(await place.get('pods', 'web-0'))).toBe('i:1');

@@ -1,4 +1,4 @@
-/** The volume binder, seen through the API. */
+/** The volume binder, through the API. */
 import { describe, expect, it } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { makeNode, until, untilList } from './objects.ts';
@@ -30,7 +30,7 @@ const told = (name: string, text: string): Promise<Json[]> =>
   );
 
 describe('a claim', () => {
-  // Of the volumes that are large enough the smallest is taken, and both sides say so.
+  // The smallest volume that is large enough is bound, on both objects.
   it('gets the smallest volume that is large enough', async () => {
     for (const [name, size] of [
       ['large', '10Gi'],

@@ -1,7 +1,4 @@
-/**
- * kubectl and what it learns from `/openapi/v2`: explanations, validation before it sends anything,
- * and whether the server can do dry runs.
- */
+/** kubectl and `/openapi/v2`: explain, client-side validation, and detection of dry-run support. */
 import { expect, test } from 'vitest';
 import { clusterKinds, extensionsKinds, namespacedKinds } from '../contract/kinds.ts';
 import { describeWith } from '../tools.ts';
@@ -28,7 +25,7 @@ const controller = (replicas: number, env: object[]) => ({
   },
 });
 
-/** Text without the line breaks that kubectl puts into it. */
+/** Text without kubectl's line breaks. */
 const joined = (text: string): string => text.replace(/\s+/g, ' ');
 
 describeWith('kubectl')('kubectl', () => {
@@ -151,7 +148,7 @@ describeWith('kubectl')('kubectl', () => {
       'replicationcontroller/web configured (server dry run)\n',
     );
     expect((await kubectl().json('get', 'rc', 'web')).spec.replicas).toBe(2);
-    // What somebody else added to the list stays, because the list is merged by name.
+    // Another writer's list entry stays, because the list is merged by name.
     await k('set', 'env', 'rc/web', 'C=3');
     expect(await k('apply', '-f', second)).toBe('replicationcontroller/web configured\n');
     const { spec } = await kubectl().json('get', 'rc', 'web');

@@ -1,4 +1,4 @@
-/** kubectl against a cluster of its own, with a home of its own, so that no test sees another's cache. */
+/** kubectl with its own cluster and its own home folder, so that no test sees another's cache. */
 import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,13 +9,13 @@ import { type Cluster, type StartOptions, start } from '../../src/cluster/index.
 /** How long a command may take. */
 const commandWaitMs = 30_000;
 
-/** A kubectl of this machine; the version is such as `1.20`. */
+/** A kubectl on this machine; the version has the form `1.20`. */
 export interface KubectlProgram {
   readonly version: string;
   readonly program: string;
 }
 
-/** Those there are for the tests of this project: see `vitest.config.ts`. */
+/** The versions for the tests of this project: see `vitest.config.ts`. */
 export const kubectls: readonly KubectlProgram[] = Object.entries(
   JSON.parse(process.env.WHERRY_KUBECTLS ?? '{}') as Record<string, string>,
 ).map(([version, program]) => ({ version, program }));
@@ -44,8 +44,8 @@ export class Kubectl {
   }
 
   /**
-   * What is expected of a text in which kubectl speaks for itself, by version: the text, or what it must match. A version
-   * whose words are not given may say anything.
+   * The expected wording of kubectl itself, by version: the text, or a pattern. Other versions may print
+   * anything.
    */
   wording(kept: Readonly<Record<string, string | RegExp>>): unknown {
     const words = kept[this.version];
@@ -61,20 +61,20 @@ export class Kubectl {
     return path.join(this.#home, 'config');
   }
 
-  /** For those who run kubectl in their own way: by its name, it is the right version. */
+  /** An environment in which `kubectl` is the right version, for tests that run it themselves. */
   get environment(): NodeJS.ProcessEnv {
     const programs = [this.#programs, process.env.PATH].join(path.delimiter);
     return { ...process.env, HOME: this.#home, KUBECONFIG: this.config, PATH: programs };
   }
 
-  /** Writes a manifest and answers its path. Objects are JSON, which is YAML too. */
+  /** Writes a manifest and returns its path. Objects are written as JSON, which is valid YAML. */
   file(name: string, manifest: string | object): string {
     const file = path.join(this.#home, name);
     writeFileSync(file, typeof manifest === 'string' ? manifest : JSON.stringify(manifest));
     return file;
   }
 
-  /** Runs a command to its end, whatever that is. */
+  /** Runs a command to its end, whether it succeeds or not. */
   try(...args: string[]): Promise<Output> {
     return new Promise((resolve) => {
       execFile(
@@ -86,14 +86,14 @@ export class Kubectl {
     });
   }
 
-  /** Runs a command that must succeed, and answers what it printed. */
+  /** Runs a command that must succeed; returns its output. */
   async run(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.try(...args);
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed with ${code}:\n${stderr}${stdout}`);
     return stdout;
   }
 
-  /** An object as kubectl reads it. */
+  /** An object as kubectl prints it, parsed. */
   async json(...args: string[]): Promise<any> {
     return JSON.parse(await this.run(...args, '-o', 'json'));
   }
@@ -104,7 +104,7 @@ export class Kubectl {
     return lines.map((line) => line.trimEnd().split(/ {2,}/));
   }
 
-  /** Starts a command that goes on by itself, and reads its lines. */
+  /** Starts a command that keeps running, and reads its lines. */
   follow(...args: string[]): Following {
     return new Following(
       spawn(this.program, args, { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] }),
@@ -116,7 +116,7 @@ export class Kubectl {
   }
 }
 
-/** A command under way. */
+/** A running command. */
 export class Following {
   #text = '';
   #waiters: (() => void)[] = [];

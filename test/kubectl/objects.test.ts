@@ -1,4 +1,4 @@
-/** kubectl against a live server: making, reading, changing and deleting objects of several kinds. */
+/** kubectl with a live server: creates, reads, changes and deletes objects of several kinds. */
 import { expect, test } from 'vitest';
 import { housekeeping } from '../http.ts';
 import { describeWith } from '../tools.ts';

@@ -1,6 +1,6 @@
 /**
- * kubectl against a cluster with two nodes that pretend to run pods: every flow, command by command, with
- * what it prints. The commands are in `scripts/`.
+ * kubectl with a cluster of two simulated nodes: common workflows, command by command, with their output. The
+ * commands are in `scripts/`.
  */
 import { test } from 'vitest';
 import { describeWith } from '../tools.ts';
@@ -22,7 +22,7 @@ const scripts = [
   'roles',
 ];
 
-/** A script has some forty commands; a busy machine takes its time for each. */
+/** A script has some forty commands; each may be slow on a busy machine. */
 const scriptMaxMs = 120_000;
 
 for (const name of scripts)

@@ -1,16 +1,16 @@
 /**
- * Scripts of commands with what they print, in text files that read like a terminal:
+ * Scripts of commands and their expected output, in text files that look like a terminal session:
  *
  *   < name        a file of this name; the lines that follow are its content
- *   $ command     is run by a shell; the lines that follow are what it prints, errors included
- *   ~ command     the same, and it is run again until it prints that
+ *   $ command     is run by a shell; the lines that follow are its output, stderr included
+ *   ~ command     the same, repeated until the output matches
  *   [1]           as the last line: the command ends with this code
- *   1.20| …       a line for this version of kubectl alone: words of its own, or a command that others do not have
+ *   1.20| …       a line for this version of kubectl only: its own wording, or a command that others do not have
  *
- * What stands before the first of these is a remark. Columns are as wide as what is in them, so between words more than
- * one space is as good as two; spaces at the end of a line do not count. A line with nothing but `...` stands for any
- * lines. What differs from run to run has a placeholder: see `placeholders`. Where the kept versions differ, any other
- * version may print anything: what is asserted of it is what they have in common.
+ * Lines before the first of these are comments. Column widths depend on their content, so any number of spaces greater
+ * than one counts as two; spaces at the end of a line are ignored. A line `...` matches any lines. Values that differ
+ * from run to run have a placeholder: see `placeholders`. Lines for single versions are not asserted of other versions of
+ * kubectl, only the common lines are.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -19,12 +19,12 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { Kubectl } from './kubectl.ts';
 
-/** How long a command may take, and how long one is repeated. */
+/** Time limit of a command, and of repeating one. */
 const commandMaxMs = 30_000;
 const repeatMaxMs = 20_000;
 const repeatEveryMs = 100;
 
-/** The versions of kubectl whose own words are in the scripts. */
+/** The versions of kubectl whose wording is in the scripts. */
 const keptVersions = ['1.20', '1.32'];
 
 const placeholders: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ const placeholders: Readonly<Record<string, string>> = {
 const anyPlaceholder = new RegExp(`(${Object.keys(placeholders).join('|').replace('*', '\\*')})`);
 
 interface OpenStep extends Step {
-  /** The version it is for, when it is not for all. */
+  /** The version it is for; undefined: all. */
   readonly only: string | undefined;
   readonly content: string[];
 }
@@ -54,7 +54,7 @@ interface Step {
   readonly content: readonly string[];
 }
 
-/** Runs the script of a name, `scripts/<name>.txt`, from top to bottom. */
+/** Runs `scripts/<name>.txt` from top to bottom. */
 export async function runScript(name: string, kubectl: Kubectl): Promise<void> {
   const file = fileURLToPath(new URL(`scripts/${name}.txt`, import.meta.url));
   await ready(kubectl.cluster.url);
@@ -64,7 +64,7 @@ export async function runScript(name: string, kubectl: Kubectl): Promise<void> {
   }
 }
 
-/** Resolves when the server says that it is ready, and its nodes with it. */
+/** Resolves when the server and its nodes are ready. */
 async function ready(url: string): Promise<void> {
   const deadline = Date.now() + repeatMaxMs;
   while (!(await fetch(`${url}/readyz`)).ok) {
@@ -79,16 +79,16 @@ const folderOf = (kubectl: Kubectl): string => kubectl.environment.HOME!;
 /** The steps for a version of kubectl. */
 export function parse(text: string, version: string): Step[] {
   const isKept = keptVersions.includes(version);
-  // One whose words are not kept takes the commands of the newest.
+  // A version without its own wording uses the commands of the newest.
   const commands = isKept ? version : keptVersions.at(-1);
   const steps: OpenStep[] = [];
-  /** The step that lines belong to; none while they belong to one of another version. */
+  /** The current step; undefined inside a step of another version. */
   let step: OpenStep | undefined;
   for (const [i, written] of text.split('\n').entries()) {
     const [, only, marked] = /^(\d+\.\d+)\| ?(.*)$/.exec(written) ?? [];
     const [, mark, rest] = /^([<$~]) (.*)$/.exec(marked ?? written) ?? [];
     if (mark && only && only !== commands) {
-      // Commands of several versions one below the other share the lines that follow.
+      // Consecutive commands of several versions share the lines that follow.
       if (!step?.only || step.content.length > 0) step = undefined;
     } else if (mark) {
       step = { line: i + 1, mark: mark as Step['mark'], text: rest!, only, content: [] };
@@ -97,7 +97,7 @@ export function parse(text: string, version: string): Step[] {
       step?.content.push(marked ?? written);
     else if (!isKept && step?.mark !== '<' && step?.content.at(-1) !== '...') step?.content.push('...');
   }
-  // Empty lines part the steps.
+  // Empty lines separate steps.
   for (const { content } of steps) while (content.at(-1) === '') content.pop();
   return steps;
 }
@@ -115,7 +115,7 @@ async function check(script: string, { line, mark, text, content }: Step, kubect
   expect(where + readable(printed, content)).toBe(where + lines(content.map(settled)));
 }
 
-/** What was printed, with placeholders where they fit, so that a difference shows nothing but what is different. */
+/** The output, with placeholders where they match, so that a diff shows only real differences. */
 const readable = (printed: string, content: readonly string[]): string =>
   printed.replace(/.*\n/g, (line) =>
     lines([content.map(settled).find((said) => patternOf([said]).test(line)) ?? line.slice(0, -1)]),
@@ -123,7 +123,7 @@ const readable = (printed: string, content: readonly string[]): string =>
 
 const settled = (line: string): string => line.trimEnd().replace(/(?<=\S) {2,}/g, '  ');
 
-/** What a command prints, in one form: no colours, no padding, its code at the end when that is not 0. */
+/** A command's output in normal form: no colours, no padding, the exit code at the end if it is not 0. */
 async function run(command: string, kubectl: Kubectl): Promise<string> {
   const { output, code } = await shell(command, kubectl);
   const plain = output.replace(/\u001b\[[\d;]*m/g, '').trimEnd();
@@ -141,12 +141,12 @@ function patternOf(content: readonly string[]): RegExp {
 const partPattern = (part: string): string =>
   Object.hasOwn(placeholders, part) ? placeholders[part]! : part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** A shell and all that it starts are a group of processes, and end together when they take too long. */
+/** Runs a shell in its own process group, which is killed as a whole when it takes too long. */
 function shell(command: string, kubectl: Kubectl): Promise<{ output: string; code: number }> {
   return new Promise((resolve, reject) => {
     const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], {
       cwd: folderOf(kubectl),
-      // What an editor leaves behind goes with the folder.
+      // Files left by an editor are deleted with the folder.
       env: { ...kubectl.environment, TMPDIR: folderOf(kubectl), TZ: 'UTC' },
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true,

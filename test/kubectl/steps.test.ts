@@ -1,4 +1,7 @@
-/** Proves that a script is read for each version of kubectl: its own lines, its own commands, and what all have in common. */
+/**
+ * Proves how a script is parsed for each version of kubectl: its own lines, its own commands, and the common
+ * ones.
+ */
 import { expect, test } from 'vitest';
 import { parse } from './script.ts';
 

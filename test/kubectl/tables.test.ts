@@ -82,7 +82,7 @@ const manifests = [
   }),
 ];
 
-/** For each kind: what to get, the headings, and the row. `~` stands for an age. */
+/** For each kind: the arguments of get, the headings, and the row. `~` stands for an age. */
 const tables: [what: string, headings: string, row: string][] = [
   ['pod/pod', 'NAME READY STATUS RESTARTS AGE', 'pod 0/1 Pending 0 ~'],
   ['svc/svc', 'NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE', 'svc ClusterIP 10.0.0.77 <none> 80/TCP ~'],
@@ -129,7 +129,7 @@ const wide: [what: string, headings: string][] = [
   ['job/job', 'NAME|STATUS|COMPLETIONS|DURATION|AGE|CONTAINERS|IMAGES|SELECTOR'],
 ];
 
-/** Cells of a printed row in short form; cells with blanks are joined, ages and times have a sign. */
+/** Cells of a printed row in short form; cells with blanks are joined, ages and times are replaced by a sign. */
 const short = (row: string[]): string =>
   row
     .filter((cell) => cell !== '')

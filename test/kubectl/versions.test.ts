@@ -1,4 +1,4 @@
-/** kubectl and kinds with several homes: it works in today's, and old manifests go where they say. */
+/** kubectl and kinds with several API versions: it uses the current one, and old manifests use the one they name. */
 import { beforeAll, expect, test } from 'vitest';
 import { housekeeping } from '../http.ts';
 import { describeWith } from '../tools.ts';

@@ -1,4 +1,4 @@
-/** kubectl and the kinds of apps/v1: it makes, shows, explains and changes them. Nobody runs their pods. */
+/** kubectl and the kinds of apps/v1: create, show, explain and change. Their pods do not run. */
 import { expect, test } from 'vitest';
 import { housekeeping } from '../http.ts';
 import { describeWith } from '../tools.ts';
@@ -144,7 +144,7 @@ describeWith('kubectl')('kubectl', () => {
       '* spec.selector: Required value',
       '* spec.template.metadata.labels: Invalid value: {"app":"bad"}: `selector` does not match template `labels`\n',
     ].join('\n');
-    // Current versions leave it to the server.
+    // Current versions leave the validation to the server.
     expect((await kubectl().try('create', '-f', manifest)).stderr).toEqual(
       kubectl().wording({ '1.20': /missing required field "selector"/, '1.32': refusal }),
     );

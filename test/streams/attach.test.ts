@@ -1,4 +1,4 @@
-/** Proves that `kubectl attach` joins the main process of a container, and leaves it as it was. */
+/** Proves that `kubectl attach` connects to the main process of a container, and leaves it unchanged. */
 import { expect, it } from 'vitest';
 import { describeWith } from '../tools.ts';
 import { Terminal } from './pty.ts';
@@ -6,7 +6,7 @@ import { podOf, shell, useRunningCluster } from './running.ts';
 
 const cluster = useRunningCluster();
 const never = { restartPolicy: 'Never' };
-/** Says what it was told, to both outputs by turns, until it is told to end. */
+/** Echoes its input, to both outputs alternately, until it is told to end. */
 const parrot = `
   while read -r word; do
     echo "heard $word"; echo "noted $word" >&2
@@ -20,7 +20,7 @@ describeWith('kubectl')('the streams of a container', () => {
     const first = cluster.command('attach', '-i', 'parrot');
     first.stdin.write('one\n');
     await first.until(/heard one\n/);
-    // Who is attached shows by what it hears; what was said before is not repeated.
+    // Output shows which clients are attached; earlier output is not repeated.
     const second = cluster.command('attach', '-i', 'parrot');
     second.stdin.write('two\n');
     await Promise.all([first.until(/heard two\n/), second.until(/heard two\n/)]);
@@ -43,7 +43,7 @@ describeWith('kubectl')('the streams of a container', () => {
       const command = cluster.command('attach', '-i', name);
       command.stdin.end('word\n');
       await command.until(name === 'once' ? /heard word\nno more\n/ : /heard word\n/);
-      // Its input ends a client of a container that others may write to; one with an input for one client goes on.
+      // The end of its input detaches a client, unless the container has stdinOnce.
       if (name === 'open') expect(await command.exited).toEqual({ code: 0, signal: null });
       else await command.end();
     }
@@ -90,7 +90,7 @@ describeWith('kubectl')('the terminal of a container', () => {
       .toContain('got hello 41 101\r\n');
     const second = new Terminal(cluster, ['attach', '-it', 'talk'], { cols: 90, rows: 20 });
     await second.shows(/press/);
-    // Sizes and keys go by different ways: the first key may be faster.
+    // Sizes and keys use different streams: the first key may be faster.
     await expect
       .poll(() => {
         second.type('there\r');
@@ -112,7 +112,7 @@ describeWith('kubectl')('the terminal of a container', () => {
   it('is there for `kubectl run -it --rm`, which cleans up after itself', async () => {
     const args = ['run', 'visit', '-it', '--rm', '--restart=Never', '--image=host', '--command', '--'];
     const terminal = new Terminal(cluster, [...args, 'env', 'PS1=ready> ', 'sh']);
-    // What was written before it was attached is in the log; a new line brings a new prompt.
+    // Output from before the attach is only in the log; a new line prints a new prompt.
     await terminal.shows(/pressing enter|ready> /);
     terminal.type('\recho at $((40 + 2))\r');
     await terminal.shows(/at 42\r\n/);

@@ -1,4 +1,4 @@
-/** Many bytes for tests, made and compared on the way: nobody ever holds them all. */
+/** Large amounts of test data, generated and compared while streaming, never held in memory as a whole. */
 import { createCipheriv, createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 
@@ -10,7 +10,7 @@ export interface Sum {
   readonly sha256: string;
 }
 
-/** Bytes without any order in them; the same ones every time. `sum` is known when they have been read. */
+/** Pseudo-random bytes, the same every time. `sum` is known when all have been read. */
 export class Noise extends Readable {
   readonly #cipher = createCipheriv('aes-128-ctr', Buffer.alloc(16, 7), Buffer.alloc(16));
   readonly #hash = createHash('sha256');
@@ -38,7 +38,7 @@ export class Noise extends Readable {
   }
 }
 
-/** What a stream gives until it ends. */
+/** Length and hash of a stream. */
 export async function sumUp(stream: AsyncIterable<Buffer>): Promise<Sum> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -51,7 +51,7 @@ export async function sumUp(stream: AsyncIterable<Buffer>): Promise<Sum> {
 
 const sumOf = (bytes: number, hash: Hash): Sum => ({ bytes, sha256: hash.copy().digest('hex') });
 
-/** The sum of that many zeros. */
+/** The sum of this many zeros. */
 export const zeros = (bytes: number): Promise<Sum> =>
   sumUp(
     Readable.from(

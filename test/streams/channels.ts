@@ -1,11 +1,11 @@
-/** A WebSocket of channels, as clients other than kubectl speak it, in each of its forms. */
+/** A WebSocket with channels, as clients other than kubectl use it, in each framing. */
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Client } from '../http.ts';
 
-/** No channel is called by this number: it closes others. */
+/** The reserved channel number that closes other channels. */
 const closeSignal = 255;
 
 export class Channels {
@@ -24,7 +24,7 @@ export class Channels {
     onTestFinished(() => socket.terminate());
   }
 
-  /** Rejects with the status when it is refused. */
+  /** Rejects with the status when the upgrade is refused. */
   static async open(client: Client, path: string, protocol?: string): Promise<Channels> {
     const url = `${client.url.replace('http', 'ws')}${path}`;
     const channels = new Channels(protocol === undefined ? new WebSocket(url) : new WebSocket(url, protocol));
@@ -40,7 +40,7 @@ export class Channels {
     return this.protocol.includes('base64');
   }
 
-  /** What comes on a channel. Ends with the connection. */
+  /** The data of a channel. Ends with the connection. */
   on(channel: number): PassThrough {
     let stream = this.#streams.get(channel);
     if (!stream) {
@@ -50,7 +50,7 @@ export class Channels {
     return stream;
   }
 
-  /** Resolves when it is on its way. */
+  /** Resolves when the data is sent. */
   send(channel: number, data: string | Buffer): Promise<void> {
     const bytes = Buffer.from(data);
     const message = this.#base64
@@ -70,7 +70,7 @@ export class Channels {
     const channel = this.#base64 ? Number(String.fromCharCode(data[0]!)) : data[0]!;
     const bytes = this.#base64 ? Buffer.from(data.subarray(1).toString(), 'base64') : data.subarray(1);
     const stream = this.on(channel);
-    // A stream that is full stops the whole connection, as there is but one.
+    // A full stream pauses the whole connection, which all channels share.
     if (bytes.length && !stream.write(bytes)) {
       this.socket.pause();
       stream.once('drain', () => this.socket.resume());

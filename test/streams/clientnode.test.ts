@@ -58,7 +58,7 @@ describe('Exec', () => {
   });
 
   it('carries 20 MB both ways, and the end of the input', async () => {
-    // The client holds what it cannot send yet, so this is not for gigabytes.
+    // The client buffers unsent data, so this is not for gigabytes.
     const stdout = new PassThrough();
     const sum = sumUp(stdout);
     const noise = new Noise(20 * megabyte);
@@ -131,7 +131,7 @@ describe('PortForward', () => {
     const noise = new Noise(bytes);
     input.write('echo\n');
     noise.pipe(input, { end: false });
-    // This way has no half close: the client says when it has had enough.
+    // This protocol has no half close: the client closes when it has read enough.
     const sum = sumUp(take(output, bytes));
     expect(await sum).toEqual(noise.sum);
     const closed = once(socket as unknown as WebSocket, 'close');
@@ -201,7 +201,10 @@ describe('Log', () => {
 });
 
 describe('Cp', () => {
-  /** Cp does not wait for its commands; this one tells when they have ended. It asks for a packed archive, too, but does not unpack it. */
+  /**
+   * Cp does not wait for its commands; this class reports when they have ended. Cp also asks for a compressed
+   * archive but does not decompress it.
+   */
   class PatientExec extends Exec {
     over: Promise<unknown> = Promise.resolve();
 

@@ -1,4 +1,4 @@
-/** Proves that `kubectl exec` runs commands in pods: codes, streams, much data, refusals, and nothing left over. */
+/** Proves that `kubectl exec` runs commands in pods: exit codes, streams, large data, refusals, and no leftovers. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 describeWith('kubectl')('a command', () => {
   it('ends kubectl with its own code', async () => {
-    // Codes of success, failure, and a program that a shell does not find.
+    // Exit codes of success, failure, and a program that the shell does not find.
     for (const [script, code] of [
       ['exit 0', 0],
       ['exit 3', 3],
@@ -108,7 +108,7 @@ describeWith('kubectl')('much data', () => {
   it('written just before the end is complete, 25 times', async () => {
     const whole = await zeros(300_000);
     const runs = Array.from({ length: 25 }, (_, run) => run);
-    // A few at a time: whoever closes too early loses a different part each time.
+    // A few at a time: closing too early would lose a different part each time.
     for (const some of [runs.slice(0, 9), runs.slice(9, 17), runs.slice(17)])
       await Promise.all(
         some.map(async () => {
@@ -196,7 +196,7 @@ describeWith('kubectl')('kubectl cp', () => {
     await cluster.kubectl.run('cp', there!, `one:${inside}/copied`);
     await cluster.kubectl.run('cp', `one:${inside}/copied`, back!);
     expect(await readFile(path.join(back!, 'text with blanks'), 'utf8')).toBe('some text\n');
-    // kubectl itself makes files without looking at their modes.
+    // kubectl itself creates files without applying their modes.
     expect((await stat(path.join(inside!, 'copied', 'text with blanks'))).mode & 0o777).toBe(0o751);
     expect((await stat(path.join(back!, 'deep', 'empty'))).isDirectory()).toBe(true);
     expect(await sumUp(createReadStream(path.join(back!, 'deep', 'noise')))).toEqual(noise.sum);

@@ -1,4 +1,4 @@
-/** Proves that no bytes of a client, once upgraded, harm the server, the agent or the sessions of others. */
+/** Proves that no bytes of an upgraded client harm the server, the agent or other sessions. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { constants, deflateSync } from 'node:zlib';
@@ -10,7 +10,7 @@ import { Channels } from './channels.ts';
 import { agentOf, podOf, podsPath, processesOf, shell, useRunningCluster } from './running.ts';
 
 const mebibyte = 1024 * 1024;
-/** What garbage may cost, after it has been collected or before. */
+/** Maximum memory growth caused by hostile input. */
 const growthBytesMax = 64 * mebibyte;
 const cluster = useRunningCluster();
 
@@ -27,7 +27,7 @@ afterEach(async () => {
     .toEqual([]);
 });
 
-/** A connection on which anything may be said now. */
+/** An upgraded connection, ready for arbitrary bytes. */
 async function upgraded(path: string, protocol: string): Promise<Socket> {
   const { hostname, port } = new URL(cluster.client.url);
   const socket = connect(Number(port), hostname);
@@ -47,14 +47,14 @@ const targets = [
   ['portforward', 'portforward.k8s.io'],
 ] as const;
 
-/** A block of 32 MiB of zeros, small enough for a frame. */
+/** A compressed block of 32 MiB of zeros, small enough for a frame. */
 const bomb = deflateSync(Buffer.alloc(32 * mebibyte), { dictionary, finishFlush: constants.Z_SYNC_FLUSH });
-/** A block without headers, without compression. */
+/** A block without headers, uncompressed. */
 const plain = Buffer.from('000400fbff00000000000000ffff', 'hex');
 
 describe.each(targets)('%s', (path, protocol) => {
   it.each<[string, () => Buffer]>([
-    // Whatever frame they look like the beginning of, what follows ends it and is none itself.
+    // Whatever frame header these bytes resemble, the following bytes complete that frame.
     [
       'random bytes',
       () => Buffer.concat([new Noise(mebibyte).read(65_536), Buffer.alloc(17 * mebibyte, 0x80)]),
@@ -78,7 +78,7 @@ describe.each(targets)('%s', (path, protocol) => {
     const told = untilGoaway(socket);
     socket.write(bytes());
     await told;
-    // The server waits a while for its clients to close, so that they can read what it has said.
+    // The server waits a while for its clients to close, so that they can read its last data.
     socket.resume().end();
     await once(socket, 'close');
     expect(process.memoryUsage().rss - before).toBeLessThan(growthBytesMax);
@@ -94,7 +94,7 @@ describe.each(targets)('%s', (path, protocol) => {
   });
 });
 
-/** The server says that it has had enough: GOAWAY, for a protocol error. */
+/** Expects GOAWAY with a protocol error. */
 async function untilGoaway(socket: Socket): Promise<void> {
   let last = Buffer.alloc(0);
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
@@ -113,7 +113,7 @@ it('a WebSocket is closed after messages that are too large, or of no kind', asy
   const odd = await open();
   odd.socket.send(Buffer.from([255, 9, 9]));
   await odd.closed;
-  // Frames that no WebSocket has: reserved bits, and no mask.
+  // Invalid WebSocket frames: reserved bits, and no mask.
   const broken = await open();
   (broken.socket as unknown as { _socket: Socket })._socket.write(Buffer.from([0xf2, 0x01, 0x00]));
   expect(await broken.closed).not.toBe(1000);

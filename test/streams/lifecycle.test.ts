@@ -1,4 +1,7 @@
-/** Proves that pods live and die with the processes that run them: ended, killed, started again, and on another node. */
+/**
+ * Proves that pods end and restart with the process that runs them: stopped, killed, restarted, and on
+ * another node.
+ */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -24,7 +27,7 @@ afterEach(async () => {
   }
 });
 
-/** The ways to a cluster that a process of its own runs. */
+/** Access to a cluster that a child process runs. */
 async function accessTo(child: Child): Promise<ClusterAccess> {
   const access = new ClusterAccess();
   const url = await child.ready();
@@ -60,14 +63,14 @@ describeWith('kubectl')('wherry up', () => {
     child.signal('SIGINT');
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(processesOf(agent)).toEqual([]);
-    // A log that ends has ended well; a command that was killed has not.
+    // The end of a followed log is a success; a killed command is not.
     expect(await follower.exited).toEqual({ code: 0, signal: null });
     expect(await busy.exited).toEqual({ code: 137, signal: null });
     expect(child.stderr).toBe('');
   });
 
   it('runs a service, in whatever network its machine allows', async () => {
-    // Proves the way through the API server to pods that have addresses of their own, where they can have them.
+    // Proves connections through the API server to pods with their own addresses, where the machine allows those.
     const child = up(await children.folder());
     const { kubectl, client } = await accessTo(child);
     const port = await unusedPort();
@@ -96,7 +99,7 @@ describeWith('kubectl')('wherry up', () => {
     const before = await cluster.kubectl.run('logs', 'always');
     const agent = agentOf(folder);
     await child.kill();
-    // Nobody is told, and still they end.
+    // The agent was killed, and its processes end nevertheless.
     await expect.poll(() => processesOf(agent), { timeout: 10_000 }).toEqual([]);
 
     child = up(folder);
@@ -120,7 +123,7 @@ describeWith('kubectl')('wherry up', () => {
     expect((await kubectl.try('exec', 'always', '--', 'sh', '-c', 'exit 3')).code).toBe(3);
     expect(processesOf(agent).filter((it) => it.includes('sleep 1000'))).toHaveLength(1);
 
-    // A pod that is deleted while nobody is there to see to it goes as soon as somebody is.
+    // A pod deleted while no agent runs is removed as soon as one starts.
     child.signal('SIGTERM');
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(processesOf(agent)).toEqual([]);
@@ -202,7 +205,7 @@ describeWith('kubectl')('wherry node', () => {
     expect(await text(socket)).toBe('there and back');
     expect((await cluster.client.get('/api/v1/nodes/away/proxy/healthz')).text).toBe('ok');
 
-    // The API server leaves clients some seconds to read what they were told last, which these need not wait for.
+    // The API server gives clients some seconds to read their last data; do not wait for that.
     await Promise.all([attached.end(), forwarding.end()]);
     await node.kill();
     await expect.poll(() => processesOf(agent), { timeout: 10_000 }).toEqual([]);
@@ -217,7 +220,7 @@ describeWith('kubectl')('wherry node', () => {
     expect((await kubectl.try('exec', 'talk', '--', 'sh', '-c', 'exit 4')).code).toBe(4);
     expect(await kubectl.run('logs', '--previous', 'talk')).toBe('hello\nword\n');
 
-    // The server goes and comes back: the node does not mind, and neither do its pods.
+    // The server restarts: the node and its pods continue.
     node.signal('SIGINT');
     expect(await node.exited).toEqual({ code: 0, signal: null });
     expect(processesOf(agent)).toEqual([]);

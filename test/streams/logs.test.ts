@@ -1,4 +1,4 @@
-/** Proves that `kubectl logs` shows what containers have written: every flag, every run, to the end and no further. */
+/** Proves that `kubectl logs` shows the output of containers: every flag, every run, exactly to the end. */
 import { beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../tools.ts';
 import { hasEnded, isReady, podOf, podsPath, shell, useRunningCluster } from './running.ts';
@@ -7,7 +7,7 @@ const cluster = useRunningCluster();
 const logs = (...args: string[]) => cluster.kubectl.run('logs', ...args);
 const never = { restartPolicy: 'Never' };
 
-/** Its volume outlives the run that fails. */
+/** Its volume survives the failed run. */
 const failingOnce = `
   notes=/notes; [ -d $notes ] || notes=$PWD/notes
   if [ -e $notes/ran ]; then echo second; exec sleep 1000; fi
@@ -120,7 +120,7 @@ describeWith('kubectl')('a log', () => {
   });
 
   it('of many megabytes is whole, with parts of lines and lines without end', async () => {
-    // 20 MB in lines of 100 kB, and a last one that is not ended.
+    // 20 MB in lines of 100 kB, and a last one without a line end.
     const line = 'head -c 99999 /dev/zero | tr "\\\\0" x; echo';
     const script = `i=0; while [ $i -lt 200 ]; do ${line}; i=$((i + 1)); done; printf last`;
     await cluster.run(podOf('long', shell(script), never), hasEnded);
@@ -136,7 +136,7 @@ describeWith('kubectl')('a log', () => {
 });
 
 describeWith('kubectl')('a log that is followed', () => {
-  /** A pod that writes a line for each it is told, and ends when told so. */
+  /** A pod that writes a line for each line of input, and ends on request. */
   const teller = (name: string) =>
     podOf(
       name,
@@ -169,7 +169,7 @@ describeWith('kubectl')('a log that is followed', () => {
       shown += chunk;
     });
     const tell = cluster.command('attach', '-i', 'late');
-    // Nothing says when it has begun but what it shows.
+    // Its output is the only sign that following has begun.
     await expect
       .poll(
         () => {

@@ -1,4 +1,4 @@
-/** Proves that the log folder of a node is served through the API, as a kubelet serves it, and keeps what is not its own. */
+/** Proves that the log folder of a node is served through the API, as by a kubelet, and that other files are not. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

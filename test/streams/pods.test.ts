@@ -1,4 +1,7 @@
-/** Proves that pods live as their specs say, with real processes: policies, init containers, probes, ends of all kinds. */
+/**
+ * Proves that pods run as their specs say, with real processes: restart policies, init containers, probes,
+ * every kind of end.
+ */
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -20,7 +23,7 @@ const cluster = useRunningCluster();
 const first = (pod: Pod): ContainerStatus => pod.status?.containerStatuses?.[0] ?? {};
 const restarts = (count: number) => (pod: Pod) => (first(pod).restartCount ?? 0) >= count;
 const file = (name: string) => path.join(cluster.folder, name);
-/** Processes of pods whose command line has this in it. */
+/** Processes of pods whose command line contains this word. */
 const running = (word: string) => processesOf(agentOf(cluster.folder)).filter((it) => it.includes(word));
 
 describeWith('kubectl')('a container that ends', () => {
@@ -46,7 +49,7 @@ describeWith('kubectl')('a container that ends', () => {
   });
 
   it('by a signal tells so', async () => {
-    // Kubernetes takes two dollar signs for one.
+    // Kubernetes expands two dollar signs to one.
     const pod = await cluster.run(
       podOf('killed', shell('kill -KILL $$$$'), { restartPolicy: 'Never' }),
       hasEnded,
@@ -94,7 +97,7 @@ describeWith('kubectl')('probes', () => {
       process.on('SIGTERM', () => { rmSync(process.argv[1]); process.exit(0); });`;
     const probe = { httpGet: { path: '/', port }, periodSeconds: 1 };
     const probes = {
-      // As long as this has not succeeded, the others do not count.
+      // Until this has succeeded, the other probes do not run.
       startupProbe: { ...probe, failureThreshold: 30 },
       livenessProbe: { ...probe, failureThreshold: 1 },
       readinessProbe: probe,

@@ -1,4 +1,4 @@
-/** Proves that `kubectl port-forward` carries connections: many, large, half closed, refused, and to their end. */
+/** Proves that `kubectl port-forward` forwards connections: many, large, half closed, refused, and their ends. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   [forwarding, local] = await forward('pod/server', target);
 });
 
-/** Forwards a port of the system's choice. */
+/** Forwards a free local port. */
 async function forward(to: string, port: number): Promise<[Command, number]> {
   const command = cluster.command('port-forward', to, `:${port}`);
   const [, chosen] = await command.until(/Forwarding from 127\.0\.0\.1:(\d+) -> /);
@@ -28,7 +28,7 @@ async function forward(to: string, port: number): Promise<[Command, number]> {
   return [command, Number(chosen)];
 }
 
-/** A connection that has said what it wants. */
+/** A connection that has sent its request line. */
 async function wish(wanted: string, port = local): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
   socket.on('error', () => undefined);
@@ -37,7 +37,7 @@ async function wish(wanted: string, port = local): Promise<Socket> {
   return socket;
 }
 
-/** Says a word, ends, and reads on until the other side does. */
+/** Sends a word, ends, and reads until the other side ends. */
 async function talk(word: string): Promise<string> {
   const socket = await wish('echo');
   socket.end(word);
@@ -48,7 +48,7 @@ describeWith('kubectl')('a forwarded port', () => {
   it('serves 100 connections at once', async () => {
     const words = Array.from({ length: 100 }, (_, index) => `connection ${index} `.repeat(100));
     const sockets = await Promise.all(words.map(() => wish('echo')));
-    // All of them are open now; none may get what belongs to another.
+    // All are open now; none may get another's bytes.
     const heard = sockets.map((socket, index) => {
       socket.end(words[index]!);
       return text(socket);

@@ -1,4 +1,4 @@
-/** A server for pods, whose port the system chooses, and what can be asked of it. */
+/** A TCP server for pods, on a free port, and its commands. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Container } from '../../src/api/generated/types.ts';
@@ -6,8 +6,8 @@ import type { ClusterAccess } from './running.ts';
 import { program } from './running.ts';
 
 /**
- * A client says in its first line what it wants: `echo` gets back what it sends, `sum` gets the SHA-256 of it after
- * its end, `zeros N` gets as many, `cut` is reset.
+ * The client's first line is a command: `echo` sends the input back, `sum` sends its SHA-256 after its end,
+ * `zeros N` sends N zeros, `cut` resets the connection.
  */
 const source = `
   const server = require('node:net').createServer({ allowHalfOpen: true }, (socket) => {
@@ -38,7 +38,7 @@ const source = `
 
 export const portServer = (more: Partial<Container> = {}): Container => program(source, [], more);
 
-/** The port that a pod's log says it listens on. */
+/** The server's port, from the pod's log. */
 export async function portOf(cluster: ClusterAccess, pod: string): Promise<number> {
   const follower = cluster.command('logs', '-f', pod);
   const [, port] = await follower.until(/^port (\d+)\n/m);
@@ -46,7 +46,7 @@ export async function portOf(cluster: ClusterAccess, pod: string): Promise<numbe
   return Number(port);
 }
 
-/** A port that nobody listens on; a moment ago it was the system's choice. */
+/** A port without a listener, which the system gave out a moment ago. */
 export async function unusedPort(): Promise<number> {
   const server = createServer().listen(0);
   await once(server, 'listening');

@@ -98,7 +98,7 @@ describeWith('kubectl')('a service', () => {
     expect(endpoints.subsets).toMatchObject([
       { addresses: [{ targetRef: { kind: 'Pod', name: first } }], ports: [{ port: free }] },
     ]);
-    // Ports are named by number, too.
+    // Ports may also be given by number.
     expect((await cluster.client.get(`${services}/many:80/proxy/a`)).body.url).toBe('/a');
     await kubectl.run('delete', 'pod', first);
     await expect

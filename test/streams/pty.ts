@@ -1,13 +1,13 @@
-/** kubectl in a terminal, as a person would use it. */
+/** kubectl in a terminal, as a user would run it. */
 import { type IPty, spawn } from '@lydell/node-pty';
 import { onTestFinished } from 'vitest';
 import type { ClusterAccess } from './running.ts';
 
-/** How long a person looks at a screen on which nothing happens. */
+/** Time limit for expected output. */
 const patienceMs = 20_000;
 
 export class Terminal {
-  /** All that was shown. */
+  /** All output so far. */
   screen = '';
   readonly exited: Promise<number>;
   readonly #pty: IPty;
@@ -40,12 +40,12 @@ export class Terminal {
     this.#pty.resize(cols, rows);
   }
 
-  /** The window is closed, without a word. */
+  /** Closes the terminal without ending the session. */
   kill(): void {
     if (!this.#ended) this.#pty.kill('SIGKILL');
   }
 
-  /** Reads on until something is shown; what comes after it is for the next to read. */
+  /** Reads until the output matches; the next call continues after the match. */
   async shows(pattern: RegExp): Promise<RegExpExecArray> {
     const deadline = Date.now() + patienceMs;
     for (;;) {

@@ -14,18 +14,18 @@ import { Kubectl } from '../kubectl/kubectl.ts';
 
 export const podsPath = '/api/v1/namespaces/default/pods';
 
-/** A cluster somewhere, and the ways to it. */
+/** A cluster, and the clients connected to it. */
 export class ClusterAccess {
   kubectl!: Kubectl;
   readonly client = new Client(() => this.kubectl.cluster.url);
   readonly #commands = new Set<Command>();
 
-  /** Ends all that was begun here. */
+  /** Ends all commands started here. */
   async endCommands(): Promise<void> {
     await Promise.all([...this.#commands].map((command) => command.end()));
   }
 
-  /** kubectl with pipes, which ends with the file if not before. */
+  /** kubectl with pipes; ended with the test file at the latest. */
   command(...args: string[]): Command {
     const child = spawn(this.kubectl.program, args, { env: this.kubectl.environment, stdio: 'pipe' });
     const command = new Command(child);
@@ -34,7 +34,7 @@ export class ClusterAccess {
     return command;
   }
 
-  /** Creates a pod, and resolves when it is as wanted: with all its containers ready, if nothing else is. */
+  /** Creates a pod; resolves when it fits `wanted`, by default when all its containers are ready. */
   async run(pod: Pod, wanted: (pod: Pod) => boolean = isReady): Promise<Pod> {
     const made = await this.client.post(podsPath, pod);
     if (made.status !== 200) throw new Error(made.text);
@@ -65,7 +65,7 @@ export class ClusterAccess {
 /** A cluster in this process. */
 export class RunningCluster extends ClusterAccess {
   folder!: string;
-  /** What the cluster said was wrong with itself. */
+  /** Errors that the cluster reported. */
   readonly errors: Error[] = [];
 
   async open(options: StartOptions): Promise<void> {
@@ -77,7 +77,7 @@ export class RunningCluster extends ClusterAccess {
     await cluster.nodesReady;
   }
 
-  /** Ends everything, and proves that nothing of it runs on. */
+  /** Closes everything, and asserts that no process is left. */
   async close(): Promise<void> {
     await this.endCommands();
     const agent = agentOf(this.folder);
@@ -94,18 +94,18 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A kubectl under way. */
+/** A running kubectl. */
 export class Command {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** All it says to standard error. */
+  /** All its stderr. */
   readonly complaints: Promise<string>;
   readonly exited: Promise<Exit>;
 
   constructor(private readonly child: ChildProcess) {
     this.stdin = child.stdin!;
     this.stdout = child.stdout!;
-    // Who ends before its input does is free to.
+    // Ignore EPIPE: a command may end before its input does.
     this.stdin.on('error', () => undefined);
     this.complaints = text(child.stderr!);
     this.exited = new Promise((resolve) => {
@@ -123,7 +123,7 @@ export class Command {
     await this.exited;
   }
 
-  /** Its output, up to and with what matches. */
+  /** Its output, up to and including the match. */
   async until(pattern: RegExp): Promise<RegExpExecArray> {
     let seen = '';
     for await (const chunk of this.stdout.iterator({ destroyOnReturn: false })) {
@@ -149,7 +149,7 @@ export const shell = (script: string, more: Partial<Container> = {}): Container 
   ...more,
 });
 
-/** A container that runs a program for Node.js, given as text; what follows are its arguments. */
+/** A container that runs a Node script given as text; further values are its arguments. */
 export const program = (
   source: string,
   args: readonly string[] = [],
@@ -166,18 +166,18 @@ export const podOf = (name: string, containers: Container | Container[], spec: o
   spec: { containers: [containers].flat(), terminationGracePeriodSeconds: 1, ...spec },
 });
 
-/** What marks all processes of an agent. */
+/** The mark of all processes of an agent. */
 export const agentOf = (folder: string): string =>
   readFileSync(path.join(folder, 'node', 'agent-id'), 'utf8');
 
-/** Processes of an agent's containers, and those that help it. */
+/** Processes of an agent's containers, and its helper processes. */
 export function processesOf(agent: string): string[] {
   return readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(agent))
     .map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
 }
 
-/** A process may be gone by now. */
+/** Empty if the process is already gone. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'latin1');
@@ -186,7 +186,7 @@ function read(file: string): string {
   }
 }
 
-/** One for the tests of a file. */
+/** One cluster for the tests of a file. */
 export function useRunningCluster(options: StartOptions = {}): RunningCluster {
   const cluster = new RunningCluster();
   beforeAll(() => cluster.open(options));

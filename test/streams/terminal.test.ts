@@ -1,4 +1,4 @@
-/** Proves that `kubectl exec -it` is a real terminal, driven by a real one. */
+/** Proves that `kubectl exec -it` gives a real terminal, tested with a real one. */
 import { beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../tools.ts';
 import { ctrlC, ctrlD, Terminal } from './pty.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
   await cluster.run(podOf('one', shell('exec sleep 1000')));
 });
 
-/** A shell in a terminal, at its first prompt. What is typed is shown too, so commands do not print their own words. */
+/** A shell in a terminal, at its first prompt. The terminal echoes input, so commands compute what they print. */
 async function openShell(size?: { cols: number; rows: number }): Promise<Terminal> {
   const terminal = new Terminal(cluster, ['exec', '-it', 'one', '--', 'env', 'PS1=ready> ', 'sh'], size);
   await terminal.shows(/ready> /);
@@ -25,7 +25,7 @@ describeWith('kubectl')('a terminal', () => {
     terminal.type('trap "stty size" WINCH; echo armed $((1 + 1))\r');
     await terminal.shows(/armed 2\r\n/);
     terminal.resize(77, 33);
-    // A shell at its prompt runs traps with the next line.
+    // A shell at its prompt runs traps only with the next line.
     await expect
       .poll(async () => {
         terminal.type('\r');
@@ -38,7 +38,7 @@ describeWith('kubectl')('a terminal', () => {
 
   it('interrupts with Ctrl-C, and the shell goes on', async () => {
     const terminal = await openShell();
-    // One process says so and sleeps: between two, a shell may miss the signal.
+    // One process prints and then sleeps: a shell might miss a signal between two processes.
     terminal.type(`sh -c 'echo begin $((1 + 1)); exec sleep 1000'; echo never\r`);
     await terminal.shows(/begin 2\r\n/);
     terminal.type(ctrlC);
@@ -76,7 +76,7 @@ describeWith('kubectl')('a terminal', () => {
 
   it('passes much output whole', async () => {
     const terminal = await openShell();
-    // The terminal of the test may lose what it shows last, so there is something after it.
+    // The test's terminal may lose the last output, so something is printed after it.
     terminal.type('seq 1 20000; echo done; read -r key; exit 5\r');
     await terminal.shows(/\r\ndone\r\n/);
     terminal.type('\r');

@@ -1,4 +1,4 @@
-/** A web server for pods: it tells who it is and what it was sent, redirects, links, and talks over WebSockets. */
+/** A web server for pods: answers with its name and the request, redirects, links, and WebSockets. */
 import { createRequire } from 'node:module';
 import type { Container } from '../../src/api/generated/types.ts';
 import { program } from './running.ts';
@@ -22,7 +22,7 @@ const source = `
   server.listen(Number(port));
 `;
 
-/** `ws` is ours, not the pod's. */
+/** Resolve `ws` here: the pod has no node_modules. */
 const websockets = createRequire(import.meta.url).resolve('ws');
 
 export const webServer = (port: number): Container => ({

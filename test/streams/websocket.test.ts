@@ -1,4 +1,4 @@
-/** Proves that pods are reached over WebSockets, in every form that clients know. */
+/** Proves that pods are reached over WebSockets, with every subprotocol that clients use. */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -193,7 +193,7 @@ describe('ports', () => {
     large.write('echo\n');
     noise.pipe(large);
     small.end('echo\nhello');
-    // Both are read at once: one that is not would hold up the other.
+    // Read both at once: an unread one would block the other.
     const [word, sum] = await Promise.all([text(small), sumUp(large)]);
     expect(word).toBe('hello');
     expect(sum).toEqual(noise.sum);
@@ -201,8 +201,8 @@ describe('ports', () => {
 });
 
 /**
- * The bytes inside the messages of a WebSocket. `ws` refuses the name of the protocol, which is no token, so the
- * messages are written by hand.
+ * The payload of a WebSocket as bytes. The `ws` package refuses this subprotocol's name, which is not a
+ * token, so messages are written by hand.
  */
 async function tunnel(path: string): Promise<Duplex> {
   const protocol = 'SPDY/3.1+portforward.k8s.io';
@@ -238,7 +238,7 @@ async function* payloads(socket: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   }
 }
 
-/** Each write is a message, masked with zeros. */
+/** Each write is one message, with a zero mask. */
 function messages(socket: Writable): (source: AsyncIterable<Buffer>) => Promise<void> {
   return async (source) => {
     for await (const chunk of source) {

@@ -1,4 +1,4 @@
-/** Bodies of requests: their types, and how what cannot be read is refused. Wire contract, section 4.4. */
+/** Bodies of requests: content types, and errors for unreadable ones. Wire contract, section 4.4. */
 import { describe, expect, it } from 'vitest';
 import { useCluster } from '../http.ts';
 import { expectFailure } from './failure.ts';

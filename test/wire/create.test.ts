@@ -1,4 +1,4 @@
-/** Create: what a POST does, and why it may not. Wire contract, section 6.3. */
+/** Create: what a POST does, and its errors. Wire contract, section 6.3. */
 import { describe, expect, it } from 'vitest';
 import { useCluster } from '../http.ts';
 import { expectFailure } from './failure.ts';

@@ -18,6 +18,7 @@ import {
 } from './objects.ts';
 
 const client = useCluster();
+const likeKubernetes = useCluster({ like: 'kubernetes', controllers: false, createStatus: 200 });
 const held = (name: string): Json => configMap(name, { a: '1' }, { finalizers: ['x.io/f'] });
 
 describe('options', () => {
@@ -138,6 +139,7 @@ describe('the answer', () => {
       metadata: {},
       status: 'Success',
       details: { name: 'status', kind: 'configmaps', uid: metadata.uid },
+      code: 200,
     });
     const { metadata: meta } = await created(client, jobs, job('status'));
     expect((await client.delete(`${jobs}/status`)).body.details).toEqual({
@@ -237,14 +239,15 @@ describe('finalizers', () => {
   });
 
   it('orphan the pods of a controller when nothing else is asked for', async () => {
-    await created(client, controllers, controller('plain'));
-    const reply = await client.delete(`${controllers}/plain`);
+    const { metadata } = await created(likeKubernetes, controllers, controller('plain'));
+    const reply = await likeKubernetes.delete(`${controllers}/plain`);
     expect(reply.body).toMatchObject({ kind: 'ReplicationController', metadata: { finalizers: ['orphan'] } });
+    expect(reply.body.metadata.uid).toBe(metadata.uid);
   });
 });
 
 describe('pods', () => {
-  /** A pod that has a node has somebody to wait for. */
+  /** Deletion of a pod with a node waits for its agent. */
   async function bound(name: string): Promise<string> {
     await created(client, pods, pod(name));
     const binding = { metadata: { name }, target: { kind: 'Node', name: 'node-1' } };

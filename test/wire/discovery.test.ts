@@ -29,16 +29,16 @@ describe('/apis', () => {
   const versions = [{ groupVersion: 'extensions/v1beta1', version: 'v1beta1' }];
   const extensions = { name: 'extensions', versions, preferredVersion: versions[0] };
 
+  // Clients of Kubernetes 1.1 refuse these documents when they name an apiVersion.
   it('lists the groups', async () => {
     const { body } = await client.get('/apis');
-    expect(body).toMatchObject({ kind: 'APIGroupList', apiVersion: 'v1' });
+    expect(body).toEqual({ kind: 'APIGroupList', groups: expect.any(Array) });
     expect(body.groups).toContainEqual(extensions);
   });
 
   it('describes one group', async () => {
     expect((await client.get('/apis/extensions')).body).toEqual({
       kind: 'APIGroup',
-      apiVersion: 'v1',
       ...extensions,
     });
   });
@@ -57,9 +57,12 @@ describe('resources', () => {
     expect(Object.keys(core)).toEqual(['kind', 'groupVersion', 'resources']);
     expect(core).toMatchObject({ kind: 'APIResourceList', groupVersion: 'v1' });
     const extensions = (await client.get('/apis/extensions/v1beta1')).body;
-    expect(Object.keys(extensions)).toEqual(['kind', 'apiVersion', 'groupVersion', 'resources']);
-    expect(extensions).toMatchObject({ apiVersion: 'v1', groupVersion: 'extensions/v1beta1' });
-    for (const { resources } of [core, extensions]) {
+    expect(Object.keys(extensions)).toEqual(['kind', 'groupVersion', 'resources']);
+    expect(extensions).toMatchObject({ kind: 'APIResourceList', groupVersion: 'extensions/v1beta1' });
+    const apps = (await client.get('/apis/apps/v1')).body;
+    expect(Object.keys(apps)).toEqual(['kind', 'apiVersion', 'groupVersion', 'resources']);
+    expect(apps).toMatchObject({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: 'apps/v1' });
+    for (const { resources } of [core, extensions, apps]) {
       const names = resources.map((resource: Json) => resource.name);
       expect(names).toEqual([...names].sort());
     }
@@ -118,7 +121,14 @@ describe('resources', () => {
       expect(extensions[`${name}/status`].verbs).toEqual(partVerbs);
     }
     expect(extensions['replicationcontrollers/scale']).toMatchObject({ kind: 'Scale', verbs: partVerbs });
-    expect(extensions).not.toHaveProperty('replicationcontrollers');
+    // As in Kubernetes 1.1 it is there by name, and only its scale can be used.
+    expect(extensions.replicationcontrollers).toEqual({
+      name: 'replicationcontrollers',
+      singularName: 'replicationcontroller',
+      namespaced: true,
+      kind: 'ReplicationControllerDummy',
+      verbs: [],
+    });
   });
 
   it('of the apps group are all there, and the group comes first', async () => {
@@ -170,7 +180,7 @@ describe('resources', () => {
       expect(all[name]).not.toHaveProperty('shortNames');
   });
 
-  /** A kind that several groups serve is in the category in one of them at least, or `get all` would miss it. */
+  /** A kind served by several groups must be in the category in at least one of them, or `get all` would miss it. */
   it('are in the category all where clients look for them', async () => {
     const paths = ['/api/v1'];
     for (const { versions } of (await client.get('/apis')).body.groups)
@@ -229,6 +239,7 @@ describe('clients that ask for aggregated discovery', () => {
       expect(reply.status).toBe(200);
       const aggregated = reply.headers['content-type']!.includes('as=APIGroupDiscoveryList');
       expect(reply.body.kind === 'APIGroupDiscoveryList').toBe(aggregated);
+      if (aggregated) expect(reply.body.apiVersion).toBe('apidiscovery.k8s.io/v2');
       return aggregated;
     });
     const [api, apis] = await Promise.all(types);

@@ -98,12 +98,12 @@ describe('an eviction', () => {
   });
 });
 
-// Nobody works out budgets here, so their status is what the tests write.
+// No disruption controller runs, so the tests write the budgets' status.
 describe('an eviction that a budget guards', () => {
   const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
   const violation = "Cannot evict pod as it would violate the pod's disruption budget.";
 
-  /** A pod that is ready, and a budget of the same name that selects it. */
+  /** A ready pod, and a budget of the same name that selects it. */
   async function guarded(name: string, status?: Json): Promise<void> {
     await created(client, pods, pod(name, { labels: { budget: name } }, { nodeName: 'afar' }));
     const conditions = [{ type: 'Ready', status: 'True' }];

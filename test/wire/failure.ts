@@ -1,8 +1,8 @@
-/** What a refused request looks like: an HTTP code and a Status that agree. */
+/** Expectations for refused requests: an HTTP code and a matching Status. */
 import { expect } from 'vitest';
 import type { Json, Reply } from '../http.ts';
 
-/** That a reply is exactly this Status. No reason and no details mean that the Status has none. */
+/** Expects exactly this Status. Without reason and details, the Status must have none. */
 export function expectFailure(
   reply: Reply,
   code: number,
@@ -32,7 +32,7 @@ const reasons: Record<string, string> = {
   'Too long': 'FieldValueTooLong',
 };
 
-/** That a write was refused for one value of a field. */
+/** Expects that a write was refused for one value of a field. */
 export function expectInvalid(reply: Reply, kind: string, name: string, field: string, text: string): void {
   const [bare, ...rest] = kind.split('.');
   const group = rest.join('.');
@@ -44,7 +44,7 @@ export function expectInvalid(reply: Reply, kind: string, name: string, field: s
   });
 }
 
-/** That the options of a request were refused, for one of them. */
+/** Expects that the options of a request were refused, for one of them. */
 export function expectInvalidOptions(reply: Reply, kind: string, field: string, text: string): void {
   expectFailure(reply, 422, 'Invalid', `${kind}.meta.k8s.io "" is invalid: ${field}: ${text}`, {
     group: 'meta.k8s.io',

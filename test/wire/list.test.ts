@@ -76,6 +76,8 @@ describe('query parameters', () => {
 
   it('may give the request a time, which is a duration', async () => {
     expect((await client.get(`${here}?timeout=32s`)).status).toBe(200);
+    expect((await client.get(`${here}?t%69meout=abc`)).status).toBe(400);
+    expect((await client.get(`${here}?prett%79=true`)).text).toContain('\n  "');
     expectFailure(
       await client.get(`${here}?timeout=abc`),
       400,

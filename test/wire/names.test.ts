@@ -1,4 +1,4 @@
-/** Names, labels and annotations: what they may be, and the words they are refused with. Wire, 5.4 and 5.5. */
+/** Names, labels and annotations: valid values, and the error messages. Wire, 5.4 and 5.5. */
 import { describe, expect, it } from 'vitest';
 import { useCluster } from '../http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';

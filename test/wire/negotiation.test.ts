@@ -1,4 +1,4 @@
-/** Negotiation: the form of answers and of bodies. Wire contract, section 4. */
+/** Content negotiation of answers and bodies. Wire contract, section 4. */
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';

@@ -1,4 +1,7 @@
-/** Small objects for wire tests. Config maps have no rules and no controllers, so the machinery shows alone. */
+/**
+ * Small objects for wire tests. Config maps have no validation rules and no controllers, so the generic code
+ * is tested alone.
+ */
 import type { Client, Json } from '../http.ts';
 
 export const configMaps = '/api/v1/namespaces/default/configmaps';
@@ -34,14 +37,14 @@ export const job = (name: string): Json => ({
 
 export const service = (name: string): Json => ({ metadata: { name }, spec: { ports: [{ port: 80 }] } });
 
-/** Creates an object; a refusal is an error here. */
+/** Creates an object; throws if it is refused. */
 export async function created(client: Client, path: string, object: Json): Promise<Json> {
   const reply = await client.post(path, object);
   if (reply.status !== 200) throw new Error(`POST ${path}: ${reply.text}`);
   return reply.body;
 }
 
-/** The server's counter, as a list of nothing in particular shows it. */
+/** The server's current version, from a list. */
 export async function currentVersion(client: Client): Promise<number> {
   return Number((await client.get('/api/v1/namespaces')).body.metadata.resourceVersion);
 }

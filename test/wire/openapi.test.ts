@@ -127,7 +127,7 @@ describe('/openapi/v3', () => {
   );
 });
 
-/** Validates as kubectl 1.1 does: the first thing it would complain about, or undefined. */
+/** Validates as kubectl 1.1 does: its first complaint, or undefined. */
 function complaint(models: Json, at: string, type: string, value: Json): string | undefined {
   const model = models[type];
   if (!model) return `couldn't find type: ${type}`;
@@ -177,7 +177,7 @@ describe('/swaggerapi', () => {
     );
     const declaration = (await client.get('/swaggerapi/api/v1')).body;
     expect(declaration.basePath).toBe(client.url);
-    // Whatever a client says the host is.
+    // Independent of the client's Host header.
     const other = await client.get('/swaggerapi/api/v1', { Host: 'localhost:1' });
     expect(other.body.basePath).toBe(client.url);
   });
@@ -213,7 +213,7 @@ describe('aggregated discovery', () => {
     `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   const accept = `${type('v2')},${type('v2beta1')},application/json`;
 
-  /** The aggregated form taken apart, as client-go does it. */
+  /** The aggregated format split into lists, as client-go does. */
   async function takenApart(path: string, apiVersion: string): Promise<Json[]> {
     const { body } = await client.get(path, { Accept: accept });
     const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : [undefined, apiVersion];

@@ -107,6 +107,19 @@ describe('fieldManager', () => {
         expect.objectContaining({ group: 'meta.k8s.io', kind }),
       );
   });
+
+  it.each([
+    ['a space that does not break', '\u00a0', '00A0'],
+    ['an ideographic space', '\u3000', '3000'],
+    ['a line separator', '\u2028', '2028'],
+    ['a character that is not assigned', '\u0378', '0378'],
+    ['one that is for private use', '\u{f0000}', 'F0000'],
+  ])('does not hold %s; places are counted in bytes', async (_what, character, code) => {
+    for (const [, reply] of await everyWrite(`fieldManager=${encodeURIComponent(`ä${character}`)}`)) {
+      expect(reply.status).toBe(422);
+      expect(reply.body.message).toContain(`: invalid character U+${code} (at position 2)`);
+    }
+  });
 });
 
 describe('force', () => {

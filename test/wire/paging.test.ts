@@ -114,7 +114,7 @@ describe('a snapshot that history has lost', () => {
     const first = await page({ limit: '2' }, forgetful);
     const { metadata } = first.body;
     let reply: Reply;
-    // History is trimmed now and then; each round adds a change for it to trim.
+    // History is compacted from time to time; each round adds a change that can be compacted.
     for (let round = 0; ; round++) {
       await forgetful.patch(`${path}/e`, { data: { round: String(round) } });
       reply = await page({ continue: metadata.continue }, forgetful);

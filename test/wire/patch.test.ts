@@ -1,4 +1,4 @@
-/** Patches in their three languages. Wire contract, section 6.5. */
+/** The three patch types. Wire contract, section 6.5. */
 import { describe, expect, it } from 'vitest';
 import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch, useCluster } from '../http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
@@ -7,7 +7,7 @@ import { configMap, configMaps, controller, controllers, created, pod, pods } fr
 const client = useCluster();
 let count = 0;
 
-/** Patches a fresh object and answers with the reply. */
+/** Patches a fresh object and returns the reply. */
 async function patchConfigMap(patch: Json, type = mergePatch, query = ''): Promise<Reply> {
   const name = `c${++count}`;
   await created(client, configMaps, configMap(name));
@@ -250,8 +250,8 @@ describe('strategic merge patch', () => {
   it('refuses unknown directives and elements without their key', async () => {
     expectFailure(
       await patchConfigMap({ data: { $patch: 'frobnicate' } }, strategicPatch),
-      500,
-      undefined,
+      400,
+      'BadRequest',
       /^unknown patch type: frobnicate in map: map\[/,
     );
     expectFailure(
@@ -263,8 +263,8 @@ describe('strategic merge patch', () => {
     const misordered = { metadata: { '$setElementOrder/finalizers': ['x.io/2'], finalizers: ['x.io/1'] } };
     expectFailure(
       await patchConfigMap(misordered, strategicPatch),
-      500,
-      undefined,
+      400,
+      'BadRequest',
       /^The order in patch list:\n.*\n doesn't match \$setElementOrder list:\n.*\n$/,
     );
   });

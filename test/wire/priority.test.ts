@@ -1,4 +1,4 @@
-/** Priority classes, and what they make of pods. Kinds contract, section 10.2; words are those of Kubernetes. */
+/** Priority classes, and their effect on pods. Kinds contract, section 10.2; messages are those of Kubernetes. */
 import { describe, expect, it } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
@@ -77,7 +77,7 @@ describe('a pod', () => {
     const critical = pod('critical', {}, { priorityClassName: 'system-cluster-critical' });
     expect((await created(client, pods, critical)).spec.priority).toBe(2_000_000_000);
     await remove('meek');
-    // What has been given stays.
+    // A priority that was assigned stays.
     expect((await client.get(`${pods}/meek`)).body.spec.priority).toBe(-5);
   });
 

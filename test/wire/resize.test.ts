@@ -1,4 +1,4 @@
-/** The resize of pods: other amounts of cpu and memory, within limits and quotas. Kinds contract, sections 1 and 19. */
+/** Resize of pods: other amounts of cpu and memory, within limits and quotas. Kinds contract, sections 1 and 19. */
 import { describe, expect, it } from 'vitest';
 import { until } from '../controllers/objects.ts';
 import { type Json, jsonPatch, mergePatch, strategicPatch, useCluster } from '../http.ts';

@@ -1,10 +1,10 @@
-/** Reviews: who somebody is, whether a token is good, and what may be done. Wire contract, section 12.5. */
+/** Reviews of users, tokens and access. Wire contract, section 12.5. */
 import { describe, expect, it } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, created, pod, pods } from './objects.ts';
 
-/** Ahead of the real time by this much, for tests that make time pass. */
+/** Offset from the real time, for tests that advance the clock. */
 let aheadMs = 0;
 const client = useCluster({
   chance: { nowMs: () => Date.now() + aheadMs },
@@ -16,7 +16,7 @@ const authorization = '/apis/authorization.k8s.io/v1';
 const issuer = 'https://kubernetes.default.svc';
 const protobuf = { 'Content-Type': 'application/vnd.kubernetes.protobuf' };
 
-/** A protobuf field that holds bytes. */
+/** A protobuf field that contains bytes. */
 const field = (number: number, content: Buffer | string): Buffer => {
   const bytes = Buffer.from(content as string);
   expect(bytes.length).toBeLessThan(128);

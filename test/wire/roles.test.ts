@@ -1,4 +1,4 @@
-/** Roles and bindings on the wire: names that are no DNS names, PUT that creates, words of Kubernetes for what is wrong. */
+/** Roles and bindings over HTTP: names that are not DNS names, PUT that creates, and Kubernetes' error messages. */
 import { describe, expect, it } from 'vitest';
 import { useCluster } from '../http.ts';
 import { expectInvalid } from './failure.ts';

@@ -1,4 +1,4 @@
-/** Scale and binding: parts of an object that are written through objects of another kind. Wire, 1 and 6.8. */
+/** Scale and binding: subresources that are written as objects of another kind. Wire, 1 and 6.8. */
 import { describe, expect, it } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
@@ -15,7 +15,14 @@ describe('scale', () => {
     expect(body).toEqual({
       kind: 'Scale',
       apiVersion: 'autoscaling/v1',
-      metadata: { name, namespace, uid, creationTimestamp, resourceVersion: expect.any(String) },
+      metadata: {
+        name,
+        namespace,
+        uid,
+        creationTimestamp,
+        resourceVersion: expect.any(String),
+        selfLink: `${controllers}/now/scale`,
+      },
       spec: { replicas: 2 },
       status: { replicas: expect.any(Number), selector: 'app=now' },
     });

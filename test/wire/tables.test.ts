@@ -1,4 +1,4 @@
-/** Tables, in lists, single reads and watches, for old and new requests. */
+/** Tables in lists, single reads and watches, for both versions of Table. */
 import { describe, expect, it } from 'vitest';
 import { useCluster } from '../http.ts';
 

@@ -1,4 +1,4 @@
-/** Update: what a PUT replaces, on which conditions, and where it creates. Wire contract, section 6.4. */
+/** Update: what a PUT replaces, its preconditions, and where it creates. Wire contract, section 6.4. */
 import { describe, expect, it } from 'vitest';
 import { type Json, useCluster } from '../http.ts';
 import { expectFailure } from './failure.ts';

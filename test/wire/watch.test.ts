@@ -1,4 +1,4 @@
-/** Watches: framing, where they begin, what selectors let through, and how they end. Wire contract, section 8. */
+/** Watches: framing, start, selectors, and end. Wire contract, section 8. */
 import { describe, expect, it } from 'vitest';
 import { brief, type Client, housekeeping, type Reply, useCluster } from '../http.ts';
 import { expectFailure, expectInvalidOptions } from './failure.ts';
@@ -11,7 +11,7 @@ const open = (query: Record<string, string>, path = configMaps, from: Client = c
 const refused = (query: Record<string, string>, path = configMaps): Promise<Reply> =>
   client.get(`${path}?${new URLSearchParams({ watch: 'true', ...query })}`);
 
-/** A namespace of its own, so that nothing else is seen. */
+/** A new namespace, so that the watch sees nothing else. */
 async function place(name: string, from: Client = client): Promise<string> {
   await created(from, '/api/v1/namespaces', { metadata: { name } });
   return `/api/v1/namespaces/${name}/configmaps`;
@@ -125,11 +125,11 @@ describe('from a version', () => {
   });
 
   it('that is no number is refused', async () => {
-    expectFailure(
+    expectInvalidOptions(
       await refused({ resourceVersion: 'abc' }),
-      500,
-      undefined,
-      'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
+      'ListOptions',
+      'resourceVersion',
+      'Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
     );
   });
 });
@@ -184,7 +184,7 @@ describe('selectors', () => {
     const events = await watch.take(5);
     expect(events.map(brief)).toEqual(['ADDED a', 'MODIFIED a', 'DELETED a', 'ADDED a', 'DELETED a']);
     expect(events[0]!.object).toEqual(entered.body);
-    // The last state that was selected, under the version of the change that ended it.
+    // The last matching state, with the version of the change that ended the match.
     expect(events[2]!.object.metadata.labels).toEqual({ in: 'yes' });
     expect(events[2]!.object.data).toEqual({ a: 'yes', b: '2' });
     expect(events[2]!.object.metadata.resourceVersion).toBe(left.body.metadata.resourceVersion);

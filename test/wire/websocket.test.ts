@@ -9,12 +9,12 @@ const client = useCluster();
 
 interface Opened {
   readonly socket: WebSocket;
-  /** The texts of the frames, in order. */
+  /** The text of the next frame. */
   next(): Promise<string>;
   readonly closed: Promise<number>;
 }
 
-/** Opens a socket and collects what comes. */
+/** Opens a socket and collects its frames. */
 async function open(query = '', protocols: string[] = [], path = configMaps): Promise<Opened> {
   const socket = new WebSocket(`${client.url.replace('http', 'ws')}${path}?watch=true${query}`, protocols);
   const frames: string[] = [];
@@ -36,7 +36,7 @@ async function open(query = '', protocols: string[] = [], path = configMaps): Pr
   };
 }
 
-/** The code and body with which a handshake is refused. */
+/** The code and body of a refused handshake. */
 function refusal(path: string, headers: Record<string, string> = {}): Promise<{ code: number; body: Json }> {
   return new Promise((resolve, reject) => {
     const handshake = {

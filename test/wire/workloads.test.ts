@@ -1,4 +1,4 @@
-/** Workloads: the kinds of apps/v1 through all verbs, without anybody who carries them out. */
+/** Workloads: the kinds of apps/v1 with all verbs, without controllers that act on them. */
 import { describe, expect, it } from 'vitest';
 import { housekeeping, type Json, strategicPatch, useCluster } from '../http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';

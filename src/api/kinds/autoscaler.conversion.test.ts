@@ -1,4 +1,7 @@
-/** Proves that an autoscaler is one thing in all its versions: the older ones lose nothing of what they cannot say. */
+/**
+ * Proves that an autoscaler is the same object in all versions: updates through an older one keep fields it does not
+ * have.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeObject } from '../decode.ts';
@@ -20,7 +23,7 @@ import { horizontalPodAutoscaler } from './horizontalpodautoscaler.ts';
 const json = (kind: Kind, object: ApiObject): JsonObject =>
   normalized(kind.model, object as unknown as JsonObject);
 const written = (object: ApiObject): ApiObject => json(autoscalingV2, object) as unknown as ApiObject;
-/** As a client sends back what it has read. */
+/** The body of a client that sends back what it has read. */
 function reread(kind: Kind, object: ApiObject): ApiObject {
   const sent = decodeObject(kind.model, json(kind, object)) as unknown as ApiObject;
   kind.defaults?.(sent);

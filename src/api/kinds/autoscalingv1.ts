@@ -1,7 +1,4 @@
-/**
- * HorizontalPodAutoscaler as autoscaling/v1 has it: the same thing as in autoscaling/v2, where it is stored, with the CPU
- * as the only metric it can name.
- */
+/** HorizontalPodAutoscaler in autoscaling/v1: a version of the stored autoscaling/v2 with CPU as its only metric. */
 import { invalid } from '../fielderror.ts';
 import type {
   HorizontalPodAutoscalerSpecV1,
@@ -34,7 +31,7 @@ export const autoscalingV1 = defineKind<HorizontalPodAutoscalerV1>({
   stored: { kind: autoscalingV2, toStored, fromStored },
   subresources: autoscalingV2.subresources,
 
-  // The target is not filled in here: whether there is another metric to go by, only the stored object knows.
+  // The default target is not set here: only the stored object shows whether there are other metrics.
   defaults(autoscaler) {
     (autoscaler.spec ??= {}).minReplicas ??= 1;
   },
@@ -80,7 +77,7 @@ function fromStored(object: ApiObject): HorizontalPodAutoscalerV1 {
   };
 }
 
-/** What this version can say, in the words of the stored one. */
+/** The fields of this version in stored form. */
 function shown({ spec = {}, status, ...rest }: HorizontalPodAutoscalerV1): HorizontalPodAutoscalerV2 {
   const { targetCPUUtilizationPercentage: target, ...others } = spec;
   return {

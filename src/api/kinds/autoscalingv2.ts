@@ -1,7 +1,4 @@
-/**
- * HorizontalPodAutoscaler as autoscaling/v2 has it: sets the number of replicas by any metrics. This is the form in which
- * autoscalers are stored.
- */
+/** HorizontalPodAutoscaler in autoscaling/v2: sets the number of replicas by metrics. This is the stored version. */
 import { child, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
   CrossVersionObjectReferenceV2,
@@ -23,7 +20,7 @@ const stabilizationMaxSeconds = 3600;
 const selectPolicies = ['Disabled', 'Max', 'Min'];
 const policyTypes = ['Percent', 'Pods'];
 
-/** The only kind of the core group that can be scaled; all others must say which group they mean. */
+/** The only scalable kind of the core group; all others must name their group. */
 const coreKind = 'ReplicationController';
 
 export const autoscalerColumns: readonly Column[] = [
@@ -73,7 +70,7 @@ const upDefaults = (): HPAScalingRules => ({
   ],
 });
 
-/** How long scaling down waits is for the autoscaler to say, when nobody else does. */
+/** The default stabilization window for scaling down is left to the autoscaler. */
 const downDefaults = (): HPAScalingRules => ({
   selectPolicy: 'Max',
   policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
@@ -92,7 +89,7 @@ function* specErrors(
     yield* scalingErrors(spec.behavior?.[name], `spec.behavior.${name}`);
 }
 
-/** The same rule in all versions. */
+/** Shared by all versions. */
 export function* replicaRangeErrors({
   minReplicas,
   maxReplicas = 0,
@@ -109,7 +106,7 @@ export function* replicaRangeErrors({
     yield invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to `minReplicas`');
 }
 
-/** A reference that older versions let pass without a group may stay as it is. */
+/** A reference without a group, which older versions accepted, may stay unchanged. */
 export function* scaleTargetErrors(
   reference: CrossVersionObjectReferenceV2 = {},
   old: CrossVersionObjectReferenceV2 | undefined,
@@ -151,7 +148,7 @@ function* scalingPolicyErrors(
     yield invalid(periodPath, periodSeconds, `must be less than or equal to ${periodMaxSeconds}`);
 }
 
-/** The same rule in all versions. */
+/** Shared by all versions. */
 export function* replicaCountErrors(status: {
   currentReplicas?: number;
   desiredReplicas?: number;

@@ -1,4 +1,4 @@
-/** Job as batch/v1 has it: runs pods until enough of them have succeeded. This is the form in which jobs are stored. */
+/** Job in batch/v1: runs pods until enough of them have succeeded. This is the stored version. */
 import { child, invalid, notSupported, required } from '../fielderror.ts';
 import type { JobSpecV1, JobV1, PodTemplateSpec } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
@@ -20,9 +20,9 @@ import { makerWarnings } from '../rules/podwarnings.ts';
 import { defaultPodTemplate, templateErrors } from '../rules/template.ts';
 
 const backoffLimitDefault = 6;
-/** A limit per index leaves it to the indexes when to give up. */
+/** Default backoffLimit with backoffLimitPerIndex: unlimited, because each index has its own limit. */
 const backoffLimitMax = 2 ** 31 - 1;
-/** From here on the status of an Indexed job may not be able to list all indexes that fail. */
+/** From here on the status of an Indexed job may be too small to list all failed indexes. */
 const completionsSoftMax = 100_000;
 const parallelismSoftMax = 10_000;
 
@@ -41,6 +41,12 @@ export const batchJob = defineKind<JobV1>({
   deletionWarning:
     'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
 
+  takeServerValues(job, old) {
+    const spec = (job.spec ??= {});
+    if (!spec.selector && !spec.manualSelector && !old.spec?.manualSelector)
+      selectOwnPods({ metadata: old.metadata, spec });
+  },
+
   defaults(job) {
     const spec = (job.spec ??= {});
     if (spec.parallelism === undefined) spec.completions ??= 1;
@@ -48,7 +54,7 @@ export const batchJob = defineKind<JobV1>({
     defaultJobSpec(spec);
     spec.manualSelector ??= false;
     defaultPodTemplate((spec.template ??= {}));
-    // Labels that are made from the uid come first, where there will be some.
+    // Generated labels come first; they need the uid.
     if (spec.manualSelector) labelFromTemplate(job);
   },
 
@@ -77,7 +83,7 @@ export const batchJob = defineKind<JobV1>({
   cells: jobCells,
 });
 
-/** Defaults of what only this version can say. */
+/** Defaults of fields that only this version has. */
 export function defaultJobSpec(spec: JobSpecV1): void {
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? backoffLimitDefault : backoffLimitMax;
   spec.completionMode ??= 'NonIndexed';
@@ -96,7 +102,7 @@ function* jobErrors(job: JobV1): Findings {
     yield* hostNameErrors(metadata.name ?? '', spec.completions - 1);
 }
 
-/** The rules of all that a job and a template of one have in common; `path` is that of the spec. */
+/** Rules that jobs and job templates share; `path` is that of the spec. */
 export function* jobSpecErrors(spec: JobSpecV1, path: string): Findings {
   for (const name of ['parallelism', 'completions', 'activeDeadlineSeconds'] as const)
     yield* negative(child(path, name), spec[name]);
@@ -114,14 +120,17 @@ function* restartPolicyErrors({ template, podFailurePolicy }: JobSpecV1, path: s
     yield invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified');
 }
 
-/** Pods of an Indexed job are called after it and their index; better said now than when no pod can be made. */
+/**
+ * Names of the pods of an Indexed job contain its name and the index; a name that is too long is refused here, before
+ * pods cannot be created.
+ */
 function* hostNameErrors(name: string, indexMax: number): Findings {
   const host = `${name}-${indexMax}`;
   if (isLabel1123(host).length)
     yield invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${host}`);
 }
 
-/** What a job is to do is settled when it is made; how fast may change. */
+/** Most of the spec is immutable; parallelism and the like may change. */
 function* changeErrors(spec: JobSpecV1, old: JobV1): Findings {
   const oldSpec = old.spec ?? {};
   const model = modelOf('JobSpec', 'batch-v1');
@@ -130,7 +139,7 @@ function* changeErrors(spec: JobSpecV1, old: JobV1): Findings {
   const immutable = (name: keyof JobSpecV1) =>
     changed.has(name) ? [invalid(`spec.${name}`, spec[name] ?? null, 'field is immutable')] : [];
   if (!isIndexed(spec)) yield* immutable('completions');
-  // An Indexed job may grow and shrink as a whole.
+  // completions of an Indexed job may change together with parallelism.
   else if (
     changed.has('completions') &&
     spec.completions !== undefined &&
@@ -153,10 +162,10 @@ function* changeErrors(spec: JobSpecV1, old: JobV1): Findings {
     yield* immutable(name);
 }
 
-/** A suspended job that has never run may still be told where to run: queues for jobs do that. */
+/** A suspended job that has never run may change its scheduling fields, as queue controllers do. */
 const isWaiting = ({ spec, status }: JobV1): boolean => spec?.suspend === true && !status?.startTime;
 
-/** The old template with all that says where pods run, and their labels, as in the new one. */
+/** The old template with the labels and scheduling fields of the new one. */
 function rescheduled(
   { metadata, spec = {} }: PodTemplateSpec = {},
   old: PodTemplateSpec = {},

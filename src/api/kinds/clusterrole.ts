@@ -1,4 +1,4 @@
-/** ClusterRole: rules under one name, for all namespaces and for what is in none. Stored, and not enforced. */
+/** ClusterRole: a set of rules for all namespaces and for cluster-scoped resources. Stored, and not enforced. */
 import type { ClusterRole } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { collect, type Findings } from '../rules/findings.ts';

@@ -1,4 +1,4 @@
-/** ClusterRoleBinding: grants a cluster role in all namespaces, and for what is in none. */
+/** ClusterRoleBinding: grants a cluster role in all namespaces and for cluster-scoped resources. */
 import type { ClusterRoleBinding } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { collect } from '../rules/findings.ts';

@@ -1,4 +1,4 @@
-/** ComponentStatus: whether a part of the control plane is well. Computed when asked for, never stored. */
+/** ComponentStatus: the health of a part of the control plane. Computed on request, never stored. */
 import type { ComponentStatus } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { nameColumn } from '../rules/columns.ts';

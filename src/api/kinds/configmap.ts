@@ -12,7 +12,7 @@ function* dataErrors({ data, binaryData }: ConfigMap): Findings {
     if (binaryData && Object.hasOwn(binaryData, name))
       yield invalid(key('data', name), name, 'duplicate of key present in binaryData');
   yield* dataKeyErrors(binaryData, 'binaryData');
-  // The whole is too large rather than a field of it; Kubernetes calls the whole `[]`.
+  // The error is about the whole object, whose path Kubernetes writes `[]`.
   if (dataBytes(data, Buffer.byteLength) + dataBytes(binaryData, base64Bytes) > dataBytesMax)
     yield tooLong('[]', dataBytesMax);
 }

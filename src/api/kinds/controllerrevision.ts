@@ -1,4 +1,4 @@
-/** ControllerRevision: a state that a DaemonSet or a StatefulSet once had, kept so that it can have it again. */
+/** ControllerRevision: an earlier state of a DaemonSet or a StatefulSet, kept for rollbacks. */
 import { invalid, required } from '../fielderror.ts';
 import type { ControllerRevision } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
@@ -17,7 +17,7 @@ export const controllerRevision = defineKind<ControllerRevision>({
   validate: (object, old) => collect(revisionErrors(object, old)),
 
   validateUpdate({ data }, old) {
-    // What stands here is a memory. Its number may change: a state that comes back is the newest again.
+    // The data is immutable. The revision number may change: a state that is used again becomes the newest.
     if (canonical(data) === canonical(old.data)) return [];
     return [invalid('data', data ?? null, 'field is immutable')];
   },
@@ -46,7 +46,7 @@ function* revisionErrors(
   else if (!isJsonObject(data)) yield required('data', 'data must be a valid JSON object');
 }
 
-/** The same text for the same data, in whatever order its keys come. */
+/** Canonical text of the data, independent of the order of keys. */
 const canonical = (data: unknown): string | undefined =>
   JSON.stringify(data, (_, part: unknown) =>
     isJsonObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,

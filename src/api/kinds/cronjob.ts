@@ -1,4 +1,4 @@
-/** CronJob: makes jobs at set times. */
+/** CronJob: creates jobs on a schedule. */
 import { parseSchedule, ScheduleError } from '../cronschedule.ts';
 import { invalid, notSupported, required } from '../fielderror.ts';
 import type { CronJob, CronJobSpec, JobTemplateSpec } from '../generated/types.ts';
@@ -23,7 +23,7 @@ import { ageText } from '../time.ts';
 import { TimeZone } from '../timezone.ts';
 import { jobSpecErrors, sizeWarnings } from './batchjob.ts';
 
-/** A job is called after its cron job, a hyphen and ten digits, and its name becomes a label of 63 characters. */
+/** A job's name is that of its cron job, a hyphen and ten digits, and must fit into a label of 63 characters. */
 const nameCharactersMax = 52;
 const policies = ['Allow', 'Forbid', 'Replace'];
 const jobPath = 'spec.jobTemplate.spec';
@@ -41,7 +41,7 @@ const columns: readonly Column[] = [
   wide(selectorColumn),
 ];
 
-/** All versions are alike. */
+/** Shared by all versions. */
 export const cronJobForm: KindForm<CronJob> = {
   kind: 'CronJob',
   resource: 'cronjobs',
@@ -55,7 +55,7 @@ export const cronJobForm: KindForm<CronJob> = {
   subresources: [statusSubresource],
   generationOf: 'spec',
 
-  // What a job leaves open is filled in when it is made.
+  // Defaults of the job itself are set when it is created.
   defaults(cronJob) {
     const spec = (cronJob.spec ??= {});
     spec.concurrencyPolicy ||= 'Allow';
@@ -104,7 +104,7 @@ function* cronJobErrors({ metadata, spec = {} }: CronJob, old: CronJob | undefin
   if (!spec.schedule) yield required('spec.schedule');
   else yield* scheduleErrors(spec.schedule);
   yield* negative('spec.startingDeadlineSeconds', spec.startingDeadlineSeconds);
-  // Zones may vanish with a newer runtime; what was good stays.
+  // An unchanged time zone is not checked again: a newer runtime may have dropped it.
   if (spec.timeZone !== undefined && spec.timeZone !== old?.spec?.timeZone)
     yield* timeZoneErrors(spec.timeZone);
   yield* choice('spec.concurrencyPolicy', spec.concurrencyPolicy, policies);
@@ -130,7 +130,7 @@ function* scheduleErrors(schedule: string): Findings {
     );
 }
 
-/** Names are checked piece by piece, because a server may find them as files. */
+/** Names are checked segment by segment, because Kubernetes servers look them up as files. */
 function* timeZoneErrors(timeZone: string): Findings {
   const path = 'spec.timeZone';
   const parts = timeZone.split('/');
@@ -146,7 +146,7 @@ function* timeZoneErrors(timeZone: string): Findings {
   else if (!TimeZone.find(timeZone)) yield invalid(path, timeZone, `unknown time zone ${timeZone}`);
 }
 
-/** Each job chooses its pods itself. */
+/** Each job gets a generated selector. */
 function* jobTemplateErrors({ spec = {} }: JobTemplateSpec): Findings {
   yield* jobSpecErrors(spec, jobPath);
   if (spec.selector) yield invalid(`${jobPath}.selector`, spec.selector, '`selector` will be auto-generated');

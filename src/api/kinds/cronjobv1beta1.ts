@@ -1,6 +1,6 @@
 /**
- * CronJob as batch/v1beta1 had it: the same thing as in batch/v1, where it is stored. kubectl before 1.21 knows only this
- * version. Its jobs stay when it is deleted, unless the client says otherwise.
+ * CronJob in batch/v1beta1: a version of the stored batch/v1, the only one that kubectl before 1.21 knows. By default
+ * its jobs are kept when it is deleted.
  */
 import type { CronJob } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';

@@ -62,7 +62,7 @@ const rolling = 'spec.updateStrategy.rollingUpdate';
 describe('rules', () => {
   testSpecs(daemonSet, [
     ...templateCases('DaemonSet'),
-    // Kubernetes does not say that it is required.
+    // Kubernetes does not report a missing selector as required.
     ['no selector', { selector: undefined }, unmatched('{"a":"b"}')],
     [
       'a selector of everything',

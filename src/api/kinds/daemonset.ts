@@ -26,7 +26,7 @@ import {
 } from '../rules/workload.ts';
 import { collisionErrors, negativeCounts } from '../rules/workloadstatus.ts';
 
-/** Counts the changes of the template. Older versions had a field for it; this one shows it here. */
+/** The generation of the template, an annotation here; older versions had a field for it. */
 const templateGeneration = 'deprecated.daemonset.template.generation';
 
 export const daemonSet = defineKind<DaemonSet>({
@@ -115,7 +115,7 @@ function countTemplate({ metadata }: DaemonSet, count: number): void {
 
 function* specErrors(spec: DaemonSetSpec): Findings {
   const understood = yield* selectorErrors(spec);
-  // A selector that is missing is not told as such: it does not match any labels.
+  // A missing selector is not reported as required: the error is that it does not match the labels.
   if (understood) yield* templateLabelErrors(spec);
   yield* emptySelectorErrors(spec, 'daemonset');
   yield* templateErrors(spec.template ?? {}, 'spec.template');
@@ -134,7 +134,10 @@ function* updateStrategyErrors(strategy: DaemonSetUpdateStrategy, path: string):
   else yield* rollingUpdateErrors(rollingUpdate, rollingPath);
 }
 
-/** A node either loses its old pod first or gets the new one first: one of the two bounds is zero, and not both. */
+/**
+ * Exactly one of maxUnavailable and maxSurge is zero: a node either loses its old pod first or gets the new one
+ * first.
+ */
 function* rollingUpdateErrors(bounds: RollingBounds, path: string): Findings {
   const { maxUnavailable, maxSurge } = bounds;
   const unavailablePath = child(path, 'maxUnavailable');

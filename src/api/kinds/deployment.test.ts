@@ -143,7 +143,7 @@ describe('updates', () => {
     expect(brief(updateErrors(deployment, workload(other), workload()))).toEqual([
       ['spec.selector', 'I', 'Invalid value: {"matchLabels":{"c":"d"}}: field is immutable'],
     ]);
-    // The same selector in other words is no change.
+    // A selector that is written differently but equal is no change.
     const same = { selector: { matchLabels: { a: 'b' }, matchExpressions: [] } };
     expect(updateErrors(deployment, workload(same), workload())).toEqual([]);
   });

@@ -1,4 +1,6 @@
-/** Deployment: keeps a number of pods of a template running, and replaces them step by step when it changes. */
+/**
+ * Deployment: keeps a number of pods of a template running, and replaces them step by step when the template changes.
+ */
 import { child, forbidden, invalid, notSupported, required } from '../fielderror.ts';
 import type { Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
@@ -44,7 +46,7 @@ export const deployment = defineKind<Deployment>({
   },
 
   prepareForUpdate({ metadata }, { metadata: old }) {
-    // Annotations are handed on to replica sets, so the controller has to notice when they change.
+    // Annotations are copied to replica sets, so their changes increase the generation.
     const { annotations } = metadata;
     if (changedFields(modelOf('ObjectMeta'), { annotations }, { annotations: old.annotations }).length)
       metadata.generation = (old.generation ?? 0) + 1;
@@ -98,7 +100,7 @@ function* specErrors(spec: DeploymentSpec): Findings {
   if (progressDeadlineSeconds === undefined) return;
   const path = 'spec.progressDeadlineSeconds';
   yield* negative(path, progressDeadlineSeconds);
-  // Otherwise no pod could be available in time.
+  // Otherwise no pod could become available before the deadline.
   if (progressDeadlineSeconds <= minReadySeconds)
     yield invalid(path, progressDeadlineSeconds, 'must be greater than minReadySeconds');
 }
@@ -117,7 +119,7 @@ function* strategyErrors(strategy: DeploymentStrategy, path: string): Findings {
 function* rollingUpdateErrors(bounds: RollingBounds, path: string): Findings {
   const unavailablePath = child(path, 'maxUnavailable');
   yield* boundErrors(bounds, path);
-  // With no pod too many and none missing there would be no first step.
+  // With both at zero a rollout could not make its first step.
   if (isZero(bounds.maxUnavailable) && isZero(bounds.maxSurge))
     yield invalid(unavailablePath, bounds.maxUnavailable, 'may not be 0 when `maxSurge` is 0');
   yield* overWholeErrors(bounds.maxUnavailable, unavailablePath);

@@ -15,11 +15,11 @@ const isLoopback = ({ family, value }: Address): boolean =>
   family === 4 ? value >> 24n === 127n : value === 1n;
 const isLinkLocal = ({ family, value }: Address): boolean =>
   family === 4 ? value >> 16n === 0xa9fen : value >> 118n === 0b11_1111_1010n;
-/** In version 6 any flags may stand before the scope, which is 2. */
+/** In IPv6 multicast any flags may precede the scope, which is 2 for link-local. */
 const isLinkLocalMulticast = ({ family, value }: Address): boolean =>
   family === 4 ? value >> 8n === 0xe0_0000n : value >> 120n === 0xffn && ((value >> 112n) & 0xfn) === 2n;
 
-/** Addresses that traffic may be sent to: none that mean the sender itself, or only its own network. */
+/** Errors of addresses that cannot be endpoints: unspecified, loopback, link-local. */
 export function endpointAddressErrors(ip: string, path: string): FieldError[] {
   const address = parseIP(ip);
   if (!address) return [invalid(path, ip, 'must be a valid IP address')];
@@ -66,7 +66,7 @@ function* subsetsErrors(subsets: readonly EndpointSubset[] = []): Findings {
   for (const [i, subset] of subsets.entries()) yield* subsetErrors(subset, index('subsets', i));
 }
 
-/** Every address with every port, the first few written out and the rest counted. */
+/** Every address with every port: the first few in full, the rest as a number. */
 function endpointsText(subsets: readonly EndpointSubset[] | undefined): string {
   if (!subsets?.length) return '<none>';
   const shown: string[] = [];
@@ -94,7 +94,7 @@ export const endpoints = defineKind<Endpoints>({
     for (const subset of subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP';
   },
 
-  // Kubernetes leaves unchanged subsets alone on update; here they have passed these same rules before.
+  // Kubernetes does not check unchanged subsets on update; here they passed the same rules before.
   validate: ({ subsets }) => collect(subsetsErrors(subsets)),
 
   columns: [nameColumn, { name: 'Endpoints', description: 'Ready addresses and their ports.' }, ageColumn],

@@ -65,7 +65,7 @@ test.each([
     expect(createErrors(event, { ...newer, [field]: text })).toEqual([
       error('I', field, `Invalid value: "": can have at most ${bytesMax} characters`),
     ]);
-    // Old events are free.
+    // Events of the old form are not checked.
     const older = { involvedObject: { namespace: 'ns1' }, [field]: text };
     expect(createErrors(event, older)).toEqual([]);
   }

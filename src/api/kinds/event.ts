@@ -1,4 +1,4 @@
-/** Event: something that happened to an object, kept for a while. Not a watch notification. */
+/** Event: something that happened to an object, kept for a limited time. Not a watch event. */
 import { type FieldError, invalid, required } from '../fielderror.ts';
 import type { Event } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
@@ -14,11 +14,11 @@ const newerWords = ['reportingInstance', 'action', 'reason'] as const;
 const namespaceMismatch = (namespace: string): FieldError =>
   invalid('involvedObject.namespace', namespace, 'does not match event.namespace');
 
-/** Events without an eventTime come from old clients, and are held to less. */
+/** Events without an eventTime come from old clients, and have fewer rules. */
 function olderErrors(event: Event): FieldError[] {
   const namespace = event.metadata.namespace ?? '';
   const involved = event.involvedObject?.namespace ?? '';
-  // Cluster-wide objects have no namespace; their events live in `default`.
+  // Events of cluster-scoped objects are in `default`.
   const matches = involved ? involved === namespace : namespace === '' || namespace === 'default';
   return matches ? [] : [namespaceMismatch(involved)];
 }
@@ -41,7 +41,7 @@ function newerErrors(event: Event): FieldError[] {
   return errors;
 }
 
-/** The text is not shown: it is too long. */
+/** The message does not quote the text: it is too long. */
 const lengthErrors = (text: string, field: string, bytesMax: number): FieldError[] =>
   Buffer.byteLength(text) > bytesMax ? [invalid(field, '', `can have at most ${bytesMax} characters`)] : [];
 

@@ -1,4 +1,6 @@
-/** Proves that an event is one thing in both its homes, and what events.k8s.io/v1 asks of new events and of changes. */
+/**
+ * Proves that an event is the same object in both groups, and the rules of events.k8s.io/v1 for creates and updates.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { normalized } from '../encode.ts';

@@ -1,6 +1,6 @@
 /**
- * Event as events.k8s.io/v1 has it: the same thing as in v1, where it is stored, with some fields called otherwise. New
- * events are held to more here; what has been reported stays as it is, but for how often it happened.
+ * Event in events.k8s.io/v1: a version of the stored v1 Event with some fields renamed. Its rules for new events are
+ * stricter; on update only the series may change.
  */
 import { type FieldError, invalid, required } from '../fielderror.ts';
 import type { Event, EventV1 } from '../generated/types.ts';
@@ -9,13 +9,13 @@ import type { ApiObject } from '../object.ts';
 import { semanticEqual } from '../object.ts';
 import { event } from './event.ts';
 
-/** Events in a series; one alone is none. */
+/** Smallest count of a series. */
 const seriesCountMin = 2;
 
-/** What a new event says in other fields now, by what these are called in the stored form. */
+/** Fields of the stored form that new events may not set, because others replace them. */
 const outdated = ['firstTimestamp', 'lastTimestamp', 'count'] as const;
 
-/** What stays as it was reported. */
+/** Immutable fields. */
 const immutable = [
   'involvedObject',
   'reason',
@@ -77,11 +77,11 @@ function fromStored(object: ApiObject): EventV1 {
   };
 }
 
-/** Kubernetes names fields as the stored form does, but for this one. */
+/** Errors use the field names of the stored form, except for this one, as in Kubernetes. */
 const controllerNamed = (error: FieldError): FieldError =>
   error.field === 'reportingComponent' ? { ...error, field: 'reportingController' } : error;
 
-/** The values are not shown. */
+/** The values are not quoted. */
 function newErrors(event: Event): FieldError[] {
   const errors = seriesErrors(event);
   const { type = '', source } = event;
@@ -128,7 +128,7 @@ export const eventsEvent = defineKind<EventV1>({
   validate: (object, old) => [...storedErrors(object), ...(old ? [] : newErrors(toStored(object)))],
   validateUpdate: (object, old) => changeErrors(toStored(object), toStored(old)),
 
-  // Selectors are asked of the stored form.
+  // Selectors are evaluated on the stored form.
   selectableFields: event.selectableFields as Record<string, () => string>,
   fieldAliases: {
     'regarding.kind': 'involvedObject.kind',

@@ -1,6 +1,5 @@
 /**
- * HorizontalPodAutoscaler as extensions/v1beta1 had it: the same thing as in autoscaling/v2, where it is stored, with the
- * CPU as the only metric it can name.
+ * HorizontalPodAutoscaler in extensions/v1beta1: a version of the stored autoscaling/v2 with CPU as its only metric.
  */
 import { type FieldError, invalid, required } from '../fielderror.ts';
 import type {
@@ -21,7 +20,7 @@ import {
   replicaRangeErrors,
 } from './autoscalingv2.ts';
 
-/** Kind and name become parts of a path, when the autoscaler looks for what it scales. */
+/** Kind and name become segments of a URL path when the autoscaler looks up the object it scales. */
 function referenceErrors(reference: HorizontalPodAutoscalerSpec['scaleRef']): FieldError[] {
   return (['kind', 'name'] as const).flatMap((field) => {
     const path = `spec.scaleRef.${field}`;
@@ -72,7 +71,7 @@ function fromStored(object: ApiObject): HorizontalPodAutoscaler {
   };
 }
 
-/** What this version can say, in the words of the stored one. */
+/** The fields of this version in stored form. */
 function shown({ spec = {}, status, ...rest }: HorizontalPodAutoscaler): HorizontalPodAutoscalerV2 {
   const { scaleRef, minReplicas, maxReplicas, cpuUtilization } = spec;
   const metrics = cpuUtilization ? [cpuMetric(cpuUtilization.targetPercentage ?? 0)] : [];
@@ -95,11 +94,11 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>({
   stored: { kind: autoscalingV2, toStored, fromStored },
   subresources: autoscalingV2.subresources,
 
-  // The target is not filled in here: whether there is another metric to go by, only the stored object knows.
+  // The default target is not set here: only the stored object shows whether there are other metrics.
   defaults(autoscaler) {
     const spec = (autoscaler.spec ??= {});
     spec.minReplicas ??= 1;
-    // The only subresource that can be scaled; newer versions no longer let clients say it.
+    // The only possible value; newer versions do not have the field.
     spec.scaleRef = { ...spec.scaleRef, subresource: 'scale' };
   },
 

@@ -1,4 +1,4 @@
-/** Proves that bodies full of errors get an answer of bounded size, and none of them breaks the rules. */
+/** Proves that bodies full of errors get an answer of bounded size, and do not crash validation. */
 import { expect, test } from 'vitest';
 import type { Kind } from '../kind.ts';
 import { autoscalingV2 } from './autoscalingv2.ts';
@@ -15,7 +15,7 @@ import { persistentVolumeClaim } from './persistentvolumeclaim.ts';
 import { resourceQuota } from './resourcequota.ts';
 import { secret } from './secret.ts';
 
-/** More than the arguments of one call can be. */
+/** More than the maximum number of call arguments. */
 const count = 125_000;
 const errorsMax = 1000;
 

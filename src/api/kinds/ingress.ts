@@ -1,4 +1,4 @@
-/** Ingress: lets outside HTTP traffic reach services. */
+/** Ingress: routes HTTP traffic from outside to services. */
 import { isIP, parseIP } from '../addresses.ts';
 import { child, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
@@ -15,7 +15,7 @@ import { collect, type Findings, problemsOf } from '../rules/findings.ts';
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
 const classAnnotation = 'kubernetes.io/ingress.class';
-/** What browsers and servers resolve differently, and so has no place in a path that is compared. */
+/** Sequences that browsers and servers normalise differently, so they are refused in paths. */
 const ambiguousParts = ['//', '/./', '/../', '%2f', '%2F'];
 const ambiguousEnds = ['/..', '/.'];
 /** Hosts shown in a table. */
@@ -76,7 +76,7 @@ function* tlsErrors(tls: readonly IngressTLS[]): Findings {
       yield* problemsOf(index(child(index('spec.tls', i), 'hosts'), j), host, hostProblems(host));
 }
 
-/** The class was an annotation before it was a field. */
+/** The class was an annotation before there was a field. */
 function* classErrors({ metadata, spec }: Ingress): Findings {
   const named = spec?.ingressClassName;
   if (named === undefined) return;

@@ -1,4 +1,4 @@
-/** Proves that a job is one thing in both its homes: what one says the other says too, and what it cannot say stays. */
+/** Proves that a job is the same object in both groups, and that fields which one version lacks are kept. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeObject } from '../decode.ts';
@@ -13,7 +13,7 @@ const { toStored, fromStored } = job.stored!;
 
 const json = (kind: Kind, object: ApiObject): JsonObject =>
   normalized(kind.model, object as unknown as JsonObject);
-/** As a client sends back what it has read. */
+/** The body of a client that sends back what it has read. */
 const reread = (kind: Kind, object: ApiObject): ApiObject =>
   decodeObject(kind.model, json(kind, object)) as unknown as ApiObject;
 
@@ -50,7 +50,7 @@ const oldJob = fc.record({
   status: some(commonStatus),
 }) as fc.Arbitrary<Job>;
 
-/** Jobs as they are stored: with a word on who chooses the selector. */
+/** Stored jobs, with manualSelector set. */
 const newJob = fc.record({
   metadata,
   spec: fc

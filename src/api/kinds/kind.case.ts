@@ -1,4 +1,4 @@
-/** For tests of kinds: carries bodies through the hooks in the order the registry does. */
+/** For tests of kinds: runs the hooks of a kind in the order of the registry. */
 import { decodeObject } from '../decode.ts';
 import { encodeObject } from '../encode.ts';
 import type { FieldError, FieldErrorReason } from '../fielderror.ts';
@@ -7,11 +7,11 @@ import type { ApiObject, JsonObject } from '../object.ts';
 
 export const nowText = '2024-05-01T12:00:00Z';
 export const nowMs = Date.parse(nowText);
-/** Two minutes and five seconds before. */
+/** Two minutes and five seconds earlier. */
 export const createdText = '2024-05-01T11:57:55Z';
 export const createdAge = '2m5s';
 
-/** A body after decoding and defaulting. It gets a name and a place, when it has none. */
+/** A body after decoding and defaulting. It gets a name and a namespace, when it has none. */
 export function read(kind: Kind, body: object): ApiObject {
   const metadata = { name: 'a', ...(kind.namespaced ? { namespace: 'ns1' } : {}), ...metadataOf(body) };
   const object = decodeObject(kind.model, { ...body, metadata }) as unknown as ApiObject;
@@ -21,7 +21,7 @@ export function read(kind: Kind, body: object): ApiObject {
 
 const metadataOf = (body: object): object => (body as { metadata?: object }).metadata ?? {};
 
-/** What the hooks of a create make of a body. */
+/** The result of the hooks of a create. */
 export function created(kind: Kind, body: object): ApiObject {
   const object = read(kind, body);
   object.metadata.uid ??= 'uid-1';
@@ -31,7 +31,7 @@ export function created(kind: Kind, body: object): ApiObject {
   return object;
 }
 
-/** The same, as it comes back from the store. */
+/** The same, decoded from the stored text. */
 export const stored = (kind: Kind, object: ApiObject): ApiObject =>
   JSON.parse(encodeObject(kind.model, object as unknown as JsonObject)) as ApiObject;
 
@@ -40,7 +40,7 @@ export const written = (kind: Kind, body: object): ApiObject => stored(kind, cre
 export const createErrors = (kind: Kind, body: object): FieldError[] =>
   kind.validate?.(created(kind, body)) ?? [];
 
-/** An update of `old`, another body or a stored object. */
+/** An update of `old`; `old` is a body or a stored object. */
 export function updated(kind: Kind, body: object, old: ApiObject): ApiObject {
   const object = read(kind, body);
   if (kind.hasStatus) object.status = structuredClone(old.status);
@@ -90,14 +90,14 @@ const reasons = {
   TL: 'FieldValueTooLong',
 } as const satisfies Record<string, FieldErrorReason>;
 
-/** An error as the tables of the contract write it: letter, path, message. */
+/** An error in the notation of the contract's tables: letter, path, message. */
 export const error = (letter: keyof typeof reasons, field: string, message: string): FieldError => ({
   field,
   reason: reasons[letter],
   message,
 });
 
-/** Texts of the grammars, as far as tests of kinds need them. */
+/** Messages of the name checks that tests of kinds use. */
 export const texts = {
   label:
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",

@@ -1,4 +1,4 @@
-/** Lease: says who holds something at the moment. Leaders are elected with it, and nodes tell that they are alive. */
+/** Lease: a lock with a holder and an expiry, for leader election and heartbeats of nodes. */
 import { invalid } from '../fielderror.ts';
 import type { Lease, LeaseSpec } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
@@ -22,7 +22,7 @@ export const lease = defineKind<Lease>({
   createOnUpdate: true,
 
   validate: ({ spec = {} }) => collect(specErrors(spec)),
-  // Two that overwrote each other's lease without looking would both hold it.
+  // Updates need a resourceVersion: otherwise two holders could overwrite each other, and both believe to hold it.
   validateUpdate: ({ metadata }) =>
     Number(metadata.resourceVersion)
       ? []

@@ -85,7 +85,7 @@ test('claims need a bound on storage', () => {
     ]);
 });
 
-/** A type of its own gets no defaults, so that each rule stands alone. */
+/** A custom type has no defaults, so that each rule can be tested alone. */
 const type = 'example.com/thing';
 
 test.each<[item: object, field: string, value: string, detail: string]>([

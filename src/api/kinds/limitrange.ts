@@ -1,4 +1,4 @@
-/** LimitRange: bounds and defaults for the resources of one namespace. */
+/** LimitRange: bounds and defaults for the resources of objects in one namespace. */
 import {
   child,
   duplicate,
@@ -32,7 +32,7 @@ function fillMissing(list: ResourceList, source: Readonly<ResourceList> | undefi
     if (!Object.hasOwn(list, name)) setKey(list, name, quantity);
 }
 
-/** What a container gets when it asks for nothing: the most it may have, unless the range says otherwise. */
+/** Default requests and limits of a container: the maximum, unless the range sets its own defaults. */
 function fillContainerDefaults(item: LimitRangeItem): void {
   item.default ??= {};
   item.defaultRequest ??= {};
@@ -74,7 +74,7 @@ function* itemErrors(item: LimitRangeItem, path: string): Findings {
 const boundsStorage = ({ min, max }: LimitRangeItem): boolean =>
   min?.['storage'] !== undefined || max?.['storage'] !== undefined;
 
-/** How the bounds and defaults of one resource fit together. */
+/** Checks the bounds and defaults of one resource against each other. */
 function valueErrors(item: LimitRangeItem, name: string, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const read = (list: ListName): [text: string, value: Quantity | undefined] => {
@@ -163,7 +163,7 @@ export const limitRange = defineKind<LimitRange>({
   },
 
   prepareForCreate({ metadata }) {
-    // Nobody refers to a range by name, so it need not have one; any unique name will do.
+    // The name need not be a DNS name: no other object refers to it.
     metadata.name ||= metadata.uid;
   },
 

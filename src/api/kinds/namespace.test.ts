@@ -1,4 +1,4 @@
-/** Proves what makes a namespace one: its label, its finalizers, its phases, its table row. */
+/** Proves the special rules of namespaces: label, finalizers, phases, table row. */
 import { expect, test } from 'vitest';
 import {
   cells,
@@ -25,7 +25,7 @@ test('the label with the name is forced on every write', () => {
   expect(old.metadata.labels).toEqual(labels);
   expect(updated(namespace, stale, old).metadata.labels).toEqual(labels);
   expect(statusUpdated(namespace, stale, old).metadata.labels).toEqual(labels);
-  // The finalize path has no hook but defaulting.
+  // The finalize subresource has no hook but defaulting.
   expect(read(namespace, {}).metadata.labels).toEqual({ [label]: 'a' });
 });
 

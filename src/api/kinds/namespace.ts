@@ -9,14 +9,14 @@ import { collect, type Findings, problemsOf } from '../rules/findings.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 
-/** Selectors of namespaces rely on this label, so nobody can change it. A bad name is refused later. */
+/** Namespace selectors rely on this label, so clients cannot change it. An invalid name is refused later. */
 function labelWithName({ metadata }: Namespace): void {
   if (!metadata.name || isLabel1123(metadata.name).length) return;
   metadata.labels ??= {};
   metadata.labels[nameLabel] = metadata.name;
 }
 
-/** Kubernetes names the position on the finalize path, and does not elsewhere. */
+/** Kubernetes' errors name the index for the finalize subresource only. */
 function* finalizerErrors(finalizers: readonly string[] | undefined, indexed: boolean): Findings {
   for (const [i, finalizer] of (finalizers ?? []).entries()) {
     const path = indexed ? index('spec.finalizers', i) : 'spec.finalizers';
@@ -42,7 +42,7 @@ export const namespace = defineKind<Namespace>({
   },
 
   prepareForCreate(namespace) {
-    // Only now is a generated name known.
+    // A generated name is known only now.
     labelWithName(namespace);
     namespace.status = { phase: 'Active' };
     const finalizers = namespace.spec?.finalizers ?? [];

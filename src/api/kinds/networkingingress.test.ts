@@ -1,4 +1,4 @@
-/** Ingress in its two versions: what one says, the other says too, and errors name the fields of the version asked. */
+/** Ingress in its two versions: conversion keeps all fields, and errors name the fields of the requested version. */
 import { describe, expect, test } from 'vitest';
 import type { Ingress, IngressV1 } from '../generated/types.ts';
 import { networkingIngress } from './networkingingress.ts';

@@ -1,6 +1,6 @@
 /**
- * Ingress as networking.k8s.io/v1 has it: the same thing as in extensions/v1beta1, where it is stored, with backends
- * told in more words. Its rules are those of the stored kind, with the fields called what they are called here.
+ * Ingress in networking.k8s.io/v1: a version of the stored extensions/v1beta1 with a more detailed backend. It shares
+ * the rules of the stored kind, with field names of this version in the errors.
  */
 import { child, type FieldError, index, required } from '../fielderror.ts';
 import type {
@@ -28,7 +28,7 @@ function newBackend({ serviceName, servicePort, resource }: IngressBackend): Ing
   return { service: { name: serviceName, port }, resource };
 }
 
-/** A rule with each of its paths made over. */
+/** A rule with each of its paths converted. */
 const withPaths = <From, To>(
   { host, http }: { host?: string; http?: { paths?: From[] } },
   path: (from: From) => To,
@@ -66,7 +66,7 @@ function fromStored(object: ApiObject): IngressV1 {
   } as IngressV1;
 }
 
-/** What the stored kind calls a field, said with this version's names. */
+/** A field path of the stored kind, with the names of this version. */
 function renamed({ field, message, reason }: FieldError): FieldError {
   return {
     reason,
@@ -93,7 +93,7 @@ function pathTypeErrors({ spec }: IngressV1): FieldError[] {
   );
 }
 
-/** The stored kind's errors, without those about a path type that is missing: they are worded differently here. */
+/** The stored kind's errors, without those about a missing path type, which has another message here. */
 function specErrors(object: IngressV1): FieldError[] {
   const missing = pathTypeErrors(object);
   const others = (ingress.validate?.(toStored(object)) ?? []).map(renamed);

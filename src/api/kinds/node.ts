@@ -20,13 +20,15 @@ import { resourceValueErrors, roundResources } from '../rules/resourcename.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const notReadyTaint: Readonly<Taint> = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+/** Begins the keys of taints that the server and its controllers put on nodes. */
+const serverTaintPrefix = 'node.kubernetes.io/';
 const rolePrefix = 'node-role.kubernetes.io/';
 const roleLabel = 'kubernetes.io/role';
 
-/** What makes two taints the same. */
+/** The identity of a taint. */
 const taintId = ({ key = '', effect = '' }: Taint): string => JSON.stringify([key, effect]);
 
-/** Kubernetes checks taints below the metadata, where they once were. */
+/** Kubernetes reports taint errors under the metadata, where they once were. */
 function* taintErrors(taints: readonly Taint[] = []): Findings {
   const seen = new Set<string>();
   for (const [i, taint] of taints.entries()) {
@@ -53,7 +55,7 @@ function* podRangeErrors(ranges: readonly string[] = []): Findings {
     yield invalid(path, ranges, 'may specify no more than one CIDR for each IP family');
 }
 
-/** The path goes on with a dot, although it names a key. */
+/** The path has a dot before the key, as in Kubernetes. */
 function* resourceErrors(status: NodeStatus = {}): Findings {
   for (const list of ['capacity', 'allocatable'] as const)
     for (const [name, quantity] of Object.entries(status[list] ?? {}))
@@ -114,6 +116,12 @@ export const node = defineKind<Node>({
   subresources: [statusSubresource],
   keepStatusOnCreate: true,
 
+  takeServerValues(node, old) {
+    if (node.spec?.taints) return;
+    const kept = old.spec?.taints?.filter(({ key }) => key?.startsWith(serverTaintPrefix));
+    if (kept?.length) node.spec = { ...node.spec, taints: kept.map((taint) => ({ ...taint })) };
+  },
+
   defaults({ spec, status }) {
     if (spec?.podCIDR && spec.podCIDRs?.length && spec.podCIDR !== spec.podCIDRs[0])
       throw badRequest(
@@ -129,7 +137,7 @@ export const node = defineKind<Node>({
   },
 
   prepareForCreate(node) {
-    // A new node takes no pods until it is known to be ready.
+    // A new node gets the not-ready taint until it has reported to be ready.
     const taints = node.spec?.taints ?? [];
     if (!taints.some((taint) => taintId(taint) === taintId(notReadyTaint)))
       node.spec = { ...node.spec, taints: [...taints, { ...notReadyTaint }] };

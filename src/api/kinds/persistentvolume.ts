@@ -7,6 +7,7 @@ import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings } from '../rules/findings.ts';
 import { changedSources, defaultSource, sourceErrors } from '../rules/persistentvolumesource.ts';
 import { roundResources } from '../rules/resourcename.ts';
+import { keepFinalizer, volumeFinalizer } from '../rules/storageprotection.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -35,7 +36,7 @@ function* affinityErrors({ local, nodeAffinity }: PersistentVolumeSpec): Finding
     yield required('spec.nodeAffinity', 'Local volume requires node affinity');
 }
 
-/** Whether a path leads to the root after all its `.` and `..`. */
+/** Whether a path is the root after resolving `.` and `..`. */
 function isRoot(path: string | undefined): boolean {
   let depth = 0;
   for (const part of path?.split('/') ?? []) {
@@ -68,6 +69,10 @@ export const persistentVolume = defineKind<PersistentVolume>({
   subresources: [statusSubresource],
   deleteReturnsObject: true,
 
+  takeServerValues(volume, old) {
+    (volume.spec ??= {}).volumeMode ??= old.spec?.volumeMode;
+    keepFinalizer(volume.metadata, old.metadata, volumeFinalizer);
+  },
   defaults(volume) {
     const spec = (volume.spec ??= {});
     spec.persistentVolumeReclaimPolicy ||= 'Retain';

@@ -15,6 +15,7 @@ import { changedFields } from '../rules/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings } from '../rules/findings.ts';
 import { roundResources } from '../rules/resourcename.ts';
+import { claimFinalizer, keepFinalizer } from '../rules/storageprotection.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -24,7 +25,7 @@ import {
   phaseCell,
 } from '../rules/volumeaccess.ts';
 
-/** Pods may carry the spec of a claim, too. */
+/** Also used for ephemeral volumes of pods, which contain the spec of a claim. */
 export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
   spec.volumeMode ??= 'Filesystem';
   roundResources(spec.resources?.limits);
@@ -36,7 +37,7 @@ export function* claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string):
   if (!spec.accessModes?.length) yield required(modesPath, 'at least 1 access mode is required');
   yield* validateLabelSelectorObject(spec.selector as LabelSelectorObject, child(path, 'selector'));
   yield* accessModeErrors(spec.accessModes, modesPath);
-  // The path leaves `requests` out.
+  // Kubernetes leaves `requests` out of this path.
   yield* storageErrors(spec.resources?.requests?.['storage'], key(child(path, 'resources'), 'storage'));
   yield* classErrors(spec, path);
   for (const name of ['dataSource', 'dataSourceRef'] as const)
@@ -65,8 +66,8 @@ function dataSourceErrors(
 }
 
 /**
- * The new spec with those parts put back that may change; whatever still differs may not. Amounts are put back
- * when they are equal, however they are written.
+ * The new spec with the mutable fields restored to their old values; any remaining difference is refused. Equal
+ * amounts are restored, however they are written.
  */
 function withoutAllowedChanges(
   spec: PersistentVolumeClaimSpec,
@@ -93,7 +94,7 @@ const storageOf = (list: Readonly<Record<string, string>> | undefined): Quantity
 function* capacityErrors(capacity: Readonly<Record<string, string>> = {}): Findings {
   for (const [name, quantity] of Object.entries(capacity)) {
     const value = parseQuantity(quantity);
-    // Kubernetes shows the plain number here, rounded away from zero.
+    // Kubernetes prints the plain number here, rounded away from zero.
     if (sign(value) < 0)
       yield invalid(
         key('status.capacity', name),
@@ -112,6 +113,14 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   subresources: [statusSubresource],
   deleteReturnsObject: true,
 
+  // The volume is chosen by the binder, and the class may be the default one; neither may change.
+  takeServerValues(claim, old) {
+    const spec = (claim.spec ??= {});
+    spec.volumeName ??= old.spec?.volumeName;
+    spec.volumeMode ??= old.spec?.volumeMode;
+    spec.storageClassName ??= old.spec?.storageClassName;
+    keepFinalizer(claim.metadata, old.metadata, claimFinalizer);
+  },
   defaults(claim) {
     defaultClaimSpec((claim.spec ??= {}));
     roundResources(claim.status?.capacity);

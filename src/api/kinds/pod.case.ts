@@ -1,4 +1,4 @@
-/** Cases for the rules of pods: how the tests make a pod and write down what is wrong with it. */
+/** Cases for the rules of pods: how the tests make a pod and list its errors. */
 import { expect, test } from 'vitest';
 import { decodeObject } from '../decode.ts';
 import { encodeObject } from '../encode.ts';
@@ -28,7 +28,7 @@ export type Expected = readonly [field: string, letter: Letter, message: string]
 export const brief = (errors: readonly FieldError[]): (readonly [string, string | undefined, string])[] =>
   errors.map(({ field, reason, message }) => [field, letters[reason], message]);
 
-/** What a body becomes on its way to validation: decoded, defaulted and prepared. */
+/** A body after decoding, defaulting and preparation. */
 export function made<T extends ApiObject>(kind: Kind, body: object): T {
   const object = decodeObject(kind.model, body) as unknown as ApiObject;
   kind.defaults?.(object);
@@ -52,7 +52,7 @@ export const makePod = (spec: object, metadata: object = {}): Pod =>
 export const podErrors = (spec: object, metadata: object = {}) =>
   brief(pod.validate!(makePod(spec, metadata)));
 
-/** One line of a table: a name, the fields that differ from a good pod spec, and what is wrong with them. */
+/** One line of a table: a name, the fields that differ from a valid pod spec, and the expected errors. */
 export type Case = readonly [name: string, spec: object, ...errors: Expected[]];
 
 export function testSpecs(cases: readonly Case[]): void {

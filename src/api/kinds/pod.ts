@@ -8,6 +8,7 @@ import { podAnnotationErrors } from '../rules/podannotations.ts';
 import { podCells, podColumns, podRowConditions } from '../rules/podcolumns.ts';
 import { isFinished } from '../rules/podfacts.ts';
 import { resizeErrors, takeResources } from '../rules/podresize.ts';
+import { takePodServerValues } from '../rules/podservervalues.ts';
 import { newPodErrors, podSpecErrors } from '../rules/podspec.ts';
 import { defaultPodOnly, defaultPodSpec, nameAccount } from '../rules/podspecdefaults.ts';
 import { alignPodIPs, newPodStatus, podStatusErrors } from '../rules/podstatus.ts';
@@ -35,6 +36,8 @@ export const pod = defineKind<Pod>({
   deleteReturnsObject: true,
   generationOf: 'spec',
 
+  takeServerValues: takePodServerValues,
+
   defaults(pod) {
     const spec = (pod.spec ??= {});
     defaultPodSpec(spec);
@@ -47,7 +50,7 @@ export const pod = defineKind<Pod>({
 
   prepareForCreate(pod, { now }) {
     const spec = (pod.spec ??= {});
-    // Admission may have chosen an account.
+    // Admission may have set a service account.
     nameAccount(spec);
     pod.status = newPodStatus(spec, now);
   },
@@ -79,7 +82,7 @@ export const pod = defineKind<Pod>({
     ...specWarnings(pod.spec ?? {}, 'spec'),
   ],
 
-  // Unscheduled and finished pods have nobody to wait for.
+  // Unscheduled and finished pods run nothing, so they are deleted without a grace period.
   gracePeriodSeconds(pod, requested) {
     const phase = pod.status?.phase;
     if (!pod.spec?.nodeName || isFinished(phase)) return 0;
@@ -108,10 +111,10 @@ export const pod = defineKind<Pod>({
 function* podErrors(pod: Pod, old?: Pod): Findings {
   const { metadata, spec = {} } = pod;
   yield* podAnnotationErrors(metadata.annotations, spec, 'metadata.annotations');
-  // It was found to be right when it was stored.
+  // The stored spec was validated before.
   if (old && keepsSpec(pod, old)) return;
   yield* podSpecErrors(spec, 'spec', true);
-  // The first change of a spec makes the second generation, so this is a pod that is being made.
+  // Generation 1 is a pod that is being created.
   if ((metadata.generation ?? 1) <= 1) yield* newPodErrors(spec, 'spec');
 }
 

@@ -168,7 +168,7 @@ describe('an empty selector', () => {
   const marked = (operator: string) => ({ matchExpressions: [{ key, operator }] });
   const selectorOf = (object: ApiObject): unknown => (object.spec as { selector?: unknown }).selector;
 
-  /** What a body of the older version is stored as, and how the newer one's is shown in it. */
+  /** The stored form of a v1beta1 body, and the v1beta1 form of a stored object. */
   const newer = (selector: object | undefined) =>
     selectorOf(stored(v1, v1beta1.stored!.toStored(read(v1beta1, { spec: { selector } }), undefined)));
   const older = (selector: object | undefined) =>

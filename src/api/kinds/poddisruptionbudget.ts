@@ -1,6 +1,6 @@
 /**
- * PodDisruptionBudget: how many of some pods must be left when pods are asked to go. Evictions keep to it. This is
- * the form in which budgets are stored.
+ * PodDisruptionBudget: how many of the selected pods must stay available during evictions. This is the stored
+ * version.
  */
 import { type FieldError, invalid, notSupported } from '../fielderror.ts';
 import type {
@@ -19,9 +19,8 @@ import { type IntOrPercent, intOrPercentErrors, overWholeErrors } from '../rules
 const policies = ['AlwaysAllow', 'IfHealthyBudget'];
 
 /**
- * An empty selector means all pods in this version, and none in v1beta1. A label that no pod should have says in
- * each version what an empty selector says in the other. Kubernetes invented it, so that no budget changes its
- * meaning with the version it is read in.
+ * An empty selector means all pods in this version, and none in v1beta1. Conversion expresses that with a requirement
+ * on a label that no pod has, as Kubernetes does, so that a budget means the same in every version.
  */
 const emptyMark = 'pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match';
 
@@ -29,15 +28,15 @@ const markedSelector = (operator: string): SelectorObject => ({
   matchExpressions: [{ key: emptyMark, operator }],
 });
 
-/** No pods, as this version says it. */
+/** Selects no pods in this version. */
 export const noPods = (): SelectorObject => markedSelector('Exists');
-/** All pods, as v1beta1 says it. */
+/** Selects all pods in v1beta1. */
 export const allPodsBefore = (): SelectorObject => markedSelector('DoesNotExist');
 
 export const isEmptySelector = ({ matchLabels, matchExpressions }: SelectorObject): boolean =>
   Object.keys(matchLabels ?? {}).length + (matchExpressions?.length ?? 0) === 0;
 
-/** Whether a selector is that mark, and nothing else. */
+/** Whether a selector is exactly that requirement. */
 export function isMarked({ matchLabels, matchExpressions = [] }: SelectorObject, operator: string): boolean {
   const [only] = matchExpressions;
   return (
@@ -49,7 +48,7 @@ export function isMarked({ matchLabels, matchExpressions = [] }: SelectorObject,
   );
 }
 
-/** The mark stands alone or not at all: mixed with what a user asks for it means nothing. */
+/** The requirement is only valid alone, not combined with others. */
 export function dropMark(spec: PodDisruptionBudgetSpec | undefined, alone: string): void {
   const { selector } = spec ?? {};
   if (!selector?.matchExpressions || isMarked(selector, alone)) return;
@@ -88,7 +87,7 @@ export function* budgetErrors(spec: PodDisruptionBudgetSpec): Findings {
   yield* validateLabelSelectorObject(selector as LabelSelectorObject | undefined, 'spec.selector');
 }
 
-/** Who writes a budget must have seen it: otherwise two evictions could count the same pod as left. */
+/** Updates of the status need a resourceVersion: otherwise two evictions could use the same allowed disruption. */
 export const unseenErrors = ({ metadata }: PodDisruptionBudget): FieldError[] =>
   Number(metadata.resourceVersion)
     ? []
@@ -100,7 +99,7 @@ function* statusErrors(status: PodDisruptionBudgetStatus = {}): Findings {
     yield* negative(`status.${name}`, status[name]);
 }
 
-/** Says in the conditions whether pods may be evicted. */
+/** Sets the condition that says whether pods may be evicted. */
 export function tellAllowance(status: PodDisruptionBudgetStatus, now: string): void {
   const allowed = (status.disruptionsAllowed ?? 0) > 0;
   status.conditions = withCondition(

@@ -1,4 +1,4 @@
-/** PodTemplate: a pod to be made later. */
+/** PodTemplate: a stored pod template. */
 import type { PodTemplate } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import {

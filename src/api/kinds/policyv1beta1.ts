@@ -1,6 +1,6 @@
 /**
- * PodDisruptionBudget as policy/v1beta1 has it: the same thing as in policy/v1, where it is stored, but for what an
- * empty selector means: no pods here, all pods there. kubectl before 1.21 knows only this version.
+ * PodDisruptionBudget in policy/v1beta1: a version of the stored policy/v1, in which an empty selector means no pods
+ * instead of all. kubectl before 1.21 knows only this version.
  */
 import type {
   PodDisruptionBudget,

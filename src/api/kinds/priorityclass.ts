@@ -1,16 +1,16 @@
-/** PriorityClass: a name for a priority. Pods say the name, and get the number. */
+/** PriorityClass: a named priority. Pods refer to the name, and admission sets the number. */
 import { type FieldError, forbidden, invalid, notSupported } from '../fielderror.ts';
 import type { PriorityClass } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings } from '../rules/findings.ts';
 
-/** More is for pods that a cluster or a node cannot do without. */
+/** Higher values are for system pods. */
 const valueMax = 1_000_000_000;
 const systemPrefix = 'system-';
 const policies = ['Never', 'PreemptLowerPriority'];
 
-/** The classes every cluster has. They cannot be made otherwise than this, nor be changed. */
+/** The system classes. They can only be created exactly like this, and not be changed. */
 export const systemClasses: readonly PriorityClass[] = [
   {
     metadata: { name: 'system-node-critical' },
@@ -53,7 +53,7 @@ function systemProblem(name: string, value: number, globalDefault: boolean): str
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined;
 }
 
-/** What the pods of a class were given does not change, so neither does the class. */
+/** The value is immutable, because existing pods keep their priority. */
 function changeErrors(now: PriorityClass, before: PriorityClass): FieldError[] {
   const errors: FieldError[] = [];
   if ((now.value ?? 0) !== (before.value ?? 0))
@@ -78,7 +78,7 @@ export const priorityClass = defineKind<PriorityClass>({
     priority.preemptionPolicy ??= 'PreemptLowerPriority';
   },
 
-  // Kubernetes gives it a generation and never counts on: what could change is no part of a spec.
+  // The generation stays at 1, as in Kubernetes: no mutable field is part of a spec.
   prepareForCreate({ metadata }) {
     metadata.generation = 1;
   },

@@ -68,7 +68,7 @@ function* specErrors(spec: ReplicaSetSpec): Findings {
   yield* replicatedErrors(spec);
 }
 
-/** A Deployment hands its selector and its template to replica sets; the rules, and their words, are the same. */
+/** Deployments have the same rules for selector and template, with the same messages. */
 export function* replicatedErrors(spec: WorkloadSpec): Findings {
   const understood = yield* ownSelectorErrors(spec, 'deployment');
   if (!understood) return yield invalid('spec.selector', spec.selector, 'invalid label selector');

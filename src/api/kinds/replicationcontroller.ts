@@ -31,7 +31,7 @@ export const replicationController = defineKind<ReplicationController>({
     statusSubresource,
   ],
   generationOf: 'spec',
-  // Before there was a garbage collector, deleting a controller left its pods; old clients count on it.
+  // Orphan by default: before there was a garbage collector, pods were kept, and old clients rely on it.
   defaultPropagation: 'Orphan',
 
   defaults(controller) {
@@ -103,7 +103,7 @@ function* specErrors({ spec = {} }: ReplicationController): Findings {
     );
 }
 
-/** Each number counts some of those that the number before it counts. */
+/** Each counts a subset of the pods that the previous one counts. */
 function* statusErrors(status: ReplicationControllerStatus): Findings {
   const parts = ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'] as const;
   for (const name of ['replicas', ...parts, 'observedGeneration'] as const)

@@ -1,4 +1,4 @@
-/** ResourceQuota: limits what one namespace may use in all. */
+/** ResourceQuota: limits the total resource usage of a namespace. */
 import { invalid } from '../fielderror.ts';
 import type { ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
@@ -17,7 +17,7 @@ const sameSet = (a: readonly string[] = [], b: readonly string[] = []): boolean 
   return left.size === right.size && [...left].every((item) => right.has(item));
 };
 
-/** `name: used/hard` of the resources that a column is for. */
+/** `name: used/hard` of the resources in a column. */
 function usageText({ hard = {}, used = {} }: ResourceQuotaStatus, shown: (name: string) => boolean): string {
   const names = Object.keys(hard).filter(shown).sort();
   return names

@@ -1,4 +1,4 @@
-/** Role: rules under one name, to be granted in their namespace. They are stored, and not enforced. */
+/** Role: a set of rules for its namespace. Stored, and not enforced. */
 import type { Role } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { collect } from '../rules/findings.ts';

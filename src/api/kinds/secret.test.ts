@@ -1,4 +1,6 @@
-/** Proves the rules of secrets: types and what they need, keys, size, immutability, stringData, warnings. */
+/**
+ * Proves the rules of secrets: types and their required keys, key names, size, immutability, stringData, warnings.
+ */
 import { expect, test } from 'vitest';
 import {
   cells,

@@ -1,4 +1,4 @@
-/** Secret: small pieces of data that should not be seen. */
+/** Secret: small pieces of confidential data. */
 import { type FieldError, invalid, key, required, tooLong } from '../fielderror.ts';
 import type { Secret } from '../generated/types.ts';
 import { cannotUnmarshal } from '../goformat.ts';
@@ -12,7 +12,7 @@ import { tlsPairProblem } from '../rules/tlspem.ts';
 
 const accountAnnotation = 'kubernetes.io/service-account.name';
 
-/** What a type asks of its secrets. Types that are not listed are free text and ask nothing. */
+/** Required keys of each type. Other types are free text without rules. */
 const typeRules: Readonly<Record<string, (secret: Secret) => FieldError[]>> = {
   'kubernetes.io/service-account-token': (secret) =>
     secret.metadata.annotations?.[accountAnnotation]
@@ -38,7 +38,7 @@ const textOf = (secret: Secret, name: string): string =>
 const missingErrors = (secret: Secret, ...names: string[]): FieldError[] =>
   names.filter((name) => dataOf(secret, name) === undefined).map((name) => required(key('data', name)));
 
-/** A registry configuration is a JSON object. What is wrong is said without repeating the secret. */
+/** A registry configuration is a JSON object. Errors do not quote the secret. */
 function jsonErrors(secret: Secret, name: string): FieldError[] {
   if (dataOf(secret, name) === undefined) return [required(key('data', name))];
   const problem = jsonProblem(textOf(secret, name));
@@ -69,7 +69,7 @@ export const secret = defineKind<Secret>({
   singular: 'secret',
   namespaced: true,
 
-  // stringData is a way to write data without base64; it is never stored.
+  // stringData is write-only: it is merged into data.
   defaults(secret) {
     for (const [name, text] of Object.entries(secret.stringData ?? {})) {
       secret.data ??= {};

@@ -1,4 +1,4 @@
-/** Services for tests, taken through the same hooks and in the same order as the registry does. */
+/** Services for tests, run through the hooks in the order of the registry. */
 import { decodeObject } from '../decode.ts';
 import type { FieldError } from '../fielderror.ts';
 import type { Service, ServiceSpec, ServiceStatus } from '../generated/types.ts';
@@ -6,7 +6,7 @@ import { service as kind } from './service.ts';
 
 const context = { now: '2026-01-01T00:00:00Z' };
 
-/** A service as it arrives, with its defaults. */
+/** A service after decoding and defaulting. */
 export function decoded(spec: object, status?: object): Service {
   const body = { metadata: { name: 'x' }, spec, ...(status ? { status } : {}) };
   const service = decodeObject(kind.model, body) as unknown as Service;
@@ -27,10 +27,10 @@ export const specOf = (spec: object): ServiceSpec => prepared(spec).spec!;
 export const texts = (errors: readonly FieldError[]): string[] =>
   errors.map(({ field, message }) => `${field}: ${message}`);
 
-/** What is wrong with a new service. */
+/** The errors of a new service. */
 export const problems = (spec: object): string[] => texts(kind.validate!(prepared(spec)));
 
-/** A stored service, and what an update makes of it. */
+/** A stored service, and the result of an update. */
 export function updated(before: object, spec: object, status?: ServiceStatus): Service {
   const service = decoded(spec);
   service.status = status;
@@ -41,5 +41,5 @@ export function updated(before: object, spec: object, status?: ServiceStatus): S
 export const updateProblems = (before: object, spec: object): string[] =>
   texts(kind.validateUpdate!(updated(before, spec), { metadata: {}, spec: before }));
 
-/** A port that is fine. */
+/** A valid port. */
 export const port = { port: 80, protocol: 'TCP', targetPort: 80 };

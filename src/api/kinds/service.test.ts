@@ -1,4 +1,4 @@
-/** A service gets the defaults, warnings, columns and cells that Kubernetes gives it. */
+/** A service gets the same defaults, warnings, columns and cells as in Kubernetes. */
 import { describe, expect, test } from 'vitest';
 import { columnDefinitions } from '../table.ts';
 import { decoded, port, prepared, problems, specOf } from './service.case.ts';

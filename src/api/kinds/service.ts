@@ -1,6 +1,6 @@
 /**
- * Service: one address for a set of pods. Its rules live beside this file, one noun each; addresses and node ports
- * are given out by the registry, between preparation and validation.
+ * Service: one address for a set of pods. Its rules are in `rules/service*.ts`; cluster IPs and node ports are
+ * allocated by the registry, between preparation and validation.
  */
 import { type FieldError, invalid, notSupported } from '../fielderror.ts';
 import type { Service, ServicePort } from '../generated/types.ts';
@@ -50,7 +50,7 @@ export const service = defineKind<Service>({
   defaults(service) {
     const spec = (service.spec ??= {});
     spec.type ||= 'ClusterIP';
-    // What external addresses were called in 1.1.
+    // The name of externalIPs in 1.1.
     if (!spec.externalIPs?.length && spec.deprecatedPublicIPs?.length)
       spec.externalIPs = spec.deprecatedPublicIPs;
     delete spec.deprecatedPublicIPs;
@@ -100,7 +100,7 @@ export const service = defineKind<Service>({
     return [...validateAddressesUpdate(spec, before), ...validateBalancerUpdate(spec, before)];
   },
 
-  // The body may say nothing of the type that its status depends on; the stored spec is in place by now.
+  // A status update may leave the type out; the stored spec has been restored by now.
   prepareStatusUpdate: (service) => defaultIngress(service),
   validateStatusUpdate: (service) => validateIngress(service),
 

@@ -1,4 +1,4 @@
-/** Proves that accounts keep only the names of their secrets, and their table row. */
+/** Proves that service accounts keep only the names of their secrets, and their table row. */
 import { expect, test } from 'vitest';
 import { cells, createdAge, updated, written } from './kind.case.ts';
 import { serviceAccount } from './serviceaccount.ts';

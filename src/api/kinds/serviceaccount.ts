@@ -1,9 +1,9 @@
-/** ServiceAccount: who a pod is when it talks to the API. */
+/** ServiceAccount: the identity of a pod at the API. */
 import type { ServiceAccount } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 
-/** Secrets of an account are in its namespace, so a name says it all; whatever else was sent is dropped. */
+/** Secrets of an account are in its namespace, so only their names are kept; other fields are dropped. */
 function cutSecrets(account: ServiceAccount): void {
   account.secrets = account.secrets?.map(({ name }) => ({ name }));
 }

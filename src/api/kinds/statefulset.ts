@@ -1,4 +1,4 @@
-/** StatefulSet: keeps pods with names, and volumes, of their own running. */
+/** StatefulSet: keeps pods running that have stable names and their own volumes. */
 import { child, forbidden, index, invalid, key, required } from '../fielderror.ts';
 import type {
   PersistentVolumeClaim,
@@ -29,7 +29,7 @@ import {
 import { availableErrors, collisionErrors, negativeCounts, partErrors } from '../rules/workloadstatus.ts';
 import { claimSpecErrors, persistentVolumeClaim } from './persistentvolumeclaim.ts';
 
-/** What an update may change, in the order in which Kubernetes names it. */
+/** Mutable fields, in the order of Kubernetes' message. */
 const changeable: readonly (keyof StatefulSetSpec)[] = [
   'replicas',
   'ordinals',
@@ -49,7 +49,7 @@ export const statefulSet = defineKind<StatefulSet>({
   group: 'apps',
   table: 'apps-v1',
   namespaced: true,
-  // Pods have its name and a number for a host name.
+  // The host name of a pod is the set's name and an ordinal.
   nameRule: labelName,
   subresources: [scaleSubresource, statusSubresource],
   generationOf: 'spec',
@@ -92,7 +92,7 @@ export const statefulSet = defineKind<StatefulSet>({
   ],
 });
 
-/** When a strategy is named without its parameters, no parameters are filled in. */
+/** A strategy that is given without its parameters gets no default parameters. */
 function defaultUpdateStrategy(strategy: StatefulSetUpdateStrategy): void {
   if (strategy.type === undefined) {
     strategy.type = 'RollingUpdate';
@@ -101,14 +101,14 @@ function defaultUpdateStrategy(strategy: StatefulSetUpdateStrategy): void {
   if (strategy.type === 'RollingUpdate' && strategy.rollingUpdate) strategy.rollingUpdate.partition ??= 0;
 }
 
-/** A claim in a template is written like a whole object. */
+/** A claim template is encoded like a whole object. */
 function defaultClaim(claim: PersistentVolumeClaim): void {
   claim.kind = 'PersistentVolumeClaim';
   claim.apiVersion = 'v1';
   persistentVolumeClaim.defaults!(claim);
 }
 
-/** What cannot change any more is looked at once, when the object is made. */
+/** Immutable fields are checked on create only. */
 function* specErrors(spec: StatefulSetSpec, old: StatefulSet | undefined): Findings {
   yield* policyErrors(spec);
   if (!old)
@@ -150,7 +150,7 @@ function* updateStrategyErrors(strategy: StatefulSetUpdateStrategy, path: string
     yield invalid(rollingPath, rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'");
 }
 
-/** The template as pods will have it: volumes from claims in it, and host names still to be given. */
+/** The template as its pods will have it: with the volumes of its claims, and without host names. */
 function completed({ template = {}, volumeClaimTemplates = [] }: StatefulSetSpec): PodTemplateSpec {
   const claimed = new Set(volumeClaimTemplates.map(({ metadata }) => metadata?.name ?? ''));
   const volumes = [
@@ -179,7 +179,7 @@ function* statusErrors(status: StatefulSetStatus, old: StatefulSet): Findings {
   yield* collisionErrors(status, old.status);
 }
 
-/** There is no part of a byte. Kubernetes writes another path for an update than for a create. */
+/** Warns of storage in fractions of a byte. Kubernetes reports another path on update than on create. */
 function claimWarnings(
   { volumeClaimTemplates = [] }: StatefulSetSpec,
   old: StatefulSet | undefined,

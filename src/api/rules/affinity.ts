@@ -1,4 +1,4 @@
-/** Affinity: which nodes a pod wants, which pods it wants to be near or far from, and how evenly pods spread. */
+/** Affinity: rules for node affinity, pod affinity and anti-affinity, and topology spread constraints. */
 import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
   Affinity,
@@ -72,7 +72,7 @@ function* nodeLabelErrors(requirement: NodeSelectorRequirement, path: string): F
     yield* problemsOf(index(valuesPath, i), value, isLabelValue(value));
 }
 
-/** Fields of nodes can be compared too, but the name is the only one there is. */
+/** Node fields can be matched, too, but only `metadata.name` is supported. */
 function* nodeFieldErrors(requirement: NodeSelectorRequirement, path: string): Findings {
   const { key = '', operator = '', values = [] } = requirement;
   const valuesPath = child(path, 'values');
@@ -147,7 +147,7 @@ export function* spreadErrors(
 const pairOf = ({ topologyKey = '', whenUnsatisfiable = '' }: TopologySpreadConstraint): string =>
   `{${topologyKey}, ${whenUnsatisfiable}}`;
 
-/** Positions of constraints that come again later; it is the earlier one that gets the error. */
+/** Indexes of constraints that are repeated later; the error is reported at the earlier one, as in Kubernetes. */
 function repeatedPairs(constraints: readonly TopologySpreadConstraint[]): Set<number> {
   const later = new Set<string>();
   const repeats = new Set<number>();

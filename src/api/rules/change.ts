@@ -4,8 +4,8 @@ import type { Model } from '../model.ts';
 import type { JsonObject } from '../object.ts';
 
 /**
- * Names of the fields that would be written differently, in wire order. Unlike a semantic comparison this tells
- * apart what clients can tell apart: a selector `{}` and none, a class `""` and none.
+ * Names of the fields that would be encoded differently, in wire order. Unlike a semantic comparison it treats `{}`
+ * and an absent selector, or `""` and an absent class, as different, as clients do.
  */
 export function changedFields(model: Model, object: object, old: object): string[] {
   const [now, before] = [object as JsonObject, old as JsonObject];

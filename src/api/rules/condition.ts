@@ -1,4 +1,4 @@
-/** Conditions: each type once. In the form that newer kinds share they have a reason that is one word. */
+/** Conditions: each type occurs once. In the newer, shared form a condition also has a reason of one word. */
 import { child, duplicate, index, invalid, notSupported, required, tooLong } from '../fielderror.ts';
 import type { Condition, PodCondition } from '../generated/types.ts';
 import { isQualifiedName } from '../names.ts';
@@ -37,10 +37,7 @@ function* reasonErrors(reason: string | undefined, path: string): Findings {
   if (Buffer.byteLength(reason) > reasonBytesMax) yield tooLong(path, reasonBytesMax);
 }
 
-/**
- * The conditions with one of them set. The time of one whose status stays the same stays, too: it says since when
- * that is so.
- */
+/** The conditions with one of them set. lastTransitionTime is kept when the status does not change. */
 export function withCondition<C extends Condition | PodCondition>(
   conditions: readonly C[] = [],
   condition: Omit<C, 'lastTransitionTime'>,

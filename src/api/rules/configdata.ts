@@ -3,7 +3,7 @@ import { type FieldError, forbidden, key } from '../fielderror.ts';
 import { isConfigKey } from '../names.ts';
 import { type Findings, problemsOf } from './findings.ts';
 
-/** All values of one object together. */
+/** Bytes of all values of one object together. */
 export const dataBytesMax = 1_048_576;
 
 type DataMap = Readonly<Record<string, string>>;
@@ -12,20 +12,20 @@ export function* dataKeyErrors(map: DataMap | undefined, path: string): Findings
   for (const name of Object.keys(map ?? {})) yield* problemsOf(key(path, name), name, isConfigKey(name));
 }
 
-/** Bytes behind base64 text; decoding has made sure that it is padded and without line breaks. */
+/** Decoded length of base64 text; decoding has checked that it is padded and without line breaks. */
 export function base64Bytes(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return (text.length / 4) * 3 - padding;
 }
 
-/** What a data map weighs; `sizeOf` measures one value. */
+/** Total size of a data map; `sizeOf` measures one value. */
 export function dataBytes(map: DataMap | undefined, sizeOf: (value: string) => number): number {
   let bytes = 0;
   for (const value of Object.values(map ?? {})) bytes += sizeOf(value);
   return bytes;
 }
 
-/** An object that was declared immutable keeps its data, and stays immutable. */
+/** An immutable object keeps its data, and stays immutable. */
 export function immutableErrors<Field extends string>(
   object: { immutable?: boolean } & Partial<Record<Field, DataMap>>,
   old: { immutable?: boolean } & Partial<Record<Field, DataMap>>,
@@ -37,7 +37,7 @@ export function immutableErrors<Field extends string>(
   return changed.map((field) => forbidden(field, 'field is immutable when `immutable` is set'));
 }
 
-/** Exact, because a key with an empty value is not the same as no key: it makes a file. */
+/** An exact comparison: a key with an empty value differs from a missing key, because it becomes a file. */
 function sameData(a: DataMap | undefined, b: DataMap | undefined): boolean {
   const names = Object.keys(a ?? {});
   if (names.length !== Object.keys(b ?? {}).length) return false;

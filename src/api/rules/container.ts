@@ -16,9 +16,9 @@ const restartPolicies = ['Always', 'Never', 'OnFailure'];
 const resizeResources = ['cpu', 'memory'];
 const resizePolicies = ['NotRequired', 'RestartContainer'];
 
-/** What a container needs to know of the pod around it. */
+/** The parts of a pod that the rules of its containers depend on. */
 interface Scope extends ProbeScope {
-  /** The pod's volumes that have no errors of their own. */
+  /** The pod's volumes that passed validation. */
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly hostUsers: boolean;
 }
@@ -26,8 +26,8 @@ interface Scope extends ProbeScope {
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
 
 /**
- * An image without a tag is the latest one and must be looked for each time; so must one that says so. The tag
- * follows the last colon of the last segment: in `registry:5000/image` the colon is a port's.
+ * The default pull policy: `Always` for an image without a tag or with `latest`. The tag follows the last colon of
+ * the last path segment: in `registry:5000/image` the colon belongs to the port.
  */
 export function pullPolicyOf(image: string | undefined): 'Always' | 'IfNotPresent' {
   const [name = '', digest] = (image ?? '').split('@', 2);
@@ -37,7 +37,7 @@ export function pullPolicyOf(image: string | undefined): 'Always' | 'IfNotPresen
   return last.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
-/** All containers of a pod. `inPod` tells a pod from a template. */
+/** Rules for all containers of a pod. `inPod` is false for a template. */
 export function* containersErrors(
   spec: PodSpec,
   volumes: ReadonlyMap<string, Volume>,
@@ -63,14 +63,14 @@ export function* containersErrors(
       names.add(container.name ?? '');
       if (list === 'initContainers' && !isSidecar(container)) yield* noProbeErrors(container, entry);
       else yield* probeErrors(container, entry, scope);
-      // Init containers run one by one, so each has the ports of the node to itself.
+      // Init containers run one by one, so their host ports cannot conflict with each other.
       if (list === 'initContainers' && usesHostPorts(container))
         yield* hostPortErrors([container], () => entry);
     }
   if (spec.containers?.some(usesHostPorts))
     yield* hostPortErrors(spec.containers, (i) => index(child(path, 'containers'), i));
   if (spec.hostNetwork) yield* hostNetworkErrors(spec.containers ?? [], child(path, 'containers'), inPod);
-  // Templates with such images are out there, made before anybody looked.
+  // Not checked in templates: stored templates with such images exist from before this rule.
   if (inPod)
     for (const list of lists)
       for (const [i, { image = '' }] of (spec[list] ?? []).entries())
@@ -82,7 +82,7 @@ export function* containersErrors(
           );
 }
 
-/** The rules that hold for every container, wherever it stands. */
+/** Rules for every container, in whichever list it is. */
 function* containerErrors(container: Container, path: string, scope: Scope): Findings {
   const { name, image } = container;
   if (!name) yield required(child(path, 'name'));
@@ -120,7 +120,7 @@ function* portsErrors(ports: readonly ContainerPort[], path: string): Findings {
 
 const usesHostPorts = ({ ports }: Container): boolean => ports?.some(({ hostPort }) => hostPort) ?? false;
 
-/** No two containers that run together can have the same port of the node. */
+/** Containers that run together cannot have the same host port. */
 function* hostPortErrors(containers: readonly Container[], pathOf: (i: number) => string): Findings {
   const taken = new Set<string>();
   for (const [i, container] of containers.entries())
@@ -132,7 +132,10 @@ function* hostPortErrors(containers: readonly Container[], pathOf: (i: number) =
     }
 }
 
-/** On the network of the node a port is what it is. A template may leave it open; its pods will not. */
+/**
+ * With `hostNetwork` the host port equals the container port. In a template it may be missing; it is defaulted in its
+ * pods.
+ */
 function* hostNetworkErrors(containers: readonly Container[], path: string, inPod: boolean): Findings {
   for (const [i, container] of containers.entries())
     for (const [j, { containerPort = 0, hostPort = 0 }] of (container.ports ?? []).entries())

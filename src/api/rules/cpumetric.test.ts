@@ -1,4 +1,4 @@
-/** Proves that the one metric older versions know of is found, set, and removed among others. */
+/** Proves that the CPU metric of older versions is found, set and removed among other metrics. */
 import { expect, test } from 'vitest';
 import type { MetricSpec, MetricStatus } from '../generated/types.ts';
 import { cpuCurrent, cpuMetric, cpuTarget, withCpuCurrent, withCpuTarget } from './cpumetric.ts';
@@ -7,7 +7,7 @@ const memory: MetricSpec = {
   type: 'Resource',
   resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 50 } },
 };
-/** CPU by amount, which older versions cannot say. */
+/** A CPU target by amount, which older versions cannot express. */
 const amount: MetricSpec = {
   type: 'Resource',
   resource: { name: 'cpu', target: { type: 'AverageValue', averageValue: '100m' } },
@@ -46,7 +46,7 @@ test('what was measured', () => {
   const others = measured('memory', { averageUtilization: 10 });
   expect(cpuCurrent([others, cpu])).toBe(30);
   expect(withCpuCurrent([others, cpu], 30)).toEqual([others, cpu]);
-  // An amount that went with another percentage says nothing any more.
+  // A measured amount that belonged to another percentage is dropped.
   expect(withCpuCurrent([others, cpu], 31)).toEqual([others, measured('cpu', { averageUtilization: 31 })]);
   expect(withCpuCurrent([others, cpu], undefined)).toEqual([others]);
   expect(withCpuCurrent(undefined, 5)).toEqual([measured('cpu', { averageUtilization: 5 })]);

@@ -1,6 +1,6 @@
 /**
- * The CPU metric of an autoscaler: all that its older versions can say of metrics, and how they say it in autoscaling/v2,
- * where it is one of many. The others are taken from what is stored, and stay where they are in the list.
+ * The CPU metric of an autoscaler: the only metric of versions before autoscaling/v2, where it is one of many. On
+ * conversion the other metrics are taken from the stored object, and keep their places in the list.
  */
 import type {
   HorizontalPodAutoscalerStatusV1,
@@ -16,7 +16,7 @@ export const cpuMetric = (averageUtilization: number): MetricSpec => ({
   resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } },
 });
 
-/** What an autoscaler goes by when it is not told. */
+/** The default target of an autoscaler. */
 export const defaultMetric = (): MetricSpec => cpuMetric(targetPercentageDefault);
 
 const isCpu = ({ type, resource }: MetricSpec | MetricStatus): boolean =>
@@ -34,7 +34,7 @@ export const cpuTarget = (metrics: readonly MetricSpec[] = []): number | undefin
 export const cpuCurrent = (metrics: readonly MetricStatus[] = []): number | undefined =>
   metrics.find(isMeasured)?.resource?.current?.averageUtilization;
 
-/** The stored metrics with another CPU target, or none. No metrics at all stand for the default. */
+/** The stored metrics with the CPU target replaced or removed. An empty list stands for the default. */
 export function withCpuTarget(
   metrics: readonly MetricSpec[] = [],
   percentage: number | undefined,
@@ -44,7 +44,7 @@ export function withCpuTarget(
   return all.length ? all : [defaultMetric()];
 }
 
-/** The same for what was measured. Only the percentage is known of a new measurement. */
+/** The same for measured values. Of a new measurement only the percentage is known. */
 export function withCpuCurrent(
   metrics: readonly MetricStatus[] = [],
   percentage: number | undefined,
@@ -54,14 +54,14 @@ export function withCpuCurrent(
   return replaced(metrics, isMeasured, percentage === undefined ? [] : [{ type: 'Resource', resource }]);
 }
 
-/** A list with its items of a kind replaced, where the first of them stood, or else at the end. */
+/** A list with its items of one sort replaced, at the place of the first of them, or else at the end. */
 function replaced<T>(items: readonly T[], fits: (item: T) => boolean, by: readonly T[]): T[] {
   const first = items.findIndex(fits);
   const others = items.filter((item) => !fits(item));
   return first < 0 ? [...others, ...by] : others.toSpliced(first, 0, ...by);
 }
 
-/** The status as older versions have it: they know neither conditions nor other metrics. */
+/** The status in older versions, which have neither conditions nor other metrics. */
 export function olderStatus(status: HorizontalPodAutoscalerStatusV2 = {}): HorizontalPodAutoscalerStatusV1 {
   const { observedGeneration, lastScaleTime, currentReplicas, desiredReplicas, currentMetrics } = status;
   return {

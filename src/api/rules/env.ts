@@ -1,4 +1,4 @@
-/** Env: the environment of a container, and the fields of a pod that it may show. */
+/** Env: rules for the environment of a container, and for the pod fields that it may refer to. */
 import { child, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
   Container,
@@ -14,7 +14,7 @@ import { type Findings, problemsOf } from './findings.ts';
 
 const envSources = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef', 'fileKeyRef'] as const;
 
-/** Fields of a pod that have a name in the downward API at all; fewer can be used in any one place. */
+/** Pod fields that the downward API knows; each place allows only some of them. */
 const knownFields = new Set([
   'metadata.annotations',
   'metadata.labels',
@@ -108,7 +108,7 @@ function* envFromErrors(source: EnvFromSource, path: string, position: number): 
     yield invalid(path, '', 'may not have more than one field specified at a time');
 }
 
-/** There was only ever one version of pods. */
+/** Pods have only one version. */
 export function defaultFieldRef(reference: ObjectFieldSelector | undefined): void {
   if (reference) reference.apiVersion ||= 'v1';
 }
@@ -138,14 +138,16 @@ export function* fieldRefErrors(
   if (!usable.includes(field)) yield notSupported(pathPath, field, usable);
 }
 
-/** Takes `map['key']` apart. */
+/** Splits `map['key']`. */
 function subscript(fieldPath: string): [map: string, key: string | undefined] {
   const open = fieldPath.indexOf("['");
   if (open <= 0 || !fieldPath.endsWith("']")) return [fieldPath, undefined];
   return [fieldPath.slice(0, open), fieldPath.slice(open + 2, -2)];
 }
 
-/** An amount of resources of a container. Inside a container its name goes without saying; in a volume not. */
+/**
+ * A resource of a container. In a container's environment the container name is optional; in a volume it is required.
+ */
 export function* resourceFieldErrors(
   reference: ResourceFieldSelector,
   path: string,

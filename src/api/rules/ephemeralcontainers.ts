@@ -1,4 +1,4 @@
-/** Ephemeral containers: added to a pod that runs, to look into it, and never changed or taken away again. */
+/** Ephemeral containers: added to a running pod for debugging, and never changed or removed. */
 import { child, forbidden, index, notFound } from '../fielderror.ts';
 import type { EphemeralContainer, Pod } from '../generated/types.ts';
 import { modelOf } from '../model.ts';
@@ -8,7 +8,7 @@ import { mirrorAnnotation } from './podreferences.ts';
 
 const path = 'spec.ephemeralContainers';
 
-/** What they cannot have: nobody waits for them, restarts them or gives them resources. */
+/** Fields they may not have, such as ports, probes and resources. */
 const unavailable = [
   'ports',
   'resources',

@@ -1,14 +1,14 @@
 /**
- * Findings: what the rules of a kind find wrong. Rules are generators that yield one field error after the other,
- * so a rule reads like its line in the table of rules, and a body full of errors costs no more than the errors
- * that are reported.
+ * Findings: the errors that the rules of a kind find. Rules are generators that yield one field error after the
+ * other, so a rule reads like its line in the table of rules, and validation of a huge body stops at the maximum
+ * number of errors.
  */
 import { type FieldError, invalid, notSupported, required } from '../fielderror.ts';
 
-/** Errors of one object that are reported; the walk stops there. Far more than anybody reads. */
+/** Errors reported for one object; validation stops there. */
 const findingsMax = 1000;
 
-/** `Result` is what a rule learned on its way and hands to the rule that called it. */
+/** `Result` is a value that a rule returns to the rule that called it. */
 export type Findings<Result = void> = Generator<FieldError, Result, undefined>;
 
 export function collect(findings: Iterable<FieldError>): FieldError[] {
@@ -17,12 +17,12 @@ export function collect(findings: Iterable<FieldError>): FieldError[] {
   return errors;
 }
 
-// The small rules, which every object goes through by the dozen, answer with lists: most find nothing, and nothing
-// should cost nothing.
+// Small rules, of which every object runs dozens, return lists instead of being generators: most find no error,
+// and an empty list allocates nothing.
 
 const nothing: readonly FieldError[] = [];
 
-/** One error for each problem that a grammar of names.ts found in a value. */
+/** One error for each problem that a check of names.ts found in a value. */
 export const problemsOf = (
   path: string,
   value: unknown,
@@ -30,7 +30,7 @@ export const problemsOf = (
 ): readonly FieldError[] =>
   problems.length === 0 ? nothing : problems.map((problem) => invalid(path, value, problem));
 
-/** The value of a closed set. */
+/** The value must be one of an enumeration. */
 export function choice(
   path: string,
   value: string | undefined,

@@ -16,7 +16,7 @@ import {
 } from './columns.ts';
 import type { SelectingJob } from './jobselector.ts';
 
-/** What all versions of Job call by the same name. */
+/** Fields that all versions of Job share. */
 interface ShownJob extends SelectingJob {
   spec?: SelectingJob['spec'] & { completions?: number; parallelism?: number };
   status?: {
@@ -27,7 +27,7 @@ interface ShownJob extends SelectingJob {
   };
 }
 
-/** Conditions in the order in which they say how a job is doing; being deleted comes after the first two. */
+/** Conditions by precedence for the Status column; a deletion comes after the first two. */
 const endings = ['Complete', 'Failed'];
 const stages = ['Suspended', 'FailureTarget', 'SuccessCriteriaMet'];
 

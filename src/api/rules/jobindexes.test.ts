@@ -37,7 +37,7 @@ test.each([
   expect(() => parseIndexes(text, 10)).toThrow(message);
 });
 
-/** A set of indexes below 50 and its text, indexes in a row written as an interval. */
+/** A set of indexes below 50 and its text, with consecutive indexes as an interval. */
 const indexes = fc.uniqueArray(fc.nat(49)).map((numbers) => {
   const sorted = numbers.sort((a, b) => a - b);
   const parts: [number, number][] = [];

@@ -1,11 +1,11 @@
-/** Job indexes: sets of the numbers that pods of an Indexed job have, written `0-2,5`. */
+/** Job indexes: sets of the completion indexes of an Indexed job, written `0-2,5`. */
 
 /** An interval of indexes, both ends included. */
 export type Interval = readonly [first: number, last: number];
 
 export class IndexesError extends Error {}
 
-/** The intervals of a text, which must rise and stay below the number of completions. */
+/** Parses intervals, which must ascend and stay below the number of completions. */
 export function parseIndexes(text: string, completions: number): Interval[] {
   const intervals: Interval[] = [];
   if (text === '') return intervals;
@@ -21,7 +21,7 @@ export function parseIndexes(text: string, completions: number): Interval[] {
 export const indexCount = (intervals: readonly Interval[]): number =>
   intervals.reduce((count, [first, last]) => count + last - first + 1, 0);
 
-/** The lowest index that is in both; both must rise. */
+/** The lowest index in both lists; both must ascend. */
 export function commonIndex(a: readonly Interval[], b: readonly Interval[]): number | undefined {
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
     const first = Math.max(a[i]![0], b[j]![0]);

@@ -1,4 +1,4 @@
-/** Job policies: when a job of batch/v1 has failed, when it has succeeded, and how its pods are numbered and replaced. */
+/** Job policies of batch/v1: rules for failure and success policies, completion mode and pod replacement. */
 import {
   child,
   duplicate,
@@ -21,10 +21,10 @@ import { isQualifiedName, isSubdomain1123 } from '../names.ts';
 import { type Findings, negative, problemsOf } from './findings.ts';
 import { IndexesError, indexCount, parseIndexes } from './jobindexes.ts';
 
-/** Limits of Indexed jobs: the status lists indexes, and must stay small enough to store. */
+/** Limits of Indexed jobs: the status lists failed indexes, and must stay small enough to store. */
 const indexedParallelismMax = 100_000;
 const failedIndexesMax = 100_000;
-/** Jobs with more completions than this are held to the limits below. */
+/** Jobs with more completions than this have the limits below. */
 const completionsHigh = 100_000;
 const parallelismHighMax = 10_000;
 const failedIndexesHighMax = 10_000;
@@ -43,14 +43,14 @@ const pathText = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
 
 export const isIndexed = ({ completionMode }: JobSpecV1): boolean => completionMode === 'Indexed';
 
-/** An error about a whole that is too large to show. */
+/** An error about a value that is too large to quote. */
 export const refused = (field: string, detail: string): FieldError => ({
   field,
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${detail}`,
 });
 
-/** The rules of everything that only batch/v1 can say; `path` is that of the spec. */
+/** Rules for all fields that only batch/v1 has; `path` is that of the spec. */
 export function* policyErrors(spec: JobSpecV1, path: string): Findings {
   for (const name of ['backoffLimit', 'ttlSecondsAfterFinished', 'backoffLimitPerIndex'] as const)
     yield* negative(child(path, name), spec[name]);
@@ -66,7 +66,7 @@ export function* policyErrors(spec: JobSpecV1, path: string): Findings {
   yield* replacementErrors(spec, child(path, 'podReplacementPolicy'));
 }
 
-/** Another controller than the built-in one is named like `example.com/controller`. */
+/** Another controller than the built-in one has a name like `example.com/controller`. */
 function* managerErrors(path: string, value: string): Findings {
   const slash = value.indexOf('/');
   if (!value) yield required(path);
@@ -145,7 +145,7 @@ function* failureRuleErrors(
     yield refused(path, 'specifying one of OnExitCodes and OnPodConditions is required');
 }
 
-/** A value of a closed set; a missing one is told what it can be. */
+/** The value must be one of an enumeration; the error for a missing one lists the values. */
 function* oneOf(path: string, value: string | undefined, supported: readonly string[]): Findings {
   if (!value)
     yield required(path, `valid values: [${supported.map((one) => JSON.stringify(one)).join(' ')}]`);
@@ -229,7 +229,7 @@ function* successRuleErrors(
   for (const [max, what] of limits) yield* above(countPath, succeededCount, max, ` (${what})`);
 }
 
-/** With a failure policy, a pod that is still stopping has no verdict yet and cannot be replaced. */
+/** With a failure policy, a pod is replaced only after it has terminated, because its outcome is not known before. */
 function* replacementErrors({ podFailurePolicy, podReplacementPolicy }: JobSpecV1, path: string): Findings {
   const supported = podFailurePolicy ? ['Failed'] : replacements;
   if (podReplacementPolicy !== undefined && !supported.includes(podReplacementPolicy))

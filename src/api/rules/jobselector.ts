@@ -1,13 +1,13 @@
 /**
- * Job selectors: how a job knows its pods. Unless its author chose a selector, a job puts labels on its pods that no
- * other job's pods have. Shared by all versions of Job.
+ * Job selectors: how a job finds its pods. Unless the client sets a selector, a job gets a unique label for its pods.
+ * Shared by all versions of Job.
  */
 import { type FieldError, invalid, key, required } from '../fielderror.ts';
 import type { ObjectMeta, PodTemplateSpec, LabelSelector as SelectorObject } from '../generated/types.ts';
 import { type LabelSelectorObject, SelectorError, selectorFromObject } from '../labelselector.ts';
 import type { Findings } from './findings.ts';
 
-/** What all versions of Job call by the same name. */
+/** Fields that all versions of Job share. */
 export interface SelectingJob {
   metadata: ObjectMeta;
   spec?: { selector?: SelectorObject; template?: PodTemplateSpec };
@@ -16,7 +16,7 @@ export interface SelectingJob {
 const uidLabel = 'batch.kubernetes.io/controller-uid';
 const nameLabel = 'batch.kubernetes.io/job-name';
 
-/** The labels of a job's own pods. The names without a prefix are the older ones. */
+/** The labels of a job's pods. The names without a prefix are the older ones. */
 const ownLabels = ({ name = '', uid = '' }: ObjectMeta): Record<string, string> => ({
   'controller-uid': uid,
   'job-name': name,
@@ -24,13 +24,13 @@ const ownLabels = ({ name = '', uid = '' }: ObjectMeta): Record<string, string> 
   [nameLabel]: name,
 });
 
-/** A job without labels has those of its pods. */
+/** A job without labels gets those of its pod template. */
 export function labelFromTemplate({ metadata, spec }: SelectingJob): void {
   const labels = spec?.template?.metadata?.labels;
   if (labels) metadata.labels ??= { ...labels };
 }
 
-/** Puts labels of its own on the job's pods, and selects them. What the client chose itself stays. */
+/** Adds the unique labels to the template, and selects them. Values that the client has set are kept. */
 export function selectOwnPods(job: SelectingJob): void {
   const spec = (job.spec ??= {});
   const template = (spec.template ??= {});
@@ -41,7 +41,7 @@ export function selectOwnPods(job: SelectingJob): void {
   if (!Object.hasOwn(matched, uidLabel)) matched[uidLabel] = job.metadata.uid ?? '';
 }
 
-/** What keeps a selector of a job's own from selecting this job's pods, and only them. */
+/** Checks that a generated selector selects the pods of this job and no others. */
 export function* ownSelectorErrors({ metadata, spec = {} }: SelectingJob): Findings {
   if (!spec.selector) return;
   const labels = spec.template?.metadata?.labels;
@@ -55,7 +55,7 @@ export function* ownSelectorErrors({ metadata, spec = {} }: SelectingJob): Findi
     yield invalid('spec.selector', spec.selector, '`selector` not auto-generated');
 }
 
-/** A job would never see its pods finish if it did not select them. */
+/** A job must select its own pods, or it would never see them finish. */
 export function templateLabelErrors({ spec = {} }: SelectingJob): FieldError[] {
   const labels = spec.template?.metadata?.labels;
   if (selects(spec.selector, labels) !== false) return [];
@@ -64,7 +64,7 @@ export function templateLabelErrors({ spec = {} }: SelectingJob): FieldError[] {
   ];
 }
 
-/** Undefined when the selector makes no sense; validation says so elsewhere. */
+/** Undefined when the selector is invalid; that error is reported elsewhere. */
 function selects(
   selector: SelectorObject | undefined,
   labels: Record<string, string> | undefined,

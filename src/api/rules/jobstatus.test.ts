@@ -1,4 +1,4 @@
-// Proves what the status of a batch/v1 job may say, and that what has happened cannot be taken back.
+// Proves the rules for the status of a batch/v1 job, and that final states cannot be undone.
 import { describe, expect, test } from 'vitest';
 import type { JobSpecV1, JobStatusV1 } from '../generated/types.ts';
 import { brief } from '../kinds/pod.case.ts';
@@ -169,6 +169,6 @@ test('indexes', () => {
     ['status.completedIndexes', 'I', expect.any(String)],
     ['status.failedIndexes', 'I', expect.any(String)],
   ]);
-  // A job that was made smaller has indexes that are too large, until its controller sees to that.
+  // After a job was made smaller its status has indexes that are too large, until its controller has removed them.
   expect(errors({ completedIndexes: '11', active: 1 }, { completedIndexes: '11' }, spec)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * Job status: what the status of a batch/v1 job may say. Most rules look at a field only when a write changes it, or
- * changes what it depends on, so that a status which is odd already can still be written.
+ * Job status: rules for the status of a batch/v1 job. Most rules apply only when a write changes the field, or a
+ * field that it depends on, so that an already invalid status can still be updated.
  */
 import { duplicate, index, invalid, required } from '../fielderror.ts';
 import type { JobStatusV1, JobV1 } from '../generated/types.ts';
@@ -11,7 +11,7 @@ import { isIndexed, refused } from './jobpolicy.ts';
 
 const conditionsPath = 'status.conditions';
 
-/** What a status says in its conditions. */
+/** The conditions of a status, by type. */
 class Verdict {
   readonly #true: ReadonlySet<string>;
 
@@ -78,7 +78,7 @@ function* countErrors(status: JobStatusV1): Findings {
     }
 }
 
-/** A job ends one way only, and says first that it is going to. */
+/** A job ends in one way only, and has the condition that announces it first (FailureTarget, SuccessCriteriaMet). */
 function* conditionErrors({ spec = {} }: JobV1, now: Verdict, before: Verdict): Findings {
   const flips = (...types: Parameters<Verdict['is']>[0][]): boolean =>
     types.some((type) => now.is(type) !== before.is(type));
@@ -123,7 +123,7 @@ function* completionTimeErrors({ completionTime }: JobStatusV1, now: Verdict): F
 const isBefore = (time: string | undefined, other: string | undefined): boolean =>
   time !== undefined && other !== undefined && timeToMs(time) < timeToMs(other);
 
-/** A suspended job that wants no pods is complete without ever having started. */
+/** A suspended job with zero completions is complete without a start time. */
 const isNeverRun = ({ spec = {} }: JobV1): boolean => spec.suspend === true && spec.completions === 0;
 
 const hasUncounted = ({ uncountedTerminatedPods: pods }: JobStatusV1): boolean =>
@@ -163,7 +163,7 @@ function* indexErrors(
     );
 }
 
-/** The indexes of a field; none when they make no sense, which is said if this write is to blame. */
+/** Parses the indexes of a field; an error is reported only if this write has changed the field. */
 function* readIndexes(
   name: 'completedIndexes' | 'failedIndexes',
   text: string,
@@ -179,7 +179,7 @@ function* readIndexes(
   }
 }
 
-/** What has happened cannot be taken back. */
+/** Final conditions cannot be removed, and counters cannot decrease. */
 function* changeErrors(
   { spec = {}, status = {} }: JobV1,
   old: JobStatusV1,
@@ -191,7 +191,7 @@ function* changeErrors(
       yield refused(conditionsPath, `cannot disable the terminal ${type}=True condition`);
   if ((status.failed ?? 0) < (old.failed ?? 0))
     yield invalid('status.failed', status.failed ?? 0, 'cannot decrease the failed counter');
-  // An Indexed job can be made smaller, and then forgets the indexes that are gone.
+  // An Indexed job can be made smaller, and then drops indexes that are out of range.
   const elastic = isIndexed(spec) && spec.completions === spec.parallelism;
   if (!elastic && (status.succeeded ?? 0) < (old.succeeded ?? 0))
     yield invalid('status.succeeded', status.succeeded ?? 0, 'cannot decrease the succeeded counter');

@@ -1,4 +1,4 @@
-/** Only a balancer has ingress points, and each is an address or a name. */
+/** Only services of type LoadBalancer have ingress points, each with an IP or a hostname. */
 import { expect, test } from 'vitest';
 import type { LoadBalancerIngress } from '../generated/types.ts';
 import { decoded, texts } from '../kinds/service.case.ts';

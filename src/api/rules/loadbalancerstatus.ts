@@ -1,4 +1,4 @@
-/** Load balancer status: where a service can be reached from outside, as the controller of the balancer reports it. */
+/** Load balancer status: the external addresses of a service, as its balancer's controller reports them. */
 import { isIP, parseIP } from '../addresses.ts';
 import { type FieldError, forbidden, index, invalid, notSupported } from '../fielderror.ts';
 import type { LoadBalancerIngress, Service } from '../generated/types.ts';
@@ -10,7 +10,7 @@ const modes: readonly string[] = ['Proxy', 'VIP'];
 const ingressOf = ({ status }: Service): readonly LoadBalancerIngress[] =>
   status?.loadBalancer?.ingress ?? [];
 
-/** Balancers pass packets on with their address unchanged, unless they say otherwise. */
+/** The default ipMode: `VIP`, a balancer that keeps the destination address of packets. */
 export function defaultIngress(service: Service): void {
   if (service.spec?.type !== 'LoadBalancer') return;
   for (const ingress of ingressOf(service)) if (ingress.ip) ingress.ipMode ??= 'VIP';
@@ -37,7 +37,7 @@ export function validateIngress(service: Service): FieldError[] {
   });
 }
 
-/** Addresses, or names where there is no address: sorted, each once. */
+/** IPs, or hostnames where there is no IP: sorted, without repeats. */
 export function ingressTexts(service: Service): string[] {
   const texts = ingressOf(service).map(({ ip, hostname }) => ip || hostname || '');
   return [...new Set(texts.filter((text) => text !== ''))].sort();

@@ -1,4 +1,4 @@
-/** Metrics: what an autoscaler of autoscaling/v2 goes by. Rules for what is asked for, and how it is shown. */
+/** Metrics of autoscaling/v2: rules for the metrics of an autoscaler, and the text of its Targets column. */
 import { child, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
   ContainerResourceMetricSource,
@@ -40,7 +40,7 @@ export function* metricErrors(metrics: readonly MetricSpec[], path: string): Fin
   for (const [i, metric] of metrics.entries()) yield* oneMetricErrors(metric, index(path, i));
 }
 
-/** Without pods there is nothing to measure on them: what wakes them up again must come from elsewhere. */
+/** minReplicas 0 needs an object or external metric: resource metrics cannot be measured without pods. */
 export function* zeroErrors(metrics: readonly MetricSpec[], path: string): Findings {
   if (!metrics.some(({ type }) => type === 'Object' || type === 'External'))
     yield forbidden(
@@ -157,7 +157,7 @@ function* identifierErrors({ name }: MetricIdentifier = {}, path: string): Findi
   else yield* problemsOf(child(path, 'name'), name, isPathSegment(name));
 }
 
-/** Kind and name become parts of a path, when the autoscaler looks for what is meant. */
+/** Kind and name become segments of a URL path when the autoscaler looks up the object. */
 export function* referenceErrors(reference: CrossVersionObjectReferenceV2 = {}, path: string): Findings {
   for (const name of ['kind', 'name'] as const) {
     const text = reference[name];
@@ -169,7 +169,7 @@ export function* referenceErrors(reference: CrossVersionObjectReferenceV2 = {}, 
     yield invalid(child(path, 'apiVersion'), apiVersion, `unexpected GroupVersion string: ${apiVersion}`);
 }
 
-// Texts
+// Table cells
 
 /** `cpu: 30%/80%, 1k/2k + 1 more...` */
 export function targetsCell(
@@ -204,7 +204,7 @@ function metricText(metric: MetricSpec, measured: readonly MetricStatus[], i: nu
   }
 }
 
-/** What was measured stands at the place of its metric; a resource is known by its name, too. */
+/** A measured value is at the same index as its metric; resource metrics are also matched by name. */
 function currentOf(
   metric: MetricSpec,
   source: Source,

@@ -7,7 +7,7 @@ import { type Findings, problemsOf } from './findings.ts';
 const propagations = ['Bidirectional', 'HostToContainer', 'None'];
 const recursions = ['Disabled', 'Enabled', 'IfPossible'];
 
-/** `volumes` holds the volumes of the pod that have no errors of their own. */
+/** `volumes` holds the pod's volumes that passed validation. */
 export function* mountErrors(
   container: Container,
   volumes: ReadonlyMap<string, Volume>,
@@ -46,7 +46,7 @@ function* folderErrors(
   }
 }
 
-/** Some of these errors name the list and not the entry; clients know them so. */
+/** Some of these errors name the list and not the entry, as in Kubernetes. */
 function* subPathErrors(mount: VolumeMount, path: string, entry: string): Findings {
   const { subPath, subPathExpr } = mount;
   if (subPath) yield* problemsOf(child(path, 'subPath'), subPath, isRelativePath(subPath));

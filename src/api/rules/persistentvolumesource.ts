@@ -1,6 +1,6 @@
 /**
- * Sources of persistent volumes: where the storage really is. A volume has exactly one source; each kind of source
- * has its few fields that must be there.
+ * Sources of persistent volumes: the storage behind them. A volume has exactly one source; each type of source has a
+ * few required fields.
  */
 import {
   child,
@@ -32,7 +32,7 @@ const hostPathTypes = [
   'Socket',
 ];
 
-/** Anchored and without overlapping repeats: a name may be as long as a body. */
+/** Anchored and without overlapping repeats, so that matching is linear: a name may be as long as a body. */
 const iscsiNames: readonly [prefix: string, shape: RegExp][] = [
   ['iqn', /^iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$/],
   ['eui', /^eui\.[A-Za-z0-9]{16}$/],
@@ -56,7 +56,7 @@ type Rules = {
   readonly [Name in SourceName]-?: (source: NonNullable<Sources[Name]>, path: string) => FieldError[];
 };
 
-/** In the order in which Kubernetes looks for them: the first found is the volume's. */
+/** In Kubernetes' order: the first one set is the volume's source, and more are an error. */
 const rules: Rules = {
   hostPath(source, path) {
     const errors = needed(source, path, 'path');
@@ -65,7 +65,7 @@ const rules: Rules = {
       errors.push(notSupported(child(path, 'type'), source.type, hostPathTypes));
     return errors;
   },
-  // Its errors have a path of their own, with the name the field had long ago.
+  // Its errors use an older name of the field, as in Kubernetes.
   gcePersistentDisk: (source, path) =>
     diskErrors(source, path.replace(/gcePersistentDisk$/, 'persistentDisk'), 'pdName'),
   awsElasticBlockStore: (source, path) => diskErrors(source, path, 'volumeID'),
@@ -139,7 +139,7 @@ const rules: Rules = {
 
 const sourceNames = Object.keys(rules) as SourceName[];
 
-/** Which of an object's text or list fields are missing or empty. */
+/** The names of an object's text or list fields that are missing or empty. */
 function needed<Source extends object>(
   source: Source,
   path: string,
@@ -171,7 +171,7 @@ const lunErrors = (lun: number, path: string): FieldError[] =>
 const backstepErrors = (value: string | undefined, path: string): FieldError[] =>
   value && /(?:^|\/)\.\.(?:\/|$)/.test(value) ? [invalid(path, value, "must not contain '..'")] : [];
 
-/** Fills what the field tables give a default for, and the type of a host path. */
+/** Sets the defaults of the field tables, and the type of a host path. */
 export function defaultSource(spec: PersistentVolumeSpec): void {
   const fields = modelOf('PersistentVolumeSpec').fields;
   for (const name of sourceNames) {
@@ -193,7 +193,7 @@ export function sourceErrors(spec: PersistentVolumeSpec, path: string): FieldErr
   ];
 }
 
-/** Sources that an update would change. A secret for growing a CSI volume may be added later. */
+/** Sources that an update would change. Only the expansion secret of a CSI volume may be added later. */
 export function changedSources(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): string[] {
   const { csi } = spec;
   const addsSecret = csi?.controllerExpandSecretRef && old.csi && !old.csi.controllerExpandSecretRef;

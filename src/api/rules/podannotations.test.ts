@@ -1,4 +1,4 @@
-// Proves the rules for annotations that mean something (kinds.md 9.4).
+// Proves the rules for annotations that the server interprets (kinds.md 9.4).
 import { describe, expect, test } from 'vitest';
 import { podErrors } from '../kinds/pod.case.ts';
 

@@ -1,4 +1,4 @@
-/** Pod annotations: the few that mean something to the server, from times when there was no field yet. */
+/** Pod annotations: those that the server interprets, as predecessors of fields. */
 import { child, type FieldError, forbidden, invalid, key } from '../fielderror.ts';
 import type { ObjectMeta, PodSpec, Toleration } from '../generated/types.ts';
 import { isRelativePath } from '../names.ts';
@@ -40,7 +40,7 @@ export function* podAnnotationErrors(annotations: Annotations, spec: PodSpec, pa
   }
 }
 
-/** A mirror pod stands for a pod that only its node knows: nobody else may make or unmake one. */
+/** A mirror pod represents a static pod of a node: clients may neither add nor remove its annotation. */
 export function* podAnnotationChangeErrors(
   annotations: Annotations,
   old: Annotations,

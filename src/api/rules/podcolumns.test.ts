@@ -1,4 +1,4 @@
-// Proves what tables show of pods (kinds.md 8.2, 8.3): every way a pod can be doing, in one word.
+// Proves the cells of pods in tables (kinds.md 8.2, 8.3), with every value of the Status column.
 import { describe, expect, test } from 'vitest';
 import type { Pod, PodSpec, PodStatus } from '../generated/types.ts';
 import { now } from '../kinds/pod.case.ts';

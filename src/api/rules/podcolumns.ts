@@ -1,4 +1,4 @@
-/** Pods in tables: the one word for how a pod is doing is worked out from all its containers. */
+/** Pods in tables: the Status column is computed from all containers. */
 
 import type {
   ContainerState,
@@ -50,7 +50,7 @@ export function podCells(pod: Pod, nowMs: number): unknown[] {
   ];
 }
 
-/** A pod that is over stays in lists, but clients may want to leave it out. */
+/** The row condition of finished pods, so that clients can hide them. */
 export function podRowConditions(pod: Pod): TableRowCondition[] | undefined {
   const completed = (reason: string, message: string): TableRowCondition[] => [
     { type: 'Completed', status: 'True', reason, message },
@@ -72,7 +72,7 @@ const isTrue = ({ status }: { status?: string }): boolean => status === 'True';
 const isMet = (status: PodStatus, type: string): boolean =>
   status.conditions?.some((condition) => condition.type === type && isTrue(condition)) ?? false;
 
-/** Restarts of containers, and when the last one ended before it was restarted. */
+/** Restarts of containers, and the end of the last container before its restart. */
 class Restarts {
   count = 0;
   last = '';
@@ -80,7 +80,7 @@ class Restarts {
   add(container: ContainerStatus): void {
     this.count += container.restartCount ?? 0;
     const ended = container.lastState?.terminated?.finishedAt ?? '';
-    // Times are all written alike, so the later text is the later time.
+    // Times have one format, so they can be compared as text.
     if (ended > this.last) this.last = ended;
   }
 }
@@ -113,7 +113,7 @@ function summarize(pod: Pod): Summary {
   return { text, ready, restarts };
 }
 
-/** How far the init containers have come. `text` is empty when none of them holds the pod up. */
+/** The state of the init containers. `text` is empty when none of them blocks the pod. */
 function initProgress(pod: Pod): { text: string; ready: number; all: Restarts; sidecars: Restarts } {
   const containers = pod.spec?.initContainers ?? [];
   const names = new Set(containers.filter(isSidecar).map(({ name }) => name));
@@ -140,7 +140,7 @@ function initProgress(pod: Pod): { text: string; ready: number; all: Restarts; s
   return { text: '', ready, all, sidecars };
 }
 
-/** From the last container to the first, so that the first one has the last word. */
+/** From the last container to the first, so that the first one's state wins. */
 function mainProgress(status: PodStatus, initialText: string, restarts: Restarts): Summary {
   let text = initialText;
   let failure = '';

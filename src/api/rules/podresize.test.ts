@@ -1,4 +1,4 @@
-// Proves what a resize of a pod may change, and in which words everything else is refused.
+// Proves what a resize of a pod may change, and the messages of all refusals.
 import { describe, expect, test } from 'vitest';
 import type { Container, Pod } from '../generated/types.ts';
 import { created, stored } from '../kinds/kind.case.ts';
@@ -17,7 +17,7 @@ function podOf(spec: object, metadata: object = {}): Pod {
   return stored(kind, created(kind, { metadata, spec })) as Pod;
 }
 
-/** What is stored after a resize, and what is found wrong with it. */
+/** The result of a resize, and its errors. */
 function resized(old: Pod, change: (pod: Pod) => void): { pod: Pod; errors: string[] } {
   const pod = structuredClone(old);
   change(pod);

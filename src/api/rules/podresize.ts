@@ -1,6 +1,6 @@
 /**
- * Pod resize: other amounts of cpu and memory for the containers of a pod that runs. Nothing else changes this way, and
- * the class of service stays what it is.
+ * Pod resize: changes cpu and memory of the containers of a running pod. Nothing else may change, and the QoS class
+ * stays the same.
  */
 import { child, forbidden, index, invalid } from '../fielderror.ts';
 import type { Container, ContainerStatus, Pod, ResourceRequirements } from '../generated/types.ts';
@@ -18,8 +18,8 @@ const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === '
 const isResizable = (resource: string): boolean => resource === 'cpu' || resource === 'memory';
 
 /**
- * The stored pod with what a resize may be about taken from the new one. Where containers do not correspond, they are
- * taken as they are, for the rules to refuse.
+ * The stored pod with the resizable fields of the new one. When the lists of containers differ, the new lists are
+ * taken whole, for validation to refuse.
  */
 export function takeResources(pod: Pod, kept: Pod): void {
   const spec = { ...kept.spec };
@@ -59,7 +59,7 @@ function refusalOf(pod: Pod, old: Pod): string | undefined {
   return old.spec?.os?.name === 'windows' ? 'windows pods cannot be resized' : undefined;
 }
 
-/** A node that can resize tells what its running containers have. */
+/** A node that supports resizing reports the resources of running containers in the pod's status. */
 function isSupported({ spec, status }: Pod): boolean {
   const statuses = new Map<string | undefined, ContainerStatus>();
   for (const one of status?.containerStatuses ?? []) statuses.set(one.name, one);
@@ -105,7 +105,7 @@ function* changeErrors(pod: Pod, old: Pod, list: (typeof lists)[number]): Findin
   }
 }
 
-/** An amount that has been set can be another one, but never be open again. */
+/** An amount can be changed, but not removed. */
 function* removalErrors(now: Container, before: Container, path: string): Findings {
   for (const side of sides) {
     const amounts = now.resources?.[side] ?? {};
@@ -114,7 +114,7 @@ function* removalErrors(now: Container, before: Container, path: string): Findin
   }
 }
 
-/** Whether anything but cpu and memory is different. */
+/** Whether anything but cpu and memory differs. */
 function changesMore(model: Model, now: Container, before: Container): boolean {
   const fixed = ({ resources, ...rest }: Container): Container => ({
     ...rest,

@@ -1,4 +1,4 @@
-/** Pod resources: what a pod asks for in all, and the class of service that follows from it. */
+/** Pod resources: the total requests and limits of a pod, and its QoS class. */
 import type { Container, PodSpec } from '../generated/types.ts';
 import { setKey } from '../object.ts';
 import { compareQuantities, parseQuantity, sign } from '../quantity.ts';
@@ -12,9 +12,9 @@ export const podLimits = (spec: PodSpec): ResourceList => podSum(spec, 'limits')
 const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
 
 /**
- * Containers run together, so their resources add up; init containers run before them one at a time, so the
- * largest counts. Sidecars are init containers that go on running: they count with the containers, and with every
- * init container after them. Pod-level values stand in for the sum, and overhead comes on top of requests.
+ * Containers run together, so their resources add up; init containers run before them one at a time, so the largest
+ * counts. Sidecars are init containers that keep running: they count with the containers, and with every later init
+ * container. Pod-level values replace the sum, and overhead is added to requests.
  */
 function podSum(spec: PodSpec, side: Side): ResourceList {
   const total: ResourceList = {};
@@ -30,15 +30,15 @@ function podSum(spec: PodSpec, side: Side): ResourceList {
   }
   raiseTo(total, initial);
   for (const [name, value] of Object.entries(spec.resources?.[side] ?? {})) setKey(total, name, value);
-  // A limit that is not there stays so: overhead alone limits nothing.
+  // Overhead is added to existing limits only: a missing limit means unlimited.
   for (const [name, value] of Object.entries(spec.overhead ?? {}))
     if (side === 'requests' || Object.hasOwn(total, name)) addTo(total, { [name]: value });
   return total;
 }
 
 /**
- * What an init container and the sidecars before it ask for at once, of the resources the container names. Those
- * it does not name are no more than the sidecars', which count with the containers anyway.
+ * What an init container and the sidecars before it use at once, of the resources the container names. For other
+ * resources the sidecars alone count, and they are part of the containers' sum anyway.
  */
 function together(own: ResourceList, sidecars: ResourceList): ResourceList {
   const sum = { ...own };

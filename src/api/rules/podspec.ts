@@ -1,4 +1,4 @@
-/** Pod specs: the rules for a pod as a whole, in pods and in the templates of everything that makes pods. */
+/** Pod specs: rules for a pod as a whole, in pods and in templates. */
 import { isIP } from '../addresses.ts';
 import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
@@ -29,7 +29,7 @@ const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None
 const preemptionPolicies = ['PreemptLowerPriority', 'Never'];
 const systems = ['linux', 'windows'];
 
-/** `inPod` tells a pod from a template, which need not be quite finished yet. */
+/** `inPod` is false for a template, some fields of which are completed only in its pods. */
 export function* podSpecErrors(spec: PodSpec, path: string, inPod: boolean): Findings {
   const volumes = yield* volumesErrors(spec.volumes, child(path, 'volumes'));
   yield* containersErrors(spec, volumes, path, inPod);
@@ -58,7 +58,7 @@ export function* podSpecErrors(spec: PodSpec, path: string, inPod: boolean): Fin
   if (inPod && !spec.serviceAccountName) yield* tokenAccountErrors(spec.volumes, child(path, 'volumes'));
 }
 
-/** What a new pod may not have yet. */
+/** Fields that a new pod may not have. */
 export function* newPodErrors(spec: PodSpec, path: string): Findings {
   if (spec.ephemeralContainers?.length)
     yield forbidden(child(path, 'ephemeralContainers'), 'cannot be set on create');
@@ -104,7 +104,7 @@ function* dnsErrors(config: PodDNSConfig | undefined, needed: boolean, path: str
     if (!name) yield required(index(child(path, 'options'), i), 'must not be empty');
 }
 
-/** A domain to search. It may end in a dot or be just that, and have underscores, as domains of services do. */
+/** A DNS search domain. It may end in a dot or be just a dot, and have underscores, as names of SRV records do. */
 const isSearch = (search: string): string[] =>
   search === '.' ? [] : isSubdomain1123(search.replace(/\.$/, '').replaceAll('_', 'a'));
 

@@ -1,4 +1,4 @@
-/** Defaults of pod specs: what a client may leave out. */
+/** Defaults of pod specs. */
 import type { Container, EnvVar, HTTPGetAction, PodSpec, Probe } from '../generated/types.ts';
 import { pullPolicyOf } from './container.ts';
 import { defaultFieldRef } from './env.ts';
@@ -9,7 +9,7 @@ import { defaultVolume } from './volumedefaults.ts';
 
 const gracePeriodSeconds = 30;
 
-/** For pods and templates alike. */
+/** In pods and templates. */
 export function defaultPodSpec(spec: PodSpec): void {
   spec.restartPolicy ||= 'Always';
   spec.dnsPolicy ||= 'ClusterFirst';
@@ -23,7 +23,7 @@ export function defaultPodSpec(spec: PodSpec): void {
   roundRequirements(spec.resources);
 }
 
-/** What only pods get: a template keeps such things open until a pod is made from it. */
+/** In pods only: a template leaves these fields open. */
 export function defaultPodOnly(spec: PodSpec): void {
   spec.enableServiceLinks ??= true;
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
@@ -34,7 +34,7 @@ export function defaultPodOnly(spec: PodSpec): void {
   requestPodLevel(spec);
 }
 
-/** The account has an old name and a new one; both are written, and the new one wins. */
+/** The service account has two fields, an old and a new one; both are written, and the new one wins. */
 export function nameAccount(spec: PodSpec): void {
   const account = spec.serviceAccountName || spec.serviceAccount;
   if (!account) return;

@@ -5,7 +5,7 @@ import type { Pod } from '../generated/types.ts';
 import { brief, type Expected, makePod, now, stored } from '../kinds/pod.case.ts';
 import { pod } from '../kinds/pod.ts';
 
-/** What is wrong with a status update of a stored pod. */
+/** The errors of a status update of a stored pod. */
 function statusUpdate(spec: object, before: object, after: object): { object: Pod; errors: unknown[] } {
   const base = makePod(spec);
   base.status = { ...base.status, ...before };

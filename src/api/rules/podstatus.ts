@@ -1,4 +1,4 @@
-/** Pod status: how a pod is doing, as its node reports it. */
+/** Pod status: defaults of new pods, and rules for updates by the node. */
 import { isIP, parseIP } from '../addresses.ts';
 import { child, duplicate, forbidden, index, invalid } from '../fielderror.ts';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../generated/types.ts';
@@ -10,7 +10,7 @@ import { qosClass } from './podresources.ts';
 
 const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
-/** A new pod waits to be given a node, or for its scheduling gates to be removed. */
+/** A new pod is Pending; with scheduling gates it has a condition that says so. */
 export function newPodStatus(spec: PodSpec, now: string): PodStatus {
   const status: PodStatus = { phase: 'Pending', qosClass: qosClass(spec) };
   if (spec.schedulingGates?.length)
@@ -26,7 +26,7 @@ export function newPodStatus(spec: PodSpec, now: string): PodStatus {
   return status;
 }
 
-/** The address has an old field for one and a new field for several; the old one wins when they disagree. */
+/** The address has an old field (podIP) and a list (podIPs); the old one wins when they disagree. */
 export function alignPodIPs(status: PodStatus): void {
   const first = status.podIPs?.[0]?.ip;
   if (status.podIP && status.podIP !== first) status.podIPs = [{ ip: status.podIP }];
@@ -62,7 +62,7 @@ function* nominationErrors(status: PodStatus, old: PodStatus, spec: PodSpec): Fi
     yield forbidden('status.nominatedNodeName', 'may not be set on pods that are already bound to a node');
 }
 
-/** A container that has ended for good does not come back. */
+/** A terminated container that is not restarted cannot run again. */
 function* restartErrors(status: PodStatus, old: PodStatus, spec: PodSpec): Findings {
   const policy = spec.restartPolicy ?? 'Always';
   const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));

@@ -4,7 +4,7 @@ import type { Pod } from '../generated/types.ts';
 import { brief, container, type Expected, makePod, stored } from '../kinds/pod.case.ts';
 import { pod } from '../kinds/pod.ts';
 
-/** What is wrong with an update from one spec and metadata to others. */
+/** The errors of an update from one spec and metadata to others. */
 function updateErrors(
   before: object,
   after: object,

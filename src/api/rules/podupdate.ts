@@ -13,7 +13,7 @@ const changeable =
 
 const specModel = () => modelOf('PodSpec', 'core-v1');
 
-/** The generation is counted up with every change of a spec. */
+/** The generation increases with every change of the spec. */
 export const keepsSpec = ({ metadata }: Pod, old: Pod): boolean =>
   metadata.generation === old.metadata.generation;
 
@@ -61,7 +61,7 @@ function* gateChangeErrors(spec: PodSpec, old: PodSpec): Findings {
       );
 }
 
-/** The new spec with those parts put back that may change; whatever still differs may not. */
+/** The new spec with the mutable fields restored to their old values; any remaining difference is refused. */
 function withoutAllowedChanges(spec: PodSpec, old: PodSpec): PodSpec {
   const rest: PodSpec = {
     ...spec,
@@ -81,7 +81,10 @@ const withImagesOf = (
   old: readonly Container[] | undefined,
 ): Container[] | undefined => containers?.map((container, i) => ({ ...container, image: old?.[i]?.image }));
 
-/** While gates hold it back, the choice of nodes may get narrower. Puts back what was checked. */
+/**
+ * While scheduling gates are present, node selection may become narrower. Restores the checked fields to their old
+ * values.
+ */
 function* gatedChangeErrors(spec: PodSpec, old: PodSpec): Findings {
   const selector = spec.nodeSelector ?? {};
   const kept = ([name, value]: [string, string]) => Object.hasOwn(selector, name) && selector[name] === value;
@@ -116,7 +119,7 @@ function* nodeAffinityChangeErrors(
 const requiredTerms = (affinity: NodeAffinity | undefined): NodeSelectorTerm[] =>
   affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
 
-/** All requirements of a term hold together, so more of them choose fewer nodes. None at all choose nothing. */
+/** Requirements of a term are ANDed, so more of them select fewer nodes. An empty term selects nothing. */
 function isNarrower(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
   const lists = ['matchExpressions', 'matchFields'] as const;
   if (lists.every((list) => !old[list]?.length)) return lists.every((list) => !term[list]?.length);

@@ -1,4 +1,4 @@
-/** Warnings about pods: what is allowed, but probably not meant. */
+/** Warnings about pods: values that are valid, but probably not intended. */
 import { child, index, key } from '../fielderror.ts';
 import type { ContainerPort, EnvVar, PodSpec, PodTemplateSpec } from '../generated/types.ts';
 import { isLabel1123 } from '../names.ts';
@@ -24,7 +24,7 @@ const oldNodeLabels = new Map([
   ],
 ]);
 
-/** A name is part of host names; there it works best without dots. Only worth saying while it can be changed. */
+/** A pod name becomes a host name, where dots cause trouble. Only checked while the name can be changed. */
 export function nameWarnings({ metadata }: ApiObject, old: ApiObject | undefined, usedIn: string): string[] {
   const problems = old ? [] : isLabel1123(metadata.name ?? '');
   if (problems.length === 0) return [];
@@ -33,7 +33,7 @@ export function nameWarnings({ metadata }: ApiObject, old: ApiObject | undefined
   ];
 }
 
-/** For kinds that make pods: names of the pods begin with the maker's name. `path` is where the template is. */
+/** For kinds that create pods: their pods' names begin with the owner's name. `path` is where the template is. */
 export function makerWarnings(
   maker: ApiObject,
   old: ApiObject | undefined,
@@ -46,7 +46,7 @@ export function makerWarnings(
   ];
 }
 
-/** Once per change of the template, not with every change of a number beside it. */
+/** Only when the template changes, not with every change of the replicas. */
 export function templateWarnings(
   maker: ApiObject,
   old: ApiObject | undefined,
@@ -81,7 +81,7 @@ function* allWarnings(spec: PodSpec, path: string): Generator<string> {
 function* envWarnings(env: readonly EnvVar[], path: string): Generator<string> {
   const seen = new Set<string>();
   for (const [i, { name = '', value = '', valueFrom }] of env.entries()) {
-    // A variable may build on its earlier value: that hides nothing.
+    // A variable may refer to its earlier value: that is no accidental duplicate.
     const builds = !valueFrom && value !== `$(${name})` && value.includes(`$(${name})`);
     if (seen.has(name) && !builds)
       yield `${index(path, i)}: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`;

@@ -1,4 +1,4 @@
-/** Probes and hooks: how a container is asked whether it is well, and what it does at its start and end. */
+/** Probes and hooks: rules for the health checks of a container, and for its actions at start and stop. */
 import { child, forbidden, invalid, required } from '../fielderror.ts';
 import type { Container, HTTPGetAction, Lifecycle, LifecycleHandler, Probe } from '../generated/types.ts';
 import { isHttpHeaderName, isPortName, isPortNumber } from '../names.ts';
@@ -7,9 +7,9 @@ import { choice, type Findings, negative, problemsOf } from './findings.ts';
 export const probeNames = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 type ProbeName = (typeof probeNames)[number];
 
-/** What a probe or a hook does. */
+/** The action of a probe or a hook. */
 interface Handler extends LifecycleHandler, Pick<Probe, 'grpc'> {}
-/** In the order in which they are looked at: the first one counts, the others are too many. */
+/** In Kubernetes' order: the first one set counts, and more are an error. */
 const handlerNames = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const;
 
 const schemes = ['HTTP', 'HTTPS'];
@@ -21,7 +21,7 @@ const counts = [
   'failureThreshold',
 ] as const;
 
-/** What a container shares with the rest of its pod, as far as probes and hooks are concerned. */
+/** The parts of a pod that the rules of probes and hooks depend on. */
 export interface ProbeScope {
   readonly gracePeriodSeconds: number;
   readonly osName: string;
@@ -35,7 +35,7 @@ export function* probeErrors(container: Container, path: string, scope: ProbeSco
   }
 }
 
-/** An init container is over before anybody could ask how it is, unless it stays as a sidecar. */
+/** An init container cannot have probes, unless it is a sidecar: it ends before a probe would run. */
 export function* noProbeErrors(container: Container, path: string): Findings {
   for (const name of ['lifecycle', ...probeNames] as const)
     if (container[name])
@@ -59,7 +59,7 @@ function* lifecycleErrors(lifecycle: Lifecycle, path: string, scope: ProbeScope)
     const handler = lifecycle[name];
     if (handler) yield* handlerErrors(handler, child(path, name), scope);
   }
-  // Which signals there are depends on the system the container is for.
+  // The valid signals depend on the operating system of the pod.
   if (lifecycle.stopSignal !== undefined && !scope.osName)
     yield forbidden(child(path, 'stopSignal'), 'may not be set for containers with empty `spec.os.name`');
 }

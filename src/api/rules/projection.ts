@@ -49,7 +49,7 @@ function* filePathErrors(file: string | undefined, path: string): Findings {
   else yield* problemsOf(path, file, isRelativePath(file, true));
 }
 
-/** Files with fields of the pod. Their errors name the volume and not the file; clients know them so. */
+/** Files with fields of the pod. Errors name the volume and not the file, as in Kubernetes. */
 export function* downwardErrors(files: readonly DownwardAPIVolumeFile[] | undefined, path: string): Findings {
   for (const file of files ?? []) {
     const { fieldRef, resourceFieldRef } = file;
@@ -88,7 +88,7 @@ export function* projectedErrors(projected: ProjectedVolumeSource, path: string)
   }
 }
 
-/** Two sources cannot write the same file. `value` is what Kubernetes shows of the second. */
+/** Two sources cannot write the same file. `value` is what Kubernetes quotes of the second. */
 function* clashErrors(taken: Set<string>, file: string | undefined, value: string, path: string): Findings {
   if (!file) return;
   if (taken.has(file)) yield invalid(path, value, 'conflicting duplicate paths');

@@ -1,8 +1,8 @@
 /**
- * Quota scopes: which objects a quota counts. A scope only makes sense with resources that those objects use.
+ * Quota scopes: which objects a quota counts. A scope is valid only with resources that those objects use.
  *
- * A scope list may be as long as a body. Each complaint is about the list as a whole and made once, although
- * Kubernetes makes it for every entry: the message drops the repeats anyway.
+ * A scope list may be as long as a body, so each error about the list is reported once. Kubernetes reports it for
+ * every entry, but drops repeats from its message.
  */
 import { child, type FieldError, invalid, required } from '../fielderror.ts';
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../generated/types.ts';
@@ -20,7 +20,7 @@ const podResources = [
   'limits.memory',
 ];
 
-/** Standard resources that go with a scope. */
+/** Standard resources that are valid with a scope. */
 const resourcesOf: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['Terminating', new Set(podResources)],
   ['NotTerminating', new Set(podResources)],
@@ -36,7 +36,7 @@ const opposites = [
   ['Terminating', 'NotTerminating'],
 ] as const;
 
-/** Scopes that hold or do not hold; there is no value to compare. */
+/** Scopes without values to compare. */
 const plainScopes = new Set([
   'Terminating',
   'NotTerminating',
@@ -45,7 +45,7 @@ const plainScopes = new Set([
   'CrossNamespacePodAffinity',
 ]);
 
-/** Whether a scope is asked of a resource that it cannot apply to. Names with a prefix are not known here. */
+/** Whether a scope cannot apply to a resource. Extended resource names are not checked. */
 function misfits(scopes: ReadonlySet<string>, hard: readonly string[]): boolean {
   const standard = hard.filter(isStandardQuota);
   for (const [scope, resources] of resourcesOf)
@@ -76,7 +76,7 @@ export function* scopeSelectorErrors(spec: ResourceQuotaSpec, path: string): Fin
   if (conflict(scopes)) yield invalid(expressions, [...scopes], 'conflicting scopes');
 }
 
-/** The path has no index: Kubernetes' has none either. */
+/** The path has no index, as in Kubernetes. */
 function requirementErrors(requirement: ScopedResourceSelectorRequirement, path: string): FieldError[] {
   const { scopeName = '', operator = '', values = [] } = requirement;
   const errors: FieldError[] = [];

@@ -7,7 +7,7 @@ export const rbacForm = {
   group: rbacGroup,
   version: 'v1',
   table: 'rbac-v1',
-  // Names such as `system:node` are usual here; a prefix of a name has to be such a name already.
+  // Names such as `system:node` are valid here. A generateName must be valid as it is, without a suffix.
   nameRule: isPathSegment,
   createOnUpdate: true,
 } as const;

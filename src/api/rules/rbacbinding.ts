@@ -19,7 +19,7 @@ function defaultBinding(binding: Binding): void {
     if (subject.kind === 'User' || subject.kind === 'Group') subject.apiGroup ||= rbacGroup;
 }
 
-/** A service account without a namespace is one of the namespace of its binding, if that has one. */
+/** A service account subject without a namespace gets that of its binding, if there is one. */
 export function* bindingErrors(
   binding: Binding,
   roleKinds: readonly string[],
@@ -56,11 +56,11 @@ function* subjectErrors(subject: Subject, namespaced: boolean, path: string): Fi
   }
 }
 
-/** Who may change the subjects need not be trusted with another role, so the role stays. */
+/** roleRef is immutable: permission to change the subjects must not allow granting another role. */
 function roleChangeErrors({ roleRef: now = {} }: Binding, { roleRef: old = {} }: Binding): FieldError[] {
   const { apiGroup: APIGroup = '', kind: Kind = '', name: Name = '' } = now;
   if (APIGroup === (old.apiGroup ?? '') && Kind === (old.kind ?? '') && Name === (old.name ?? '')) return [];
-  // Kubernetes shows the fields with the names they have inside.
+  // Kubernetes quotes the value with its internal field names.
   return [invalid('roleRef', { APIGroup, Kind, Name }, 'cannot change roleRef')];
 }
 

@@ -4,7 +4,7 @@ import type { AggregationRule, PolicyRule } from '../generated/types.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
 import type { Findings } from './findings.ts';
 
-/** URLs belong to no namespace, so the roles of one cannot have them. */
+/** Non-resource URLs are not allowed in a Role: they belong to no namespace. */
 export function* ruleErrors(rules: readonly PolicyRule[] | undefined, namespaced: boolean): Findings {
   for (const [position, rule] of (rules ?? []).entries()) {
     const path = index('rules', position);
@@ -32,7 +32,7 @@ function* resourceErrors({ apiGroups, resources }: PolicyRule, path: string): Fi
     yield required(child(path, 'resources'), 'resource rules must supply at least one resource');
 }
 
-/** Nobody gathers the rules of other roles yet; what says which they are is checked all the same. */
+/** aggregationRule is validated, although no controller aggregates roles yet. */
 export function* aggregationErrors(aggregation: AggregationRule | undefined): Findings {
   if (!aggregation) return;
   const path = 'aggregationRule.clusterRoleSelectors';
@@ -42,7 +42,7 @@ export function* aggregationErrors(aggregation: AggregationRule | undefined): Fi
   for (const [position, selector] of selectors.entries()) {
     const errors = validateLabelSelectorObject(selector as LabelSelectorObject, index(path, position));
     yield* errors;
-    // Kubernetes says it twice: what was found, and that no selector came of it.
+    // Two errors, as in Kubernetes: the invalid requirement, and the invalid selector.
     if (errors.length > 0) yield invalid(index(path, position), null, 'invalid label selector.');
   }
 }

@@ -1,4 +1,4 @@
-/** Proves which resource names and amounts each place takes, and how the others are refused. */
+/** Proves which resource names and amounts are accepted where, and the messages for all others. */
 import { expect, test } from 'vitest';
 import { error, texts } from '../kinds/kind.case.ts';
 import {

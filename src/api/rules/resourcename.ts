@@ -10,7 +10,7 @@ import { setKey } from '../object.ts';
 import { isInteger, parseQuantity, roundUpToMilli, sign } from '../quantity.ts';
 import type { Findings } from './findings.ts';
 
-/** The place of a resource list decides which names without a prefix it takes. */
+/** The kind of a resource list decides which names without a prefix are valid. */
 export type ResourcePlace = 'any' | 'container' | 'quota';
 
 export type ResourceList = Record<string, string>;
@@ -53,7 +53,7 @@ const isStandardForContainers = (name: string): boolean => containerNames.has(na
 
 const isNativeResource = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
-/** A quota counts requests of a resource under a longer name, which must still be a name. */
+/** In a quota, `requests.` in front of a resource name must still make a valid name. */
 export const isExtendedResource = (name: string): boolean =>
   !isNativeResource(name) &&
   !name.startsWith(quotaRequestsPrefix) &&
@@ -62,7 +62,7 @@ export const isExtendedResource = (name: string): boolean =>
 export const isIntegerResource = (name: string): boolean =>
   countedNames.has(name) || isExtendedResource(name);
 
-/** Whether a request may be lower than the limit. */
+/** Whether a request may be lower than the limit (overcommit). */
 export const isOvercommittable = (name: string): boolean => isNativeResource(name) && !isHugePages(name);
 
 export function resourceNameErrors(name: string, path: string, where: ResourcePlace): FieldError[] {
@@ -82,7 +82,7 @@ export function resourceNameErrors(name: string, path: string, where: ResourcePl
 export function resourceValueErrors(name: string, quantity: string, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const whole = isIntegerResource(name);
-  // A list may be as long as a body, and most amounts can be told to be fine without reading them.
+  // A list may be as long as a body; the fast check accepts most amounts without parsing them.
   if (!whole && !quantity.startsWith('-')) return errors;
   const value = parseQuantity(quantity);
   if (sign(value) < 0) errors.push(invalid(path, quantity, 'must be greater than or equal to 0'));
@@ -103,7 +103,7 @@ export function* resourceListErrors(
   }
 }
 
-/** Amounts that are whole milli units at a glance. */
+/** Amounts that are obviously whole milli units. */
 const wholeMilli = /^[-+]?\d+(?:m|[kMGTPE]|[KMGTPE]i)?$/;
 
 /** The default every resource list gets: amounts are rounded up to whole milli units. */

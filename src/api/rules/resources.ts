@@ -1,4 +1,4 @@
-/** Resources: what containers and whole pods may request, and the limits that go with it. */
+/** Resources: rules and defaults for requests and limits of containers and of whole pods. */
 import { child, type FieldError, forbidden, invalid, key, required } from '../fielderror.ts';
 import type { Container, PodSpec, ResourceRequirements } from '../generated/types.ts';
 import { setKey } from '../object.ts';
@@ -21,9 +21,9 @@ import {
   roundResources,
 } from './resourcename.ts';
 
-/** The resources for which a pod as a whole may set bounds on its containers. */
+/** Resources for which a whole pod may set requests and limits. */
 const podLevelNames = ['cpu', 'memory'] as const;
-/** Huge pages are no use to a process without one of these. */
+/** Huge pages need a request or limit of one of these as well. */
 const computeNames: readonly string[] = ['cpu', 'memory'];
 
 export function roundRequirements(resources: ResourceRequirements | undefined): void {
@@ -31,7 +31,7 @@ export function roundRequirements(resources: ResourceRequirements | undefined): 
   roundResources(resources?.requests);
 }
 
-/** Who sets a limit and no request asks for as much as the limit. For pods; a template says what it says. */
+/** A limit without a request defaults the request to the limit. In pods only, not in templates. */
 export function requestLimits(container: Container): void {
   const limits = Object.entries(container.resources?.limits ?? {});
   if (limits.length === 0) return;
@@ -39,7 +39,7 @@ export function requestLimits(container: Container): void {
   for (const [name, quantity] of limits) if (!Object.hasOwn(requests, name)) setKey(requests, name, quantity);
 }
 
-/** A pod with limits of its own requests what its containers add up to, or else what it is limited to. */
+/** Defaults of pod-level requests: the sum of the containers' requests, or else the pod-level limit. */
 export function requestPodLevel(spec: PodSpec): void {
   const limits = spec.resources?.limits;
   if (!limits || Object.keys(limits).length === 0) return;
@@ -88,7 +88,7 @@ function* requestErrors(name: string, request: string, limit: string | undefined
   else if (order > 0) yield problem('less than or equal to');
 }
 
-/** `hugepages-2Mi` comes in pieces of 2Mi. */
+/** An amount of `hugepages-2Mi` must be a multiple of 2Mi. */
 function isWholePages(name: string, quantity: string): boolean {
   try {
     const page = parseQuantity(name.slice('hugepages-'.length));
@@ -115,8 +115,8 @@ export function* podLevelErrors(spec: PodSpec, path: string): Findings {
 }
 
 /**
- * What the containers request of one resource: those that run together add up, sidecars with them; before that
- * the init containers run one by one, each beside the sidecars declared before it. Undefined when none asks.
+ * The containers' total request of one resource: containers and sidecars add up; init containers run before, one at a
+ * time, each beside the earlier sidecars. Undefined when no container requests it.
  */
 function requestedBy(spec: PodSpec, name: string): Quantity | undefined {
   let total: Quantity | undefined;

@@ -1,8 +1,8 @@
-/** Rolling updates: how many pods may be missing, or too many, while pods are replaced. */
+/** Rolling updates: rules for maxUnavailable and maxSurge. */
 import { child, invalid } from '../fielderror.ts';
 import { type Findings, negative } from './findings.ts';
 
-/** A number of pods, or a share of them such as `25%`. */
+/** A number of pods, or a percentage such as `25%`. */
 export type IntOrPercent = number | string;
 
 export interface RollingBounds {
@@ -24,12 +24,12 @@ export function* intOrPercentErrors(value: IntOrPercent = 0, path: string): Find
   else if (percentOf(value) === undefined) yield invalid(path, value, percentText);
 }
 
-/** More than all of the pods cannot be meant. A plain number may still turn out to be more than there are. */
+/** At most 100 %. A plain number may be larger than the number of replicas. */
 export function* overWholeErrors(value: IntOrPercent | undefined, path: string): Findings {
   if ((percentOf(value) ?? 0) > 100) yield invalid(path, value, 'must not be greater than 100%');
 }
 
-/** Text that is no percentage counts as nothing; it is refused elsewhere. */
+/** Text that is no percentage counts as 0; it is refused elsewhere. */
 export const isZero = (value: IntOrPercent | undefined): boolean =>
   (typeof value === 'number' ? value : (percentOf(value) ?? 0)) === 0;
 

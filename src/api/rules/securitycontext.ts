@@ -1,4 +1,4 @@
-/** Security contexts: as whom, and with which rights, the processes of a container and of a whole pod run. */
+/** Security contexts: rules for the user and the privileges of a container's and a pod's processes. */
 import {
   child,
   duplicate,
@@ -27,9 +27,9 @@ const procMounts = ['Default', 'Unmasked'];
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const sysctlRule = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?([\\./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*';
 
-/** `hostUsers`: root in the container is root on the node. */
+/** `hostUsers: true`: root in the container is root on the node. */
 export function* securityContextErrors(context: SecurityContext, path: string, hostUsers: boolean): Findings {
-  // As on a Kubernetes API server that was not told otherwise.
+  // The default of a Kubernetes API server.
   if (context.privileged) yield forbidden(child(path, 'privileged'), 'disallowed by cluster policy');
   yield* idErrors(context, ['runAsUser', 'runAsGroup'], path);
   const { procMount } = context;
@@ -58,7 +58,7 @@ export function* podSecurityErrors(spec: PodSpec, path: string): Findings {
   yield* idErrors(context, ['fsGroup', 'runAsUser', 'runAsGroup'], path);
   for (const [i, group] of (context.supplementalGroups ?? []).entries())
     yield* problemsOf(index(child(path, 'supplementalGroups'), i), group, isUserId(group));
-  // Kubernetes keeps this field inside the security context, so that is where it complains.
+  // The error path is inside the security context, where Kubernetes has the field internally.
   if (spec.shareProcessNamespace && spec.hostPID)
     yield invalid(
       child(path, 'shareProcessNamespace'),
@@ -133,7 +133,7 @@ function* sysctlErrors(sysctls: readonly Sysctl[], path: string, spec: PodSpec):
       );
     else if (seen.has(name)) yield duplicate(namePath, name);
     seen.add(name);
-    // A setting of a namespace that the pod shares with the node would change the node.
+    // With a host namespace, a sysctl of that namespace would change the node.
     const dotted = name.replaceAll('/', '.');
     if (spec.hostNetwork && dotted.startsWith('net.'))
       yield invalid(namePath, name, "may not be specified when 'hostNetwork' is true");
@@ -146,7 +146,7 @@ function* sysctlErrors(sysctls: readonly Sysctl[], path: string, spec: PodSpec):
 const isSysctlName = (name: string): boolean =>
   name.length <= sysctlCharsMax && !/[^-_./a-z0-9]|^[-_./]|[-_./]$|[-_][./]|[./][-_./]/.test(name);
 
-/** How Kubernetes prints a security context it refuses as a whole: its own names, and all of them. */
+/** A security context in Kubernetes' error message: printed as a Go struct, with all fields. */
 const internalForm = (context: SecurityContext): unknown => ({
   Capabilities: context.capabilities
     ? { Add: context.capabilities.add ?? null, Drop: context.capabilities.drop ?? null }

@@ -1,4 +1,4 @@
-/** The four address fields of a service are brought in line, checked against each other, and kept. */
+/** The four address fields of a service are made consistent, checked against each other, and kept on update. */
 import { describe, expect, test } from 'vitest';
 import { port, prepared, problems, texts, updated, updateProblems } from '../kinds/service.case.ts';
 import { type Family, settleFamilies } from './serviceaddresses.ts';

@@ -1,7 +1,7 @@
 /**
- * Service addresses: `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy`, four fields that say one thing.
- * Clients know some of them, older ones only the first. Here they are brought in line and checked against each
- * other; which address a service gets is the registry's business.
+ * Service addresses: `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy`, four fields about the same
+ * addresses. Older clients know only the first. The fields are made consistent and checked against each other here;
+ * the registry allocates the addresses.
  */
 import { isIP, parseIP } from '../addresses.ts';
 import {
@@ -24,12 +24,12 @@ const addressesMax = 2;
 
 const familyOf = (ip: string): Family => (parseIP(ip)?.family === 6 ? 'IPv6' : 'IPv4');
 
-/** A new service of a client that knows only the first address. */
+/** Sets clusterIPs for a client that knows only clusterIP. */
 export function fillClusterIPs(spec: ServiceSpec): void {
   if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
 }
 
-/** Puts back addresses that an update leaves out, and follows a change of the first one. */
+/** Restores addresses that an update leaves out, and follows a change of clusterIP. */
 export function refillClusterIPs(spec: ServiceSpec, before: ServiceSpec): void {
   if (hasClusterIP(before) && hasClusterIP(spec)) {
     spec.clusterIP ||= before.clusterIP;
@@ -39,7 +39,7 @@ export function refillClusterIPs(spec: ServiceSpec, before: ServiceSpec): void {
     if (!spec.clusterIPs?.length && before.clusterIPs?.length) spec.clusterIPs = [...before.clusterIPs];
     return;
   }
-  // A client that changes the first address and sends the list as it was does not know the list.
+  // A client that changes clusterIP and sends the old clusterIPs does not know the list.
   if (!sameList(spec.clusterIPs, before.clusterIPs)) return;
   spec.clusterIPs = spec.clusterIP ? [spec.clusterIP] : undefined;
 }
@@ -112,7 +112,7 @@ function validateMatch(spec: ServiceSpec): FieldError[] {
   return errors;
 }
 
-/** What only a service with an address in the cluster may say. */
+/** Fields that only a service with a cluster IP may have. */
 export function validateNoAddresses(spec: ServiceSpec): FieldError[] {
   const errors: FieldError[] = [];
   const detail = 'may not be set for ExternalName services';
@@ -122,7 +122,7 @@ export function validateNoAddresses(spec: ServiceSpec): FieldError[] {
   return errors;
 }
 
-/** The first address and the first family stay; a service that was or becomes only a name is free to change. */
+/** The first address and family are immutable, unless the service was or becomes an ExternalName. */
 export function validateAddressesUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
   if (!hasClusterIP(spec) || !hasClusterIP(before)) return [];
   const errors: FieldError[] = [];
@@ -141,8 +141,8 @@ export function validateAddressesUpdate(spec: ServiceSpec, before: ServiceSpec):
 }
 
 /**
- * Fills in families and policy from what the cluster is configured for, and says what cannot be had here. Only
- * for services with an address, after their fields were found to agree.
+ * Fills in families and policy from the configuration of the cluster, and refuses families it does not have. Only for
+ * services with a cluster IP, after their fields were found consistent.
  */
 export function settleFamilies(
   { spec = {} }: Service,
@@ -150,7 +150,7 @@ export function settleFamilies(
   configured: readonly Family[],
 ): FieldError[] {
   const detached = spec.clusterIP === noClusterIP && Object.keys(spec.selector ?? {}).length === 0;
-  // Nobody knows what the endpoints of a headless service without selector are; both families may occur.
+  // The endpoints of a headless service without selector may have both families.
   spec.ipFamilyPolicy ??= old?.spec?.ipFamilyPolicy ?? (detached ? 'RequireDualStack' : 'SingleStack');
   if (old) keepSingle(spec, old.spec ?? {});
   const errors = [...validatePolicy(spec), ...inferFamilies(spec, configured)];
@@ -182,7 +182,7 @@ export function settleFamilies(
 
 const otherFamily = (family: string): Family => (family === 'IPv4' ? 'IPv6' : 'IPv4');
 
-/** Asking for a single stack and changing nothing else means: without the second of each. */
+/** A change of only the policy to SingleStack drops the second address and family. */
 function keepSingle(spec: ServiceSpec, before: ServiceSpec): void {
   if (spec.ipFamilyPolicy !== 'SingleStack') return;
   if (sameList(spec.clusterIPs, before.clusterIPs)) spec.clusterIPs = spec.clusterIPs?.slice(0, 1);
@@ -203,7 +203,7 @@ function validatePolicy({ ipFamilyPolicy, clusterIPs, ipFamilies }: ServiceSpec)
   ];
 }
 
-/** An address says which family is meant. */
+/** The family of an address. */
 function inferFamilies(spec: ServiceSpec, configured: readonly Family[]): FieldError[] {
   const { clusterIPs = [] } = spec;
   if (isHeadless(spec)) return [];

@@ -1,4 +1,4 @@
-/** Service ports: their defaults and rules, and the node ports an update leaves out. */
+/** Service ports: defaults, rules, and keeping node ports on update. */
 import {
   child,
   duplicate,
@@ -23,7 +23,7 @@ export function defaultPorts(spec: ServiceSpec): void {
   }
 }
 
-/** The numbers a service holds on every node. */
+/** The node ports of a service. */
 export function nodePortsOf(spec: ServiceSpec): Set<number> {
   const held = new Set<number>();
   if (hasNodePorts(spec)) for (const { nodePort } of spec.ports ?? []) if (nodePort) held.add(nodePort);
@@ -32,8 +32,8 @@ export function nodePortsOf(spec: ServiceSpec): Set<number> {
 }
 
 /**
- * A client that sends a service again as it first wrote it does not know the node ports it was given. They are
- * put back by the name of the port, unless the client now uses the number for another port.
+ * A client that applies its original manifest again does not know the allocated node ports. They are restored by port
+ * name, unless the client now uses the number for another port.
  */
 export function refillNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   if (hasNodePorts(before) && hasNodePorts(spec)) {
@@ -86,7 +86,7 @@ function validatePort(port: ServicePort, at: string, nameNeeded: boolean, names:
   return errors;
 }
 
-/** A port and a node port may stand there once for each protocol. */
+/** A port and a node port must be unique per protocol. */
 function validateUnique(ports: readonly ServicePort[]): FieldError[] {
   const errors: FieldError[] = [];
   const nodePorts = new Set<string>();
@@ -105,7 +105,7 @@ function validateUnique(ports: readonly ServicePort[]): FieldError[] {
   return errors;
 }
 
-/** Kubernetes shows what is repeated as a port in which nothing else is set, with the names Go gives the fields. */
+/** Kubernetes quotes a duplicate as a Go struct in which only the compared fields are set. */
 const internalForm = (protocol: string, port: number): object => ({
   Name: '',
   Protocol: protocol,

@@ -1,4 +1,4 @@
-/** Service traffic: where it may come from, where it goes, and whether a client stays with one pod. */
+/** Service traffic: rules for source ranges, external IPs, traffic policies and session affinity. */
 import { isCIDR, isIP } from '../addresses.ts';
 import { type FieldError, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { ServiceSpec } from '../generated/types.ts';
@@ -44,14 +44,14 @@ export function validateAffinity({ sessionAffinity = '', sessionAffinityConfig }
   ];
 }
 
-/** A name outside the cluster; one dot at its end says that it is complete. */
+/** An external host name; a final dot marks it as fully qualified. */
 export function validateExternalName({ externalName = '' }: ServiceSpec): FieldError[] {
   const name = externalName.endsWith('.') ? externalName.slice(0, -1) : externalName;
   if (name === '') return [required('spec.externalName')];
   return isSubdomain1123(name).map((problem) => invalid('spec.externalName', name, problem));
 }
 
-/** What is an address at all must also be one that other machines can send to. */
+/** A valid IP must also be reachable: not loopback, link-local or multicast. */
 export function validateExternalIPs({ externalIPs = [] }: ServiceSpec): FieldError[] {
   return externalIPs.flatMap((ip, i) => {
     const at = index('spec.externalIPs', i);
@@ -66,12 +66,12 @@ export function validateBalancer(spec: ServiceSpec): FieldError[] {
   const { loadBalancerSourceRanges: ranges = [], loadBalancerClass } = spec;
   const balanced = spec.type === 'LoadBalancer';
   const errors: FieldError[] = [];
-  // Kubernetes writes this one path with a capital, and clients have seen it so for years.
+  // The capital letter in this path is Kubernetes' own.
   const path = 'spec.LoadBalancerSourceRanges';
   if (ranges.length && !balanced) errors.push(forbidden(path, balancerOnly));
   else
     ranges.forEach((range, i) => {
-      // Blanks around a range were allowed when ranges came in an annotation.
+      // Blanks around a range are allowed, as they were in the former annotation.
       const text = range.trim();
       for (const problem of isCIDR(text)) errors.push(invalid(index(path, i), text, problem));
     });
@@ -110,7 +110,7 @@ export function validatePolicies(spec: ServiceSpec): FieldError[] {
   return errors;
 }
 
-/** What a balancer was built with cannot change under it. */
+/** The load balancer class and the health check port are immutable. */
 export function validateBalancerUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
   const errors: FieldError[] = [];
   if (spec.type === 'LoadBalancer' && before.type === 'LoadBalancer') {

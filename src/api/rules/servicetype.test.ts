@@ -1,4 +1,4 @@
-/** A change of type wipes what the server once filled in, and never what the client changed. */
+/** A change of type clears fields that the server filled in, and keeps those that the client changed. */
 import { expect, test } from 'vitest';
 import type { ServiceSpec } from '../generated/types.ts';
 import { port, prepared, updated } from '../kinds/service.case.ts';

@@ -1,15 +1,15 @@
 /**
- * Service types: which fields a service of each type has, and what becomes of them when the type changes.
+ * Service types: which fields each type of service has, and what happens to them when the type changes.
  *
- * `type` decides which of the other fields mean anything. Kubernetes never removes what a client asked for, but
- * a client that only changes the type sends back fields the server once filled in. So a field is wiped when the
- * new type has no use for it and the client left it as it was; one that was changed stays, for validation to refuse.
+ * `type` decides which other fields are valid. A client that only changes the type sends back fields that the server
+ * had filled in. So a field is cleared when the new type does not have it and the client left it unchanged; one that
+ * the client changed is kept, for validation to refuse. Kubernetes does the same.
  */
 import type { Service, ServiceSpec } from '../generated/types.ts';
 
 export const noClusterIP = 'None';
 
-/** Everything but a name for something outside has an address in the cluster. */
+/** All types but ExternalName have a cluster IP. */
 export const hasClusterIP = (spec: ServiceSpec): boolean => spec.type !== 'ExternalName';
 
 export const isHeadless = (spec: ServiceSpec): boolean =>
@@ -18,11 +18,11 @@ export const isHeadless = (spec: ServiceSpec): boolean =>
 export const hasNodePorts = (spec: ServiceSpec): boolean =>
   spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 
-/** Whether ports that ask for no node port get one. */
+/** Whether ports without a node port get one. */
 export const wantsNodePorts = (spec: ServiceSpec): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
-/** A balancer that must not send traffic to nodes without a pod asks each node at this port. */
+/** Balancers with externalTrafficPolicy Local check the health of each node at this port. */
 export const hasHealthCheckPort = (spec: ServiceSpec): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
@@ -32,7 +32,7 @@ export const isExternallyAccessible = (spec: ServiceSpec): boolean =>
 export const sameList = (a: readonly string[] | undefined, b: readonly string[] | undefined): boolean =>
   (a?.length ?? 0) === (b?.length ?? 0) && (a ?? []).every((item, i) => item === b![i]);
 
-/** Wipes what the new type has no use for; see above. */
+/** Clears fields that the new type does not have; see above. */
 export function dropUnusedFields(service: Service, old: Service): void {
   const spec = (service.spec ??= {});
   const before = old.spec ?? {};
@@ -47,11 +47,11 @@ export function dropUnusedFields(service: Service, old: Service): void {
   if (isExternallyAccessible(before) && !isExternallyAccessible(spec))
     dropIfSame(spec, before, 'externalTrafficPolicy');
   dropInternalPolicy(spec);
-  // The balancer is taken down later; nobody needs to see its address until then.
+  // The balancer's status is cleared at once, although its controller removes the balancer later.
   if (spec.type !== 'LoadBalancer' && service.status) service.status.loadBalancer = {};
 }
 
-/** Traffic inside the cluster never goes through a service that is only a name. */
+/** ExternalName services have no internal traffic policy. */
 export function dropInternalPolicy(spec: ServiceSpec): void {
   if (spec.type === 'ExternalName') delete spec.internalTrafficPolicy;
 }
@@ -65,7 +65,7 @@ function dropAddresses(spec: ServiceSpec, before: ServiceSpec): void {
   dropIfSame(spec, before, 'ipFamilyPolicy');
 }
 
-/** Ports may come and go with the type, as long as no node port is new. */
+/** Node ports may change with the type, as long as the client sets no new one. */
 function dropNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   const known = new Set((before.ports ?? []).map((port) => port.nodePort));
   const ports = spec.ports ?? [];

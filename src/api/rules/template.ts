@@ -1,4 +1,4 @@
-/** Pod templates: the part that all kinds which make pods have in common. */
+/** Pod templates: rules and defaults that all kinds with a template share. */
 import { child, type FieldError, forbidden } from '../fielderror.ts';
 import type { PodTemplateSpec } from '../generated/types.ts';
 import { validateAnnotations, validateLabels } from '../names.ts';
@@ -17,7 +17,7 @@ export const validatePodTemplate = (template: PodTemplateSpec, path: string): Fi
 export function* templateErrors(template: PodTemplateSpec, path: string): Findings {
   const { metadata, spec = {} } = template;
   const annotationsPath = child(path, 'annotations');
-  // These paths leave `metadata` out.
+  // Kubernetes leaves `metadata` out of these paths.
   yield* validateLabels(metadata?.labels, child(path, 'labels'));
   yield* validateAnnotations(metadata?.annotations, annotationsPath);
   yield* podAnnotationErrors(metadata?.annotations, spec, annotationsPath);

@@ -1,20 +1,20 @@
 /**
- * TLS in PEM: whether the texts of a certificate and a key can be the pair a server needs, said in the words of
- * Go's TLS package. Only the PEM is looked at: reading keys is for those who use them.
+ * TLS in PEM: checks that the texts of a certificate and a key have the PEM blocks of a pair, with the messages of
+ * Go's TLS package. The content of the blocks is not parsed.
  */
 
-/** Blocks looked at in one text; a chain has a handful. */
+/** Blocks examined in one text; a chain has a handful. */
 const blocksMax = 64;
 /** Longest name of a block, in characters; `EC PRIVATE KEY` has 14. */
 const typeCharsMax = 64;
-/** Names of skipped blocks that are repeated in an answer. */
+/** Names of skipped blocks that a message quotes. */
 const typesShownMax = 8;
 
 const begin = '-----BEGIN ';
 const end = '-----END ';
 const dashes = '-----';
 
-/** What is wrong with the pair; undefined when nothing is. */
+/** The error of the pair; undefined when it is fine. */
 export function tlsPairProblem(certificate: string, privateKey: string): string | undefined {
   const certificateTypes = blockTypes(certificate);
   if (!certificateTypes.includes('CERTIFICATE')) {
@@ -33,7 +33,7 @@ export function tlsPairProblem(certificate: string, privateKey: string): string 
 
 const shown = (types: readonly string[]): string => `[${types.slice(0, typesShownMax).join(' ')}]`;
 
-/** Names of the PEM blocks in a text. What stands before an end is looked at once, so time stays linear. */
+/** Names of the PEM blocks in a text. Every part of the text is examined once, so time stays linear. */
 function blockTypes(text: string): string[] {
   const types: string[] = [];
   let from = 0;
@@ -45,18 +45,18 @@ function blockTypes(text: string): string[] {
   return types;
 }
 
-/** The name of the block that the last beginning opens, when base64 follows to the end of the text. */
+/** The name of the block that the last BEGIN line opens, when base64 follows to the end of the text. */
 function blockType(text: string): string | undefined {
   const at = text.lastIndexOf(begin);
   if (at < 0 || (at > 0 && text[at - 1] !== '\n')) return undefined;
   const typeAt = at + begin.length;
-  // Warnings repeat the name, so it must be plain.
+  // Warnings quote the name, so only capitals, digits and spaces are allowed.
   const line = text.slice(typeAt, typeAt + typeCharsMax + dashes.length + 1);
   const type = /^([A-Z0-9 ]+)-----\s/.exec(line)?.[1];
   return type !== undefined && isBase64(text.slice(typeAt + type.length + dashes.length)) ? type : undefined;
 }
 
-/** Perhaps after lines of headers and an empty line. */
+/** The base64 may follow header lines and an empty line. */
 function isBase64(body: string): boolean {
   const blank = body.indexOf('\n\n');
   const base64 = (body.includes(':') && blank >= 0 ? body.slice(blank) : body).replace(/\s/g, '');

@@ -1,4 +1,4 @@
-/** Tolerations: which taints of a node a pod puts up with. */
+/** Tolerations: rules for which taints of a node a pod tolerates. */
 import { child, forbidden, index, invalid, notSupported } from '../fielderror.ts';
 import type { Toleration } from '../generated/types.ts';
 import { isLabelValue, isQualifiedName } from '../names.ts';
@@ -36,7 +36,7 @@ export function* tolerationErrors(tolerations: readonly Toleration[] | undefined
   }
 }
 
-/** An update may add tolerations and change how long they last, but a pod never becomes more delicate. */
+/** An update may add tolerations and change tolerationSeconds, but never remove a toleration. */
 export function* tolerationChangeErrors(
   tolerations: readonly Toleration[] | undefined,
   old: readonly Toleration[] | undefined,

@@ -1,4 +1,4 @@
-/** Volumes: the storage a pod brings along. Each has a name and exactly one source. */
+/** Volumes: rules for the volumes of a pod. Each has a name and exactly one source. */
 import { child, duplicate, forbidden, index, notSupported, required, tooLong } from '../fielderror.ts';
 import type { EphemeralVolumeSource, PersistentVolumeSpec, Volume } from '../generated/types.ts';
 import { claimSpecErrors } from '../kinds/persistentvolumeclaim.ts';
@@ -17,7 +17,7 @@ import { downwardErrors, itemsErrors, modeErrors, projectedErrors } from './proj
 
 const driverBytesMax = 63;
 
-/** In the order in which Kubernetes looks for them: the first found is the volume's, the others are too many. */
+/** In Kubernetes' order: the first one set is the volume's source, and more are an error. */
 export const volumeSources = [
   'emptyDir',
   'hostPath',
@@ -56,7 +56,7 @@ type Rules = {
   readonly [Name in SourceName]?: (source: NonNullable<Volume[Name]>, path: string) => Findings;
 };
 
-/** Sources that are not here can be persistent volumes, too, and follow the same rules there. */
+/** Source types that are missing here share the rules of persistent volumes (persistentvolumesource.ts). */
 const rules: Rules = {
   *emptyDir({ sizeLimit }, path) {
     if (sizeLimit !== undefined && sign(parseQuantity(sizeLimit)) < 0)
@@ -133,7 +133,7 @@ function* sourceErrors(name: SourceName, volume: Volume, path: string): Findings
   else yield* persistentSourceErrors({ [name]: volume[name] } as PersistentVolumeSpec, path);
 }
 
-/** A claim that lives as long as the pod. It gets its name and place from the pod. */
+/** A generic ephemeral volume: a claim that lives as long as the pod, with name and namespace derived from it. */
 function* ephemeralErrors({ volumeClaimTemplate: template }: EphemeralVolumeSource, path: string): Findings {
   const templatePath = child(path, 'volumeClaimTemplate');
   if (!template) return yield required(templatePath);
@@ -146,7 +146,7 @@ function* ephemeralErrors({ volumeClaimTemplate: template }: EphemeralVolumeSour
   yield* claimSpecErrors(template.spec ?? {}, child(templatePath, 'spec'));
 }
 
-/** A token says which account a pod runs as, so there must be one. For pods; a template may get it later. */
+/** A projected token needs a service account. In pods only; a template may get it later. */
 export function* tokenAccountErrors(volumes: readonly Volume[] | undefined, path: string): Findings {
   for (const [i, { projected }] of (volumes ?? []).entries())
     for (const [j, source] of (projected?.sources ?? []).entries())

@@ -8,7 +8,7 @@ const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWrit
 const volumeModes = ['Block', 'Filesystem'];
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
 
-/** Short forms in the order tables show them. */
+/** Short forms of access modes, in table order. */
 const shortModes: readonly [mode: string, short: string][] = [
   ['ReadWriteOnce', 'RWO'],
   ['ReadOnlyMany', 'ROX'],
@@ -22,7 +22,7 @@ interface AccessSpec {
   volumeMode?: string;
 }
 
-/** An empty list is for the caller to judge. */
+/** An empty list is accepted here; callers that need an entry check that. */
 export function* accessModeErrors(modes: readonly string[] | undefined, path: string): Findings {
   const known = new Set<string>();
   for (const mode of modes ?? []) {

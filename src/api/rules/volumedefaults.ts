@@ -1,4 +1,4 @@
-/** Defaults of volumes: what the source of a volume does not say. */
+/** Defaults of volume sources. */
 import type { DownwardAPIVolumeFile, ProjectedVolumeSource, Volume } from '../generated/types.ts';
 import { defaultClaimSpec } from '../kinds/persistentvolumeclaim.ts';
 import { pullPolicyOf } from './container.ts';
@@ -34,7 +34,7 @@ function defaultProjected(projected: ProjectedVolumeSource): void {
   }
 }
 
-/** Disks and file systems that are somewhere else. */
+/** Sources on a network or in a cloud. */
 function defaultDisk({ iscsi, rbd, azureDisk, scaleIO }: Volume): void {
   if (iscsi) iscsi.iscsiInterface ||= 'default';
   if (rbd) {

@@ -1,4 +1,4 @@
-/** For tests of the kinds of apps: specs that are right, and the errors they all have in common. */
+/** For tests of the apps kinds: valid specs, and the errors that all of them share. */
 import { expect, test } from 'vitest';
 import type { Kind } from '../kind.ts';
 import { brief, container, type Expected, made } from '../kinds/pod.case.ts';
@@ -9,7 +9,7 @@ export const template = (spec: object = {}, labels: object = { a: 'b' }): object
   spec: { containers: [container()], ...spec },
 });
 
-/** A spec with nothing wrong in it. */
+/** A valid spec. */
 export const good = { selector: { matchLabels: { a: 'b' } }, template: template() };
 
 export const workload = (spec: object = {}, metadata: object = {}): object => ({
@@ -25,10 +25,10 @@ export const unmatched = (labels: string): Expected => [
   `Invalid value: ${labels}: \`selector\` does not match template \`labels\``,
 ];
 
-/** A name, what differs from a good spec, and what is wrong with it. */
+/** A name, the difference to a valid spec, and the expected errors. */
 export type SpecCase = readonly [name: string, spec: object, ...errors: Expected[]];
 
-/** Selectors that choose nothing, or everything. `named` is what the kind calls itself in the second error. */
+/** Selectors that select nothing, or everything. `named` is the kind's name in the second error. */
 export const selectorCases = (named: string): SpecCase[] => [
   ['no selector', { selector: undefined }, ['spec.selector', 'R', 'Required value'], unmatched('{"a":"b"}')],
   [
@@ -38,7 +38,7 @@ export const selectorCases = (named: string): SpecCase[] => [
   ],
 ];
 
-/** What is wrong with the pods of any of these kinds. */
+/** The errors about pod templates that all of these kinds share. */
 export const templateCases = (kind: string): SpecCase[] => [
   ['nothing wrong', {}],
   ['labels of other pods', { template: template({}, { a: 'c' }) }, unmatched('{"a":"c"}')],

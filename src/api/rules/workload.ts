@@ -1,4 +1,4 @@
-/** Workloads: what the kinds of apps that keep pods of a template running have in common. */
+/** Workloads: what the apps kinds with a pod template share. */
 import { forbidden, invalid, notSupported, required } from '../fielderror.ts';
 import type { PodTemplateSpec, LabelSelector as SelectorObject } from '../generated/types.ts';
 import type { Column, Subresource } from '../kind.ts';
@@ -22,13 +22,13 @@ import type { Findings } from './findings.ts';
 
 export const revisionHistoryLimitDefault = 10;
 
-/** What all of them have in their spec. */
+/** Spec fields that all of them have. */
 export interface WorkloadSpec {
   selector?: SelectorObject;
   template?: PodTemplateSpec;
 }
 
-/** The number of replicas as a path of its own. */
+/** The scale subresource. */
 export const scaleSubresource: Subresource = {
   name: 'scale',
   kind: 'Scale',
@@ -37,21 +37,23 @@ export const scaleSubresource: Subresource = {
   verbs: ['get', 'patch', 'update'],
 };
 
-/** Tells whether the selector can be understood. A workload without one selects nothing, which is understood. */
+/** Whether the selector is valid. A missing one selects nothing, which is valid. */
 export function* selectorErrors({ selector }: WorkloadSpec): Findings<boolean> {
   const errors = validateLabelSelectorObject(selector as LabelSelectorObject | undefined, 'spec.selector');
   yield* errors;
   return errors.length === 0;
 }
 
-/** A selector of everything would take over the pods of others. `whose` is how Kubernetes calls the kind here. */
+/**
+ * A selector of everything is refused: it would adopt the pods of others. `whose` is the kind's name in the message.
+ */
 export function* emptySelectorErrors({ selector }: WorkloadSpec, whose: string): Findings {
   if (!selector) return;
   const terms = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions?.length ?? 0);
   if (terms === 0) yield invalid('spec.selector', selector, `empty selector is invalid for ${whose}`);
 }
 
-/** The rules for a selector that has to be there, as selectorErrors. */
+/** Rules for a required selector, like selectorErrors. */
 export function* ownSelectorErrors(spec: WorkloadSpec, whose: string): Findings<boolean> {
   if (!spec.selector) yield required('spec.selector');
   const understood = yield* selectorErrors(spec);
@@ -59,7 +61,7 @@ export function* ownSelectorErrors(spec: WorkloadSpec, whose: string): Findings<
   return understood;
 }
 
-/** A workload that does not select the pods it makes would make more and more of them. */
+/** The selector must match the template's labels; otherwise the controller would create pods without end. */
 export function* templateLabelErrors({ selector, template }: WorkloadSpec): Findings {
   const labels = template?.metadata?.labels;
   if (!selectorFromObject(selector as LabelSelectorObject | undefined).matches(labels))
@@ -70,7 +72,7 @@ export function* templateLabelErrors({ selector, template }: WorkloadSpec): Find
     );
 }
 
-/** These pods are meant to run on: one that ends is started again, and none ends by the clock. */
+/** restartPolicy must be Always, and activeDeadlineSeconds is not allowed: these pods are to keep running. */
 export function* endlessErrors({ template }: WorkloadSpec, kind: string): Findings {
   const { restartPolicy, activeDeadlineSeconds } = template?.spec ?? {};
   if (restartPolicy !== 'Always')
@@ -82,7 +84,7 @@ export function* endlessErrors({ template }: WorkloadSpec, kind: string): Findin
     );
 }
 
-/** Which pods belong to a workload is settled when it is made. */
+/** The selector is immutable. */
 export function* selectorChangeErrors(spec: WorkloadSpec = {}, old: WorkloadSpec = {}): Findings {
   if (changedFields(modelOf('LabelSelector'), spec.selector ?? {}, old.selector ?? {}).length)
     yield invalid('spec.selector', spec.selector ?? null, 'field is immutable');

@@ -1,4 +1,4 @@
-/** Workload statuses: rules for the numbers in which controllers report what has become of a workload. */
+/** Workload statuses: rules for the numbers of pods that controllers report. */
 import { invalid } from '../fielderror.ts';
 import { type Findings, negative } from './findings.ts';
 
@@ -6,7 +6,7 @@ export function* negativeCounts<T extends object>(status: T, names: readonly (ke
   for (const name of names) yield* negative(`status.${name}`, status[name] as number | undefined);
 }
 
-/** Each of these counts some of the pods, and cannot be more than all of them. */
+/** Each counts a subset of the pods, and cannot exceed their total. */
 export function* partErrors<T extends { replicas?: number }>(
   status: T,
   parts: readonly (keyof T & string)[],
@@ -18,7 +18,7 @@ export function* partErrors<T extends { replicas?: number }>(
   }
 }
 
-/** A pod is available when it has been ready for a while. `ready` is how Kubernetes calls that number here. */
+/** Available pods are a subset of the ready ones. `ready` is the name of that field. */
 export function* availableErrors(
   { readyReplicas = 0, availableReplicas = 0 }: { readyReplicas?: number; availableReplicas?: number },
   ready = 'readyReplicas',
@@ -27,7 +27,7 @@ export function* availableErrors(
     yield invalid('status.availableReplicas', availableReplicas, `cannot be greater than ${ready}`);
 }
 
-/** Made-up names that were taken are counted, so that the next one is another. */
+/** collisionCount never decreases, so that every new hash differs. */
 export function* collisionErrors(
   { collisionCount: count }: { collisionCount?: number },
   { collisionCount: old }: { collisionCount?: number } = {},

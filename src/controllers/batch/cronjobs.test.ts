@@ -1,6 +1,6 @@
 /**
- * Proves what cron jobs do as time passes: the time is handed in, and every look at a new time is a new start of the
- * controller. What a running controller does by itself is in test/controllers.
+ * Proves what cron jobs do as time passes: the test sets the time, and starts a new controller for every new time.
+ * What a running controller does by itself is in test/controllers.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CronJob, Event, JobV1 } from '../../api/generated/types.ts';
@@ -46,7 +46,7 @@ async function plantCronJob(spec: object = {}, status: object = {}, metadata: ob
   return entry.object() as CronJob;
 }
 
-/** Time has come to this, and the controller looks. */
+/** Sets the time and lets the controller run. */
 async function at(time: string): Promise<void> {
   await harness.stop();
   now = time;
@@ -418,7 +418,7 @@ describe('jobs that have ended', () => {
     await change(({ spec }) => {
       spec!.suspend = true;
     });
-    // The second to end began last: what counts is the beginning.
+    // The one that ended second started last: the start decides.
     for (const i of [1, 4, 2, 3]) await end(nameAt(minute(i)), 'Complete', now, minute(i));
     for (const i of [5, 6]) await end(nameAt(minute(i)), 'Failed', now, minute(i));
     await harness.settled();

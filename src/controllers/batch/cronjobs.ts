@@ -1,8 +1,8 @@
 /**
- * The cron job controller: makes jobs at the times their cron jobs ask for, and deletes those that ended long ago.
+ * The cron job controller: creates jobs on the schedules of cron jobs, and deletes old finished ones.
  *
- * A job is called after its cron job and the minute it was made for. So however often one time is looked at, and whatever
- * is lost between making a job and writing that down, there is one job for it.
+ * The name of a job is made from its cron job and the minute it is for. So a time that is processed twice, also after
+ * a crash between creating a job and writing the status, still has one job.
  */
 import { decodeObject } from '../../api/decode.ts';
 import { StatusError } from '../../api/errors.ts';
@@ -33,9 +33,9 @@ import { controllerReference, refersTo } from '../shared/ownership.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
 import { CronRun, jobReference, scheduledAnnotation } from './cronrun.ts';
 
-/** A machine may sleep, and its clock may be set: no cron job is left alone for longer than this. */
+/** Every cron job is processed at least this often, because a machine may sleep, and its clock may be changed. */
 const lookEveryMs = 60_000;
-/** A timer may be early; a look that comes too early is made in vain. */
+/** Added to delays, because a timer may fire a little early. */
 const timerSlackMs = 5;
 const minuteMs = 60_000;
 
@@ -45,23 +45,23 @@ export const cronJobController: Controller = {
   start: (context) => new CronJobs(context).start(),
 };
 
-/** What is remembered of a cron job, and may be forgotten. */
+/** State of a cron job in memory, which may be lost. */
 interface Memory {
-  /** When the schedule was changed: what it means for earlier times does not matter. */
+  /** When the schedule was changed: earlier times do not count. */
   changedMs: number;
-  /** What was told at the last look, of all that goes on for a while. */
+  /** Warnings of the last pass that still hold, so that each is reported once. */
   told: ReadonlySet<string>;
   /** Names of the jobs it controls. */
   readonly jobs: Set<string>;
 }
 
-/** A job that was made. `reference` is undefined when it was there before. */
+/** A job that was created. `reference` is undefined when it existed before. */
 interface Made {
   readonly atMs: number;
   readonly reference: ObjectReference | undefined;
 }
 
-/** Asked for when there is a cron job: the runtime takes its time for the first zone. */
+/** Created with the first cron job: the runtime is slow for the first time zone. */
 const localZone = (): TimeZone =>
   TimeZone.find(Intl.DateTimeFormat().resolvedOptions().timeZone) ?? TimeZone.find('UTC')!;
 
@@ -83,7 +83,7 @@ class CronJobs {
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
-      // Room in a quota may come without a change to the cron job.
+      // Retry periodically: a quota may get room without a change of the cron job.
       triesMax: Number.POSITIVE_INFINITY,
     });
   }
@@ -173,7 +173,7 @@ class CronJobs {
     this.#queue.addAfter(key, Math.min(waitMs, lookEveryMs));
   }
 
-  /** Makes and deletes jobs, and writes down what has become of that. */
+  /** Creates and deletes jobs, and records the results. */
   async #act(entry: Entry, run: CronRun): Promise<unknown> {
     let failure: unknown;
     let { active } = run;
@@ -196,14 +196,14 @@ class CronJobs {
     return failure;
   }
 
-  /** Makes room for a new job, if that is what the cron job asks for. Answers with the jobs that go on. */
+  /** Deletes running jobs, if the concurrency policy is Replace. Returns the jobs that continue. */
   async #replaced(run: CronRun): Promise<readonly ObjectReference[]> {
     if (run.spec.concurrencyPolicy !== 'Replace') return run.active;
     for (const { name = '', uid } of run.active) await this.#delete(run, name, uid);
     return [];
   }
 
-  /** Deletes a job, and its pods after it. One that is gone already is as good as deleted. */
+  /** Deletes a job, with background propagation to its pods. One that is gone already counts as deleted. */
   async #delete({ cronJob }: CronRun, name: string, uid: string | undefined): Promise<void> {
     const options = { preconditions: { uid }, propagationPolicy: 'Background' };
     const { namespace = '' } = cronJob.metadata;
@@ -217,7 +217,7 @@ class CronJobs {
     }
   }
 
-  /** Makes the job of a time. Undefined: its name is taken by a job of another owner. */
+  /** Creates the job of a time. Undefined: its name is taken by a job of another owner. */
   async #make(entry: Entry, run: CronRun, atMs: number): Promise<Made | undefined> {
     const { cronJob } = run;
     const job = jobOf(entry.kind, run, atMs);
@@ -236,14 +236,14 @@ class CronJobs {
     }
   }
 
-  /** A job that is there already was made by us, if it is ours, and was not written down; if it runs, it is known. */
+  /** A job that exists and is controlled by this cron job was created earlier, without the status being written. */
   #madeBefore({ metadata }: CronJob, name: string, atMs: number): Made | undefined {
     const job = this.#findJob(metadata.namespace ?? '', name);
     if (!job || controllerOf(job.metadata.ownerReferences)?.uid !== metadata.uid) return undefined;
     return { atMs, reference: undefined };
   }
 
-  /** Writes the status, and tells people what is new. */
+  /** Writes the status, and records events for what is new. */
   async #report(
     entry: Entry,
     run: CronRun,
@@ -273,7 +273,7 @@ const isTaken = (error: unknown): boolean =>
 /** The job for a time. */
 function jobOf(kind: Kind, { cronJob, spec, zone }: CronRun, atMs: number): JobV1 {
   const { metadata, spec: template } = spec.jobTemplate ?? {};
-  // Where no zone is named, the time is told in UTC.
+  // Without a time zone, the time is in UTC.
   const told = spec.timeZone === undefined ? TimeZone.find('UTC')! : zone;
   return structuredClone({
     metadata: {

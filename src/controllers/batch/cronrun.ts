@@ -1,6 +1,6 @@
 /**
- * A cron run: one look at a cron job and its jobs. It tells which jobs run, which have ended and are too many, whether a
- * job is due, and what the status will say; it changes nothing.
+ * A cron run: one evaluation of a cron job and its jobs, without changing anything. It computes which jobs run, which
+ * finished ones are to be deleted, whether a job is due, and the new status.
  */
 import { type CronSchedule, parseSchedule, ScheduleError } from '../../api/cronschedule.ts';
 import type {
@@ -14,13 +14,13 @@ import { timeToMs } from '../../api/time.ts';
 import { TimeZone } from '../../api/timezone.ts';
 import { isTrue } from './jobrun.ts';
 
-/** When a job was to be made; set on every job that this controller has made. */
+/** The time a job was created for; set on every job of this controller. */
 export const scheduledAnnotation = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
-/** More times than this that have passed without a job are a sign that something is wrong. */
+/** More missed times than this indicate a problem. */
 const missedMax = 100;
 
-/** Something to tell people. What goes on for a while is told once: as long as it is about the same thing. */
+/** An event to record. A lasting condition is reported once, as long as it is about the same thing. */
 export interface News {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -42,24 +42,24 @@ export const jobReference = ({ metadata }: JobV1): ObjectReference => ({
 
 export class CronRun {
   readonly spec: CronJobSpec;
-  /** Jobs that run, as the status names them. */
+  /** Running jobs, as the status lists them. */
   readonly active: readonly ObjectReference[];
-  /** Jobs that have ended, and are more than are to be kept. */
+  /** Finished jobs beyond the history limits. */
   readonly surplus: readonly JobV1[];
   readonly lastSuccessfulTime: string | undefined;
   readonly zone: TimeZone;
-  /** The time for which a job is to be made now. */
+  /** The time for which a job is due now. */
   readonly startMs: number | undefined;
-  /** When there is something to do next, if nothing else happens. */
+  /** Time of the next evaluation, if nothing else happens. */
   readonly nextMs: number | undefined;
-  /** What has happened to jobs since the last look, and what is wrong. */
+  /** Events about jobs since the last evaluation, and about problems. */
   readonly news: readonly News[];
   readonly #schedule: CronSchedule | undefined;
   readonly #newestMs: number | undefined;
 
   /**
-   * `jobs` are those that the cron job controls, and those that its status names. Times up to `sinceMs` do not count:
-   * it is when the schedule was changed, if that is known. `localZone` is for schedules that name none.
+   * `jobs` are those that the cron job controls, and those in its status. Times up to `sinceMs`, when the schedule
+   * was changed, do not count, if that is known. `localZone` is for schedules without a time zone.
    */
   constructor(
     readonly cronJob: CronJob,
@@ -88,7 +88,7 @@ export class CronRun {
     this.news = news;
   }
 
-  /** The status, with the jobs that run now and the time that the newest was made for. */
+  /** The status, with the running jobs and the time of the newest. */
   status(active: readonly ObjectReference[], scheduledMs: number | undefined): CronJobStatus {
     const { lastScheduleTime } = this.cronJob.status ?? {};
     return {
@@ -115,7 +115,10 @@ export class CronRun {
     }
   }
 
-  /** Jobs that run and are not in the status: it was not written after they were made, or another client made them. */
+  /**
+   * Running jobs that are not in the status: it was not written after they were created, or another client created
+   * them.
+   */
   *#forgotten(news: News[]): Generator<ObjectReference> {
     const known = new Set(this.cronJob.status?.active?.map(({ uid }) => uid));
     for (const job of this.jobs) {
@@ -130,7 +133,7 @@ export class CronRun {
     }
   }
 
-  /** The oldest of the jobs that have ended so. */
+  /** The oldest of the jobs with this outcome. */
   #surplus(end: 'Complete' | 'Failed', limit: number | undefined): JobV1[] {
     if (limit === undefined) return [];
     const ended = this.jobs.filter((job) => endOf(job) === end && !job.metadata.deletionTimestamp);
@@ -158,14 +161,14 @@ export class CronRun {
     }
   }
 
-  /** Times after this one are those that may need a job. */
+  /** Only times after this one may need a job. */
   get #baseMs(): number {
     const { metadata, status } = this.cronJob;
     const last = status?.lastScheduleTime ?? metadata.creationTimestamp;
     return Math.max(last ? timeToMs(last) : this.nowMs, this.sinceMs);
   }
 
-  /** The newest time at which a job should have been made, unless something speaks against it. */
+  /** The newest time for which a job should have been created, unless something prevents it. */
   #start(news: News[]): number | undefined {
     const atMs = this.#newestMs;
     if (atMs === undefined) return undefined;
@@ -188,7 +191,7 @@ export class CronRun {
     return undefined;
   }
 
-  /** The next time; `0 0 30 2 *` has none, and its author should be told. */
+  /** The next time; a schedule such as `0 0 30 2 *` has none, which is reported. */
   #next(news: News[]): number | undefined {
     const nextMs = this.#schedule?.next(this.#newestMs ?? this.#baseMs, this.zone);
     if (this.#schedule && nextMs === undefined)
@@ -213,7 +216,7 @@ const lasting = (reason: string, message: string): News => ({
   about: message,
 });
 
-/** Those that have never started come last. */
+/** Jobs that have never started come last. */
 function byStart(a: JobV1, b: JobV1): number {
   const [one, other] = [a, b].map(({ status }) => status?.startTime ?? '~');
   if (one !== other) return one! < other! ? -1 : 1;

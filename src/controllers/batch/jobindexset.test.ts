@@ -1,4 +1,4 @@
-/** Proves that index sets are read and written as a job's status has them, and do what sets do. */
+/** Proves that index sets are parsed and written as in a job's status, and the set operations. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseIndexes } from '../../api/rules/jobindexes.ts';

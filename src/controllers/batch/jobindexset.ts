@@ -1,14 +1,14 @@
 /**
- * Job index sets: the indexes of an Indexed job that are done with, as its status writes them (`0-2,5`). They are
- * kept as intervals, because a text of a few characters can stand for thousands of millions of indexes.
+ * Job index sets: finished indexes of an Indexed job, as its status writes them (`0-2,5`). They are kept as
+ * intervals, because a short text can stand for billions of indexes.
  */
 import { IndexesError, type Interval, indexCount, parseIndexes } from '../../api/rules/jobindexes.ts';
 
 export class IndexSet {
-  /** In rising order, none touching the next. */
+  /** In ascending order, not adjacent to each other. */
   readonly #intervals: Interval[] = [];
 
-  /** The indexes of a text below a bound; none when it makes no sense. */
+  /** The indexes of a text below a bound; none when it is invalid. */
   static read(text: string | undefined, below: number): IndexSet {
     const set = new IndexSet();
     try {
@@ -63,7 +63,7 @@ export class IndexSet {
     return count;
   }
 
-  /** Two in a row are written one by one. */
+  /** Two consecutive indexes are written one by one. */
   toString(): string {
     return this.#intervals
       .map(([first, last]) =>
@@ -72,7 +72,7 @@ export class IndexSet {
       .join(',');
   }
 
-  /** Where the first interval is that does not end before an index. */
+  /** Position of the first interval that does not end before an index. */
   #position(index: number): number {
     let low = 0;
     let high = this.#intervals.length;

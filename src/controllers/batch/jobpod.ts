@@ -5,16 +5,16 @@ import { completionIndexKey, indexFailuresKey } from '../shared/indexedpod.ts';
 import { trackingFinalizer } from './jobrun.ts';
 
 const indexVariable = 'JOB_COMPLETION_INDEX';
-/** The longest name a pod is given. */
+/** Longest name of a pod. */
 const nameCharactersMax = 63;
 
-/** Keeps the pod from going before it is counted. */
+/** The finalizer that keeps a pod until it is counted. */
 export function track({ metadata }: Pod): void {
   const { finalizers = [] } = metadata;
   if (!finalizers.includes(trackingFinalizer)) metadata.finalizers = [...finalizers, trackingFinalizer];
 }
 
-/** Numbers a pod of an Indexed job: in its name, its labels, its host name and the environment of its containers. */
+/** Sets the index of a pod of an Indexed job: in its name, labels, host name and environment variables. */
 export function number({ metadata: job, spec = {} }: JobV1, pod: Pod, index: number, failures: number): void {
   const { metadata } = pod;
   const ending = `-${index}-`;

@@ -1,4 +1,4 @@
-/** Job policies at work: what a pod's failure means to its job, and when enough indexes have succeeded. */
+/** Job policies, evaluated: what a pod's failure means for its job, and when enough indexes have succeeded. */
 import type { JobSpecV1, Pod, PodFailurePolicyRule } from '../../api/generated/types.ts';
 import { IndexSet } from './jobindexset.ts';
 
@@ -9,7 +9,7 @@ export interface FailureVerdict {
 
 const counted: FailureVerdict = { action: 'Count', message: '' };
 
-/** The first rule that fits a failed pod decides; without one it counts. */
+/** The first rule that matches a failed pod decides; without one the failure counts. */
 export function judgeFailure({ podFailurePolicy }: JobSpecV1, pod: Pod): FailureVerdict {
   for (const [i, rule] of (podFailurePolicy?.rules ?? []).entries()) {
     const why = exitCodeMatch(rule, pod) ?? conditionMatch(rule, pod);
@@ -22,7 +22,7 @@ export function judgeFailure({ podFailurePolicy }: JobSpecV1, pod: Pod): Failure
   return counted;
 }
 
-/** A container that ended well is never matched. */
+/** A container that succeeded is never matched. */
 function exitCodeMatch(
   { onExitCodes }: PodFailurePolicyRule,
   { metadata, status = {} }: Pod,
@@ -53,7 +53,7 @@ function conditionMatch(
   return found && `Pod ${metadata.namespace}/${metadata.name} has condition ${found.type}`;
 }
 
-/** The first rule of the success policy that holds. */
+/** The first rule of the success policy that is met. */
 export function successRule(
   { successPolicy, completions = 0 }: JobSpecV1,
   completed: IndexSet,

@@ -1,10 +1,10 @@
 /**
- * A job run: one look at a job and its pods. It tells how the job stands, how many pods there should be, and what
- * the status will say; it changes nothing.
+ * A job run: one evaluation of a job and its pods, without changing anything. It computes the state of the job, how
+ * many pods there should be, and the new status.
  *
- * Every pod of a job carries a finalizer, so that it cannot go before it is counted. Counting takes three steps, each
- * of which may be the last one before a crash: the pod's uid is written into the status as uncounted; its finalizer
- * is removed; the uid becomes one more in the number of pods that succeeded or failed.
+ * Every pod of a job has a finalizer, so that it cannot be removed before it is counted. Counting takes three steps,
+ * and is correct after a crash between any two: the pod's uid is written into the status as uncounted; its finalizer
+ * is removed; the uid is replaced by one more in the number of succeeded or failed pods.
  */
 import type { JobConditionV1, JobSpecV1, JobStatusV1, JobV1, Pod } from '../../api/generated/types.ts';
 import { isIndexed } from '../../api/rules/jobpolicy.ts';
@@ -16,7 +16,7 @@ import { judgeFailure, successRule } from './jobpolicies.ts';
 
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking';
 
-/** Pods taken into the status, made or deleted at once. */
+/** Pods counted, created or deleted per pass. */
 const burstMax = 500;
 
 /** How a job ends. */
@@ -26,7 +26,7 @@ export interface JobVerdict {
   readonly message: string;
 }
 
-/** Pods to make now, with their indexes where the job has some; others have to wait. */
+/** Pods to create now, with their indexes if the job is Indexed; others wait for the back-off. */
 export interface Missing {
   readonly count: number;
   readonly indexes: readonly { readonly index: number; readonly failures: number }[] | undefined;
@@ -44,17 +44,17 @@ export const conditionOf = (status: JobStatusV1 | undefined, type: string): JobC
 export class JobRun {
   readonly spec: JobSpecV1;
   readonly active: readonly IndexedPod[];
-  /** Indexes that have succeeded; undefined when the job has none. */
+  /** Succeeded indexes; undefined when the job is not Indexed. */
   readonly completed: IndexSet | undefined;
   readonly failedIndexes: IndexSet | undefined;
-  /** Pods whose finalizer may go once the status to be written is. */
+  /** Pods whose finalizer is removed once the new status is written. */
   readonly releasable: readonly IndexedPod[];
-  /** Pods that succeeded or failed, by uid, written down and not yet numbers. */
+  /** Uids of finished pods that are in the status and not yet in its counters. */
   readonly uncounted: { readonly succeeded: string[]; readonly failed: string[] };
-  /** The numbers, as the status has them. */
+  /** The counters of the status. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
   readonly verdict: JobVerdict | undefined;
-  /** Whether there is more to count than is counted at once. */
+  /** Whether more pods are left to count than one pass allows. */
   readonly cut: boolean;
 
   constructor(
@@ -115,14 +115,14 @@ export class JobRun {
 
   // Pods
 
-  /** Whether a pod has come to its end, as far as its job is concerned. */
+  /** Whether a pod has finished, as far as its job is concerned. */
   #hasEnded(pod: IndexedPod): boolean {
     if (isFinished(pod)) return true;
-    // One that nobody runs will never say how it ended.
+    // A pod without a node never runs, and so never reports an end.
     return pod.marked && (isTrue(this.job, 'FailureTarget') || !this.#waitsForEnd || !pod.nodeName);
   }
 
-  /** Whether pods are replaced only when they are known to have ended. */
+  /** Whether pods are replaced only after they have terminated. */
   get #waitsForEnd(): boolean {
     return this.spec.podReplacementPolicy === 'Failed';
   }
@@ -136,7 +136,7 @@ export class JobRun {
     return judgeFailure(this.spec, pod.entry.object() as Pod);
   }
 
-  /** A pod without an index of this job says nothing about it. */
+  /** A pod without a valid index of this job is ignored. */
   #indexOf({ completionIndex: index }: IndexedPod): number | undefined {
     return index !== undefined && index >= 0 && index < (this.spec.completions ?? 0) ? index : undefined;
   }
@@ -169,8 +169,8 @@ export class JobRun {
   }
 
   /**
-   * Whether a failed pod is all that remembers how often its index has failed. It has to stay until its successor,
-   * which carries the number on, is there.
+   * Whether a failed pod is the only record of how often its index has failed. It is kept until its replacement,
+   * which has the number in an annotation, exists.
    */
   #isMemory(pod: IndexedPod): boolean {
     const index = this.#indexOf(pod);
@@ -227,7 +227,7 @@ export class JobRun {
       : undefined;
   }
 
-  /** Containers that are restarted in place fail without their pod failing. */
+  /** Restarts of containers count as failures, too, with restartPolicy OnFailure. */
   #restartsExceed(limit: number): boolean {
     if (this.spec.template?.spec?.restartPolicy !== 'OnFailure') return false;
     const restarts = this.pods
@@ -236,7 +236,7 @@ export class JobRun {
     return limit === 0 ? restarts > 0 : restarts >= limit;
   }
 
-  /** How long until the job has been active for too long; undefined when it may be for ever. */
+  /** Time until activeDeadlineSeconds is over; undefined without one. */
   get deadlineInMs(): number | undefined {
     const { activeDeadlineSeconds } = this.spec;
     const { startTime } = this.job.status ?? {};
@@ -244,21 +244,21 @@ export class JobRun {
     return (startTime ? Date.parse(startTime) : this.nowMs) + activeDeadlineSeconds * 1000 - this.nowMs;
   }
 
-  /** Whether the job was suspended and is no longer. */
+  /** Whether the job has just been resumed. */
   get resumes(): boolean {
     return !this.suspended && isTrue(this.job, 'Suspended');
   }
 
-  /** Active pods there should be. */
+  /** Number of active pods there should be. */
   get #wanted(): number {
     const { parallelism = 1, completions } = this.spec;
-    // Once one pod of a work queue has succeeded, the queue is empty: the others finish what they have.
+    // Without completions (a work queue), no pods are created after the first success: the others finish.
     if (completions === undefined) return this.#succeeded > 0 ? this.active.length : parallelism;
     const done = this.#succeeded + (this.failedIndexes?.size ?? 0);
     return Math.min(parallelism, Math.max(completions - done, 0));
   }
 
-  /** Active pods that are too many: those whose index is taken or done with first. */
+  /** Surplus active pods: first those whose index has another pod or is finished. */
   get surplus(): IndexedPod[] {
     const seen = new Set<number>();
     const [useless, useful]: [IndexedPod[], IndexedPod[]] = [[], []];
@@ -290,7 +290,7 @@ export class JobRun {
       : { count, indexes: undefined, waitMs: 0 };
   }
 
-  /** The lowest indexes that have no pod. Where each index has its own limit, it waits on its own account, too. */
+  /** The lowest indexes without a pod. With a back-off limit per index, each index also has its own back-off. */
   #missingIndexes(count: number, ending: readonly IndexedPod[]): Missing {
     const taken = new Set([...this.active, ...ending].map(({ completionIndex }) => completionIndex));
     const history = this.#indexHistory();
@@ -311,7 +311,7 @@ export class JobRun {
     return { count: indexes.length, indexes, waitMs: shortestMs };
   }
 
-  /** The lowest index from this one on that is not done with. */
+  /** The lowest unfinished index from this one on. */
   #open(index: number): number {
     let open = index;
     while (this.#isDone(open)) {
@@ -321,7 +321,7 @@ export class JobRun {
     return open;
   }
 
-  /** How often each index has failed, and when it did last. */
+  /** Number of failures of each index, and the time of the last. */
   #indexHistory(): Map<number, { failures: number; lastMs: number }> {
     const history = new Map<number, { failures: number; lastMs: number }>();
     if (!this.failedIndexes) return history;

@@ -1,6 +1,6 @@
 /**
- * Proves that a pod that has ended is counted once, wherever its counting was broken off: what a crash leaves behind
- * is planted here. What jobs do when nothing is broken off is in test/controllers.
+ * Proves that a finished pod is counted once, wherever counting was interrupted: the tests create the states that a
+ * crash leaves. What jobs do without crashes is in test/controllers.
  */
 import { describe, expect, it } from 'vitest';
 import type { JobV1, Pod } from '../../api/generated/types.ts';
@@ -12,7 +12,7 @@ const finalizer = 'batch.kubernetes.io/job-tracking';
 const podUid = 'b7d3a6f0-0000-4000-8000-000000000001';
 useHarness();
 
-/** A job that wants no pods for now, with the status that a crash has left. */
+/** A job that needs no pods now, with the status that a crash has left. */
 const plantJob = async (status: JobV1['status'], spec: object = {}): Promise<JobV1> =>
   (
     await harness.plant('batch/v1', 'jobs', 'default', {
@@ -128,7 +128,7 @@ it('a status that stands for very many indexes costs nothing', async () => {
   expect(status).toMatchObject({ succeeded: 2147483641, active: 2 });
 });
 
-/** Puts a status in the place of the job's. */
+/** Replaces the job's status. */
 async function rewrite(status: JobV1['status']): Promise<void> {
   const { registry } = harness;
   const entry = harness.all('batch/jobs')[0]!;

@@ -1,6 +1,6 @@
 /**
- * The job controller: runs pods until enough of them have succeeded, too many have failed, or time is up. A job
- * that has ended is not touched again, but deleted when it has asked for that.
+ * The job controller: runs pods until enough of them have succeeded, too many have failed, or the deadline has
+ * passed. A finished job is not changed any more, and deleted after its ttlSecondsAfterFinished.
  */
 import type { JobV1, Pod } from '../../api/generated/types.ts';
 import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';
@@ -34,7 +34,7 @@ import { number, track } from './jobpod.ts';
 import { conditionOf, isTracked, isTrue, JobRun, trackingFinalizer } from './jobrun.ts';
 import { statusAfter } from './jobstatus.ts';
 
-/** Jobs that name another manager are not for us. */
+/** Jobs with another managedBy are ignored. */
 const ownManager = 'kubernetes.io/job-controller';
 
 export const jobController: Controller = {
@@ -54,7 +54,7 @@ class Jobs {
   readonly #recorder: EventRecorder;
   readonly #control: PodControl;
   readonly #queue: WorkQueue;
-  /** Pods that still carry the finalizer of a job that no longer counts them. */
+  /** Pods with the finalizer of a job that no longer counts them. */
   readonly #strays: WorkQueue;
   /** Jobs that may adopt pods. */
   readonly #selectors = new Selectors<JobV1>((job) =>
@@ -67,7 +67,7 @@ class Jobs {
     this.#registry = registry;
     this.#recorder = recorderFor(context, 'job-controller');
     this.#control = new PodControl(context, this.#recorder);
-    // Room in a quota, or an account that was missing, may come without a change to the job.
+    // Retry periodically: a quota may get room, or a missing account appear, without a change of the job.
     const triesMax = Number.POSITIVE_INFINITY;
     this.#queue = new WorkQueue({ work: (key) => this.#sync(key), onError, triesMax });
     this.#strays = new WorkQueue({ work: (key) => this.#releaseStray(key), onError });
@@ -135,7 +135,7 @@ class Jobs {
     const job = entry?.object() as JobV1 | undefined;
     if (!entry || !job || !isOurs(job)) return;
     if (hasEnded(job)) return this.#expire(key, job);
-    // What is being deleted has no more use for its numbers, and its pods may go.
+    // A job that is being deleted counts no more pods: their finalizers are removed.
     if (job.metadata.deletionTimestamp) {
       const pods = this.#ownPods(job).filter(isTracked);
       await Promise.all(pods.map((pod) => this.#release(pod)));
@@ -148,9 +148,9 @@ class Jobs {
     if (failure && !isNamespaceTerminating(failure)) throw failure;
   }
 
-  /** Makes and deletes pods. */
+  /** Creates and deletes pods. */
   async #act(key: string, entry: Entry, run: JobRun): Promise<Error | undefined> {
-    // Pods that a failed job stops have failed with it, and are counted; others that have to go are not.
+    // Pods that are deleted because the job failed count as failed; other deleted pods do not count.
     if (run.verdict) return this.#delete(run, run.active, !run.verdict.succeeded);
     if (run.suspended) return this.#delete(run, run.active, false);
     if (run.deadlineInMs !== undefined) this.#queue.addAfter(key, run.deadlineInMs);
@@ -179,7 +179,7 @@ class Jobs {
     return failed?.reason as Error | undefined;
   }
 
-  /** Writes the status, then lets go of the pods that are in it, and tells people what is new. */
+  /** Writes the status, then removes the finalizers of the pods in it, and records events. */
   async #report(key: string, entry: Entry, run: JobRun, pods: readonly IndexedPod[]): Promise<void> {
     const { status, news } = statusAfter(run, pods, this.#registry.chance.nowMs());
     if (!(await writeStatus(this.context, entry, status))) return;
@@ -190,7 +190,7 @@ class Jobs {
     if (run.releasable.length || run.cut) this.#queue.add(key);
   }
 
-  /** Deletes a job, and its pods, some time after it has ended, if it asks for that. */
+  /** Deletes a finished job, with its pods, after ttlSecondsAfterFinished. */
   async #expire(key: string, { metadata, spec, status }: JobV1): Promise<void> {
     const seconds = spec?.ttlSecondsAfterFinished;
     const end = conditionOf(status, 'Complete') ?? conditionOf(status, 'Failed');
@@ -203,7 +203,7 @@ class Jobs {
     const { namespace = '', name = '', uid, resourceVersion } = metadata;
     const kind = this.#registry.kinds.resource('batch/v1', 'jobs')!;
     const target = targetOf({ kind, namespace, name });
-    // In Kubernetes this is a controller of its own.
+    // In Kubernetes this is a separate controller.
     const request = actingAs('ttl-after-finished-controller', 'delete');
     await tolerant(
       remove(this.#registry, request, target, {

@@ -1,4 +1,4 @@
-/** Job status: what the status of a job says after a look at it, and what people are told of the difference. */
+/** Job status: the status of a job after an evaluation, and the events for its changes. */
 import type { JobConditionV1, JobStatusV1 } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/time.ts';
 import { type IndexedPod, isActive, isFinished } from '../shared/indexedpod.ts';
@@ -10,7 +10,7 @@ export interface JobNews {
   readonly message: string;
 }
 
-/** The new status; `pods` are the job's pods as they are now that it has been seen to. */
+/** The new status; `pods` are the job's pods after this pass. */
 export function statusAfter(
   run: JobRun,
   pods: readonly IndexedPod[],
@@ -24,7 +24,7 @@ export function statusAfter(
   const status: JobStatusV1 = {
     ...old,
     conditions: [...(old.conditions ?? [])],
-    // The clock of a suspended job stands still; it begins anew when the job goes on.
+    // A suspended job has no startTime; it gets a new one when it is resumed.
     startTime: run.resumes || (!suspended && !old.startTime) ? now : old.startTime,
     active: active.length,
     ready: active.filter(({ ready }) => ready).length,

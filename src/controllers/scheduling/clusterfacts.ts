@@ -1,4 +1,4 @@
-/** Everything the scheduler knows: nodes, the pods on them, and which of those have a say about their neighbours. */
+/** The scheduler's cache: nodes, the pods on them, and which of these have affinity rules. */
 import type { Node } from '../../api/generated/types.ts';
 import { NodeFacts } from './nodefacts.ts';
 import type { PodFacts } from './podfacts.ts';
@@ -6,17 +6,17 @@ import type { PodFacts } from './podfacts.ts';
 export class ClusterFacts {
   readonly #nodes = new Map<string, NodeFacts>();
   readonly #placed = new Map<string, string>();
-  /** Placed pods with wishes about other pods, by uid. */
+  /** Placed pods with affinity or anti-affinity terms, by uid. */
   readonly choosy = new Map<string, PodFacts>();
   #known: readonly NodeFacts[] | undefined;
 
-  /** Nodes there are, in a stable order. */
+  /** Existing nodes, in a stable order. */
   get nodes(): readonly NodeFacts[] {
     this.#known ??= [...this.#nodes.values()].filter((node) => node.known);
     return this.#known;
   }
 
-  /** Whether anything that matters has changed. */
+  /** Whether anything relevant has changed. */
   describeNode(name: string, node: Node | undefined): boolean {
     const facts = this.#nodeFor(name);
     const changed = facts.describe(node);
@@ -25,7 +25,7 @@ export class ClusterFacts {
     return changed;
   }
 
-  /** Puts a pod on a node, or takes its newest state there. */
+  /** Puts a pod on a node, or updates it there. */
   place(pod: PodFacts, nodeName: string): void {
     this.displace(pod.uid);
     this.#nodeFor(nodeName).add(pod);
@@ -33,7 +33,7 @@ export class ClusterFacts {
     if (pod.affinity?.podAntiAffinity || pod.affinity?.podAffinity) this.choosy.set(pod.uid, pod);
   }
 
-  /** Whether the pod was anywhere. */
+  /** Whether the pod was on a node. */
   displace(uid: string): boolean {
     const nodeName = this.#placed.get(uid);
     if (nodeName === undefined) return false;

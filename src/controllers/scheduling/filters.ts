@@ -1,4 +1,4 @@
-/** Filters: why a pod may not go to a node, in Kubernetes' words. A node must pass all of them. */
+/** Filters: why a pod cannot run on a node, in Kubernetes' words. A node must pass all of them. */
 import type { Taint } from '../../api/generated/types.ts';
 import { selectsNode, tolerates } from './nodeaffinity.ts';
 import type { NodeFacts } from './nodefacts.ts';
@@ -6,18 +6,18 @@ import type { PodAffinity } from './podaffinity.ts';
 import type { PodFacts } from './podfacts.ts';
 import type { TopologySpread } from './topologyspread.ts';
 
-/** `hopeless`: making room on the node would not help. */
+/** `hopeless`: removing other pods from the node would not help. */
 export interface NodeRefusal {
   readonly reasons: readonly string[];
   readonly hopeless: boolean;
 }
 
-/** What is asked for every node about one pod. */
+/** What is computed once per pod and used for every node. */
 export interface Wish {
   readonly pod: PodFacts;
   readonly affinity: PodAffinity | undefined;
   readonly spread: TopologySpread;
-  /** Whether the pod's volumes can be reached from a node; the reason if not. */
+  /** Whether the pod's volumes can be used on a node; the reason if not. */
   readonly volumes: (node: NodeFacts) => string | undefined;
 }
 
@@ -26,7 +26,7 @@ const crowded = (reasons: readonly string[]): NodeRefusal => ({ reasons, hopeles
 
 const unschedulableTaint: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-/** The first filter that the node does not pass; of resources, all that are short. */
+/** The first filter that the node fails; for resources, all that are insufficient. */
 export function refusalOf(
   { pod, affinity, spread, volumes }: Wish,
   node: NodeFacts,
@@ -61,7 +61,7 @@ function shortages(pod: PodFacts, node: NodeFacts): string[] {
   return short;
 }
 
-/** The message for people: how many nodes were refused for which reason. */
+/** The message for users: how many nodes were rejected for which reason. */
 export function refusalText(nodes: number, refusals: readonly NodeRefusal[]): string {
   if (nodes === 0) return 'no nodes available to schedule pods';
   const counts = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Node selectors, node affinity, taints and tolerations: what a pod and a node say about each other. */
+/** Node selectors, node affinity, taints and tolerations. */
 import type {
   NodeSelector,
   NodeSelectorRequirement,
@@ -18,7 +18,7 @@ export function selectsNode(pod: Pick<PodFacts, 'nodeSelector' | 'affinity'>, no
   return !required || matchesNodeSelector(required, node);
 }
 
-/** Terms are alternatives; one without any requirement matches nothing. */
+/** Terms are ORed; an empty term matches nothing. */
 export const matchesNodeSelector = (selector: NodeSelector, node: Described): boolean =>
   (selector.nodeSelectorTerms ?? []).some((term) => matchesTerm(term, node));
 
@@ -55,7 +55,7 @@ function meets({ operator, values = [] }: NodeSelectorRequirement, value: string
 
 const isNumber = (text: string | undefined): boolean => text !== undefined && /^[+-]?\d+$/.test(text);
 
-/** How much a pod would like a node: the weights of the preferences it meets. */
+/** The sum of the weights of the preferences that a node meets. */
 export function nodePreference(pod: PodFacts, node: Described): number {
   let sum = 0;
   for (const { weight, preference } of pod.affinity?.nodeAffinity

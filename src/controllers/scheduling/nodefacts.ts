@@ -1,4 +1,4 @@
-/** What the scheduler knows of a node: what it offers, and what the pods on it have taken of that. */
+/** The scheduler's cache of a node: what it offers, and what the pods on it use of that. */
 import type { Node, Taint } from '../../api/generated/types.ts';
 import { type Amounts, amountsOf, type HostPort, type PodFacts } from './podfacts.ts';
 
@@ -9,11 +9,11 @@ export class NodeFacts {
   allocatable: Amounts = new Map();
   readonly pods = new Map<string, PodFacts>();
   readonly requested = new Map<string, number>();
-  /** How many pods of each controller are here to stay, by its uid. */
+  /** Number of non-terminating pods of each controller on this node, by uid. */
   readonly kin = new Map<string, number>();
   cpuForScore = 0;
   memoryForScore = 0;
-  /** Undefined while only pods name it and no node of this name is there. */
+  /** Undefined while pods name the node but it does not exist. */
   signature: string | undefined;
 
   constructor(readonly name: string) {}
@@ -22,7 +22,7 @@ export class NodeFacts {
     return this.signature !== undefined;
   }
 
-  /** Takes the node as it is now; whether anything that matters to scheduling has changed. */
+  /** Updates the node; returns whether anything relevant to scheduling has changed. */
   describe(node: Node | undefined): boolean {
     const before = this.signature;
     this.labels = node?.metadata.labels ?? {};
@@ -48,7 +48,7 @@ export class NodeFacts {
     return pod;
   }
 
-  /** Whether a port is taken; an address that means all of them clashes with every other. */
+  /** Whether a host port is taken; 0.0.0.0 conflicts with every address. */
   portTaken(wanted: HostPort): boolean {
     for (const { hostPorts } of this.pods.values())
       for (const { protocol, ip, port } of hostPorts)

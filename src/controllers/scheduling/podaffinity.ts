@@ -1,6 +1,6 @@
 /**
- * Affinity between pods: which places of a topology (a node, a zone) hold pods that the new one wants to be with, or
- * that want it to stay away. Worked out once per pod to be placed, then asked for every node.
+ * Pod affinity: which topology domains (a node, a zone) hold pods that the new pod wants to be with, or that want it
+ * to stay away. Computed once per pod to be scheduled, then used for every node.
  */
 import type { PodAffinityTerm } from '../../api/generated/types.ts';
 import { type LabelSelector, selectorFromObject } from '../../api/labelselector.ts';
@@ -8,7 +8,7 @@ import type { ClusterFacts } from './clusterfacts.ts';
 import type { NodeFacts } from './nodefacts.ts';
 import type { PodFacts } from './podfacts.ts';
 
-/** Labels of a namespace, for terms that choose namespaces by them. */
+/** Labels of a namespace, for terms with a namespaceSelector. */
 export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
 export type AffinityFailure =
@@ -16,7 +16,7 @@ export type AffinityFailure =
   | "node(s) didn't match pod anti-affinity rules"
   | "node(s) didn't satisfy existing pods anti-affinity rules";
 
-/** A term, ready to be asked whether it means a pod. */
+/** A compiled term, which tests whether it selects a pod. */
 class Term {
   readonly topologyKey: string;
   readonly #selector: LabelSelector;
@@ -51,13 +51,13 @@ const placeOf = (node: NodeFacts, key: string): string | undefined =>
 export class PodAffinity {
   readonly #wanted: { term: Term; places: Set<string> }[] = [];
   readonly #unwanted: { term: Term; places: Set<string> }[] = [];
-  /** Places where a pod is that wants to be without the new one. */
+  /** Domains with a pod whose anti-affinity selects the new one. */
   readonly #closed = new Set<string>();
   readonly #liking = new Map<string, number>();
-  /** Nobody to be with yet, but the pod would match its own wish: the first of a group may go anywhere. */
+  /** No pod matches yet, but the pod matches its own term: the first of a group may go anywhere. */
   readonly #firstOfItsKind: boolean;
 
-  /** Undefined when nobody has anything to say. */
+  /** Undefined when there are no terms at all. */
   static of(pod: PodFacts, cluster: ClusterFacts, labelsOf: NamespaceLabels): PodAffinity | undefined {
     const own = pod.affinity?.podAffinity ?? pod.affinity?.podAntiAffinity;
     return own || cluster.choosy.size > 0 ? new PodAffinity(pod, cluster, labelsOf) : undefined;
@@ -99,7 +99,7 @@ export class PodAffinity {
       this.#wanted.every(({ term }) => term.means(pod));
   }
 
-  /** What a placed pod has to say about the new one. */
+  /** Adds the terms of a placed pod that select the new one. */
   #hear(
     other: PodFacts,
     pod: PodFacts,

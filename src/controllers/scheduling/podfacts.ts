@@ -1,4 +1,4 @@
-/** What the scheduler knows of a pod: worked out once per change, so that looking at a thousand nodes is cheap. */
+/** The scheduler's cache of a pod: computed once per change, so that checking a thousand nodes is cheap. */
 
 import type {
   Affinity,
@@ -12,7 +12,7 @@ import { claimsOf, isFinished } from '../../api/rules/podfacts.ts';
 import { podRequests } from '../../api/rules/podresources.ts';
 import { timeToMs } from '../../api/time.ts';
 
-/** What a pod that asks for nothing counts for when nodes are compared, so that such pods spread too. */
+/** Requests that a pod without any counts for in scores, so that such pods spread, too. */
 const assumedMilliCpu = 100;
 const assumedMemoryBytes = 200 * 1024 * 1024;
 
@@ -32,17 +32,17 @@ export interface PodFacts {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly nodeName: string | undefined;
-  /** Of the controller that made it. */
+  /** Uid of its controller. */
   readonly ownerUid: string | undefined;
   readonly priority: number;
   readonly createdMs: number;
   readonly schedulerName: string;
   readonly gated: boolean;
   readonly deleting: boolean;
-  /** It has ended, and takes no room any more. */
+  /** It has finished, and uses nothing. */
   readonly finished: boolean;
   readonly requests: Amounts;
-  /** What it counts for in a comparison of nodes. */
+  /** Its requests for scores. */
   readonly cpuForScore: number;
   readonly memoryForScore: number;
   readonly hostPorts: readonly HostPort[];
@@ -52,7 +52,7 @@ export interface PodFacts {
   readonly spread: readonly TopologySpreadConstraint[];
   readonly claims: readonly string[];
   readonly disks: readonly string[];
-  /** Changes when the pod should be looked at again. */
+  /** Changes when the pod should be tried again. */
   readonly signature: string;
 }
 
@@ -87,7 +87,7 @@ export function podFacts(pod: Pod): PodFacts {
   };
 }
 
-/** A resource list in numbers. */
+/** A resource list as numbers. */
 export function amountsOf(list: Readonly<Record<string, string>> | undefined): Map<string, number> {
   const amounts = new Map<string, number>();
   for (const [name, text] of Object.entries(list ?? {})) {
@@ -111,7 +111,7 @@ function hostPortsOf(spec: PodSpec): HostPort[] {
     }));
 }
 
-/** Disks that may be attached once per node, unless everybody only reads. */
+/** Disks that can be attached once per node, unless all uses are read-only. */
 function disksOf(spec: PodSpec): string[] {
   return (spec.volumes ?? []).flatMap((volume) => {
     const { gcePersistentDisk: gce, awsElasticBlockStore: aws, rbd, iscsi } = volume;

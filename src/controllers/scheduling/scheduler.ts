@@ -1,6 +1,6 @@
 /**
- * The scheduler: gives every pod that waits for it a node. One pod at a time is looked at against all nodes, and
- * counts as placed from then on, while its binding is still being written.
+ * The scheduler: assigns waiting pods to nodes. One pod at a time is checked against all nodes, and counts as placed
+ * from then on, while its binding is still being written.
  */
 import { hostname } from 'node:os';
 import { StatusError } from '../../api/errors.ts';
@@ -32,13 +32,13 @@ import { type Kin, TopologySpread } from './topologyspread.ts';
 import { volumeReach } from './volumereach.ts';
 
 const schedulerName = 'default-scheduler';
-/** What was being done when an event was told. */
+/** The `action` of events. */
 const actions = { Scheduled: 'Binding', FailedScheduling: 'Scheduling' };
-/** Bindings written at once: they share commits. */
+/** Concurrent bindings: they share commits. */
 const bindingsMax = 128;
-/** Pods looked at before others of the process get their turn. */
+/** Pods scheduled per event loop tick. */
 const turnPods = 20;
-/** In a large cluster this many nodes that fit are enough to choose from. */
+/** In a large cluster the search stops at this many suitable nodes. */
 const choiceMin = 100;
 const messageCharactersMax = 1024;
 
@@ -58,7 +58,7 @@ class Scheduler implements RunningController {
   #binding = 0;
   #scheduled = false;
   #closed = false;
-  /** Where the search for nodes begins, so that all of a large cluster get their share. */
+  /** Where the search for nodes starts, so that all nodes of a large cluster are used. */
   #offset = 0;
 
   constructor(private readonly context: SharedContext) {
@@ -104,7 +104,7 @@ class Scheduler implements RunningController {
       this.#cluster.place(pod, pod.nodeName);
       this.#queue.podPlaced();
     } else if (pod.deleting || pod.gated || pod.schedulerName !== schedulerName) this.#queue.forget(pod.uid);
-    // One that is on its way to a node is in the facts already.
+    // A pod whose binding is being written is in the cache already.
     else if (!this.#cluster.nodeOf(pod.uid)) this.#queue.offer(pod);
   }
 
@@ -154,7 +154,7 @@ class Scheduler implements RunningController {
     this.#track(this.#bind(pod, node.name));
   }
 
-  /** Nodes the pod may go to: all of a small cluster, enough of a large one. */
+  /** Suitable nodes: all of a small cluster, enough of a large one. */
   #fitting(wish: Wish, nodes: readonly NodeFacts[], refusals: NodeRefusal[]): NodeFacts[] {
     const enough = Math.max(
       choiceMin,
@@ -172,7 +172,7 @@ class Scheduler implements RunningController {
     return fitting;
   }
 
-  /** Pods that should not all end up in one place: those of one controller, or behind one service. */
+  /** Pods to spread: those of the same controller, or of the same service. */
   #kinOf(pod: PodFacts): Kin | undefined {
     const { ownerUid, namespace } = pod;
     if (ownerUid) return { ownerUid };
@@ -213,7 +213,7 @@ class Scheduler implements RunningController {
         this.context.onError(error as Error);
         this.#queue.failed(pod, true);
       }
-      // Another writer was faster: what became of the pod has been, or will be, observed.
+      // Another writer was faster: the pod's change has been, or will be, observed.
       else this.#lookAgain(pod);
     } finally {
       this.#binding--;
@@ -226,7 +226,7 @@ class Scheduler implements RunningController {
     if (entry) this.#podChanged(entry, undefined);
   }
 
-  /** Says on the pod, and by an event, why it waits. */
+  /** Records on the pod, and in an event, why it is unschedulable. */
   #refuse(pod: PodFacts, reason: string): void {
     const message =
       reason.length > messageCharactersMax ? `${reason.slice(0, messageCharactersMax - 3)}...` : reason;

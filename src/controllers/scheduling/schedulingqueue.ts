@@ -1,6 +1,6 @@
 /**
- * The scheduling queue: pods that wait for a node, the most important and then the oldest first. A pod that found
- * none waits apart until the cluster changes, and no sooner than its back-off says.
+ * The scheduling queue: pods that wait for a node, by priority, then by age. An unschedulable pod waits separately
+ * until the cluster changes, and at least for its back-off.
  */
 import type { PodFacts } from './podfacts.ts';
 
@@ -16,9 +16,9 @@ interface Waiting {
 }
 
 export class SchedulingQueue {
-  /** A heap: the next pod is the first. */
+  /** A heap; the first is the next pod. */
   readonly #heap: PodFacts[] = [];
-  /** The newest state of every pod in the heap; others in it are stale. */
+  /** The newest state of every pod in the heap; other entries of the heap are stale. */
   readonly #ready = new Map<string, PodFacts>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #attempts = new Map<string, number>();
@@ -33,7 +33,7 @@ export class SchedulingQueue {
     return this.#ready.size === 0;
   }
 
-  /** A pod that is new or has changed. One that waits is looked at again only if the change may matter. */
+  /** A new or changed pod. An unschedulable one is tried again only if the change may matter. */
   offer(pod: PodFacts): void {
     const waiting = this.#waiting.get(pod.uid);
     if (waiting && waiting.pod.signature === pod.signature) {
@@ -61,7 +61,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** There was no node for it. `again`: something went wrong that has nothing to do with the cluster's state. */
+  /** No node was found. `again`: the reason was an error, not the state of the cluster. */
   failed(pod: PodFacts, again: boolean): void {
     const attempts = (this.#attempts.get(pod.uid) ?? 0) + 1;
     this.#attempts.set(pod.uid, attempts);
@@ -75,7 +75,7 @@ export class SchedulingQueue {
     this.#encourage(() => true);
   }
 
-  /** A pod has come to a node: that helps those who want company, or an even spread. */
+  /** A pod was placed: that may help pods with affinity or spread constraints. */
   podPlaced(): void {
     this.#encourage(({ affinity, spread }) => affinity?.podAffinity !== undefined || spread.length > 0);
   }
@@ -90,7 +90,7 @@ export class SchedulingQueue {
     clearTimeout(this.#timer);
   }
 
-  /** Brings back those whose time has come, and makes an appointment for the next. */
+  /** Moves pods whose back-off is over to the heap, and sets a timer for the next. */
   #retry(): void {
     clearTimeout(this.#timer);
     const nowMs = this.now();

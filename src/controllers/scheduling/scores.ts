@@ -1,11 +1,11 @@
-/** Scores: of the nodes a pod may go to, which one it goes to. Each score is 0 to 100, and they are weighed. */
+/** Scores: choose among the suitable nodes of a pod. Each score is 0 to 100, and has a weight. */
 import type { Wish } from './filters.ts';
 import { nodePreference, tolerates } from './nodeaffinity.ts';
 import type { NodeFacts } from './nodefacts.ts';
 
 const weights = { taints: 3, nodeAffinity: 2, spread: 2, podAffinity: 2, fit: 1, balance: 1 };
 
-/** The best node; among equals chance decides. */
+/** The best node; a random one among equals. */
 export function bestOf(
   wish: Wish,
   nodes: readonly NodeFacts[],

@@ -1,4 +1,4 @@
-/** Spreading: pods of one kind go where fewest of them are, as far as their constraints ask for it or all is equal. */
+/** Topology spread: prefers, or requires, domains with the fewest pods of a group. */
 import type { TopologySpreadConstraint } from '../../api/generated/types.ts';
 import { type LabelSelector, selectorFromObject } from '../../api/labelselector.ts';
 import type { ClusterFacts } from './clusterfacts.ts';
@@ -8,15 +8,15 @@ import type { PodFacts } from './podfacts.ts';
 
 const hostnameLabel = 'kubernetes.io/hostname';
 
-/** Pods of one group: those of one controller, which nodes have counted, or those that the caller names. */
+/** Pods of one group: those of one controller, which nodes count, or those that the caller selects. */
 export type Kin = { readonly ownerUid: string } | ((pod: PodFacts) => boolean);
 
-/** How many matching pods each place of a topology holds. */
+/** Number of matching pods in each topology domain. */
 class Count {
   readonly places = new Map<string, number>();
   readonly key: string;
   readonly #means: (pod: PodFacts) => boolean;
-  /** Whether the pod to be placed counts itself. */
+  /** Whether the new pod matches its own constraint. */
   readonly self: number;
 
   constructor(
@@ -82,7 +82,7 @@ export class TopologySpread {
   readonly #hard: { count: Count; least: number }[] = [];
   readonly #soft: Count[] = [];
 
-  /** `kin` says which pods are of one group where the pod itself has no constraints. */
+  /** `kin` selects the group for a pod without constraints. */
   constructor(pod: PodFacts, cluster: ClusterFacts, kin: Kin | undefined) {
     for (const constraint of pod.spread) {
       const count = new Count(pod, cluster, constraint);
@@ -105,7 +105,7 @@ export class TopologySpread {
     return undefined;
   }
 
-  /** How many of its kind a pod would find here; fewer is better. */
+  /** Number of pods of the group in this domain; fewer is better. */
   crowd(node: NodeFacts): number {
     let sum = 0;
     for (const count of this.#soft) {

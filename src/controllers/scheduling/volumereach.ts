@@ -1,11 +1,11 @@
-/** Volumes of a pod as the scheduler sees them: claims must be there and bound, and their volumes within reach. */
+/** Volumes of a pod, for the scheduler: claims must exist and be bound, and their volumes usable on the node. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { matchesNodeSelector } from './nodeaffinity.ts';
 import type { NodeFacts } from './nodefacts.ts';
 import type { PodFacts } from './podfacts.ts';
 
-/** A reason why the pod can go nowhere, or the question to ask of each node. */
+/** A reason why the pod is unschedulable, or a check for each node. */
 export type VolumeReach =
   | { readonly nowhere: string }
   | { readonly nowhere?: undefined; readonly failure: (node: NodeFacts) => string | undefined };

@@ -1,4 +1,4 @@
-/** Proves that a controller rests when all it is made of does, and closes that in order, also where a part is made of parts. */
+/** Proves that a controller is idle when all its parts are, and closes them in order, also nested ones. */
 import { expect, it } from 'vitest';
 import type { EventRecorder } from '../../client/events.ts';
 import { running } from './controller.ts';

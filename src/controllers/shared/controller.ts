@@ -1,6 +1,6 @@
 /**
- * Controllers: each watches some kinds, keeps keys of objects to look at in a work queue, and brings the world in
- * line with what they say. Reading one should teach how to write the next: `namespaces.ts` is a good first.
+ * Controllers: each watches some kinds, puts keys of objects into a work queue, and reconciles their state.
+ * `namespaces.ts` is a good example to start with.
  */
 import { StatusError } from '../../api/errors.ts';
 import type { Kind, ResourceId, Verb } from '../../api/kind.ts';
@@ -16,7 +16,7 @@ import { Watcher } from '../../registry/watcher.ts';
 import type { WriterName } from '../../registry/writers.ts';
 import type { PodIndex } from './podindex.ts';
 
-/** What can be set about controllers, with Kubernetes' defaults. */
+/** Settings of controllers, with Kubernetes' defaults. */
 export interface ControllerSettings {
   /** A node whose lease and status are older than this becomes `Ready: Unknown`. */
   readonly nodeGraceMs: number;
@@ -26,7 +26,7 @@ export interface ControllerSettings {
   readonly eventLifeMs: number;
   /** How often autoscalers compare the usage of pods with their target. */
   readonly autoscalerSyncMs: number;
-  /** Every account has a secret with a token that does not end, as in 1.1. */
+  /** Every service account gets a secret with a token without expiry, as in Kubernetes 1.1. */
   readonly serviceAccountTokenSecrets: boolean;
 }
 
@@ -38,7 +38,7 @@ export const defaultSettings: ControllerSettings = {
   serviceAccountTokenSecrets: false,
 };
 
-/** What a pod uses: thousandths of a core, and memory it works with. */
+/** Usage of a pod: thousandths of a core, and bytes of working set memory. */
 interface PodUsage {
   readonly milliCpu: number;
   readonly memoryBytes: number;
@@ -46,50 +46,50 @@ interface PodUsage {
 
 export interface ControllerContext {
   readonly registry: Registry;
-  /** What the pods of a namespace use, by name, as their nodes tell; absent where nobody asks nodes. */
+  /** Usage of the pods of a namespace, by name; absent where no metrics are available. */
   readonly podUsage?: (namespace: string) => Promise<ReadonlyMap<string, PodUsage>>;
   readonly settings: ControllerSettings;
-  /** Told of failures; the controller goes on. */
+  /** Called for errors; the controller continues. */
   readonly onError: (error: Error) => void;
 }
 
-/** What a controller is started with: what all of a process share, and in whose name it writes. */
+/** What a controller is started with: the parts that all controllers share, and its own user. */
 export interface SharedContext extends ControllerContext {
   readonly pods: PodIndex;
   /** A request of this controller to the registry. */
   readonly request: (verb: Verb) => Request;
 }
 
-/** What it takes to write. */
+/** What a write needs. */
 export type Writing = Pick<SharedContext, 'registry' | 'request'>;
 
 export interface RunningController {
-  /** Whether it has seen all there is, and has nothing left to do that is due now or soon. */
+  /** Whether it has seen all changes, and has no work that is due now or soon. */
   readonly settled: boolean;
   close(): Promise<void>;
 }
 
 export interface Controller {
-  /** By which it is chosen. */
+  /** Its name in `--controllers`. */
   readonly name: string;
   /**
-   * It does what belongs to the API itself: objects that are deleted go, and namespaces have what every namespace has.
-   * A server without it answers requests and never finishes what they began, so it runs where the API runs.
+   * It belongs to the API itself: it finishes deletions and creates what every namespace has. Without it a server
+   * would accept such requests and never complete them, so it runs wherever the API does.
    */
   readonly housekeeping?: true;
-  /** Who it is to the registry. */
+  /** The user of its writes. */
   readonly writer: WriterName;
   start(context: SharedContext): RunningController;
 }
 
 /** A subscription to the objects of a kind. */
 export interface Observation {
-  /** Whether everything that has happened has been told. */
+  /** Whether all changes so far have been delivered. */
   readonly caughtUp: boolean;
   close(): void;
 }
 
-/** A controller made of observations, of parts that do the work, mostly queues, and perhaps a recorder of events. */
+/** A controller made of observations, of parts that do the work, mostly queues, and an optional event recorder. */
 export function running(
   observations: readonly Observation[],
   parts: readonly RunningController[],
@@ -111,13 +111,13 @@ export function running(
   };
 }
 
-/** What happened to an object: `entry` is how it is now, undefined when it is gone; `previous` how it was. */
+/** A change of an object: `entry` is its new state, undefined when it was deleted; `previous` the state before. */
 export type Observer = (entry: Entry | undefined, previous: Entry | undefined) => void;
 
-/** An observer that has failed is shown everything anew after this time. */
+/** After an error, an observer gets all objects again after this time. */
 const anewAfterMs = 1_000;
 
-/** Calls the observer for every object of a kind that there is, and for every change from then on. */
+/** Calls the observer for every existing object of a kind, and for every change from then on. */
 export function observe(
   { registry, onError }: ControllerContext,
   of: Kind | ResourceId,
@@ -130,14 +130,15 @@ export function observe(
     const start = { state: collection.select(everything).entries, position: collection.endNumber };
     const watcher = new Watcher(collection, everything, start, {
       send: (notices) => {
-        for (const { entry, event } of notices) {
+        for (const notice of notices) {
+          const { event } = notice;
           if (event) observer(event.entry, event.previous);
-          else observer(entry, undefined);
+          else observer(notice.entry, undefined);
         }
         return true;
       },
       stateSent: () => undefined,
-      // An observer takes everything at once and cannot fall behind; should it, it begins anew.
+      // An observer applies no back-pressure and cannot fall behind; should it, it starts again.
       expired: () => {
         current = open();
       },
@@ -165,10 +166,7 @@ export function observe(
   };
 }
 
-/**
- * Waits for a write to an object that another client may delete, or replace by another, meanwhile. False: that is
- * what has happened.
- */
+/** Awaits a write to an object that another client may delete or replace meanwhile. False: that has happened. */
 export async function tolerant(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;
@@ -180,9 +178,8 @@ export async function tolerant(write: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Writes the status of an object, as worked out from the state in `entry`, and its annotations if they are given.
- * False: the object has changed since, or is gone. Nothing needs to be done then, as the change brings the object's
- * key back.
+ * Writes the status of an object, computed from the state in `entry`, and its annotations if given. False: the object
+ * has changed or is gone, and its change brings the key back.
  */
 export async function writeStatus(
   { registry, request }: Writing,
@@ -195,7 +192,7 @@ export async function writeStatus(
     return true;
   return tolerant(
     modify(registry, request('update'), targetOf(entry, 'status'), () => {
-      // Its resourceVersion makes the write fail when the state is no longer current.
+      // The resourceVersion makes the write fail if the state is no longer current.
       const object = entry.object();
       object.metadata.annotations = annotations && { ...annotations };
       return { ...object, status: structuredClone(status) };
@@ -203,7 +200,7 @@ export async function writeStatus(
   );
 }
 
-/** Whether a write was refused because its namespace is going away: there is nothing to do but to wait. */
+/** Whether a write was refused because its namespace is being deleted: no retry is needed. */
 export const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof StatusError &&
   (error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false);

@@ -1,4 +1,4 @@
-/** Events of controllers are written as by any client: through the registry's verbs. */
+/** Event sink: events of controllers are written through the registry's verbs. */
 import type { Event } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
@@ -7,7 +7,7 @@ import { modify } from '../../registry/modify.ts';
 import { collectionOf } from '../../registry/target.ts';
 import type { ControllerContext, Writing } from './controller.ts';
 
-/** A recorder for a controller: `component` is who the events say they come from; more as a recorder takes it. */
+/** An event recorder for a controller: `component` is the source of its events; for the options see the recorder. */
 export function recorderFor(
   { registry, request, onError }: Writing & Pick<ControllerContext, 'onError'>,
   component: string,

@@ -1,4 +1,4 @@
-/** Proves how long pods that keep failing on a node are not replaced there. */
+/** Proves the back-off of pods that keep failing on a node. */
 import { expect, it } from 'vitest';
 import { FailureBackoff } from './failurebackoff.ts';
 

@@ -1,11 +1,11 @@
 /**
- * Failure back-off: how long the pods of a set are not replaced on a node where they keep failing. A node that refuses
- * a pod would refuse the next one at once.
+ * Failure back-off: delays the replacement of pods on a node where they keep failing. A node that refused a pod would
+ * refuse the next one at once.
  */
 
 const firstMs = 1_000;
 const maxMs = 15 * 60_000;
-/** Quiet for this long, a node is given a fresh start. */
+/** Without failures for this long, the back-off of a node is reset. */
 const forgivenMs = 2 * maxMs;
 
 interface Failure {
@@ -17,13 +17,13 @@ export class FailureBackoff {
   /** By set, then by node. */
   readonly #sets = new Map<string, Map<string, Failure>>();
 
-  /** How long to wait before the next one may be replaced. */
+  /** Delay before the next replacement. */
   waitMs(set: string, node: string, nowMs: number): number {
     const failure = this.#sets.get(set)?.get(node);
     return failure ? Math.max(0, failure.lastMs + failure.waitMs - nowMs) : 0;
   }
 
-  /** Notes that one has been replaced now. */
+  /** Records a replacement. */
   failed(set: string, node: string, nowMs: number): void {
     const nodes = this.#sets.get(set) ?? new Map<string, Failure>();
     this.#sets.set(set, nodes);
@@ -32,7 +32,7 @@ export class FailureBackoff {
     nodes.set(node, { waitMs: before ? Math.min(before.waitMs * 2, maxMs) : firstMs, lastMs: nowMs });
   }
 
-  /** The set is gone. */
+  /** Forgets a deleted set. */
   forget(set: string): void {
     this.#sets.delete(set);
   }

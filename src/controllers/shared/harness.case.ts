@@ -1,4 +1,7 @@
-/** A registry with controllers and no server, for tests that need many objects or want to know when all is done. */
+/**
+ * A registry with controllers and without a server, for tests that need many objects or have to wait until
+ * controllers are idle.
+ */
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { ResourceId } from '../../api/kind.ts';
@@ -20,7 +23,7 @@ import {
   type RunningController,
 } from './controller.ts';
 
-/** How long a test waits for controllers to have done their work. */
+/** How long a test waits for controllers to become idle. */
 const settleMaxMs = 20_000;
 
 const chance: Chance = {
@@ -34,7 +37,7 @@ async function registryOn(store: Store, nowMs = chance.nowMs): Promise<Registry>
   return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs });
 }
 
-/** What was written elsewhere and has not been heard of here, while that is held back. */
+/** Changes of another server that are held back. */
 class Delay {
   #waiting: (() => void)[] | undefined;
 
@@ -79,7 +82,7 @@ export class Harness {
     private readonly isOwner: boolean,
   ) {}
 
-  /** `nowMs` is the time as the registry sees it; timers go by the machine's clock all the same. */
+  /** `nowMs` is the registry's clock; timers use real time. */
   static async open(namespaces: readonly string[] = ['default'], nowMs?: () => number): Promise<Harness> {
     const store = openMemoryStore();
     const harness = new Harness(await registryOn(store, nowMs), store, true);
@@ -91,7 +94,7 @@ export class Harness {
     return harness;
   }
 
-  /** Another server on the same store, which may learn late of what is written there. */
+  /** Another server on the same store, whose feed can be delayed. */
   async neighbour(): Promise<{ neighbour: Harness; delay: Delay }> {
     const delay = new Delay();
     const registry = await registryOn(delayed(this.store, delay));
@@ -103,7 +106,7 @@ export class Harness {
     return { registry: this.registry, settings: defaultSettings, onError };
   }
 
-  /** Stores an object as it is; its name must be free. */
+  /** Stores an object without validation; its name must be free. */
   async plant(apiVersion: string, resource: string, namespace: string, object: object): Promise<Entry> {
     const kind = this.registry.kinds.resource(apiVersion, resource)!;
     const whole = { kind: kind.kind, apiVersion, ...structuredClone(object) } as unknown as ApiObject;
@@ -123,7 +126,7 @@ export class Harness {
     this.#running = startControllers(context, chosenControllers(controllers));
   }
 
-  /** Resolves when the controllers have nothing left to do. */
+  /** Resolves when the controllers are idle. */
   async settled(): Promise<void> {
     const deadline = Date.now() + settleMaxMs;
     while (!this.#running!.settled) {
@@ -144,10 +147,10 @@ export class Harness {
   }
 }
 
-/** The one of the test that runs. */
+/** The harness of the current test. */
 export let harness: Harness;
 
-/** Every test of the file gets one of its own, in which no controller may fail. */
+/** Creates a harness for every test of the file; an error of a controller fails the test. */
 export function useHarness(): void {
   beforeEach(async () => {
     harness = await Harness.open();

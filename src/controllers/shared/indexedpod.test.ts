@@ -1,4 +1,6 @@
-/** Proves that the next moment a pod becomes available is found, so that nobody waits for it in vain. */
+/**
+ * Proves that the next time at which a pod becomes available is computed, so that controllers set the right timer.
+ */
 import { describe, expect, it } from 'vitest';
 import { type IndexedPod, nextAvailableInMs } from './indexedpod.ts';
 
@@ -12,7 +14,7 @@ describe('the next pod to become available', () => {
   });
 
   it('is one that lacks a single millisecond', () => {
-    // Proves that a timer which comes a moment too early is set again.
+    // Proves that a timer which fires a moment too early is set again.
     expect(nextAvailableInMs([pod(true, 5_000)], 5, 9_999)).toBe(1);
   });
 

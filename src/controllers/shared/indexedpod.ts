@@ -1,4 +1,4 @@
-/** Indexed pods: what controllers ask about a pod again and again, read from its text once per change. */
+/** Indexed pods: facts about a pod that controllers need often, parsed once per change. */
 
 import type { ContainerStatus, OwnerReference, Pod } from '../../api/generated/types.ts';
 import { isFinished as hasFinished } from '../../api/rules/podfacts.ts';
@@ -21,7 +21,7 @@ export interface IndexedPod {
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly finalizers: readonly string[];
-  /** The owner that manages it. */
+  /** Its controller reference. */
   readonly controller: OwnerReference | undefined;
   readonly createdMs: number;
   /** Whether it is being deleted. */
@@ -29,31 +29,31 @@ export interface IndexedPod {
   readonly nodeName: string;
   readonly hostname: string;
   readonly subdomain: string;
-  /** Ports of its containers that have a name. */
+  /** Named ports of its containers. */
   readonly ports: readonly NamedPort[];
   readonly phase: string;
   readonly ips: readonly string[];
   readonly ready: boolean;
-  /** When it became ready, or ceased to be; undefined when nobody said so. */
+  /** When its Ready condition last changed; undefined when not known. */
   readonly readyChangedMs: number | undefined;
-  /** The most restarts that one of its containers has had, and the restarts of all. */
+  /** Highest restart count of a container, and the sum of all. */
   readonly restartsMax: number;
   readonly restarts: number;
   readonly deletionCost: number;
   /** Its index in an Indexed job. */
   readonly completionIndex: number | undefined;
-  /** How many pods of that index had failed before it, where the job counts that. */
+  /** Number of earlier failures of that index, where the job counts them. */
   readonly indexFailures: number;
-  /** When it ended, as well as that can be told; of use only when it has. */
+  /** When it finished, as far as known. */
   readonly finishedMs: number;
 }
 
 export const isFinished = ({ phase }: IndexedPod): boolean => hasFinished(phase);
 
-/** Whether it runs, or is going to. */
+/** Whether it runs, or will run. */
 export const isActive = (pod: IndexedPod): boolean => !isFinished(pod) && !pod.marked;
 
-/** How long until a ready pod is available; infinite when nobody knows since when it is ready. */
+/** Time until a ready pod is available; infinite when it is not known since when it is ready. */
 export function availableInMs({ readyChangedMs }: IndexedPod, minReadySeconds = 0, nowMs: number): number {
   if (minReadySeconds === 0) return 0;
   return readyChangedMs === undefined
@@ -62,8 +62,8 @@ export function availableInMs({ readyChangedMs }: IndexedPod, minReadySeconds = 
 }
 
 /**
- * In how long the next ready pod becomes available through the passing of time alone; Infinity for never. It is to be
- * asked for the moment that the status was worked out for: what becomes available in between would be missed.
+ * Time until the next ready pod becomes available without any change; Infinity for never. Call it with the time for
+ * which the status was computed: pods that become available in between would be missed.
  */
 export function nextAvailableInMs(
   pods: readonly IndexedPod[],
@@ -118,7 +118,7 @@ export function indexedPod(entry: Entry): IndexedPod {
 
 const restartsOf = ({ restartCount = 0 }: ContainerStatus): number => restartCount;
 
-/** Init containers that go on beside the others have ports, too. */
+/** Sidecars have ports, too. */
 function namedPorts({ containers = [], initContainers = [] }: NonNullable<Pod['spec']>): NamedPort[] {
   const serving = [
     ...containers,
@@ -131,7 +131,7 @@ function namedPorts({ containers = [], initContainers = [] }: NonNullable<Pod['s
   );
 }
 
-/** When the last container ended; undefined while one has not. */
+/** When the last container terminated; undefined while one runs. */
 function endOf(statuses: readonly ContainerStatus[]): number | undefined {
   const ends = statuses.map(({ state }) => msOf(state?.terminated?.finishedAt));
   return ends.length && ends.every((end) => end !== undefined) ? Math.max(...ends) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Observation of all kinds: those there are, and those that come while the server runs. For controllers that look after
- * objects whatever they are.
+ * Observation of all kinds: the present ones, and those added while the server runs. For controllers that handle
+ * objects of any kind.
  */
 import type { Kind, ResourceId } from '../../api/kind.ts';
 import type { Collection } from '../../registry/collection.ts';
@@ -9,13 +9,13 @@ import { Filter } from '../../registry/filter.ts';
 import { type ControllerContext, type Observation, observe } from './controller.ts';
 
 export interface KindsObserver {
-  /** Whether objects of a stored kind are observed; all are when not given. */
+  /** Whether objects of a stored kind are observed; default: all. */
   wants?(kind: Kind): boolean;
-  /** As an `Observer` is told, with the kind that the object is stored as. */
+  /** Like an `Observer`, with the stored kind of the object. */
   observed(kind: Kind, entry: Entry | undefined, previous: Entry | undefined): void;
-  /** A kind has come, or another version of one; its objects are observed. */
+  /** A kind or another version of one was added; its objects are observed. */
   came?(kind: Kind): void;
-  /** A stored kind has gone. Its objects are not served any more, but have not been deleted. */
+  /** A stored kind was removed. Its objects are no longer served, but have not been deleted. */
   went?(kind: Kind, entries: readonly Entry[]): void;
 }
 

@@ -1,4 +1,4 @@
-/** Of several who want to lead, one does; when it goes or falls silent, another follows. */
+/** One of several candidates leads; when it stops or no longer renews its lease, another takes over. */
 import { afterEach, expect, it } from 'vitest';
 import type { Lease } from '../../api/generated/types.ts';
 import { KindTable } from '../../api/kinds.ts';
@@ -25,7 +25,7 @@ async function server(store: Store, nowMs = () => Date.now()): Promise<Registry>
   return new Registry(store, view, kinds, chance, []);
 }
 
-/** A candidate, and what it did. */
+/** A candidate, and a record of what it did. */
 function candidate(registry: Registry, identity: string) {
   const log: string[] = [];
   const waiting: (() => void)[] = [];

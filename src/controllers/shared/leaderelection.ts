@@ -1,6 +1,6 @@
 /**
  * Leader election: where several servers share a store, one of them runs the controllers. They agree through a Lease.
- * Clocks are not compared: a lease is over when it has not changed for its duration, as seen by the candidate.
+ * Clocks of servers are not compared: a lease has expired when a candidate has not seen it change for its duration.
  */
 import type { Lease } from '../../api/generated/types.ts';
 import type { Verb } from '../../api/kind.ts';
@@ -16,15 +16,15 @@ import { type ControllerContext, type RunningController, tolerant } from './cont
 
 const namespace = 'kube-system';
 const name = 'wherry-controllers';
-/** The lease belongs to all controllers together. */
+/** One lease for all controllers together. */
 const by = (verb: Verb): Request => actingAs('kube-controller-manager', verb);
 
 export interface ElectionTiming {
   /** A leader that has not renewed its lease for this long is replaced. */
   readonly leaseMs: number;
-  /** A leader that could not renew it for this long steps down, before another can follow. */
+  /** A leader that could not renew its lease for this long steps down, before another can take over. */
   readonly renewMaxMs: number;
-  /** How often a lease is renewed, or looked at. */
+  /** How often a lease is renewed, or checked. */
   readonly retryMs: number;
 }
 
@@ -56,7 +56,7 @@ export class LeaderElection implements RunningController {
     return this.#leading?.settled ?? true;
   }
 
-  /** Steps down, so that another can follow at once. */
+  /** Steps down, and releases the lease so that another can take over at once. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -90,7 +90,7 @@ export class LeaderElection implements RunningController {
     await leading?.close();
   }
 
-  /** One round: take or renew the lease if that may be done. */
+  /** One round: acquires or renews the lease if possible. */
   async #try(): Promise<void> {
     await this.context.registry.view.caughtUp();
     const entry = this.#entry();
@@ -148,7 +148,7 @@ export class LeaderElection implements RunningController {
     return tolerant(create(registry, by('create'), collectionOf(kind, namespace), lease as ApiObject));
   }
 
-  /** Writes the lease if it is still as it was; false when another candidate was faster. */
+  /** Writes the lease if it is unchanged; false when another candidate was faster. */
   async #write(
     change: (spec: NonNullable<Lease['spec']>) => Lease['spec'],
     revision?: number,

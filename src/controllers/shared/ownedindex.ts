@@ -1,6 +1,6 @@
 /**
- * An owned index: the objects of one kind by who controls them. Like the pod index it is never behind the view,
- * as every question first takes in what has changed.
+ * An owned index: the objects of one kind by their controller. Like the pod index it is never behind the view,
+ * because every query first applies pending changes.
  */
 import type { OwnerReference } from '../../api/generated/types.ts';
 import type { Kind, ResourceId } from '../../api/kind.ts';

@@ -1,6 +1,6 @@
 /**
- * Ownership: which pods, or replica sets, are a controller's own. Those it selects and nobody controls are adopted;
- * those it controls and no longer selects are released. What is being deleted neither adopts nor releases.
+ * Ownership: which pods or replica sets belong to a controller. Selected ones without a controller are adopted;
+ * controlled ones that are no longer selected are released. An owner that is being deleted does neither.
  */
 import { conflict } from '../../api/errors.ts';
 import type { OwnerReference, Pod } from '../../api/generated/types.ts';
@@ -13,7 +13,7 @@ import { targetOf } from '../../registry/target.ts';
 import { type SharedContext, tolerant, type Writing } from './controller.ts';
 import { controllerOf, type IndexedPod } from './indexedpod.ts';
 
-/** What can be owned, as an index knows it. */
+/** An object that can be owned, as an index holds it. */
 export interface Ownable {
   readonly entry: Entry;
   readonly namespace: string;
@@ -24,7 +24,7 @@ export interface Ownable {
   readonly marked: boolean;
 }
 
-/** Where to find what an owner controls, and what nobody does. */
+/** Looks up the objects of an owner, and those without one. */
 export interface Owned<T extends Ownable> {
   controlledBy(namespace: string, uid: string): T[];
   uncontrolled(namespace: string): T[];
@@ -35,9 +35,9 @@ export interface Claim<T extends Ownable = IndexedPod, O extends ApiObject = Pod
   readonly entry: Entry;
   readonly owner: ApiObject;
   readonly selector: LabelSelector;
-  /** What is not claimable is left as it is. */
+  /** Objects that are not claimable are left as they are. */
   readonly claimable?: (item: T) => boolean;
-  /** What else is done to an object that is adopted. */
+  /** Further changes to an adopted object. */
   readonly adopted?: (object: O) => void;
 }
 
@@ -50,17 +50,17 @@ export const controllerReference = (kind: Kind, { metadata }: ApiObject): OwnerR
   blockOwnerDeletion: true,
 });
 
-/** Whether a reference names a kind, in whichever of its versions: a kind of another group may have the same name. */
+/** Whether a reference names a kind, in any of its versions; a kind of another group may have the same name. */
 export const refersTo = (reference: OwnerReference | undefined, { kind, group }: Kind): boolean =>
   reference?.kind === kind && groupOf(reference.apiVersion ?? '') === group;
 
 const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
 
-/** Adopts and releases as needed, and answers with the pods that are the owner's. */
+/** Adopts and releases as needed, and returns the owner's pods. */
 export const claimPods = (context: SharedContext, claim: Claim): Promise<IndexedPod[]> =>
   claimFrom(context, context.pods, claim);
 
-/** Adopts and releases as needed, and answers with what is the owner's. */
+/** Adopts and releases as needed, and returns the owner's objects. */
 export async function claimFrom<T extends Ownable, O extends ApiObject>(
   writing: Writing,
   index: Owned<T>,
@@ -81,8 +81,8 @@ export async function claimFrom<T extends Ownable, O extends ApiObject>(
 }
 
 /**
- * The owner is looked at in the moment of the write: what is adopted by an owner which has let its own go would be
- * taken for garbage.
+ * Checks at the time of the write that the owner is not being deleted: an object adopted by an owner that has
+ * orphaned its dependents would be garbage collected.
  */
 function adopt<T extends Ownable, O extends ApiObject>(
   writing: Writing,
@@ -115,8 +115,8 @@ export const changePod = (
 ): Promise<boolean> => changeOwnable(writing, pod, change);
 
 /**
- * Changes the metadata of an object, unless it is gone, another has taken its name, or the change answers that it no
- * longer applies. False: nothing was changed.
+ * Changes the metadata of an object, unless it is gone, a new one has its name, or the change no longer applies.
+ * False: nothing was changed.
  */
 export function changeOwnable<O extends ApiObject>(
   { registry, request }: Writing,

@@ -1,4 +1,4 @@
-/** Pod control: pods made from a template and deleted on behalf of an owner, who is told of it in events. */
+/** Pod control: creates pods from a template and deletes them for an owner, with events on the owner. */
 import { decodeObject } from '../../api/decode.ts';
 import { StatusError } from '../../api/errors.ts';
 import type { Pod, PodTemplateSpec } from '../../api/generated/types.ts';
@@ -23,7 +23,7 @@ export class PodControl {
     this.#pods = writing.registry.kinds.resource('v1', 'pods')!;
   }
 
-  /** Makes a pod. `finish` may change it before it is made. */
+  /** Creates a pod. `finish` may change it before. */
   async create(
     kind: Kind,
     owner: ApiObject,
@@ -50,7 +50,7 @@ export class PodControl {
     }
   }
 
-  /** Deletes a pod, with the grace period it asks for. One that is gone already is as good as deleted. */
+  /** Deletes a pod, with its own grace period. One that is gone already counts as deleted. */
   async delete(owner: ApiObject, { entry, name, uid }: IndexedPod): Promise<void> {
     const { registry, request } = this.writing;
     try {
@@ -64,7 +64,7 @@ export class PodControl {
   }
 }
 
-/** A pod of a template that belongs to an owner. */
+/** A pod made from a template, with a controller reference to its owner. */
 export function podOf(kind: Kind, owner: ApiObject, { metadata, spec }: PodTemplateSpec): Pod {
   const prefix = `${owner.metadata.name}-`;
   return structuredClone({

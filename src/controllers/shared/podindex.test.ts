@@ -1,4 +1,6 @@
-/** Proves that the pod index is never behind the view, whoever was told of changes first and however many there were. */
+/**
+ * Proves that the pod index is never behind the view, in any order of notifications and with any number of changes.
+ */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parseLabelSelector } from '../../api/labelselector.ts';
 import { remove } from '../../registry/delete.ts';
@@ -25,7 +27,7 @@ const owner = (uid: string) => ({
   uid,
   controller: true,
 });
-/** Pods of x are labelled. */
+/** Only pods that x controls have labels. */
 const plant = (name: string, uid?: string, nodeName?: string, namespace = 'default') =>
   harness.plant('v1', 'pods', namespace, {
     metadata: {
@@ -86,7 +88,7 @@ it('follows pods that change hands and go', async () => {
 
 it('shows at once what was written, also among more changes than are told at once', async () => {
   index = new PodIndex(harness.context);
-  // Observers are told of so many in slices, with turns for others in between.
+  // Observers are notified of so many changes in slices, with other work in between.
   await Promise.all(Array.from({ length: 1500 }, (_, i) => plant(`p${i}`, 'x')));
   expect(index.controlledBy('default', 'x').length).toBe(1500);
 });
@@ -119,7 +121,7 @@ it('begins anew when history has moved past it', async () => {
   index = new PodIndex(harness.context);
   const told: string[] = [];
   index.observe((pod, previous) => told.push(`${previous?.name ?? '-'} ${pod?.name ?? '-'}`));
-  // Nobody rings the bell from here on; a question has to find out by itself.
+  // The index is not notified from here on; a query has to find changes by itself.
   index.close();
   await remove(
     harness.registry,

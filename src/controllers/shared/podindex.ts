@@ -1,10 +1,10 @@
 /**
- * The pod index: all pods, found by who controls them, by their labels and by node. It is shared by the controllers.
+ * The pod index: all pods by controller, by labels and by node, shared by the controllers.
  *
- * It is never behind the view: every question first takes in the changes that the view has and the index has not.
- * A write is answered when the view shows it, so who has made pods and asks again finds them. That is why nobody
- * here has to remember what it expects to see, as Kubernetes' controllers must; what other servers have written is
- * waited for with `view.caughtUp()` before a question is asked.
+ * It is never behind the view: every query first applies the changes that the view has and the index has not. A write
+ * is answered when the view shows it, so a controller that has created pods finds them in its next query. That is why
+ * controllers here need no expectations, as Kubernetes' controllers do. For writes of other servers they wait with
+ * `view.caughtUp()` before a query.
  */
 import type { LabelSelector } from '../../api/labelselector.ts';
 import type { Collection } from '../../registry/collection.ts';
@@ -13,12 +13,12 @@ import { type ControllerContext, keyOf, type Observation, observe } from './cont
 import { type IndexedPod, indexedPod } from './indexedpod.ts';
 import { askedLabel, placeOf } from './selectors.ts';
 
-/** What happened to a pod: how it is now, undefined when it is gone, and how it was. */
+/** A change of a pod: its new state, undefined when it was deleted, and the state before. */
 export type PodObserver = (pod: IndexedPod | undefined, previous: IndexedPod | undefined) => void;
 
 const everything = new Filter(undefined, undefined, undefined, undefined);
 
-/** Pods by some word about them. */
+/** Pods by a key. */
 class Groups {
   readonly #groups = new Map<string, Set<IndexedPod>>();
 
@@ -50,14 +50,14 @@ export class PodIndex {
   readonly #byNode = new Groups();
   readonly #observers = new Set<PodObserver>();
   readonly #bell: Observation;
-  /** Number of the next change to take in. */
+  /** Number of the next change to apply. */
   #position = Number.NEGATIVE_INFINITY;
   #catchingUp = false;
 
   constructor(context: ControllerContext) {
     this.#collection = context.registry.view.collection('core/pods');
     this.#onError = context.onError;
-    // Told of changes one by one and perhaps late; that there are some is all that matters.
+    // The notification only says that there are changes; they are read from the window.
     this.#bell = observe(context, 'core/pods', () => this.#catchUp());
     this.#catchUp();
   }
@@ -68,13 +68,13 @@ export class PodIndex {
     return this.#byController.of(keyOf(namespace, uid));
   }
 
-  /** Pods that nobody controls. */
+  /** Pods without a controller. */
   uncontrolled(namespace: string): IndexedPod[] {
     this.#catchUp();
     return this.#uncontrolled.of(namespace);
   }
 
-  /** Pods of a namespace that a selector means. */
+  /** Pods of a namespace that a selector selects. */
   selected(namespace: string, selector: LabelSelector): IndexedPod[] {
     this.#catchUp();
     const asked = askedLabel(selector);
@@ -93,7 +93,7 @@ export class PodIndex {
     return this.#pods.get(keyOf(namespace, name));
   }
 
-  /** Calls the observer for every pod there is, and for every change from then on. */
+  /** Calls the observer for every existing pod, and for every change from then on. */
   observe(observer: PodObserver): Observation {
     this.#catchUp();
     for (const pod of this.#pods.values()) this.#tell(observer, pod, undefined);
@@ -114,7 +114,7 @@ export class PodIndex {
   }
 
   #catchUp(): void {
-    // An observer that asks is answered from what is known so far.
+    // Queries of an observer see the changes applied so far.
     if (this.#catchingUp || this.#position >= this.#collection.endNumber) return;
     this.#catchingUp = true;
     try {
@@ -130,7 +130,7 @@ export class PodIndex {
     }
   }
 
-  /** At the beginning, and when history has moved past this index. */
+  /** At the start, and when history has moved past this index. */
   #takeAll(): void {
     const { entries } = this.#collection.select(everything);
     this.#position = this.#collection.endNumber;

@@ -1,4 +1,4 @@
-/** Proves that controllers come to rest: once all is as it should be nothing is written any more, however often they look. */
+/** Proves that controllers become idle: once everything is as desired, repeated passes write nothing. */
 import { describe, expect, it } from 'vitest';
 import type { Endpoints, JobV1, Pod, ReplicationController } from '../../api/generated/types.ts';
 import type { ResourceId } from '../../api/kind.ts';
@@ -130,7 +130,7 @@ describe('another server', () => {
       delay.release();
       await neighbour.settled();
       expect(neighbour.all('core/pods').length).toBe(60);
-      // Nor was anything made and deleted again.
+      // Nor was anything created and deleted again.
       expect(neighbour.registry.view.collection('core/pods').endNumber).toBe(60);
     } finally {
       delay.release();

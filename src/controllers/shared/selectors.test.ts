@@ -1,4 +1,4 @@
-/** Proves that those who select a pod are found, however they say whom they mean, and no longer when they do not. */
+/** Proves that all objects whose selector matches a pod are found, with every form of selector, and no others. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { JobV1 } from '../../api/generated/types.ts';
 import { type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';

@@ -1,6 +1,7 @@
 /**
- * Selectors: who in a namespace means a pod by its labels. Nearly every selector asks for some label to have some
- * value, and is tried only on pods that have it; so thousands of them cost a pod no more than a few.
+ * Selectors: which objects of a namespace select a pod by its labels. Nearly every selector requires some label to
+ * have some value, and is evaluated only for pods that have it; so the cost per pod does not grow with the number of
+ * selectors.
  */
 import type { LabelSelector as SelectorObject } from '../../api/generated/types.ts';
 import {
@@ -13,25 +14,25 @@ import type { ApiObject } from '../../api/object.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { keyOf } from './controller.ts';
 
-/** Selectors by name, of those who ask for the same label. */
+/** Selectors by object name, which all require the same label. */
 type Group = Map<string, LabelSelector>;
 
-/** The place of selectors that ask for no value. */
+/** The bucket of selectors that require no value. */
 const anything = '';
 
-/** A label with its value, in a word. */
+/** A label and its value as one key. */
 export const placeOf = (key: string, value: string): string => `${key}=${value}`;
 
 export class Selectors<T extends ApiObject> {
-  /** By namespace, then by the label that is asked for. */
+  /** By namespace, then by required label. */
   readonly #namespaces = new Map<string, Map<string, Group>>();
-  /** Where the selector of each object is kept, by key. */
+  /** The bucket of each object's selector, by key. */
   readonly #places = new Map<string, string>();
 
-  /** `read` answers with the selector of an object, undefined when it selects nothing. */
+  /** `read` returns the selector of an object, undefined when it selects nothing. */
   constructor(private readonly read: (object: T) => LabelSelector | undefined) {}
 
-  /** Takes in how an object is now, and how it was. */
+  /** Updates the selector of an object from its new and previous state. */
   observe(entry: Entry | undefined, previous: Entry | undefined): void {
     const { namespace, name } = (entry ?? previous)!;
     this.#drop(namespace, name);
@@ -72,7 +73,7 @@ export class Selectors<T extends ApiObject> {
   }
 }
 
-/** A label that a selector cannot do without; '' when there is none. */
+/** A label that a selector requires; '' when there is none. */
 export function askedLabel({ requirements }: LabelSelector): string {
   const asked = requirements.find(({ operator }) => operator === '=');
   return asked ? placeOf(asked.key, asked.values[0]!) : anything;
@@ -82,7 +83,7 @@ export function askedLabel({ requirements }: LabelSelector): string {
 export const mapSelector = (map: Labels | undefined): LabelSelector | undefined =>
   map && Object.keys(map).length > 0 ? selectorFromObject({ matchLabels: map }) : undefined;
 
-/** The selector of an object of apps; an empty one selects nothing. */
+/** The selector of an apps object; an empty one selects nothing. */
 export function objectSelector(object: SelectorObject | undefined): LabelSelector | undefined {
   const selector = selectorFromObject(object as LabelSelectorObject | undefined);
   return selector.empty ? undefined : selector;

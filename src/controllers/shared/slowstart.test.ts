@@ -1,4 +1,4 @@
-/** Proves that slow start begins with one, doubles, and stops where something fails. */
+/** Proves that slow start begins with one, doubles, and stops at a failure. */
 import { expect, it } from 'vitest';
 import { slowStart } from './slowstart.ts';
 
@@ -9,7 +9,7 @@ async function batches(
   const begun: number[][] = [[]];
   const error = await slowStart(count, async (index) => {
     begun.at(-1)!.push(index);
-    // All of a batch have begun before any of it is over.
+    // All calls of a batch have started before any has finished.
     await new Promise((resolve) => setImmediate(resolve));
     if (begun.at(-1)!.length) begun.push([]);
     if (fails(index)) throw new Error(`no ${index}`);

@@ -1,9 +1,9 @@
 /**
- * Slow start: many like things are made in batches of 1, 2, 4… and no further batch is begun after a failure. What
- * fails once would fail for all, as with a quota that is used up, and is found out at the price of few.
+ * Slow start: creates many equal objects in batches of 1, 2, 4…, and stops after a batch with a failure. A failure
+ * such as an exhausted quota would affect all of them, and this way costs few attempts.
  */
 
-/** The first failure, if there was one; all that was begun is over then. */
+/** The first failure, if any, after all started calls have finished. */
 export async function slowStart(
   count: number,
   make: (index: number) => Promise<unknown>,

@@ -1,4 +1,4 @@
-/** Proves in which order pods go when there are too many: each rule decides only where those before it do not. */
+/** Proves in which order surplus pods are deleted: each rule decides only among equals of the rules before it. */
 import { expect, it } from 'vitest';
 import type { IndexedPod } from './indexedpod.ts';
 import { victimsFirst } from './victims.ts';
@@ -32,7 +32,7 @@ const expected = [
   pod('crowded, older', { nodeName: 'crowd', createdMs: ago(7200) }),
   pod('ready since nobody knows when', { readyChangedMs: undefined }),
   pod('ready for a minute', { readyChangedMs: ago(60) }),
-  // An hour and a little more are the same: only powers of two are told apart.
+  // An hour and a little more are equal: ages are compared in powers of two.
   pod('ready for an hour and more, restarted', { readyChangedMs: ago(3700), restartsMax: 2 }),
   pod('ready for an hour, newer', { readyChangedMs: ago(3600), createdMs: ago(7100) }),
   pod('ready for an hour, older', { readyChangedMs: ago(3650), createdMs: ago(7200) }),

@@ -1,13 +1,13 @@
 /**
- * Victims: which pods go first when there are too many. Those go whose loss is felt least: what does not run yet,
- * what is not ready, what its user calls cheap, what stands next to others of its kind, and what is new.
+ * Victims: which surplus pods are deleted first. Pods that do not run yet, that are not ready, that have a low
+ * deletion cost, that share their node with others of their kind, and that are new go before others.
  */
 import type { IndexedPod } from './indexedpod.ts';
 
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 const neverReady = 64;
 
-/** The pods in the order in which they should go. `related` are others of their kind that stay. */
+/** The pods in order of deletion. `related` are pods of the same kind that stay. */
 export function victimsFirst(
   pods: readonly IndexedPod[],
   nowMs: number,
@@ -16,7 +16,7 @@ export function victimsFirst(
   const neighbours = new Map<string, number>();
   for (const { nodeName } of [...pods, ...related])
     neighbours.set(nodeName, (neighbours.get(nodeName) ?? 0) + 1);
-  /** The smaller, the sooner a pod goes; earlier numbers decide before later ones. */
+  /** Sort keys: a pod with smaller numbers is deleted sooner; earlier numbers take precedence. */
   const ranks = new Map(
     pods.map((pod) => [
       pod,
@@ -36,8 +36,8 @@ export function victimsFirst(
 }
 
 /**
- * For how long a pod has been ready, in powers of two: small differences are chance, and following them would
- * always hit the pods of the same deployment step. A pod of which nobody knows since when goes first.
+ * How long a pod has been ready, in powers of two: small differences are random, and using them would always select
+ * the pods of the same rollout step. A pod without a known time goes first.
  */
 function readyRank(sinceMs: number | undefined, nowMs: number): number {
   if (sinceMs === undefined) return -neverReady;

@@ -1,4 +1,4 @@
-/** Proves that work queues keep keys once, bring failed ones back, and keep their appointments. */
+/** Proves that work queues hold a key once, retry failed ones, and process delayed ones in time. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WorkQueue } from './workqueue.ts';
 

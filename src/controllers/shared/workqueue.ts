@@ -1,27 +1,27 @@
 /**
- * Work queues: keys of things to look at. A key that is added while it waits is kept once; one that is added while
- * it is being worked on is looked at again afterwards. Failed keys come back after a growing delay, and are given
- * up after a number of tries: the next change to the object brings them back.
+ * Work queues: keys of objects to process. A key that is added while it waits is kept once; one that is added while
+ * it is processed is processed again afterwards. Failed keys are retried with exponential back-off, and dropped after
+ * a number of tries: the next change of the object adds them again.
  */
 
 const retryFirstMs = 5;
 const retryMaxMs = 30_000;
 const triesMaxDefault = 20;
-/** Keys worked on at once, and at most as many begun before the rest of the process gets its turn. */
+/** Keys processed concurrently, and started per event loop tick. */
 const widthDefault = 8;
-/** The longest a timer can wait; a longer appointment is looked at earlier, and made anew. */
+/** The longest delay of a timer; a longer one is split. */
 const timerMaxMs = 2 ** 31 - 1;
-/** Appointments further away than this are not work that is left to do. */
+/** Keys delayed for longer than this do not count as pending work. */
 const soonMs = 1_000;
 
 export interface WorkQueueOptions {
-  /** Brings the world in line with the object of a key. */
+  /** Reconciles the object of a key. */
   readonly work: (key: string) => Promise<void>;
-  /** Told of every failure. */
+  /** Called for every failure. */
   readonly onError: (key: string, error: Error) => void;
-  /** Keys worked on at once. */
+  /** Keys processed concurrently. */
   readonly width?: number;
-  /** Tries before a key is given up. Infinity for work that may succeed without a change to its object. */
+  /** Tries before a key is dropped. Infinity for work that may succeed without a change of its object. */
   readonly triesMax?: number;
 }
 
@@ -52,7 +52,7 @@ export class WorkQueue {
     }
   }
 
-  /** Adds a key later, or never; an earlier appointment for the same key is kept, a later one is moved forward. */
+  /** Adds a key after a delay, or never; of several delays for the same key the shortest counts. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed || delayMs === Number.POSITIVE_INFINITY) return;
     const waitMs = Math.min(Math.max(delayMs, 0), timerMaxMs);
@@ -68,7 +68,7 @@ export class WorkQueue {
     this.#appointments.set(key, { timer, atMs });
   }
 
-  /** Whether nothing waits, is worked on, is to be tried again, or is due soon. */
+  /** Whether no key waits, is processed, is to be retried, or is due soon. */
   get settled(): boolean {
     if (this.#waiting.size + this.#working.size + this.#retries.size > 0) return false;
     const soon = performance.now() + soonMs;
@@ -76,7 +76,7 @@ export class WorkQueue {
     return true;
   }
 
-  /** Work that never waits for anything would otherwise keep the whole process from its other duties. */
+  /** Yields to the event loop: work that never awaits would block the process otherwise. */
   #takeTurn(): void {
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined;
@@ -128,7 +128,7 @@ export class WorkQueue {
     this.#retries.set(key, timer);
   }
 
-  /** Takes no more work, and resolves when what is under way is done. */
+  /** Accepts no more keys, and resolves when those being processed are done. */
   async close(): Promise<void> {
     this.#closed = true;
     clearImmediate(this.#turn);

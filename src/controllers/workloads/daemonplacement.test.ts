@@ -1,4 +1,4 @@
-/** Proves on which nodes a daemon set wants its pod, and how the pod is aimed at one of them. */
+/** Proves on which nodes a daemon set wants a pod, and how the pod is directed to its node. */
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodSpec, Taint } from '../../api/generated/types.ts';
 import type { IndexedPod } from '../shared/indexedpod.ts';

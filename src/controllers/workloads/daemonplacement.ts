@@ -1,6 +1,6 @@
 /**
- * Daemon placement: on which nodes a daemon set wants its pod, and how the pod gets there. The scheduler binds it like
- * any other; the pod asks for one node, by its name.
+ * Daemon placement: on which nodes a daemon set wants a pod. The scheduler binds it like any other; node affinity by
+ * name directs the pod to its node.
  */
 import type {
   Affinity,
@@ -16,7 +16,7 @@ import type { IndexedPod } from '../shared/indexedpod.ts';
 const prefix = 'node.kubernetes.io/';
 const nameField = 'metadata.name';
 
-/** What matters of a node. */
+/** The relevant parts of a node. */
 export interface PlaceableNode {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface PlaceableNode {
 export interface DaemonVerdict {
   /** Whether the node should have a pod. */
   readonly runs: boolean;
-  /** Whether a pod that is there may stay. */
+  /** Whether an existing pod may stay. */
   readonly stays: boolean;
 }
 
@@ -52,7 +52,7 @@ export class DaemonPlacement {
     return { runs: averse.length === 0, stays: !averse.some(({ effect }) => effect === 'NoExecute') };
   }
 
-  /** Makes a pod of the template one for a node. */
+  /** Directs a pod of the template to a node. */
   aim(pod: Pod, nodeName: string): void {
     const spec = (pod.spec ??= {});
     spec.tolerations = [...this.#tolerations];
@@ -60,7 +60,7 @@ export class DaemonPlacement {
   }
 }
 
-/** The tolerations of a pod that belongs to its node: it stays while the node is unwell, and comes when it is closed. */
+/** The tolerations of daemon pods: they stay on a node that is not ready, and are created on an unschedulable one. */
 export function daemonTolerations({ tolerations = [], hostNetwork }: PodSpec): Toleration[] {
   const own = [
     ...['not-ready', 'unreachable'].map((name) => exists(name, 'NoExecute')),
@@ -79,14 +79,14 @@ const exists = (name: string, effect: string): Toleration => ({
   effect,
 });
 
-/** Tolerations of the same taints; for how long they tolerate them may differ. */
+/** Whether tolerations are for the same taints; tolerationSeconds may differ. */
 const isAlike = (a: Toleration, b: Toleration): boolean =>
   a.key === b.key &&
   a.operator === b.operator &&
   a.effect === b.effect &&
   (a.value ?? '') === (b.value ?? '');
 
-/** The wish for a node takes the place of what was asked of nodes: that has been heeded in choosing it. */
+/** Replaces the node affinity of the template, which was evaluated when the node was chosen. */
 function towards(affinity: Affinity | undefined, nodeName: string): Affinity {
   const term: NodeSelectorTerm = { matchFields: [{ key: nameField, operator: 'In', values: [nodeName] }] };
   return {
@@ -98,7 +98,7 @@ function towards(affinity: Affinity | undefined, nodeName: string): Affinity {
   };
 }
 
-/** The node that a pod is on, or is meant for. */
+/** The node that a pod is on, or is directed to. */
 export function targetNode({ nodeName, entry }: IndexedPod): string | undefined {
   if (nodeName) return nodeName;
   const { spec } = entry.peek() as Pod;

@@ -1,4 +1,4 @@
-/** Proves what is done about the pods on each node: upkeep, updates within bounds, and the numbers of the status. */
+/** Proves what is done about the pods on each node: upkeep, updates within bounds, and the counters of the status. */
 import { describe, expect, it } from 'vitest';
 import type { DaemonSetSpec } from '../../api/generated/types.ts';
 import type { IndexedPod } from '../shared/indexedpod.ts';
@@ -26,7 +26,7 @@ function pod(node: string, word: string, i = 0): IndexedPod {
   } as unknown as IndexedPod;
 }
 
-/** `a: old new!` is a node that wants a pod and has two; `(a)` may keep one, `[a]` must not, `<a>` is gone. */
+/** `a: old new!` is a node that wants a pod and has two; `(a)` may keep one, `[a]` must not, `<a>` is deleted. */
 function nodes(...lines: string[]): DaemonNode[] {
   return lines.map((line) => {
     const [, open, name, words] = /^([([<]?)(\w+)[)\]>]?:? ?(.*)$/.exec(line) as unknown as string[];

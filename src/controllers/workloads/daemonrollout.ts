@@ -1,7 +1,7 @@
 /**
- * Daemon rollout: which pods of a daemon set are to be made and deleted, worked out from what there is on each node.
- * Upkeep sees that each node has the one pod it should have, of whichever template; a rolling update replaces those
- * of old templates within bounds.
+ * Daemon rollout: which pods of a daemon set are to be created and deleted, computed from the pods on each node.
+ * Upkeep ensures that each node has its one pod, of any template; a rolling update replaces those of old templates
+ * within bounds.
  */
 import type { DaemonSetSpec, DaemonSetStatus } from '../../api/generated/types.ts';
 import { availableInMs, type IndexedPod, isFinished } from '../shared/indexedpod.ts';
@@ -9,29 +9,29 @@ import type { DaemonVerdict } from './daemonplacement.ts';
 import { revisionLabel } from './revisionhistory.ts';
 import { resolved } from './rollingplan.ts';
 
-/** A node, or the name of one that is gone, and the pods that are on it or meant for it. */
+/** A node, or the name of a deleted one, and the pods that are on it or directed to it. */
 export interface DaemonNode extends DaemonVerdict {
   readonly name: string;
   readonly known: boolean;
   readonly pods: readonly IndexedPod[];
 }
 
-/** What a decision depends on beside the nodes. */
+/** The other inputs of a decision. */
 export interface Moment {
-  /** The hash of today's template. */
+  /** The hash of the current template. */
   readonly hash: string;
   readonly spec: DaemonSetSpec;
   readonly nowMs: number;
 }
 
 export interface Work {
-  /** Nodes that get a pod. */
+  /** Nodes that need a pod. */
   readonly create: string[];
   readonly remove: IndexedPod[];
 }
 
 export interface Upkeep extends Work {
-  /** Pods that have ended, and are to be deleted so that others can take their place. */
+  /** Finished pods, to be deleted so that others can replace them. */
   readonly ended: { readonly node: string; readonly pod: IndexedPod }[];
 }
 
@@ -40,7 +40,7 @@ const isAvailable = (pod: IndexedPod, { spec, nowMs }: Moment): boolean =>
 
 const isUpdated = (pod: IndexedPod, { hash }: Moment): boolean => pod.labels?.[revisionLabel] === hash;
 
-/** Those on a node before those that wait for it, then by age. */
+/** Bound pods before unbound ones, then by age. */
 const inOrder = (pods: readonly IndexedPod[]): IndexedPod[] =>
   [...pods].sort(
     (a, b) =>
@@ -49,17 +49,17 @@ const inOrder = (pods: readonly IndexedPod[]): IndexedPod[] =>
       (a.name < b.name ? -1 : 1),
   );
 
-/** A pod that has ended and is being deleted has left the node for another; what keeps it is not our business. */
+/** A finished pod that is being deleted no longer counts on its node, whatever finalizers it has. */
 const present = ({ pods }: DaemonNode): IndexedPod[] =>
   pods.filter((pod) => !(isFinished(pod) && pod.marked));
 
-/** More pods than one on a node are allowed for a while. */
+/** A node may temporarily have more than one pod. */
 const surges = ({ updateStrategy }: DaemonSetSpec): boolean => {
   const { maxSurge } = updateStrategy?.rollingUpdate ?? {};
   return updateStrategy?.type === 'RollingUpdate' && resolved(maxSurge, 1, Math.ceil) > 0;
 };
 
-/** What each node lacks, or has too much of. */
+/** Missing and surplus pods of each node. */
 export function upkeep(nodes: readonly DaemonNode[], moment: Moment): Upkeep {
   const work: Upkeep = { create: [], remove: [], ended: [] };
   for (const node of nodes) {
@@ -76,17 +76,17 @@ export function upkeep(nodes: readonly DaemonNode[], moment: Moment): Upkeep {
   return work;
 }
 
-/** The pods of a node that are too many; `pods` are those that run or are going to, in order. */
+/** The surplus pods of a node; `pods` are its active pods, in order. */
 function surplus(pods: readonly IndexedPod[], moment: Moment): IndexedPod[] {
   if (pods.length <= 1 || !surges(moment.spec)) return pods.slice(1);
   const fresh = pods.find((pod) => isUpdated(pod, moment));
   const old = pods.find((pod) => !isUpdated(pod, moment));
   const others = pods.filter((pod) => pod !== fresh && pod !== old);
-  // The old pod stays as long as it serves better than the new one.
+  // The old pod stays until the new one is available.
   return fresh && old && (!old.ready || isAvailable(fresh, moment)) ? [...others, old] : others;
 }
 
-/** What a rolling update does next. It counts on upkeep to make pods where there are none. */
+/** The next step of a rolling update. It relies on upkeep to create pods on nodes without one. */
 export function rollingUpdate(nodes: readonly DaemonNode[], moment: Moment): Work {
   const desired = nodes.filter(({ runs }) => runs).length;
   const { maxUnavailable = 1, maxSurge = 0 } = moment.spec.updateStrategy?.rollingUpdate ?? {};
@@ -102,7 +102,7 @@ interface Pair {
   readonly old: IndexedPod | undefined;
 }
 
-/** The pod of today's template and the one of another; undefined when there are several of a sort. */
+/** The pod of the current template and that of another; undefined when there are several of a sort. */
 function pairOn(node: DaemonNode, moment: Moment): Pair | undefined {
   const active = present(node).filter(({ marked }) => !marked);
   const fresh = active.filter((pod) => isUpdated(pod, moment));
@@ -110,7 +110,7 @@ function pairOn(node: DaemonNode, moment: Moment): Pair | undefined {
   return fresh.length > 1 || old.length > 1 ? undefined : { fresh: fresh[0], old: old[0] };
 }
 
-/** Deletes old pods, so that no more than a number of nodes are without an available pod. */
+/** Deletes old pods, so that at most maxUnavailable nodes are without an available pod. */
 function replacing(nodes: readonly DaemonNode[], moment: Moment, maxUnavailable: number): Work {
   let unavailable = 0;
   const useless: IndexedPod[] = [];
@@ -122,14 +122,14 @@ function replacing(nodes: readonly DaemonNode[], moment: Moment, maxUnavailable:
     // None, or several, or one that is not available yet.
     else if (!fresh || old || !isAvailable(fresh, moment)) unavailable++;
   }
-  // An old pod that serves nobody is no loss.
+  // An old pod that is not available can be deleted without loss.
   return {
     create: [],
     remove: [...useless, ...candidates.slice(0, Math.max(0, maxUnavailable - unavailable))],
   };
 }
 
-/** Makes new pods beside the old ones, and deletes an old one when the new one is available. */
+/** Creates new pods beside the old ones, and deletes an old one when the new one is available. */
 function surging(nodes: readonly DaemonNode[], moment: Moment, maxSurge: number, desired: number): Work {
   let surged = 0;
   let available = 0;
@@ -161,7 +161,7 @@ function surging(nodes: readonly DaemonNode[], moment: Moment, maxSurge: number,
   };
 }
 
-/** The numbers of the status. Where a node has several pods, the oldest stands for it. */
+/** The counters of the status. Where a node has several pods, the oldest counts. */
 export function numbersOf(nodes: readonly DaemonNode[], moment: Moment): DaemonSetStatus {
   const numbers = { desired: 0, current: 0, misscheduled: 0, ready: 0, available: 0, updated: 0 };
   for (const { known, runs, pods } of nodes) {

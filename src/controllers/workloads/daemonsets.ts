@@ -1,6 +1,6 @@
 /**
- * The daemon set controller: keeps one pod of a template on every node that fits, and replaces those of old templates
- * as the set's strategy says.
+ * The daemon set controller: keeps one pod of a template on every suitable node, and replaces those of old templates
+ * by the set's update strategy.
  */
 import type { DaemonSet, DaemonSetStatus, Node, Pod } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -39,7 +39,7 @@ import {
 } from './daemonrollout.ts';
 import { RevisionHistory, type RevisionList, revisionLabel } from './revisionhistory.ts';
 
-/** Pods made, and pods deleted, before the rest of the world is looked at again. */
+/** Pods created, and pods deleted, per pass. */
 const burstMax = 250;
 
 export const daemonSetController: Controller = {
@@ -50,7 +50,7 @@ export const daemonSetController: Controller = {
 
 const selectorOf = ({ spec }: DaemonSet): LabelSelector | undefined => objectSelector(spec?.selector);
 
-/** A daemon set as one look sees it. */
+/** A daemon set in one pass. */
 interface Look {
   readonly key: string;
   readonly entry: Entry;
@@ -70,7 +70,7 @@ class DaemonSets {
   readonly #selectors = new Selectors(selectorOf);
   readonly #keys = new Set<string>();
   readonly #nodes = new Map<string, PlaceableNode>();
-  /** Pods that fail on a node are replaced more and more slowly. */
+  /** Back-off of pods that fail on a node. */
   readonly #failures = new FailureBackoff();
 
   constructor(private readonly context: SharedContext) {
@@ -83,7 +83,7 @@ class DaemonSets {
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
-      // Room in a quota, or an account that was missing, may come without a change to the set.
+      // Retry periodically: a quota may get room, or a missing account appear, without a change of the set.
       triesMax: Number.POSITIVE_INFINITY,
     });
   }
@@ -111,7 +111,7 @@ class DaemonSets {
     }
   }
 
-  /** Nodes report all the time; few of their words say who may run there. */
+  /** Nodes report often; only few changes affect where pods may run. */
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { name } = (entry ?? previous)!;
     const before = this.#nodes.get(name);
@@ -135,7 +135,7 @@ class DaemonSets {
     const entry = this.#registry.view.collection('apps/daemonsets').get(...fromKey(key));
     if (!entry) return;
     const set = entry.peek() as DaemonSet;
-    // The pods of a set that is being deleted are the garbage collector's.
+    // The pods of a set that is being deleted are left to the garbage collector.
     if (set.metadata.deletionTimestamp) return;
     const selector = selectorOf(set);
     if (!selector) {
@@ -168,7 +168,7 @@ class DaemonSets {
     );
   }
 
-  /** Makes and deletes pods; how the nodes are then. */
+  /** Creates and deletes pods; returns the resulting nodes. */
   async #act(look: Look): Promise<{ nodes: DaemonNode[]; failure: Error | undefined }> {
     const found = await this.#survey(look);
     const { create, remove, ended } = upkeep(found, this.#moment(look));
@@ -184,7 +184,7 @@ class DaemonSets {
     return { hash: history.update.hash, spec: set.spec ?? {}, nowMs: this.#registry.chance.nowMs() };
   }
 
-  /** All nodes, and what the set has there or for nodes that are gone. */
+  /** All nodes with the set's pods, including pods of deleted nodes. */
   async #survey({ entry, set, selector, placement }: Look): Promise<DaemonNode[]> {
     const byNode = new Map<string, IndexedPod[]>();
     for (const pod of await claimPods(this.context, { entry, owner: set, selector })) {
@@ -203,7 +203,7 @@ class DaemonSets {
     return nodes;
   }
 
-  /** Pods that have ended and may be deleted now. The others are looked at again when their time has come. */
+  /** Finished pods that may be deleted now. The others are retried after their back-off. */
   #endable({ key, set }: Look, ended: Upkeep['ended']): IndexedPod[] {
     const nowMs = this.#registry.chance.nowMs();
     return ended.flatMap(({ node, pod }) => {
@@ -223,7 +223,7 @@ class DaemonSets {
     });
   }
 
-  /** Does some work, and looks again if there was any. */
+  /** Runs some work, and schedules another pass if there was any. */
   async #carryOut(
     look: Look,
     nodes: DaemonNode[],

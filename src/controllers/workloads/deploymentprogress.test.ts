@@ -1,4 +1,4 @@
-/** Proves what a deployment says about its rollout: numbers, availability, progress, deadline and failures. */
+/** Proves the status of a deployment during a rollout: counters, availability, progress, deadline and failures. */
 import { describe, expect, it } from 'vitest';
 import type {
   Deployment,
@@ -66,7 +66,7 @@ it('numbers are those of all replica sets', () => {
     updatedReplicas: 2,
     readyReplicas: 3,
     availableReplicas: 2,
-    // Five are wanted of the sets.
+    // The sets have five replicas.
     unavailableReplicas: 3,
     terminatingReplicas: 3,
     collisionCount: 4,

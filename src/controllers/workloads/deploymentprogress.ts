@@ -1,4 +1,4 @@
-/** The progress of a deployment: its numbers and conditions, as what its replica sets say adds up to. */
+/** The progress of a deployment: counters and conditions, computed from its replica sets. */
 import type {
   Deployment,
   DeploymentCondition,
@@ -9,7 +9,7 @@ import type {
 } from '../../api/generated/types.ts';
 import { boundsOf, sizeOf } from './rollingplan.ts';
 
-/** This number of seconds, the largest there is, stands for no deadline. */
+/** The maximum of an int32, which means no deadline. */
 const noDeadlineSeconds = 2 ** 31 - 1;
 
 export type Conditions = readonly DeploymentCondition[];
@@ -23,7 +23,7 @@ export const conditionOf = (conditions: Conditions, type: string): DeploymentCon
 const without = (conditions: Conditions, type: string): DeploymentCondition[] =>
   conditions.filter((one) => one.type !== type);
 
-/** A condition that says the same as before, if in other words, stays as it is. */
+/** A condition with the same status and reason is kept, also if its message differs. */
 export function withCondition(
   conditions: Conditions,
   type: string,
@@ -39,7 +39,7 @@ export function withCondition(
   ];
 }
 
-/** A rollout that is paused, or resumed, is not measured against its deadline until it gets on. */
+/** A paused or just resumed rollout has no deadline until it makes progress. */
 export function withPause(
   { paused }: DeploymentSpec,
   conditions: Conditions,
@@ -47,7 +47,7 @@ export function withPause(
 ): DeploymentCondition[] {
   const reason = conditionOf(conditions, 'Progressing')?.reason;
   const said = reason === 'DeploymentPaused';
-  // That it has not got on for too long stays said.
+  // A rollout past its deadline keeps that condition.
   if (reason === 'ProgressDeadlineExceeded' || said === Boolean(paused)) return [...conditions];
   return withCondition(
     conditions,
@@ -59,7 +59,7 @@ export function withPause(
   );
 }
 
-/** Everything about a status but its conditions. */
+/** The status without its conditions. */
 export function countsOf(
   { metadata, status = {} }: Deployment,
   newSet: ReplicaSet | undefined,
@@ -110,7 +110,7 @@ export function isComplete({ metadata, spec = {} }: Deployment, status: Deployme
   );
 }
 
-/** Whether the new numbers are better than those before: more new pods, fewer old ones, more that are well. */
+/** Whether there was progress: more new pods, fewer old ones, more ready or available ones. */
 function isBetter(before: DeploymentStatus, now: DeploymentStatus): boolean {
   const old = ({ replicas = 0, updatedReplicas = 0 }: DeploymentStatus): number => replicas - updatedReplicas;
   return (
@@ -121,7 +121,7 @@ function isBetter(before: DeploymentStatus, now: DeploymentStatus): boolean {
   );
 }
 
-/** The condition Progressing, where a rollout is under way; `counts` are the new numbers. */
+/** The condition Progressing of a rollout; `counts` are the new counters. */
 export function withProgress(
   deployment: Deployment,
   newSet: ReplicaSet | undefined,
@@ -133,7 +133,7 @@ export function withProgress(
   const { spec = {}, status = {}, metadata } = deployment;
   if (!hasDeadline(spec)) return without(conditions, 'Progressing');
   const current = conditionOf(conditions, 'Progressing');
-  // Once complete, it is not a rollout any more, whatever becomes of its pods.
+  // A completed rollout stays complete, whatever happens to its pods.
   if (counts.replicas === counts.updatedReplicas && current?.reason === 'NewReplicaSetAvailable')
     return [...conditions];
   const who = newSet ? `ReplicaSet "${newSet.metadata.name}"` : `Deployment "${metadata.name}"`;
@@ -144,7 +144,7 @@ export function withProgress(
   if (isComplete(deployment, counts))
     return set(conditions, 'True', 'NewReplicaSetAvailable', `${who} has successfully progressed.`);
   if (isBetter(status, counts)) {
-    // Said anew each time, because the deadline runs from the last time it was.
+    // lastUpdateTime is set each time: the deadline counts from it.
     const [fresh] = set([], 'True', 'ReplicaSetUpdated', `${who} is progressing.`) as [DeploymentCondition];
     const since = current?.status === 'True' ? current.lastTransitionTime : now;
     return [...without(conditions, 'Progressing'), { ...fresh, lastTransitionTime: since }];
@@ -154,7 +154,7 @@ export function withProgress(
   return [...conditions];
 }
 
-/** How long until a rollout has not got on for too long; infinite when it cannot come to that. */
+/** Time until the progress deadline; infinite when there is none. */
 export function deadlineInMs(
   { progressDeadlineSeconds = noDeadlineSeconds }: DeploymentSpec,
   progressing: DeploymentCondition | undefined,
@@ -166,7 +166,7 @@ export function deadlineInMs(
   return Date.parse(progressing.lastUpdateTime) + progressDeadlineSeconds * 1000 - nowMs;
 }
 
-/** What keeps replica sets from making pods is said of the deployment, too; the newest set's failure comes first. */
+/** A failure of replica sets to create pods is shown on the deployment, that of the newest set first. */
 export function withFailure(
   newSet: ReplicaSet | undefined,
   oldSets: readonly ReplicaSet[],

@@ -1,4 +1,4 @@
-/** Proves that rollouts come to rest, begin anew without a write, and are not done twice by two servers. */
+/** Proves that rollouts become idle, resume without a write, and are not done twice by two servers. */
 import { describe, expect, it } from 'vitest';
 import type { Deployment, Pod, ReplicaSet } from '../../api/generated/types.ts';
 import type { ResourceId } from '../../api/kind.ts';
@@ -42,7 +42,7 @@ async function useImage(image: string): Promise<void> {
 
 const objects = <T>(id: ResourceId, of = harness): T[] => of.all(id).map((entry) => entry.object() as T);
 
-/** Lets every pod run that does not; answers with how many that were. */
+/** Sets every pod to running; returns how many were not. */
 async function runPods(): Promise<number> {
   const { registry } = harness;
   const kind = registry.kinds.resource('v1', 'pods')!;
@@ -134,7 +134,7 @@ describe('a rollout', () => {
 
 it('many deployments in a namespace are each left their own', async () => {
   harness.start(workload);
-  // All of them select the same pods: what an owner has, others do not take.
+  // All of them select the same pods: a pod with an owner is not adopted by another.
   for (let i = 0; i < 20; i++) await make(2, `web-${i}`);
   await rolledOut();
   expect(sizes()).toEqual(Array(20).fill(2));

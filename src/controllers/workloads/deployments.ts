@@ -1,6 +1,6 @@
 /**
- * The deployment controller: keeps pods of a deployment's template by way of a replica set, and replaces them step by
- * step, with a replica set per template, when the template changes.
+ * The deployment controller: keeps the pods of a deployment's template through a replica set, and replaces them step
+ * by step, with a replica set per template, when the template changes.
  */
 import type { Deployment } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -46,7 +46,7 @@ class Deployments {
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
-      // Room in a quota may come without a change to the deployment.
+      // Retry periodically: a quota may get room without a change of the deployment.
       triesMax: Number.POSITIVE_INFINITY,
     });
   }
@@ -78,7 +78,7 @@ class Deployments {
     if (!entry) return;
     const owner = entry.peek() as Deployment;
     const { deletionTimestamp, finalizers } = owner.metadata;
-    // One that is letting go of its replica sets is not to be written to any more: it is as good as gone.
+    // An owner that is orphaning its replica sets is ignored.
     if (deletionTimestamp && finalizers?.includes('orphan')) return;
     const selector = objectSelector(owner.spec?.selector);
     if (!selector) return;

@@ -1,4 +1,4 @@
-/** The replica set controller: keeps as many pods of a ReplicaSet as it asks for. */
+/** The replica set controller: keeps the requested number of pods of a ReplicaSet. */
 import type { ReplicaSet } from '../../api/generated/types.ts';
 import type { Controller, SharedContext } from '../shared/controller.ts';
 import { controllerOf, type IndexedPod, isActive } from '../shared/indexedpod.ts';
@@ -22,7 +22,7 @@ export const replicaSetController: Controller = {
   },
 };
 
-/** Pods of the other replica sets of a deployment, which serve the same purpose while it replaces one by another. */
+/** Pods of the deployment's other replica sets, which count as related during a rollout. */
 function siblingPods({ pods }: SharedContext, sets: OwnedIndex, { metadata }: ReplicaSet): IndexedPod[] {
   const { namespace = '', uid, ownerReferences } = metadata;
   const owner = controllerOf(ownerReferences)?.uid;

@@ -1,6 +1,6 @@
 /**
- * Replication: keeps as many pods of a template as an object asks for, and says on its status how many there are.
- * ReplicationControllers and ReplicaSets differ in how they select pods and in what their status tells.
+ * Replication: keeps the requested number of pods of a template, and counts them in the status. Shared by
+ * ReplicationControllers and ReplicaSets, which differ in their selectors and statuses.
  */
 import type { ObjectMeta, PodTemplateSpec, ReplicaSetCondition } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -32,10 +32,10 @@ import { slowStart } from '../shared/slowstart.ts';
 import { victimsFirst } from '../shared/victims.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
 
-/** Pods made or deleted before the rest of the world is looked at again. */
+/** Pods created or deleted per pass. */
 const burstMax = 500;
 
-/** What both kinds have. */
+/** Fields of both kinds. */
 export interface Replicator {
   kind?: string;
   apiVersion?: string;
@@ -54,15 +54,15 @@ export interface ReplicatorStatus {
   conditions?: ReplicaSetCondition[];
 }
 
-/** What is special about a kind. */
+/** The differences between the kinds. */
 export interface ReplicationForm<T extends Replicator> {
   readonly apiVersion: string;
   readonly resource: string;
-  /** Who its events come from. */
+  /** Source of its events. */
   readonly component: string;
   /** Undefined: it selects nothing. */
   selectorOf(object: T): LabelSelector | undefined;
-  /** Active pods beside its own that serve the same purpose: a node with many of them can spare one first. */
+  /** Active pods of other owners with the same purpose: nodes with many of them lose a pod first. */
   related?(object: T): readonly IndexedPod[];
   /** Whether the status counts pods that are being deleted. */
   readonly countsTerminating: boolean;
@@ -94,7 +94,7 @@ export class Replication<T extends Replicator> {
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
-      // Room in a quota, or an account that was missing, may come without a change to the object.
+      // Retry periodically: a quota may get room, or a missing account appear, without a change of the object.
       triesMax: Number.POSITIVE_INFINITY,
     });
   }
@@ -125,7 +125,7 @@ export class Replication<T extends Replicator> {
     if (!entry) return;
     const object = entry.peek() as T;
     const { deletionTimestamp, finalizers, uid = '' } = object.metadata;
-    // One that is letting go of its pods is not to be written to any more: it is as good as gone.
+    // An owner that is orphaning its pods is ignored.
     if (deletionTimestamp && finalizers?.includes('orphan')) return;
     const selector = this.form.selectorOf(object);
     if (!selector) return;
@@ -140,7 +140,7 @@ export class Replication<T extends Replicator> {
     if (failure) throw failure.error;
   }
 
-  /** Makes pods that are missing, or deletes those that are too many. */
+  /** Creates missing pods, or deletes surplus ones. */
   async #scale(object: T, active: readonly IndexedPod[]): Promise<Failure | undefined> {
     const { replicas = 1, template = {} } = object.spec ?? {};
     const missing = replicas - active.length;
@@ -181,7 +181,7 @@ export class Replication<T extends Replicator> {
     };
   }
 
-  /** What has failed is said once, and no longer when it works again. */
+  /** The condition ReplicaFailure is set on a failure, and removed when it is over. */
   #conditions(
     before: readonly ReplicaSetCondition[] = [],
     failure: Failure | undefined,

@@ -1,4 +1,4 @@
-/** The replication controller: keeps as many pods of a ReplicationController as it asks for. */
+/** The replication controller: keeps the requested number of pods of a ReplicationController. */
 import type { ReplicationController } from '../../api/generated/types.ts';
 import type { Controller } from '../shared/controller.ts';
 import { mapSelector } from '../shared/selectors.ts';

@@ -1,4 +1,4 @@
-/** Proves how the templates of a set are kept: each once, the newest with the highest number, under names of its own. */
+/** Proves how the templates of a set are kept: each once, the newest with the highest number, under unique names. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerRevision, DaemonSet } from '../../api/generated/types.ts';
 import { selectorFromObject } from '../../api/labelselector.ts';
@@ -97,7 +97,7 @@ describe('a template', () => {
     expect(again.collisionCount).toBe(1);
     expect(again.update).toMatchObject({ number: 1, hash: hashOf(update.text, 1) });
     expect(again.update.name).not.toBe(update.name);
-    // What was found once is found again, also when the status could not be written.
+    // A collision count is found again, also when the status could not be written.
     expect((await take()).update.name).toBe(again.update.name);
     expect((await take({ collisionCount: 1 })).collisionCount).toBe(1);
   });

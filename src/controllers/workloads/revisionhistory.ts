@@ -1,7 +1,7 @@
 /**
- * Revision history: the templates that a DaemonSet or a StatefulSet has had, each kept as a ControllerRevision. What
- * is kept is a patch that brings the template back. A template that comes back is the newest again: its revision gets
- * the next number instead of a double.
+ * Revision history: the templates that a DaemonSet or a StatefulSet has had, each as a ControllerRevision with a
+ * patch that restores it. A template that is used again becomes the newest: its revision gets the next number instead
+ * of a duplicate.
  */
 import { StatusError } from '../../api/errors.ts';
 import type { ControllerRevision, ObjectMeta, PodTemplateSpec } from '../../api/generated/types.ts';
@@ -32,15 +32,18 @@ import {
   refersTo,
 } from '../shared/ownership.ts';
 
-/** On a revision its hash; on pods of a DaemonSet the same, on pods of a StatefulSet the name of the revision. */
+/**
+ * The label with the hash of a revision; on pods of a DaemonSet the same, on pods of a StatefulSet the revision's
+ * name.
+ */
 export const revisionLabel = 'controller-revision-hash';
 
-/** Leaves room for a hash in the longest name there can be. */
+/** Leaves room for a hash in the longest name. */
 const nameCharactersMax = 223;
-/** Names that are tried in one look before giving up for a while. */
+/** Names tried in one pass. */
 const collisionsMax = 20;
 
-/** What has a history. */
+/** An object with a history. */
 export interface Revised {
   kind?: string;
   apiVersion?: string;
@@ -54,17 +57,17 @@ export interface Revision {
   readonly name: string;
   readonly hash: string;
   readonly number: number;
-  /** What is kept, as text: equal texts are equal templates. */
+  /** The data of a revision as text: equal texts are equal templates. */
   readonly text: string;
   readonly template: PodTemplateSpec;
 }
 
 export interface RevisionList {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly revisions: readonly Revision[];
-  /** The one with the template of today. */
+  /** The revision of the current template. */
   readonly update: Revision;
-  /** How often a name was taken by another template. */
+  /** Number of name collisions with other templates. */
   readonly collisionCount: number | undefined;
 }
 
@@ -78,7 +81,7 @@ export class RevisionHistory {
     this.#index = new OwnedIndex(registry, this.#kind);
   }
 
-  /** Calls for every owner of a kind that has lost a revision. */
+  /** Calls back for every owner of a kind that has lost a revision. */
   observe(context: ControllerContext, owner: Kind, lost: (key: string) => void): Observation {
     return observe(context, this.#kind, (entry, previous) => {
       if (entry || !previous) return;
@@ -87,7 +90,7 @@ export class RevisionHistory {
     });
   }
 
-  /** The history of an owner, with its template of today in it. Revisions that nobody owns are adopted. */
+  /** The history of an owner, including its current template. Revisions without an owner are adopted. */
   async take(entry: Entry, owner: Revised, selector: LabelSelector): Promise<RevisionList> {
     const items = await claimFrom(this.writing, this.#index, { entry, owner, selector });
     const revisions = items.filter(({ marked }) => !marked).map((item) => knownRevisions.of(item.entry));
@@ -107,7 +110,7 @@ export class RevisionHistory {
     return { revisions: [...revisions.filter((one) => one !== equal), update], update, collisionCount };
   }
 
-  /** Forgets the oldest beyond a number. Those in use are kept, and do not count. */
+  /** Deletes the oldest beyond a number. Those in use are kept, and do not count. */
   async trim(
     { revisions }: RevisionList,
     limit = 0,
@@ -159,7 +162,7 @@ export class RevisionHistory {
     }
   }
 
-  /** Makes a revision, or answers with the one that has its name. */
+  /** Creates a revision, or returns the one with that name. */
   async #insert(namespace: string, revision: ControllerRevision): Promise<Revision> {
     const { registry, request } = this.writing;
     const collection = collectionOf(this.#kind, namespace);
@@ -186,7 +189,7 @@ const knownRevisions = new Memo((entry: Entry): Revision => {
   };
 });
 
-/** The patch that brings a template back: it replaces whatever is there, and says nothing of the rest. */
+/** The patch that restores a template: it replaces the template, and contains nothing else. */
 const patchOf = (template: PodTemplateSpec): JsonObject =>
   sorted({ spec: { template: { $patch: 'replace', ...template } } }) as JsonObject;
 
@@ -196,7 +199,7 @@ function templateOf(data: unknown): PodTemplateSpec {
   return template as PodTemplateSpec;
 }
 
-/** The same value with the keys of all maps in order, as Go writes maps. */
+/** The same value with sorted map keys, as Go writes maps. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isJsonObject(value)) return value;
@@ -211,7 +214,7 @@ function byNumber(a: Revision, b: Revision): number {
   return x! < y! ? -1 : 1;
 }
 
-/** A short word for a text, FNV-1a in letters that make no words; another one for every collision. */
+/** A short hash of a text, FNV-1a in Kubernetes' safe alphabet; another one for every collision. */
 export function hashOf(text: string, collisionCount: number | undefined): string {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(text + (collisionCount ?? ''), 'utf8'))

@@ -1,4 +1,4 @@
-/** Proves how revisions are numbered and remembered, and what of a deployment its replica sets are told. */
+/** Proves how revisions are numbered, and which annotations replica sets get from their deployment. */
 import { describe, expect, it } from 'vitest';
 import type { Deployment, ReplicaSet } from '../../api/generated/types.ts';
 import { byRevision, historyKey, nextRevision, revisedAnnotations, revisionKey } from './revisions.ts';

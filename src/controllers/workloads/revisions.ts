@@ -1,20 +1,20 @@
 /**
- * Revisions of a deployment, as annotations of its replica sets tell of them: the newest template has the highest
- * number. An old template that is taken up again gets a new number, and remembers those it had.
+ * Revisions of a deployment, in annotations of its replica sets: the newest template has the highest number. A
+ * template that is used again gets a new number, and keeps a list of its former ones.
  */
 import type { Deployment, ReplicaSet } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/object.ts';
 
-/** Characters of a list of former revisions; the oldest make room. */
+/** Length of the list of former revisions; the oldest are dropped. */
 const historyCharactersMax = 2000;
 
 export const revisionKey = 'deployment.kubernetes.io/revision';
 export const historyKey = 'deployment.kubernetes.io/revision-history';
-/** What the deployment asked for, and could have had at most, when the replica set was last scaled for it. */
+/** Replicas, and replicas plus surge, of the deployment when the replica set was last scaled. */
 export const desiredKey = 'deployment.kubernetes.io/desired-replicas';
 export const maximumKey = 'deployment.kubernetes.io/max-replicas';
 
-/** Not handed on from a deployment to its replica sets. */
+/** Annotations that are not copied from a deployment to its replica sets. */
 const keptKeys: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   'deprecated.deployment.rollback.to',
@@ -34,11 +34,11 @@ export function numberIn({ metadata }: ApiObject, key: string): number | undefin
 
 const revisionOf = (set: ReplicaSet): number => numberIn(set, revisionKey) ?? 0;
 
-/** The revision of the newest template, given the sets of all others. */
+/** The revision of the newest template, from those of all other sets. */
 export const nextRevision = (oldSets: readonly ReplicaSet[]): number =>
   Math.max(0, ...oldSets.map(revisionOf)) + 1;
 
-/** The annotations of the set of the newest template: those of the deployment, and its revision. */
+/** The annotations of the newest replica set: those of the deployment, and its revision. */
 export function revisedAnnotations(
   deployment: Deployment,
   annotations: Readonly<Annotations> | undefined,
@@ -49,7 +49,7 @@ export function revisedAnnotations(
     if (!keptKeys.has(key)) revised[key] = value;
   const { [revisionKey]: before } = revised;
   const known = before === undefined ? 0 : numberIn({ metadata: { annotations: revised } }, revisionKey);
-  // An annotation that cannot be read is left as it is.
+  // An invalid annotation is left as it is.
   if (known === undefined || known >= revision) return revised;
   revised[revisionKey] = String(revision);
   if (before !== undefined) revised[historyKey] = lengthened(revised[historyKey], before);

@@ -1,4 +1,4 @@
-/** Proves that the steps of a rolling update end, and stay within their bounds whatever state they begin in. */
+/** Proves that a rolling update finishes, and stays within its bounds from any start state. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentSpec, ReplicaSet } from '../../api/generated/types.ts';
@@ -34,15 +34,15 @@ const named = (sizes: readonly (readonly [ReplicaSet, number])[]): Record<string
 
 describe('bounds', () => {
   it.each([
-    // Shares of surge are rounded up, of unavailability down.
+    // Percentages of surge are rounded up, of unavailability down.
     [3, '25%', '25%', 1, 0],
     [10, '25%', '25%', 3, 2],
     [10, 4, 3, 4, 3],
     [1, '100%', 0, 1, 0],
-    // Both would be none: one pod may be missing then.
+    // Both would be zero: then one pod may be unavailable.
     [3, 0, '25%', 0, 1],
     [3, '0%', '10%', 0, 1],
-    // No more can be missing than there are.
+    // At most all pods can be unavailable.
     [2, 0, 5, 0, 2],
     [0, '25%', '25%', 0, 0],
     [0, 1, 1, 1, 0],
@@ -86,13 +86,13 @@ describe('old sets', () => {
     expect(named(oldSetSizes(spec, set('new', 1, 3, 0), [set('old', 9, 10)]))).toEqual({ old: 8 });
     expect(named(oldSetSizes(spec, set('new', 1, 5, 0), [set('old', 9, 8)]))).toEqual({});
     const two = [set('b', 5, 5, 4), set('a', 9, 5)];
-    // One of b is of no use; nine are available with one to spare.
+    // One pod of b is not available; nine are, one more than needed.
     expect(named(oldSetSizes(spec, set('new', 1, 3, 0), two))).toEqual({ a: 4, b: 4 });
     expect(named(oldSetSizes(spec, set('new', 1, 10), two))).toEqual({ a: 0, b: 0 });
   });
 
   it('that were made smaller do not count as available as before', () => {
-    // The status still tells of ten.
+    // The status still shows ten.
     expect(named(oldSetSizes(rolling(10, 3, 2), set('new', 1, 5, 2), [set('old', 9, 8, 10, 10)]))).toEqual({
       old: 6,
     });
@@ -104,7 +104,7 @@ describe('a rolling update', () => {
     fc.nat({ max: 4 }),
     fc.nat({ max: 100 }).map((percent) => `${percent}%`),
   );
-  /** What happens next: the controller looks, or something becomes of the pods of one of the sets. */
+  /** The next event: a pass of the controller, or a change of the pods of one set. */
   const happening = fc.constantFrom(
     'look',
     'old follows',
@@ -126,7 +126,7 @@ describe('a rolling update', () => {
           const spec = rolling(replicas, surge, unavailable);
           const { maxSurge, maxUnavailable } = boundsOf(spec);
           const sets = { old: set('old', 9, replicas), new: set('new', 1, 0) };
-          /** What really is; a status may tell of an earlier state. */
+          /** The real state; a status may show an earlier one. */
           const pods = { old: replicas, new: 0, available: 0 };
           const look = (): void => {
             seen.looks++;

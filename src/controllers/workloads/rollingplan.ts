@@ -1,21 +1,21 @@
 /**
- * Rolling plans: how large the replica sets of a deployment should be next, so that there are never too many pods nor
- * too few of them available.
+ * Rolling plans: the next sizes of a deployment's replica sets, such that there are never too many pods nor too few
+ * available ones.
  *
- * A status may be older than the spec beside it. For pods that may exist the larger of the two numbers counts, for
- * pods that can be relied on the smaller.
+ * A status may be older than the spec. For pods that may exist the larger of the two numbers counts, for pods that
+ * can be relied on the smaller.
  */
 import type { DeploymentSpec, ReplicaSet } from '../../api/generated/types.ts';
 import { byAge, desiredKey, maximumKey, numberIn } from './revisions.ts';
 
 export interface Bounds {
-  /** Pods there may be beyond those asked for. */
+  /** Pods beyond the requested number. */
   readonly maxSurge: number;
-  /** Pods that may be missing. */
+  /** Pods that may be unavailable. */
   readonly maxUnavailable: number;
 }
 
-/** A replica set and the size it should have. */
+/** A replica set and its new size. */
 export type Sizes = readonly (readonly [set: ReplicaSet, size: number])[];
 
 export const sizeOf = ({ spec }: ReplicaSet): number => spec?.replicas ?? 0;
@@ -25,7 +25,7 @@ const sum = (sets: readonly ReplicaSet[], count: (set: ReplicaSet) => number): n
   sets.reduce((total, set) => total + count(set), 0);
 export const isInUse = (set: ReplicaSet): boolean => sizeOf(set) > 0;
 
-/** A bound as a number of pods; shares are rounded as asked. */
+/** A bound as a number of pods; percentages are rounded up or down. */
 export const resolved = (
   bound: number | string = 0,
   replicas: number,
@@ -36,15 +36,15 @@ export function boundsOf({ replicas = 1, strategy }: DeploymentSpec): Bounds {
   if (strategy?.type !== 'RollingUpdate') return { maxSurge: 0, maxUnavailable: 0 };
   const maxSurge = resolved(strategy.rollingUpdate?.maxSurge, replicas, Math.ceil);
   const maxUnavailable = resolved(strategy.rollingUpdate?.maxUnavailable, replicas, Math.floor);
-  // Small shares of few pods may both be none; without a first step there would be no second.
+  // Both may be rounded to zero; then the rollout could not make a step.
   const steps = maxSurge === 0 && maxUnavailable === 0 ? 1 : maxUnavailable;
   return { maxSurge, maxUnavailable: Math.min(steps, replicas) };
 }
 
-/** Pods there may be at most. */
+/** Largest number of pods. */
 export const maximumOf = (spec: DeploymentSpec): number => (spec.replicas ?? 1) + boundsOf(spec).maxSurge;
 
-/** The size of the set of the newest template: larger if there is room beside the old ones. */
+/** The new size of the newest set: it grows if the surge allows it. */
 export function newSetSize(
   spec: DeploymentSpec,
   newSet: ReplicaSet | undefined,
@@ -57,7 +57,7 @@ export function newSetSize(
   return size + Math.max(0, Math.min(room, replicas - size));
 }
 
-/** Old sets that can do with fewer pods: first those that are of no use, then those that new ones stand in for. */
+/** Old sets that can shrink: first by pods that are not available, then by pods that new ones replace. */
 export function oldSetSizes(spec: DeploymentSpec, newSet: ReplicaSet, oldSets: readonly ReplicaSet[]): Sizes {
   const minAvailable = (spec.replicas ?? 1) - boundsOf(spec).maxUnavailable;
   const available = sum([...oldSets, newSet], availableOf);
@@ -77,13 +77,13 @@ export function oldSetSizes(spec: DeploymentSpec, newSet: ReplicaSet, oldSets: r
   return sizes;
 }
 
-/** Whether the deployment has been scaled since its replica sets were. */
+/** Whether the deployment was scaled after its replica sets. */
 export const isScaled = ({ replicas = 1 }: DeploymentSpec, sets: readonly ReplicaSet[]): boolean =>
   sets.some((set) => isInUse(set) && (numberIn(set, desiredKey) ?? replicas) !== replicas);
 
 /**
- * Sizes after the deployment was scaled. In the middle of a rollout every set gets its share, in proportion to its
- * size, so that a large deployment does not hang on a template that may be broken.
+ * Sizes after the deployment was scaled. During a rollout every set grows or shrinks in proportion to its size, so
+ * that a large deployment does not depend on a template that may be broken.
  */
 export function scaledSizes(
   spec: DeploymentSpec,
@@ -100,7 +100,7 @@ export function scaledSizes(
   return shares(spec, newSet && isInUse(newSet) ? [...oldInUse, newSet] : oldInUse, statusReplicas);
 }
 
-/** The one set in use; the newest if there is none. */
+/** The only set with replicas; the newest if there is none. */
 function onlySet(newSet: ReplicaSet | undefined, oldSets: readonly ReplicaSet[]): ReplicaSet | undefined {
   const inUse = [...oldSets, ...(newSet ? [newSet] : [])].filter(isInUse);
   if (inUse.length === 0) return newSet ?? [...oldSets].sort(byAge).at(-1);
@@ -115,7 +115,7 @@ const isSaturated = (set: ReplicaSet, replicas: number): boolean =>
 function shares(spec: DeploymentSpec, inUse: readonly ReplicaSet[], statusReplicas: number): Sizes {
   const allowed = spec.replicas ? maximumOf(spec) : 0;
   const wanted = allowed - sum(inUse, sizeOf);
-  // The largest first; among equals, what comes goes to the newest, what goes is taken from the oldest.
+  // The largest first; among equals, growth goes to the newest, and shrinking starts with the oldest.
   const sorted = [...inUse].sort((a, b) => sizeOf(b) - sizeOf(a) || (wanted > 0 ? byAge(b, a) : byAge(a, b)));
   let left = wanted;
   const sizes = sorted.map((set): [ReplicaSet, number] => {
@@ -125,12 +125,12 @@ function shares(spec: DeploymentSpec, inUse: readonly ReplicaSet[], statusReplic
     left -= share;
     return [set, sizeOf(set) + share];
   });
-  // What is left over after rounding is the business of the largest.
+  // The remainder after rounding goes to the largest.
   if (sizes[0]) sizes[0][1] = Math.max(0, sizes[0][1] + left);
   return sizes;
 }
 
-/** By how much a set would grow or shrink, if it kept its part of the whole. */
+/** By how much a set grows or shrinks to keep its proportion. */
 function fraction(spec: DeploymentSpec, set: ReplicaSet, statusReplicas: number): number {
   const size = sizeOf(set);
   if (!spec.replicas) return -size;

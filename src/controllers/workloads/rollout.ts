@@ -1,6 +1,6 @@
 /**
- * Rollouts: one look at a deployment. Its replica sets are read from the view each time they are asked for, so what
- * was just written is seen; what is to be said on its status is gathered, and written once, at the end.
+ * Rollouts: one pass over a deployment. Its replica sets are read from the view at each use, so writes of this pass
+ * are included; changes of its status are collected, and written once, at the end.
  */
 import { decodeObject } from '../../api/decode.ts';
 import { conflict, StatusError } from '../../api/errors.ts';
@@ -49,7 +49,7 @@ import {
 import { isInUse, isScaled, maximumOf, newSetSize, oldSetSizes, scaledSizes, sizeOf } from './rollingplan.ts';
 import { replicaSetName, templateHash, templateHashKey, templateText } from './templatehash.ts';
 
-/** This number, the largest there is, stands for no limit. */
+/** The maximum of an int32, which means no limit. */
 const noHistoryLimit = 2 ** 31 - 1;
 
 export interface RolloutOptions {
@@ -61,12 +61,12 @@ export interface RolloutOptions {
 }
 
 interface Sets {
-  /** The one with the template of today. */
+  /** The replica set of the current template. */
   readonly newSet: ReplicaSet | undefined;
   readonly oldSets: readonly ReplicaSet[];
 }
 
-/** Texts of templates, so that each is worked out once per state of its replica set. */
+/** Template texts, cached per state of a replica set. */
 const templateTexts = new Memo((entry: Entry) =>
   templateText((entry.peek() as ReplicaSet).spec?.template ?? {}),
 );
@@ -90,7 +90,7 @@ export class Rollout {
     this.#annotations = this.#deployment.metadata.annotations;
   }
 
-  /** Brings the replica sets closer to what they should be. Whatever it changes brings the deployment back. */
+  /** Makes one step toward the desired state. Each change triggers another pass. */
   async advance(): Promise<void> {
     if (hasDeadline(this.#spec))
       this.#conditions = withPause(this.#spec, this.#conditions, this.#registry.now());
@@ -103,12 +103,12 @@ export class Rollout {
     return this.#report(true);
   }
 
-  /** Says how things are, and leaves them as they are. */
+  /** Writes the status without changing replica sets. */
   watch(): Promise<void> {
     return this.#report(false);
   }
 
-  /** When it is worth looking again although nothing has changed; infinite when it is not. */
+  /** Time until another pass is needed although nothing changes; infinite when none is. */
   get againInMs(): number {
     const progressing = conditionOf(this.#conditions, 'Progressing');
     return this.#spec.paused || isComplete(this.#deployment, this.#deployment.status ?? {})
@@ -128,7 +128,7 @@ export class Rollout {
     return { newSet, oldSets: all.filter((set) => set !== newSet) };
   }
 
-  /** Sees to it that the newest set, if there is one, says which revision it is. */
+  /** Ensures that the newest set, if there is one, has its revision annotation. */
   async #refresh(): Promise<void> {
     const { newSet, oldSets } = this.#sets;
     if (!newSet) return;
@@ -158,7 +158,7 @@ export class Rollout {
       );
   }
 
-  /** Makes the replica set of the newest template. */
+  /** Creates the replica set of the newest template. */
   async #makeSet(): Promise<void> {
     const { namespace = '' } = this.#deployment.metadata;
     const { oldSets } = this.#sets;
@@ -199,13 +199,13 @@ export class Rollout {
     return decodeObject(this.#setKind.model, structuredClone(set)) as unknown as ReplicaSet;
   }
 
-  /** A name that is taken is given another hash in the next round; anything else is told, and tried again. */
+  /** When the name is taken, the next pass uses another hash; other failures are reported and retried. */
   async #notMade(name: string, error: Error): Promise<void> {
     const { namespace = '', uid } = this.#deployment.metadata;
     if (error instanceof StatusError && error.status.reason === 'AlreadyExists') {
       const taken = this.#registry.view.collection(this.#setKind).get(namespace, name);
       const text = templateText(this.#spec.template ?? {});
-      // Ours already, and seen in the next round.
+      // The deployment's own set, which the next pass will see.
       if (!taken || (ownerOf(taken) === uid && templateTexts.of(taken) === text)) return;
       const { status = {} } = this.#deployment;
       this.#deployment.status = { ...status, collisionCount: (status.collisionCount ?? 0) + 1 };
@@ -219,7 +219,7 @@ export class Rollout {
     throw error;
   }
 
-  /** A step of a rolling update: more new pods where there is room, or else fewer old ones where they can be spared. */
+  /** A step of a rolling update: scales the newest set up where the surge allows it, or else old sets down. */
   async #roll(): Promise<void> {
     const { newSet, oldSets } = this.#sets;
     if (!newSet) return this.#makeSet();
@@ -230,7 +230,7 @@ export class Rollout {
     if (!scaled) await this.#cleanUpWhenComplete();
   }
 
-  /** All old pods go, and are gone, before new ones come. */
+  /** Recreate: deletes all old pods, and waits until they are gone, before creating new ones. */
   async #recreate(): Promise<void> {
     const { newSet, oldSets } = this.#sets;
     let scaled = false;
@@ -246,7 +246,7 @@ export class Rollout {
     return pods.some((pod) => !isFinished(pod));
   }
 
-  /** Follows a change of the number of replicas, whatever the state of the rollout. True: there was one. */
+  /** Scales the replica sets after a change of the number of replicas. True: there was one. */
   async #rescale(): Promise<boolean> {
     const { newSet, oldSets } = this.#sets;
     if (!this.#spec.paused && !isScaled(this.#spec, newSet ? [...oldSets, newSet] : oldSets)) return false;
@@ -282,7 +282,7 @@ export class Rollout {
     );
   }
 
-  /** Changes a replica set, unless it is gone or was scaled since: then it is looked at again anyway. */
+  /** Changes a replica set, unless it is gone or was scaled meanwhile: that triggers another pass anyway. */
   #change({ metadata, spec }: ReplicaSet, change: (set: ReplicaSet) => void): Promise<boolean> {
     const { namespace = '', name = '', uid } = metadata;
     const target = targetOf({ kind: this.#setKind, namespace, name });
@@ -301,7 +301,7 @@ export class Rollout {
     if (isComplete(this.#deployment, this.#deployment.status ?? {})) await this.#cleanUp();
   }
 
-  /** Forgets the oldest revisions, beyond the number that is to be kept. */
+  /** Deletes the oldest revisions beyond the history limit. */
   async #cleanUp(): Promise<void> {
     const { revisionHistoryLimit = noHistoryLimit } = this.#spec;
     if (revisionHistoryLimit === noHistoryLimit) return;
@@ -332,7 +332,7 @@ export class Rollout {
   }
 }
 
-/** Whether it has no pods, and knows that it should not have any. */
+/** Whether it has no pods, and its controller has seen that it should have none. */
 const isIdle = ({ metadata, spec, status = {} }: ReplicaSet): boolean =>
   (spec?.replicas ?? 0) === 0 &&
   (status.replicas ?? 0) === 0 &&

@@ -1,6 +1,6 @@
 /**
- * Proves that the controllers of daemon sets and stateful sets come to rest, and that one which takes over and has not
- * seen everything yet makes nothing twice. What sets do is in test/controllers.
+ * Proves that the controllers of daemon sets and stateful sets become idle, and that one which takes over with an
+ * incomplete view creates nothing twice. What sets do is in test/controllers.
  */
 import { expect, it } from 'vitest';
 import type { DaemonSet, StatefulSet } from '../../api/generated/types.ts';
@@ -109,7 +109,7 @@ it('one that takes over makes nothing twice', async () => {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     delay.release();
     await neighbour.settled();
-    // Nor was anything made and deleted again.
+    // Nor was anything created and deleted again.
     expect(neighbour.registry.view.collection('core/pods').endNumber).toBe(nodes + 3);
     expect(neighbour.all('apps/controllerrevisions').length).toBe(2);
     expect(neighbour.all('core/persistentvolumeclaims').length).toBe(3);

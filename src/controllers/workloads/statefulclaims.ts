@@ -1,7 +1,7 @@
 /**
- * Claims of stateful pods: made before the pod that uses them, found again by the next one of its name. Who owns a
- * claim decides what becomes of it: one that belongs to the set goes with the set, one that belongs to its pod goes
- * with the pod, one that belongs to nobody stays.
+ * Claims of stateful pods: created before the pod that uses them, and reused by its replacement. The owner of a claim
+ * decides when it is deleted: one owned by the set goes with the set, one owned by its pod goes with the pod, one
+ * without an owner stays.
  */
 import { decodeObject } from '../../api/decode.ts';
 import type {
@@ -22,16 +22,16 @@ import { ownedItem } from '../shared/ownedindex.ts';
 import { changeOwnable, controllerReference, refersTo } from '../shared/ownership.ts';
 import { claimNameOf, claimOf, podNameOf } from './statefulidentity.ts';
 
-/** Whom a claim belongs to. */
+/** The owner of a claim. */
 export type ClaimOwner = 'set' | 'pod' | 'nobody';
 
-/** Whom the claims of a pod belong to; `condemned` when the set is to be smaller than that. */
+/** The owner of a pod's claims; `condemned` when the set is scaled down below that pod. */
 export function claimOwner(
   { whenDeleted, whenScaled }: StatefulSetPersistentVolumeClaimRetentionPolicy = {},
   condemned: boolean,
 ): ClaimOwner {
   if (condemned && whenScaled === 'Delete') return 'pod';
-  // What stays when the set is made smaller belongs to the set all the same.
+  // A claim that is retained on scale-down is still owned by the set.
   return whenDeleted === 'Delete' ? 'set' : 'nobody';
 }
 
@@ -55,7 +55,7 @@ export class StatefulClaims {
     this.#podKind = registry.kinds.resource('v1', 'pods')!;
   }
 
-  /** Whether a claim is about to go with the pod that had the ordinal before: a new pod has to wait for that. */
+  /** Whether a claim is about to be deleted with the previous pod of the ordinal: a new pod has to wait for that. */
   isStale(set: StatefulSet, ordinal: number): boolean {
     if (set.spec?.persistentVolumeClaimRetentionPolicy?.whenScaled !== 'Delete') return false;
     return this.#claims(set, ordinal).some(({ entry }) =>
@@ -67,7 +67,7 @@ export class StatefulClaims {
     );
   }
 
-  /** Makes the claims of an ordinal that are not there. */
+  /** Creates missing claims of an ordinal. */
   async make(set: StatefulSet, ordinal: number): Promise<void> {
     for (const { template, name, entry } of this.#claims(set, ordinal)) {
       const error = entry ? goingAway(entry) : await this.#create(set, claimOf(set, template, ordinal));
@@ -86,7 +86,7 @@ export class StatefulClaims {
     }
   }
 
-  /** Gives the claims of a pod to whom the set's policy says. */
+  /** Sets the owners of a pod's claims by the set's retention policy. */
   async settle(set: StatefulSet, ordinal: number, pod: IndexedPod, condemned: boolean): Promise<void> {
     const owner = claimOwner(set.spec?.persistentVolumeClaimRetentionPolicy, condemned);
     const wanted =
@@ -112,7 +112,7 @@ export class StatefulClaims {
     }
   }
 
-  /** The templates of claims, and what there is of them for an ordinal. */
+  /** The claim templates, and the existing claims of an ordinal. */
   #claims(set: StatefulSet, ordinal: number): Slot[] {
     const collection = this.writing.registry.view.collection(this.#kind);
     return (set.spec?.volumeClaimTemplates ?? []).map((template) => {
@@ -134,7 +134,7 @@ export class StatefulClaims {
   }
 }
 
-/** Of those that may own a claim, the wanted one does, and no other. */
+/** Of the possible owners of a claim, only the wanted one is set. */
 const isSettled = (
   references: readonly OwnerReference[],
   own: ReadonlySet<string | undefined>,

@@ -1,4 +1,4 @@
-/** Proves what makes the pods of a stateful set who they are, whom their claims belong to, and how they are counted. */
+/** Proves the identity of stateful pods, the owners of their claims, and how pods are counted. */
 import { describe, expect, it } from 'vitest';
 import type { StatefulSet, StatefulSetSpec } from '../../api/generated/types.ts';
 import { KindTable } from '../../api/kinds.ts';

@@ -1,6 +1,6 @@
 /**
- * Stateful identity: what stays the same when a pod of a stateful set is replaced. Its name, made of the set's name and
- * an ordinal, the name of its host, and its claims.
+ * Stateful identity: what a pod of a stateful set keeps when it is replaced: its name, made of the set's name and an
+ * ordinal, its host name, and its claims.
  */
 import type { PersistentVolumeClaim, Pod, StatefulSet, Volume } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -14,22 +14,22 @@ const podIndexLabel = 'apps.kubernetes.io/pod-index';
 export const podNameOf = ({ metadata }: StatefulSet, ordinal: number): string =>
   `${metadata.name}-${ordinal}`;
 
-/** The set that a pod of this name can belong to, and its place there. */
+/** The name of the set and the ordinal that a pod name consists of. */
 export function placeIn(podName: string): { set: string; ordinal: number } | undefined {
   const [, set, digits] = /^(.*)-(0|[1-9]\d{0,9})$/.exec(podName) ?? [];
   return set === undefined ? undefined : { set, ordinal: Number(digits) };
 }
 
-/** The ordinal of a pod of a set; undefined when its name is none that the set gives. */
+/** The ordinal of a pod of a set; undefined when the name does not fit. */
 export function ordinalOf({ metadata }: StatefulSet, { name }: IndexedPod): number | undefined {
   const place = placeIn(name);
   return place?.set === metadata.name ? place?.ordinal : undefined;
 }
 
-/** The name of the revision a pod was made from. */
+/** The name of the revision that a pod was created from. */
 export const revisionNameOf = ({ labels }: IndexedPod): string => labels?.[revisionLabel] ?? '';
 
-/** Labels by which a pod, or a service for it alone, can be found. */
+/** Labels by which a single pod can be selected, for example by a service. */
 const identityLabels = (name: string, ordinal: number): Record<string, string> => ({
   [podNameLabel]: name,
   [podIndexLabel]: String(ordinal),
@@ -38,7 +38,7 @@ const identityLabels = (name: string, ordinal: number): Record<string, string> =
 export const hasIdentity = ({ name, labels }: IndexedPod, ordinal: number): boolean =>
   Object.entries(identityLabels(name, ordinal)).every(([key, value]) => labels?.[key] === value);
 
-/** Puts the labels that make a pod known back on it. */
+/** Restores the identity labels of a pod. */
 export function identify({ metadata }: Pod, ordinal: number): void {
   metadata.labels = { ...metadata.labels, ...identityLabels(metadata.name ?? '', ordinal) };
 }
@@ -75,7 +75,7 @@ export function statefulPod(
 export const claimNameOf = (set: StatefulSet, template: string, ordinal: number): string =>
   `${template}-${podNameOf(set, ordinal)}`;
 
-/** A claim of an ordinal, as a template of the set says. */
+/** A claim of an ordinal, made from a claim template. */
 export const claimOf = (
   set: StatefulSet,
   { metadata, spec }: PersistentVolumeClaim,

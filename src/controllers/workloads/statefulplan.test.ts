@@ -1,4 +1,4 @@
-/** Proves what is done next about the pods of a stateful set, case by case and in made-up lives of many sets. */
+/** Proves the next steps of a stateful set, case by case and in random simulations. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StatefulSetSpec } from '../../api/generated/types.ts';
@@ -145,7 +145,7 @@ const happening = fc.record<Happening>({
   which: fc.nat(5),
 });
 
-/** The pods of a set in words, and what becomes of them. */
+/** A simulated set of pods. */
 class Life {
   readonly pods = new Map<number, string>();
 
@@ -154,7 +154,7 @@ class Life {
     public replicas: number,
   ) {}
 
-  /** Does what the plan says; whether there was anything to do. */
+  /** Carries out the plan; returns whether there was anything to do. */
   step(): boolean {
     const now = Array.from({ length: 12 }, (_, i) => this.pods.get(i) ?? '.').join(' ');
     const steps = plan(this.replicas, now, this.ordered ? {} : parallel).flat();
@@ -176,7 +176,9 @@ class Life {
     }
   }
 
-  /** Time passes: what is going is gone, the others get ready. Whether anything has changed. */
+  /**
+   * Advances the simulation: deleted pods are gone, the others become ready. Returns whether anything has changed.
+   */
   pass(): boolean {
     const before = [...this.pods];
     for (const [ordinal, state] of before)

@@ -1,30 +1,30 @@
 /**
- * Stateful plan: what is done next about the pods of a stateful set, worked out from those there are.
+ * Stateful plan: the next steps for the pods of a stateful set, computed from the existing ones.
  *
- * First every ordinal has its pod, then those beyond the last go, then pods of old revisions are replaced. In an
- * ordered set one step waits for the one before it: a pod is made when all before it are available, and deleted when
- * all others are, from the last to the first. A pod that does not become available holds up everything.
+ * First every ordinal gets its pod, then surplus pods are deleted, then pods of old revisions are replaced. In an
+ * ordered set each step waits for the one before: a pod is created when all before it are available, and deleted when
+ * all others are, from the last to the first. A pod that does not become available blocks all further steps.
  */
 import type { StatefulSet, StatefulSetSpec } from '../../api/generated/types.ts';
 import { availableInMs, type IndexedPod, isFinished } from '../shared/indexedpod.ts';
 import { hasIdentity, revisionNameOf } from './statefulidentity.ts';
 
 export type Step =
-  /** Makes the pod of an ordinal, from the template of today or the one that is being replaced. */
+  /** Creates the pod of an ordinal, from the current revision or the one being replaced. */
   | { readonly do: 'create'; readonly ordinal: number; readonly from: 'current' | 'update' }
-  /** Deletes a pod that has ended, so that its name is free. */
+  /** Deletes a finished pod, so that its name is free. */
   | { readonly do: 'recreate'; readonly ordinal: number; readonly pod: IndexedPod }
-  /** Sees that a pod has its labels and claims. */
+  /** Ensures that a pod has its labels and claims. */
   | { readonly do: 'keep'; readonly ordinal: number; readonly pod: IndexedPod; readonly condemned: boolean }
   | { readonly do: 'delete'; readonly ordinal: number; readonly pod: IndexedPod };
 
-/** Steps that may be taken together where the order of pods does not matter; a stage begins when the last is done. */
+/** Steps that may run in parallel with podManagementPolicy Parallel; a stage starts when the previous one is done. */
 export type PlanStage = readonly Step[];
 
 export interface Circumstances {
   /** The pods by ordinal. */
   readonly pods: ReadonlyMap<number, IndexedPod>;
-  /** Name of the revision of today. */
+  /** Name of the current revision. */
   readonly updateRevision: string;
   readonly nowMs: number;
 }
@@ -44,7 +44,7 @@ export function planOf(set: StatefulSet, circumstances: Circumstances): PlanStag
 
 interface Found {
   readonly steps: Step[];
-  /** Nothing of what comes after may be done yet. */
+  /** Stops the plan: no later step may run yet. */
   readonly blocked: boolean;
 }
 
@@ -55,7 +55,7 @@ class StatefulPlan {
   readonly #hasClaims: boolean;
   readonly #start: number;
   readonly #end: number;
-  /** Ordinals beyond those asked for, the highest first. */
+  /** Surplus ordinals, the highest first. */
   readonly #condemned: readonly number[];
 
   constructor(
@@ -74,7 +74,7 @@ class StatefulPlan {
       .sort((a, b) => b - a);
   }
 
-  /** Every ordinal gets a pod, and every pod its due. */
+  /** Every ordinal gets a pod, and every pod its labels and claims. */
   readonly replicas = (): Found => {
     const steps: Step[] = [];
     for (let ordinal = this.#start; ordinal < this.#end; ordinal++) {
@@ -89,7 +89,7 @@ class StatefulPlan {
     return { steps, blocked: false };
   };
 
-  /** The claims of pods that will go are given to whom they should belong then. */
+  /** Claims of surplus pods get the owner that applies after a scale-down. */
   readonly farewells = (): Found => ({
     steps: this.#hasClaims
       ? this.#condemned.map((ordinal) => ({
@@ -102,7 +102,7 @@ class StatefulPlan {
     blocked: false,
   });
 
-  /** Pods beyond the last go, from the highest ordinal down. */
+  /** Deletes surplus pods, from the highest ordinal down. */
   readonly surplus = (): Found => {
     const steps: Step[] = [];
     const firstUnwell = this.#firstUnwell();
@@ -112,7 +112,7 @@ class StatefulPlan {
         if (!pod.marked) steps.push({ do: 'delete', ordinal, pod });
         continue;
       }
-      // One that is not well may go when it is the only one: waiting for it might be waiting for ever.
+      // A pod that is not available may be deleted if it is the first such one: waiting for it could take for ever.
       if (!pod.marked && (this.#serves(pod) || pod === firstUnwell))
         steps.push({ do: 'delete', ordinal, pod });
       return { steps, blocked: true };
@@ -120,7 +120,7 @@ class StatefulPlan {
     return { steps, blocked: false };
   };
 
-  /** The last pod of an old revision is replaced, when those after it are well again. */
+  /** Replaces the last pod of an old revision, when those after it are available again. */
   readonly outdated = (): Found => {
     const { type, rollingUpdate } = this.#spec.updateStrategy ?? {};
     const steps: Step[] = [];
@@ -137,7 +137,7 @@ class StatefulPlan {
     return { steps, blocked: false };
   };
 
-  /** Pods below the partition keep the revision they have, also when they are made anew. */
+  /** Pods below the partition keep their revision, also when they are created again. */
   #sourceOf(ordinal: number): 'current' | 'update' {
     const { type, rollingUpdate } = this.#spec.updateStrategy ?? {};
     if (type !== 'RollingUpdate') return 'update';
@@ -149,7 +149,7 @@ class StatefulPlan {
     return isWell(pod) && availableInMs(pod, this.#spec.minReadySeconds, this.now.nowMs) <= 0;
   }
 
-  /** The first pod that is not well: of those asked for, else of those that are to go. */
+  /** The first pod that is not available: among the requested ordinals, else among the surplus ones. */
   #firstUnwell(): IndexedPod | undefined {
     for (let ordinal = this.#start; ordinal < this.#end; ordinal++) {
       const pod = this.now.pods.get(ordinal);

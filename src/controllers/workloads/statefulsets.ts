@@ -1,5 +1,5 @@
 /**
- * The stateful set controller: keeps pods with names and claims of their own, in order where the set asks for that,
+ * The stateful set controller: keeps pods with stable names and their own claims, in order if the set asks for that,
  * and replaces those of old revisions from the last to the first.
  */
 import { decodeObject } from '../../api/decode.ts';
@@ -52,7 +52,7 @@ export const statefulSetController: Controller = {
 
 const selectorOf = ({ spec }: StatefulSet): LabelSelector | undefined => objectSelector(spec?.selector);
 
-/** A stateful set as one look sees it. */
+/** A stateful set in one pass. */
 interface Look {
   readonly entry: Entry;
   readonly set: StatefulSet;
@@ -82,7 +82,7 @@ class StatefulSets {
     this.#queue = new WorkQueue({
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
-      // Room in a quota, or a name that was taken, may come without a change to the set.
+      // Retry periodically: a quota may get room, or a name become free, without a change of the set.
       triesMax: Number.POSITIVE_INFINITY,
     });
   }
@@ -93,7 +93,7 @@ class StatefulSets {
         this.#selectors.observe(entry, previous);
         if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
       }),
-      // A claim that is gone may be what a pod was waiting for.
+      // A pod may have been waiting for the deletion of a claim.
       observe(this.context, 'core/persistentvolumeclaims', (entry, previous) => {
         if (!entry && previous) this.#selected(previous.namespace, previous.labels);
       }),
@@ -107,7 +107,7 @@ class StatefulSets {
     for (const { namespace, controller } of [pod, previous].filter((one) => one !== undefined))
       if (refersTo(controller, this.#kind)) this.#queue.add(keyOf(namespace, controller?.name ?? ''));
     if (pod && !pod.controller && !pod.marked) this.#selected(pod.namespace, pod.labels);
-    // The pod of another owner may have had a name that a set wants to give.
+    // A pod of another owner may have had a name that a set needs.
     if (!pod && previous && !refersTo(previous.controller, this.#kind)) {
       const place = placeIn(previous.name);
       if (place) this.#queue.add(keyOf(previous.namespace, place.set));
@@ -124,7 +124,7 @@ class StatefulSets {
     if (!entry) return;
     const set = entry.peek() as StatefulSet;
     const { deletionTimestamp, finalizers } = set.metadata;
-    // One that is letting go of its pods is not to be written to any more: it is as good as gone.
+    // An owner that is orphaning its pods is ignored.
     if (deletionTimestamp && finalizers?.includes('orphan')) return;
     const selector = selectorOf(set);
     if (!selector) return;
@@ -157,7 +157,7 @@ class StatefulSets {
     await this.#trim(look, history);
   }
 
-  /** The set's pods by ordinal. Names that the set does not give are none of its business. */
+  /** The set's pods by ordinal. Pods whose names do not fit are ignored. */
   async #pods(entry: Entry, set: StatefulSet, selector: LabelSelector): Promise<Map<number, IndexedPod>> {
     const claimable = (pod: IndexedPod): boolean => ordinalOf(set, pod) !== undefined;
     const claimed = await claimPods(this.context, { entry, owner: set, selector, claimable });
@@ -249,7 +249,7 @@ class StatefulSets {
     else this.#recorder.normal(set, `Successful${title}`, `${what} successful`);
   }
 
-  /** Writes the status, and sees that it is looked at again when it changes through the passing of time alone. */
+  /** Writes the status, and schedules another pass for when it changes by time alone. */
   async #report(
     key: string,
     entry: Entry,
@@ -270,14 +270,14 @@ class StatefulSets {
   }
 }
 
-/** The revisions of a set that is being deleted: it makes no more. */
+/** The revisions of a set that is being deleted, for which no new one is created. */
 const knownRevisions = ({ status = {} }: StatefulSet): SetRevisions => ({
   current: status.currentRevision ?? '',
   update: status.updateRevision ?? '',
   collisionCount: status.collisionCount,
 });
 
-/** One after another, up to the first failure. */
+/** Runs one after another, up to the first failure. */
 async function inTurn(count: number, take: (index: number) => Promise<void>): Promise<Error | undefined> {
   try {
     for (let i = 0; i < count; i++) await take(i);

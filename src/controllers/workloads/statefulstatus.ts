@@ -1,4 +1,4 @@
-/** Stateful status: how many pods of a stateful set there are, how they are, and of which revision. */
+/** Stateful status: the numbers of pods of a stateful set, by readiness and revision. */
 import type { StatefulSet, StatefulSetStatus } from '../../api/generated/types.ts';
 import { availableInMs, type IndexedPod } from '../shared/indexedpod.ts';
 import { revisionNameOf } from './statefulidentity.ts';
@@ -6,7 +6,7 @@ import { isRunningAndReady } from './statefulplan.ts';
 
 /** The revisions of a set, by name. */
 export interface SetRevisions {
-  /** The one that pods had before the update that is under way. */
+  /** The revision before the update that is under way. */
   readonly current: string;
   readonly update: string;
   readonly collisionCount: number | undefined;
@@ -38,7 +38,7 @@ export function statusOf(
     : status;
 }
 
-/** Whether an update is complete: what it led to is what the next one begins with. */
+/** Whether an update is complete, so that its revision becomes the current one. */
 function isUpdated(
   { replicas = 1, updateStrategy }: NonNullable<StatefulSet['spec']>,
   status: StatefulSetStatus,

@@ -1,4 +1,4 @@
-/** Proves that a template is recognised by its text, and that names of replica sets are names. */
+/** Proves that a template is recognised by its text, and that the names of replica sets are valid. */
 import { describe, expect, it } from 'vitest';
 import { subdomainName } from '../../api/names.ts';
 import { replicaSetName, templateHash, templateText } from './templatehash.ts';

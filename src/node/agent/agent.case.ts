@@ -1,4 +1,7 @@
-/** A cluster with a node, for tests of the agent: everything is real but, where a test says so, the runtime. */
+/**
+ * A cluster with one node, for tests of the agent. Everything is real, except the runtime where a test
+ * replaces it.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +48,7 @@ export class TestNode {
     return agent;
   }
 
-  /** Ends the agents and removes what they had to do. */
+  /** Closes the agents and deletes the objects that the test has made. */
   async clear(): Promise<void> {
     await Promise.all(this.agents.splice(0).map((agent) => agent.close()));
     for (const { metadata } of (await this.client.list(pods, { namespace: 'default' })).items) {
@@ -81,7 +84,10 @@ export class TestNode {
     });
   }
 
-  /** The first state of an object that will do, of all it ever had: a watch without a version begins with history. */
+  /**
+   * Resolves with the first state of the object that passes the check. A watch without a resourceVersion
+   * replays history, so earlier states count, too.
+   */
   until<T extends { metadata: { name?: string } }>(
     of: Resource<T>,
     name: string,
@@ -99,7 +105,7 @@ export class TestNode {
     return this.#watching(pods, 'default', name, (type) => type === 'DELETED');
   }
 
-  /** What a watcher is told of a pod from its creation on; it grows while it is read. */
+  /** All watch events of a pod since its creation; the array grows as events arrive. */
   history(name: string): { told: [type: string, pod: Pod][]; close(): void } {
     const told: [string, Pod][] = [];
     const watch = this.client.watch(
@@ -115,7 +121,7 @@ export class TestNode {
     return { told, close: () => watch.close() };
   }
 
-  /** Waits for an event of this reason. */
+  /** Waits for an event with this reason. */
   async event(about: string, reason: string): Promise<Event> {
     return this.#watching(
       events,
@@ -168,7 +174,7 @@ export const container = (name = 'c', ...command: string[]) => ({
 
 export const condition = (pod: Pod, type: string) => pod.status?.conditions?.find((one) => one.type === type);
 
-/** A cluster for a file of tests; between them the node is cleared. */
+/** One cluster per test file; the node is cleared after each test. */
 export function useNode(): TestNode {
   const node = new TestNode();
   beforeAll(() => node.open());

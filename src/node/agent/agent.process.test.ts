@@ -1,4 +1,4 @@
-/** Proves that pods are run as processes of this machine: logs, restarts, probes, deletion, agents that come back. */
+/** Proves that pods run as processes of this machine: logs, restarts, probes, deletion, restarted agents. */
 import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
@@ -49,7 +49,7 @@ function logOf(agent: Agent, pod: string, query = ''): Promise<string> {
   });
 }
 
-/** A process that has ended but was not taken note of by its parent yet is dead all the same. */
+/** Whether a process runs. A zombie (ended, but not yet reaped by its parent) counts as dead. */
 const alive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);

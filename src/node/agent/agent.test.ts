@@ -1,4 +1,4 @@
-/** Proves that an agent makes a node of a machine, and runs the pods bound to it to their end. */
+/** Proves that an agent registers its machine as a node, and runs the pods bound to it until they end. */
 import { describe, expect, it } from 'vitest';
 import { leases, nodes, pods } from '../../client/resources.ts';
 import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';

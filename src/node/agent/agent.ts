@@ -1,9 +1,9 @@
 /**
- * The node agent: makes a node of this machine, or pretends to be one. It registers the node, runs the pods that are
- * bound to it through a runtime, tells the API how they do, and serves the kubelet API.
+ * The node agent: registers this machine (or a simulated one) as a node, runs the pods bound to it through a
+ * runtime, reports their status to the API, and serves the kubelet API.
  *
- * It owns its runtime: `close()` ends the containers. Pods stay as they are in the API; the next agent of the node
- * goes on from there.
+ * It owns its runtime: `close()` ends the containers. Pods stay in the API as they are; the next agent of the
+ * node continues from there.
  */
 import type { Duplex } from 'node:stream';
 import type { Pod, Service } from '../../api/generated/types.ts';
@@ -29,29 +29,29 @@ import { NodePods, type PodFeed, type PodFollowing } from './podfeed.ts';
 import { NodeStats } from './stats.ts';
 
 const defaultMaxPods = 110;
-/** Where a kubelet is looked for when a node does not say. */
+/** The port where the API server expects a kubelet when the Node object names none. */
 const defaultKubeletPort = 10_250;
-/** Between looks at the objects that volumes show. */
+/** Interval for refreshing the volumes that show API objects. */
 const refreshMs = 60_000;
 const flushMaxMs = 2_000;
 
 export interface AgentOptions {
   readonly nodeName: string;
-  /** Stays open when the agent closes. */
+  /** Not closed with the agent: it belongs to the caller. */
   readonly client: Client;
   readonly runtime: Runtime;
-  /** For the machine's disk. */
+  /** The agent's folder on disk; the file system it is on counts as the node's disk. */
   readonly folder: string;
-  /** What `/logs/` of the kubelet API shows; absent: nothing. */
+  /** The folder that `/logs/` of the kubelet API serves; absent: none. */
   readonly logFolder?: LogFolder;
-  /** The address the node is reached at, and pods see as their host's. */
+  /** The node's address, which pods see as their host IP. */
   readonly address: string;
-  /** What the network of the node means for its pods. */
+  /** What the node's network contributes to its pods. */
   readonly network?: NetworkAdvice;
-  /** Told as an address of the node, too, if it means the same. */
+  /** Reported as an address of the node as well, if it resolves to `address`. */
   readonly hostname?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Instead of what the machine has. */
+  /** Overrides of the machine's own capacity. */
   readonly capacity?: Readonly<Record<string, string>>;
   /** Default 110. */
   readonly maxPods?: number;
@@ -60,9 +60,12 @@ export interface AgentOptions {
   /** Default: no listener; `connect()` is the only way in. */
   readonly kubelet?: KubeletListening;
   readonly heartbeat?: Partial<HeartbeatTimes>;
-  /** For restarts and pulls. */
+  /** Back-off for container restarts and image pulls. */
   readonly backOff?: Partial<BackOffTimes>;
-  /** A second of probes, hooks, grace periods and deadlines, in milliseconds; for tests. Default 1000. */
+  /**
+   * Length in milliseconds of one second of probes, hooks, grace periods and deadlines. Default 1000; tests
+   * use less.
+   */
   readonly secondMs?: number;
   readonly refreshMs?: number;
   readonly now?: () => number;
@@ -71,7 +74,7 @@ export interface AgentOptions {
 
 export class Agent {
   readonly #workers = new Map<string, PodWorker>();
-  /** The newest pod of a name. */
+  /** The newest pod of each `namespace/name`. */
   readonly #byName = new Map<string, PodWorker>();
   readonly #recorder: EventRecorder;
   readonly #writer: StatusWriter;
@@ -92,7 +95,7 @@ export class Agent {
   constructor(private readonly options: AgentOptions) {
     const { nodeName, client, runtime, folder } = options;
     const report = options.onError ?? (() => undefined);
-    // What fails because everything is being closed is nobody's concern.
+    // Errors while closing are expected: do not report them.
     const onError = (error: Error): void => {
       if (!this.#closed) report(error);
     };
@@ -118,20 +121,20 @@ export class Agent {
     this.#kubelet = new KubeletServer(this.#host(), onError);
   }
 
-  /** Resolves when the node is registered and its pods are looked after. */
+  /** Resolves when the node is registered and the pods bound to it have workers. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
   }
 
-  /** A connection to the kubelet API, without a network. */
+  /** An in-memory connection to the kubelet API. */
   connect(): Duplex {
     return this.#kubelet.connect();
   }
 
   /**
-   * Ends the containers and lets go of everything. Silently: as if the machine had lost its power, so that nobody is
-   * told. Safe to call twice.
+   * Ends the containers and releases everything. With `silently` the API is told nothing, as if the machine
+   * had lost power. Safe to call twice.
    */
   close({ silently = false } = {}): Promise<void> {
     this.#closing ??= this.#close(silently);
@@ -174,12 +177,12 @@ export class Agent {
     this.#services.close();
     const workers = [...this.#workers.values()];
     await Promise.allSettled(workers.map((worker) => worker.close()));
-    // Sessions end with what they are connected to, and say how.
+    // Close both together: exec and attach sessions end with their container, and send its exit status to the client.
     await Promise.all([this.#kubelet.close(), this.options.runtime.close()]);
     const flushed = Promise.all([this.#writer.close(), this.#recorder.flushed()]);
     await Promise.all([this.#registration?.close(silently), within(flushed, flushMaxMs), this.#refreshing]);
     this.#objects.close();
-    // A start that was under way ends now; what it has to say about that is of no interest.
+    // A start still under way fails now because of the close; ignore its error.
     await this.#starting?.catch(() => undefined);
   }
 
@@ -236,7 +239,7 @@ export class Agent {
     });
   }
 
-  /** What other pods have. */
+  /** What the other pods of this node have allocated. */
   #heldBeside({ metadata }: Pod): Held {
     const held = [...this.#workers.values()].filter(({ uid, holds }) => holds && uid !== metadata.uid);
     return { count: held.length, pods: () => held.map((worker) => worker.allocated) };
@@ -280,7 +283,7 @@ export class Agent {
   #tellNode(reason: string, message: string): void {
     const { nodeName, runtime } = this.options;
     if (runtime.simulated) return;
-    // Kubelets name the node where its uid belongs: they tell of it before they know that.
+    // As kubelets do, use the node's name as uid in events: they emit events before they know the uid.
     const subject = { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName, uid: nodeName } };
     this.#recorder.normal(subject, reason, message);
   }
@@ -299,7 +302,7 @@ export class Agent {
   }
 }
 
-/** Waits, but no longer than this. */
+/** Waits for `work`, for `ms` at most. */
 async function within(work: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

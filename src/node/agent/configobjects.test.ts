@@ -1,4 +1,7 @@
-/** Proves that config maps and secrets are read rarely, never stale where it matters, and missing ones again. */
+/**
+ * Proves the cache of config maps and secrets: few reads, no stale answers to `fresh` reads, missing objects
+ * not cached.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from '../../client/client.ts';
 import { configMaps, secrets } from '../../client/resources.ts';
@@ -22,7 +25,7 @@ const setText = (name: string, text: string) => client.patch(configMaps, 'defaul
 
 describe('config objects', () => {
   it('are kept for a while, and read anew when that matters', async () => {
-    // Proves the cache: an older answer for those who take one, the newest for those who ask, and the end of its life.
+    // Proves the cache: `cached` may return an older answer, `fresh` returns the newest, and entries expire.
     let now = 0;
     const objects = new ConfigObjects(client, { now: () => now });
     await client.create(configMaps, 'default', { metadata: { name: 'one' }, data: { text: 'a' } });
@@ -41,18 +44,18 @@ describe('config objects', () => {
   });
 
   it('are seen as soon as they are made', async () => {
-    // Proves that nothing is remembered of an object that is not there.
+    // Proves that the absence of an object is not cached.
     const objects = new ConfigObjects(client);
     expect(await objects.secret('default', 'late')).toBeUndefined();
     await client.create(secrets, 'default', { metadata: { name: 'late' }, data: { k: 'eA==' } });
     expect((await objects.secret('default', 'late'))?.data).toEqual({ k: 'eA==' });
-    // A config map of that name is something else.
+    // A config map of the same name is a different object.
     expect(await objects.configMap('default', 'late')).toBeUndefined();
     objects.close();
   });
 
   it('are asked for once by many at a time, and forgotten when there are too many', async () => {
-    // Proves sharing of a request under way, and the bound on what is kept.
+    // Proves that concurrent reads share one request, and that the number of cached objects is bounded.
     const asked: string[] = [];
     const counting = new Client(cluster.url);
     const get = counting.get.bind(counting);
@@ -72,7 +75,7 @@ describe('config objects', () => {
   });
 
   it('fail when the server does, and recover', async () => {
-    // Proves that a failure is told and not kept.
+    // Proves that a failure is thrown to the caller and not cached.
     const gone = new Client('http://127.0.0.1:1');
     const objects = new ConfigObjects(gone);
     await expect(objects.secret('default', 'x')).rejects.toThrow('ECONNREFUSED');

@@ -1,6 +1,6 @@
 /**
- * Config objects: the config maps and secrets that pods of this node refer to. A hundred pods that look after their
- * volumes at the same time ask the server once.
+ * A short-lived cache of the config maps and secrets that pods of this node refer to. When a hundred pods
+ * refresh their volumes at the same time, the server is asked once.
  */
 import { StatusError } from '../../api/errors.ts';
 import type { ConfigMap, Secret } from '../../api/generated/types.ts';
@@ -8,14 +8,14 @@ import type { Client } from '../../client/client.ts';
 import { configMaps, type Resource, secrets } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
 
-/** How old an answer may be when a cached one will do. */
+/** Maximum age of a cached answer. */
 const ageMaxMs = 3_000;
-/** Objects kept; each may have a megabyte. */
+/** Maximum number of cached objects; each may be a megabyte. */
 const objectsMax = 100;
 
 /**
- * `fresh` asks the server: who changes a config map and then makes a pod expects the pod to see the change. `cached`
- * is for looking after volumes that are set up already.
+ * `fresh` asks the server: a user who changes a config map and then creates a pod expects the pod to see the
+ * change. `cached` is for refreshing volumes that are already set up.
  */
 export type Freshness = 'fresh' | 'cached';
 
@@ -30,7 +30,7 @@ interface CachedObject {
 }
 
 export class ConfigObjects {
-  /** In the order they were read. */
+  /** In the order they were read, so the oldest is evicted first. */
   readonly #entries = new Map<string, CachedObject>();
   readonly #now: () => number;
   readonly #ageMaxMs: number;
@@ -44,7 +44,7 @@ export class ConfigObjects {
     this.#ageMaxMs = options.ageMaxMs ?? ageMaxMs;
   }
 
-  /** Undefined when there is none. */
+  /** Undefined when it does not exist. */
   configMap(
     namespace: string,
     name: string,
@@ -53,7 +53,7 @@ export class ConfigObjects {
     return this.#read(configMaps, namespace, name, freshness);
   }
 
-  /** Undefined when there is none. */
+  /** Undefined when it does not exist. */
   secret(namespace: string, name: string, freshness: Freshness = 'cached'): Promise<Secret | undefined> {
     return this.#read(secrets, namespace, name, freshness);
   }
@@ -76,7 +76,7 @@ export class ConfigObjects {
     const entry = { readAtMs: this.#now(), object };
     this.#entries.delete(key);
     this.#entries.set(key, entry);
-    // Only what is there is kept: who waits for an object is to see it as soon as it is made.
+    // Cache only objects that exist: a pod that waits for a missing one must see it as soon as it is created.
     const drop = (): void => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
     };

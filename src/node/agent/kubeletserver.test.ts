@@ -1,4 +1,4 @@
-/** Proves the kubelet API: what each path answers, to whom, and how it refuses. */
+/** Proves the kubelet API: what each path answers, which clients it accepts, and its errors. */
 import { type IncomingMessage, request } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -283,7 +283,7 @@ describe('commands', () => {
   });
 
   it('exec that is under way when the agent closes ends with a failure', async () => {
-    // Clients take a connection that ends without a status for a success.
+    // Clients take a connection that ends without a status for success.
     await node.create('cut');
     await running('cut');
     const protocol = 'Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n';
@@ -331,7 +331,7 @@ describe('over TLS', () => {
       });
     const mine = authority.client;
     expect(await get(mine)).toMatchObject({ status: 200, text: 'ok' });
-    // A certificate of the authority that was made for serving opens no door.
+    // A server certificate of the same authority is not accepted as a client certificate.
     expect(await get({ cert, key })).toMatchObject({ status: 401, text: 'Unauthorized' });
     expect(await get({})).toMatchObject({ status: 401, text: 'Unauthorized' });
     expect(await get(other.client)).toMatchObject({

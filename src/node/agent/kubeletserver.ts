@@ -1,6 +1,6 @@
 /**
- * The kubelet API: what the API server asks a node for. It is served over TLS to those who have the right
- * certificate, and through memory to an API server of the same process. Errors are plain text.
+ * The kubelet API, through which the API server reaches a node. Served over TLS to clients with a certificate
+ * of the cluster's authority, and in memory to an API server of the same process. Errors are plain text.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -22,20 +22,20 @@ const headerBytesMax = 1024 * 1024;
 const keepAliveMs = 90_000;
 const handshakeMaxMs = 10_000;
 const urlCharactersMax = 1024 * 1024;
-/** What is under way when the agent closes has this long to come to its end, and clients to be told of it. */
+/** Time that requests and sessions under way get to finish when the agent closes. */
 const goodbyeMs = 3_000;
 
 export interface KubeletListening {
   readonly host: string;
   readonly port: number;
-  /** The certificate of this agent, and the authority whose client certificates are let in. */
+  /** This agent's certificate and key, and the authority that client certificates must be signed by. */
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
 export class KubeletServer {
   readonly #inside: Server;
   readonly #sockets = new Set<Duplex>();
-  /** Answers and sessions that have not come to their end. */
+  /** Responses and sessions that have not finished. */
   readonly #underWay = new Set<Promise<unknown>>();
   #outside: Server | undefined;
   #closed = false;
@@ -47,9 +47,9 @@ export class KubeletServer {
     this.#inside = this.#serve(createServer({ maxHeaderSize: headerBytesMax }), () => true);
   }
 
-  /** Listens on the network, and answers the port. */
+  /** Listens on the network; resolves with the port. */
   async listen({ host, port, tls }: KubeletListening): Promise<number> {
-    // Clients without a certificate are let in far enough to get a 401.
+    // Accept connections without a client certificate, so that they can be answered with 401.
     const server = createSecureServer({
       ...tls,
       requestCert: true,
@@ -71,7 +71,7 @@ export class KubeletServer {
     return (server.address() as AddressInfo).port;
   }
 
-  /** A connection of this process. */
+  /** An in-memory connection from this process. */
   connect(): Duplex {
     const [client, served] = memoryPipe();
     if (this.#closed) {
@@ -83,8 +83,8 @@ export class KubeletServer {
   }
 
   /**
-   * Takes no more. Sessions end with their containers, and a client whose session is cut off takes that for a success:
-   * so they are waited for, within reason, before all connections are cut.
+   * Stops accepting, then waits up to `goodbyeMs` for sessions to end with their containers before cutting
+   * all connections: a client whose session is cut off takes that for success.
    */
   async close(): Promise<void> {
     this.#closed = true;
@@ -155,12 +155,12 @@ export class KubeletServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { path, query } = locationOf(request);
     if (sessionRoutes.has(path[0] ?? '')) {
-      // Wrong pods and containers are told of before the missing upgrade, as with it.
+      // Report a wrong pod or container before the missing upgrade, as the upgrade path does.
       podConnection(this.host, request, path, query);
       throw new KubeletRefusal(400, 'Upgrade request required');
     }
     await answer(this.host, request, response, path, query);
-    // What was handed over last is still on its way.
+    // Wait until the response is flushed to the socket.
     if (!response.closed) await new Promise((resolve) => response.once('close', resolve));
   }
 
@@ -194,7 +194,7 @@ function refuse(response: ServerResponse, { code, message, allow }: KubeletRefus
     .end(message);
 }
 
-/** The path in decoded segments. Dot segments are resolved: they come from nobody with good intentions. */
+/** The path in decoded segments, dot segments resolved: regular clients never send them. */
 function locationOf({ url = '/' }: IncomingMessage): { path: string[]; query: URLSearchParams } {
   try {
     if (url.length > urlCharactersMax) throw new Error('too long');

@@ -12,7 +12,7 @@ import { dialText } from '../pods/probe.ts';
 import type { RunningContainer, Runtime } from '../runtime/runtime.ts';
 import type { NodeStats } from './stats.ts';
 
-/** Sessions under way at once on one node. */
+/** Maximum number of concurrent sessions on one node. */
 const sessionsMax = 1_000;
 const portsMax = 128;
 
@@ -28,12 +28,12 @@ export interface KubeletHost {
   readonly find: (namespace: string, name: string) => PodWorker | undefined;
 }
 
-/** An answer in plain text that says why there is no other. */
+/** A request that is refused, with the plain-text reason. */
 export class KubeletRefusal extends Error {
   constructor(
     readonly code: number,
     message: string,
-    /** The methods that would do. */
+    /** For a 405: the methods this path accepts. */
     readonly allow?: string,
   ) {
     super(message);
@@ -46,7 +46,7 @@ export const sessionRoutes: ReadonlySet<string> = new Set(['exec', 'attach', 'po
 
 const podListName = ({ metadata }: Pod): string => `${metadata.name}_${metadata.namespace}`;
 
-/** Checks what is asked for, and answers how to serve it. */
+/** Checks the request, and returns the function that serves it on the upgraded socket. */
 export function podConnection(
   host: KubeletHost,
   request: IncomingMessage,
@@ -87,7 +87,7 @@ function session(
     stdin: is('input'),
     stdout: is('output'),
     stderr: is('error'),
-    // What is joined has a terminal or has none, whatever the client would like.
+    // Attach joins a process that is already running: whether it has a terminal is in the pod, not in the request.
     tty: kind === 'attach' ? Boolean(spec.tty) : is('tty'),
   };
   const command = query.getAll('command');
@@ -100,14 +100,15 @@ function session(
     serveSession(request, socket, head, {
       kind,
       wish,
-      // Said by our own API server only: a client that asked for no output in particular may not open it.
+      // Only Wherry's own API server sends this: the client asked for no output stream in particular, so it
+      // need not open one.
       optional: is('optional'),
       handler,
       ended: worker.ended,
     });
 }
 
-/** A container made without an input takes none: what the client sends is dropped. */
+/** For a container made without stdin: drops what the client sends. */
 function withoutInput(session: Session): Session {
   session.stdin?.resume();
   return {

@@ -9,7 +9,7 @@ import { memoryBytes } from './machine.ts';
 import { nodeLogs } from './nodelogs.ts';
 import { type PodStats, resourceMetrics } from './stats.ts';
 
-/** Output of `/run` that is answered. */
+/** Maximum output of `/run` in an answer. */
 const runBytesMax = 16 * 1024 * 1024;
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -17,7 +17,7 @@ export interface Asked {
   readonly host: KubeletHost;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Behind the name of the route. */
+  /** The segments after the route's name. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -55,7 +55,7 @@ export async function answer(
   if (!route) throw notFound();
   if (!route.methods.includes(request.method ?? ''))
     throw new KubeletRefusal(405, 'Method Not Allowed', route.methods.join(', '));
-  // Nobody reads what came with it, but it has to go somewhere.
+  // Discard the request body: these routes take none.
   request.resume();
   await route.answer({ host, request, response, path: path.slice(1), query });
 }
@@ -78,7 +78,7 @@ const podList = (items: readonly Pod[]) => ({ kind: 'PodList', apiVersion: 'v1',
 
 const allPods = ({ workers }: KubeletHost): Pod[] => [...workers()].map(({ pod }) => pod);
 
-/** What runs, and no more of it than that: this is for those who look behind the API. */
+/** Pods with a running container, showing only the running containers; for debugging without the API. */
 const runningPods = ({ workers }: KubeletHost): Pod[] =>
   [...workers()].flatMap((worker): Pod[] => {
     const { metadata, spec } = worker.pod;
@@ -131,7 +131,7 @@ async function sendLog(
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   response.writeHead(200, { 'Content-Type': 'text/plain' });
-  // A quiet log must not look like a server that does not answer.
+  // Send the headers now: with a log that is quiet, the client would otherwise take the server for dead.
   response.flushHeaders();
   if (!log) {
     response.end(`unable to retrieve container logs for ${status?.containerID ?? container}`);
@@ -196,7 +196,7 @@ function containerStats(pods: readonly PodStats[], path: readonly string[]) {
   return found;
 }
 
-/** The shape that cAdvisor had in 1.1, as far as clients read it. */
+/** The statistics format of cAdvisor in Kubernetes 1.1, limited to the fields that clients read. */
 const oldStats = (name: string, startTime: string, { cpu, memory }: Pick<PodStats, 'cpu' | 'memory'>) => ({
   name,
   spec: { creation_time: startTime, has_cpu: true, has_memory: true },

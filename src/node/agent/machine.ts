@@ -1,10 +1,13 @@
-/** The machine an agent runs on: what it has, what it is, and whether it runs out of something. */
+/** The machine an agent runs on: its capacity, its identity, and whether it is under memory or disk pressure. */
 import { createHash } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, hostname, platform, release, totalmem } from 'node:os';
 import type { NodeSystemInfo } from '../../api/generated/types.ts';
 
-/** Below these a node takes no more pods. Kubernetes wants a tenth of the disk free, which few desks have. */
+/**
+ * With less available than this, the node is under pressure and takes no more pods. Kubernetes wants 10 % of
+ * the disk free, which few laptops have.
+ */
 const memoryBytesMin = 100 * 1024 * 1024;
 const diskBytesMin = 512 * 1024 * 1024;
 const pidsFreeMin = 100;
@@ -22,7 +25,7 @@ export interface Disk {
   readonly inodesFree: number;
 }
 
-/** The file system a folder is on; undefined when it cannot be told. */
+/** The file system that a folder is on; undefined when it cannot be found out. */
 export async function diskOf(folder: string): Promise<Disk | undefined> {
   try {
     const { bsize, blocks, bavail, files, ffree } = await statfs(folder);
@@ -37,7 +40,7 @@ export async function diskOf(folder: string): Promise<Disk | undefined> {
   }
 }
 
-/** What pods may use in all. */
+/** The node's capacity: what all pods together may use. */
 export async function machineCapacity(folder: string, maxPods: number): Promise<Record<string, string>> {
   const disk = await diskOf(folder);
   return {
@@ -48,13 +51,13 @@ export async function machineCapacity(folder: string, maxPods: number): Promise<
   };
 }
 
-/** What this process may use may be less than what the machine has. */
+/** The memory this process may use: a cgroup may limit it to less than the machine has. */
 export function memoryBytes(): number {
   const limit = process.constrainedMemory?.() ?? 0;
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** `identity` is for nodes that are only pretended: each of them is a machine of its own. */
+/** `identity` is for simulated nodes: each gets machine ids of its own, derived from it. */
 export async function machineInfo(identity?: string): Promise<NodeSystemInfo> {
   const [machineId, bootId, product, osRelease] = await Promise.all([
     line('/etc/machine-id'),
@@ -107,7 +110,7 @@ export async function machinePressure(folder: string): Promise<Pressure> {
   };
 }
 
-/** Undefined where the system does not tell what could be freed. */
+/** Undefined where the system does not report it. */
 export async function availableMemoryBytes(): Promise<number | undefined> {
   const text = await readFile('/proc/meminfo', 'utf8').catch(() => '');
   const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(text)?.[1];

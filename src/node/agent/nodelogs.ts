@@ -1,4 +1,4 @@
-/** `/logs/` of the kubelet API: the log folder of the node, as pages of links and as files. */
+/** `/logs/` of the kubelet API: the log folder of the node, as listings with links and as files. */
 import type { Dirent } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -6,7 +6,7 @@ import type { Found } from '../pods/logfolder.ts';
 import { KubeletRefusal, notFound } from './kubeletsessions.ts';
 import type { Asked } from './kubeletviews.ts';
 
-/** Whatever a file says, it is never a page of the server it comes through. */
+/** Always plain text: a log that contains HTML must not be rendered as a page of the API server's origin. */
 const plain = { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
 
 export async function nodeLogs({ host, request, response, path }: Asked): Promise<void> {
@@ -23,7 +23,7 @@ export async function nodeLogs({ host, request, response, path }: Asked): Promis
     }
     return;
   }
-  // Links of a page are relative, and only lead somewhere below a path with a slash at its end.
+  // Links in a listing are relative, so they only work below a path that ends in a slash.
   if (!asFolder) {
     response.writeHead(301, { Location: `${location.split('/').at(-1)}/`, 'Content-Length': 0 }).end();
     return;
@@ -34,11 +34,11 @@ export async function nodeLogs({ host, request, response, path }: Asked): Promis
     .end(page);
 }
 
-/** As Go's file server shows a folder. */
+/** The format of Go's file server. */
 function pageOf(entries: readonly Dirent[]): string {
   const lines = entries.map((entry) => {
     const name = entry.isDirectory() ? `${entry.name}/` : entry.name;
-    // A colon in the first segment would make a scheme of what is before it.
+    // A colon in the first segment would make the part before it a URL scheme.
     const link = name.split('/').map(encodeURIComponent).join('/');
     return `<a href="${link}">${escaped(name)}</a>\n`;
   });
@@ -55,7 +55,7 @@ const entities: Readonly<Record<string, string>> = {
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character]!);
 
-/** As much as there is now, or the part of it that is asked for. */
+/** Sends the file up to its present size, or the requested range. */
 async function sendFile(
   { handle, stats }: Extract<Found, { kind: 'file' }>,
   request: IncomingMessage,
@@ -75,11 +75,11 @@ async function sendFile(
     return;
   }
   const bytes = handle.createReadStream({ start, end: end - 1, autoClose: false });
-  // A client that leaves in the middle is no failure.
+  // A client that disconnects early is not an error.
   await pipeline(bytes, response).catch(() => response.destroy());
 }
 
-/** `bytes=10-`, `bytes=10-20` or `bytes=-10`; several at once are answered with everything. */
+/** `bytes=10-`, `bytes=10-20` or `bytes=-10`; for several ranges the whole file is sent. */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | undefined {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;

@@ -1,4 +1,4 @@
-/** Proves that a node's network is what its machine allows, and that pods run by a real agent find services by name. */
+/** Proves that a node's network uses what its machine allows, and that pods of a real agent find services by name. */
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -14,7 +14,7 @@ import { condition, useNode } from './agent.case.ts';
 import { NodeNetwork, type NodeNetworkOptions } from './nodenetwork.ts';
 
 const node = useNode();
-/** What the cluster of these tests gives to services. */
+/** The service range of the cluster in these tests. */
 const clusterRange = '10.0.0.0/24';
 const address = ownAddress ?? '127.0.0.1';
 let folder = '';
@@ -99,7 +99,7 @@ describe('the network of a node', () => {
 
 describe.skipIf(problem !== undefined)(`the network of a node with the rights for it${note}`, () => {
   it('gives each pod an address, and services names that answer', async () => {
-    // Three replicas listen on one port; a fourth pod finds them by the short name of their service.
+    // Three replicas listen on the same port; a fourth pod finds them by the short name of their service.
     const network = await open();
     expect(network.mode).toBe('netns');
     expect(network.describe()[0]).toMatch(

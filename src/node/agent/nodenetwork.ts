@@ -1,9 +1,9 @@
 /**
- * The network of a node, put together: how its pods are connected, where services answer, who knows their names. It
- * chooses what the machine allows, and says what that is.
+ * The network of a node: pod network, service proxy and name server. It uses the best mode that the machine allows, and
+ * describes it for the log.
  *
- *   netns   every pod has an address of its own, services answer at their cluster IPs, names are known
- *   host    pods share the machine's network; cluster IPs answer where there are the rights for it
+ *   netns   every pod has its own address; cluster IPs and service names work
+ *   host    pods share the machine's network; cluster IPs work only with the necessary rights
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -32,7 +32,7 @@ const podNetworkModes = ['auto', 'netns', 'host'] as const;
 export type PodNetworkMode = (typeof podNetworkModes)[number];
 
 export interface NodeNetworkOptions {
-  /** Default `auto`: the best that the machine allows. */
+  /** Default `auto`: `netns` where the machine allows it, else `host`. */
   readonly mode?: PodNetworkMode;
   readonly nodeName: string;
   /** The address of the node. */
@@ -44,13 +44,13 @@ export interface NodeNetworkOptions {
   /** The range the API server gives cluster IPs from. */
   readonly serviceRange: string;
   readonly onError: (error: Error) => void;
-  /** Where agents of this machine say what is theirs; for tests. */
+  /** Where the agents of this machine record which interfaces they own; for tests. */
   readonly claimFolder?: string;
 }
 
 export class NodeNetwork implements NetworkAdvice {
   readonly mode: 'netns' | 'host';
-  /** For the runtime, which closes it. */
+  /** Handed to the runtime, which closes it. */
   readonly pods: PodNetwork;
   #directory: ServiceDirectory | undefined;
   #proxy: ServiceProxy | undefined;
@@ -62,7 +62,7 @@ export class NodeNetwork implements NetworkAdvice {
     private readonly options: NodeNetworkOptions,
     private readonly spawner: Spawner,
     private readonly bridge: NodeBridge | undefined,
-    /** Why pods do not have networks of their own. */
+    /** Why pods do not have networks of their own, if they do not. */
     private readonly why: string | undefined,
   ) {
     const { address, onError } = options;
@@ -71,7 +71,10 @@ export class NodeNetwork implements NetworkAdvice {
     this.pods = own ? new NetnsNetwork({ bridge, address, spawner, onError }) : new HostNetwork(address);
   }
 
-  /** Throws a sentence when what was asked for cannot be. Removes what an agent that was killed has left. */
+  /**
+   * Opens the best network the mode and the machine allow, and removes what a killed agent has left. Throws
+   * when the requested mode is not possible.
+   */
   static async open(options: NodeNetworkOptions): Promise<NodeNetwork> {
     const { mode = 'auto', podRange, serviceRange, onError } = options;
     if (podRange !== undefined) parsePodRange(podRange);
@@ -79,7 +82,7 @@ export class NodeNetwork implements NetworkAdvice {
     if (!services) throw new Error(`${JSON.stringify(serviceRange)} is no IPv4 range`);
     const spawner = new Spawner();
     try {
-      // A network shared by all needs a bridge for nothing but its services.
+      // With `host`, the bridge is only needed for services, and not even for those when their range is on loopback.
       const wanted = mode !== 'host' || !services.isLoopback;
       const problem = wanted ? await netnsProblem(spawner, options.claimFolder) : 'it was not asked for';
       const bridge = problem === undefined ? await openBridge(options, spawner) : problem;
@@ -95,7 +98,7 @@ export class NodeNetwork implements NetworkAdvice {
     }
   }
 
-  /** Lines for the person who starts the node. */
+  /** Lines about the network for the log at start. */
   describe(): string[] {
     const { serviceRange } = this.options;
     const pods =
@@ -107,7 +110,7 @@ export class NodeNetwork implements NetworkAdvice {
     return [`pod network ${this.mode}: ${pods}`, `services: ${words}; pods find them ${names}`];
   }
 
-  /** Lets services answer, and names be known. Resolves when those that exist do. */
+  /** Starts the service proxy and the name server. Resolves when they know all existing services. */
   async start(client: Client): Promise<void> {
     if (this.#closing) throw new Error('the network is closed');
     this.#starting = this.#start(client);
@@ -144,7 +147,7 @@ export class NodeNetwork implements NetworkAdvice {
     return taken.map((port) => `port ${port} is taken by another process on this node${why}`);
   }
 
-  /** After the agent. Removes every interface and namespace. Safe to call twice. */
+  /** Removes every interface and namespace. Call it after closing the agent. Safe to call twice. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -152,7 +155,7 @@ export class NodeNetwork implements NetworkAdvice {
 
   async #close(): Promise<void> {
     this.#directory?.close();
-    // What is just being opened cannot be closed yet.
+    // Wait for a start under way: what it is opening cannot be closed yet.
     await this.#starting?.catch(() => undefined);
     await this.#proxy?.close();
     await this.#dns?.close();
@@ -162,7 +165,7 @@ export class NodeNetwork implements NetworkAdvice {
   }
 }
 
-/** The bridge, or why there is none. */
+/** The bridge, or the reason why there is none. */
 async function openBridge(options: NodeNetworkOptions, spawner: Spawner): Promise<NodeBridge | string> {
   const { folder, podRange, serviceRange, claimFolder } = options;
   const identity = await identityOf(folder);
@@ -175,7 +178,10 @@ async function openBridge(options: NodeNetworkOptions, spawner: Spawner): Promis
   }
 }
 
-/** Names this node on its machine over restarts. Folders of the same path in two containers are not the same node. */
+/**
+ * A random id, kept in the agent's folder, that identifies this node on its machine across restarts. The folder's
+ * path would not do: two containers may use the same path for different folders.
+ */
 async function identityOf(folder: string): Promise<string> {
   const path = join(folder, identityName);
   const known = await readFile(path, 'utf8').catch(() => '');

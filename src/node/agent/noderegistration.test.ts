@@ -1,4 +1,7 @@
-/** Proves that a node is made or taken over, kept alive cheaply, and that trouble with the server is survived. */
+/**
+ * Proves that a Node object is created or taken over, that heartbeats are cheap, and that server errors are
+ * survived.
+ */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -53,7 +56,7 @@ describe('a node', () => {
   });
 
   it('tells its host name only when that leads to it', async () => {
-    // A name that means loopback is dialled in vain by an API server that prefers names.
+    // A host name that resolves to loopback is not reported: an API server prefers host names, and would dial itself.
     const told = async (hostname: string) => {
       const agent = await node.agent(new ScriptedRuntime(), { hostname });
       const { status } = await node.client.get(nodes, undefined, 'n1');
@@ -63,7 +66,7 @@ describe('a node', () => {
     const internal = { type: 'InternalIP', address: '192.0.2.1' };
     expect(await told('localhost')).toEqual([internal]);
     expect(await told('no-such-name.invalid')).toEqual([internal]);
-    // An address is a name for itself.
+    // An IP address used as host name resolves to itself.
     expect(await told('192.0.2.1')).toEqual([internal, { type: 'Hostname', address: '192.0.2.1' }]);
   });
 
@@ -127,7 +130,7 @@ describe('a node', () => {
     const renewals = vi.spyOn(node.client, 'patch');
     await vi.waitFor(() => expect(renewals.mock.calls.length).toBeGreaterThan(10), waiting);
     renewals.mockRestore();
-    // What is seen after ten attempts shows that there was nothing to see before.
+    // Ten failed attempts are over when this is seen, so nothing was created before.
     await node.client.create(leases, 'default', { metadata: { name: 'later' } });
     await vi.waitFor(() => expect(changes).not.toEqual([]), waiting);
     watch.close();
@@ -161,7 +164,7 @@ describe('a node', () => {
     expect(await status('lost')).toBe('True');
   });
 
-  // Else a hundred nodes that start together would renew their leases together, for ever.
+  // Otherwise a hundred nodes that start together would renew their leases at the same moment for ever.
   it('renews its lease at another time than a node of almost the same name', () => {
     const shares = Array.from({ length: 100 }, (_, i) => shareOf(`simulated-${i + 1}`)).sort((a, b) => a - b);
     const gaps = shares.map((share, i) => (shares[i + 1] ?? shares[0]! + 1) - share);

@@ -1,8 +1,8 @@
 /**
- * The registration of a node: its Node object, the status in it, and the lease that says it is alive. The status is
- * written when something has changed and every few minutes; the lease, which is small, every few seconds.
+ * The registration of a node: its Node object, the status in it, and the lease that proves the node is alive.
+ * The status is written when it changes and every few minutes; the small lease is renewed every few seconds.
  *
- * Taints are not its business: the node lifecycle controller takes away the one that a new node begins with.
+ * Taints are left to the node lifecycle controller, which removes the one that a new node starts with.
  */
 import { lookup } from 'node:dns/promises';
 import { StatusError } from '../../api/errors.ts';
@@ -26,19 +26,19 @@ const leaseNamespace = 'kube-node-lease';
 const leaseSeconds = 40;
 const retryFirstMs = 100;
 const retryMaxMs = 7_000;
-/** A closing agent says so, if that takes no longer than this. */
+/** Time limit for the last status write (`NodeNotReady`) of a closing agent. */
 const farewellMaxMs = 2_000;
 /** After this many missed renewals the agent reads its Node object, at this renewal and the next: it may have been marked unreachable. */
 const missedRenewals = 2;
-/** What the API server may count on. */
+/** Features of this kubelet that the API server may use. */
 const declaredFeatures = ['ExtendWebSocketsToKubelet', 'PodPortsThroughKubelet'];
 
 export interface HeartbeatTimes {
-  /** Between renewals of the lease. */
+  /** Interval between lease renewals. */
   readonly leaseMs: number;
-  /** Between looks at the machine; a change is written at once. */
+  /** Interval between checks of the machine's condition; a change is written at once. */
   readonly lookMs: number;
-  /** Between writes of a status that has not changed. */
+  /** Interval between status writes when nothing has changed. */
   readonly statusMs: number;
 }
 
@@ -47,20 +47,20 @@ export const defaultHeartbeat: HeartbeatTimes = { leaseMs: 10_000, lookMs: 10_00
 export interface RegistrationOptions {
   readonly nodeName: string;
   readonly client: Client;
-  /** For the machine's disk. */
+  /** The file system it is on counts as the node's disk. */
   readonly folder: string;
   readonly address: string;
-  /** Told as an address, too, if it means the same. */
+  /** Reported as an address as well, if it resolves to `address`. */
   readonly hostname?: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Instead of what the machine has. */
+  /** Overrides of the machine's own capacity. */
   readonly capacity: Readonly<Record<string, string>>;
   readonly maxPods: number;
   readonly kubeletPort: number;
   readonly runtime: { readonly name: string; readonly version: string; readonly simulated: boolean };
   readonly heartbeat: HeartbeatTimes;
   readonly now: () => number;
-  /** Told of conditions that have changed: `NodeReady`, `NodeHasSufficientMemory`, … */
+  /** Called with the event reason of each changed condition: `NodeReady`, `NodeHasSufficientMemory`, … */
   readonly tell: (reason: string) => void;
   readonly onError: (error: Error) => void;
 }
@@ -72,7 +72,7 @@ export class NodeRegistration {
   #fixed: Fixed = {};
   #writtenAtMs = 0;
   #renewedAtMs: number | undefined;
-  /** Renewals at which the node is looked at as well. */
+  /** How many of the next renewals also read the Node object. */
   #doubts = 0;
   #readiness: Readiness = {
     status: 'True',
@@ -91,17 +91,17 @@ export class NodeRegistration {
     this.#node = { metadata: { name: options.nodeName } };
   }
 
-  /** The node as the API knows it. */
+  /** The Node object as last read or written. */
   get node(): Node {
     return this.#node;
   }
 
-  /** What pods may use. */
+  /** The resources pods may use. */
   get allocatable(): Record<string, string> {
     return this.#fixed.allocatable ?? {};
   }
 
-  /** Resolves when the node is registered, however long the API server takes. */
+  /** Resolves when the node is registered; retries with back-off until the API server answers. */
   async start(): Promise<void> {
     this.#fixed = await this.#describe();
     let retryMs = retryFirstMs;
@@ -122,14 +122,14 @@ export class NodeRegistration {
       this.#beating = this.#renew();
       this.#leaseTimer = setTimeout(beat, leaseMs);
     };
-    // Agents that begin together do not go on together.
+    // Spread the renewals of agents that start together.
     this.#leaseTimer = setTimeout(beat, leaseMs * shareOf(this.options.nodeName));
     this.#statusTimer = setInterval(() => {
       this.#looking = this.#look();
     }, lookMs);
   }
 
-  /** Ends the heartbeat, and says that the node takes no more part unless it is to fall silent. */
+  /** Ends the heartbeat and, unless `silently`, reports the node as not ready. */
   async close(silently = false): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -144,7 +144,7 @@ export class NodeRegistration {
     const tooLong = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, farewellMaxMs);
     });
-    // Often the API server goes at the same time.
+    // Ignore errors: the API server is often shut down at the same time.
     const farewell = this.#writeStatus(noPressure).catch(() => undefined);
     await Promise.race([farewell, tooLong]);
     clearTimeout(timer);
@@ -177,8 +177,9 @@ export class NodeRegistration {
   }
 
   /**
-   * The API server prefers a host name where there is one, so one that cannot be resolved would be in its way, and so
-   * would one that leads elsewhere: many machines take their own name for a loopback address.
+   * Adds the host name only if it resolves to the node's own address. The API server prefers a host name over
+   * the IP, so one that does not resolve, or resolves to loopback (common on laptops), would make the node
+   * unreachable.
    */
   async #addresses(): Promise<NodeAddress[]> {
     const { address, hostname, runtime } = this.options;
@@ -213,7 +214,7 @@ export class NodeRegistration {
     });
   }
 
-  /** Makes a node that is there this agent's own. */
+  /** Takes over an existing Node object: sets labels, annotations and status. */
   async #takeOver(found: Node): Promise<void> {
     const { client, nodeName } = this.options;
     this.#node = found;
@@ -243,11 +244,11 @@ export class NodeRegistration {
     return this.options.runtime.simulated ? noPressure : machinePressure(this.options.folder);
   }
 
-  /** Others speak for the node too: one that has not been heard of for a while is called unreachable. */
+  /** Reads the Node object and corrects its status: the node lifecycle controller may have marked it unreachable. */
   async #look(): Promise<void> {
     try {
       const found = await this.#read();
-      // A node that was deleted stays so until an agent starts.
+      // A Node object that was deleted is created again only when an agent starts.
       if (!found || this.#closed) return;
       if (found.metadata.uid !== this.#node.metadata.uid) return await this.#takeOver(found);
       this.#node = found;
@@ -300,7 +301,7 @@ export class NodeRegistration {
     }
   }
 
-  /** Renews the lease; makes it first when there is none. */
+  /** Renews the lease; creates it if it does not exist. */
   async #renew(): Promise<void> {
     const { client, nodeName, now } = this.options;
     const spec = {
@@ -321,7 +322,10 @@ export class NodeRegistration {
     }
   }
 
-  /** The lease goes with its node: one of a node that is gone would be collected, and made again, for ever. */
+  /**
+   * Creates the lease only while its Node exists: the garbage collector would delete the lease of a missing
+   * owner, and the next renewal would create it again, in an endless loop.
+   */
   async #makeLease(spec: Lease['spec']): Promise<void> {
     const { client, nodeName } = this.options;
     const found = await this.#read();
@@ -335,17 +339,17 @@ export class NodeRegistration {
       spec,
     };
     await client.create(leases, leaseNamespace, lease).catch((error: unknown) => {
-      // An earlier renewal that took long has made it meanwhile.
+      // A slow earlier renewal has created it in the meantime.
       if (!(error instanceof StatusError && error.code === 409)) throw error;
     });
   }
 
-  /** A node that was silent for too long may have been marked unreachable meanwhile, and corrects that. */
+  /** After a gap in renewals, reads the Node object: it may have been marked unreachable and needs correcting. */
   async #renewed(): Promise<void> {
     const { now, heartbeat } = this.options;
     const silentMs = now() - (this.#renewedAtMs ?? now());
     this.#renewedAtMs = now();
-    // What was about to be said may be there at the next renewal only.
+    // Check at two renewals: the controller's write may arrive only after the first.
     if (silentMs >= missedRenewals * heartbeat.leaseMs) this.#doubts = 2;
     if (this.#doubts === 0 || this.#closed) return;
     this.#doubts--;
@@ -357,7 +361,7 @@ export class NodeRegistration {
   }
 }
 
-/** A share between 0 and 1 that goes with a name; names that are almost the same have shares that are not. */
+/** Hashes a name to a share between 0 and 1. Similar names get unrelated shares. */
 export function shareOf(name: string): number {
   let hash = 0x811c9dc5;
   for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193);
@@ -392,7 +396,7 @@ function conditionsOf({ memory, disk, pid }: Pressure, readiness: Readiness): No
 const good = (type: string, reason: string, message: string) => ({ type, status: 'False', reason, message });
 const bad = (type: string, reason: string, message: string) => ({ type, status: 'True', reason, message });
 
-/** What events call the reasons of conditions. */
+/** The event reasons for each condition and status. */
 const eventReasons: Partial<Record<string, string>> = {
   KubeletHasSufficientMemory: 'NodeHasSufficientMemory',
   KubeletHasInsufficientMemory: 'NodeHasInsufficientMemory',

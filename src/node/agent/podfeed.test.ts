@@ -1,4 +1,4 @@
-/** Proves that many agents share one watch, and each is told of its own pods only. */
+/** Proves that many agents share one watch, and that each gets events of its own pods only. */
 import { expect, it } from 'vitest';
 import { pods } from '../../client/resources.ts';
 import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';

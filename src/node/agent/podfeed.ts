@@ -1,23 +1,23 @@
 /**
- * Pod feeds: the pods that are bound to a node, and what becomes of them. An agent alone asks for its own; many
- * agents of one process share one watch over all pods.
+ * Pod feeds: the pods bound to a node, and their changes. A single agent watches its own pods; many agents of
+ * one process share one watch over all pods.
  */
 import type { Pod } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
 import { Informer } from '../../client/informer.ts';
 import { pods } from '../../client/resources.ts';
 
-/** How a pod is now, undefined when it is gone, and how it was. */
+/** Called with the pod now (undefined when deleted) and as it was before. */
 export type PodListener = (pod: Pod | undefined, previous: Pod | undefined) => void;
 
 export interface PodFollowing {
-  /** Resolves when all pods there are have been told, or there is no more following. */
+  /** Resolves when the listener has been called for all existing pods, or the following was closed. */
   readonly synced: Promise<void>;
   close(): void;
 }
 
 export interface PodFeed {
-  /** Tells of the pods of a node. */
+  /** Calls the listener for the pods of a node. */
   follow(nodeName: string, listener: PodListener): PodFollowing;
 }
 
@@ -38,10 +38,10 @@ export class NodePods implements PodFeed {
   }
 }
 
-/** For many agents: one watch, dealt out by node. */
+/** For many agents: one watch, whose events are distributed by node name. */
 export class SharedPods implements PodFeed {
   readonly #listeners = new Map<string, PodListener>();
-  /** Pods by node and uid, so that a new follower is told of its own without a look at all. */
+  /** Pods by node and uid, so that a new follower gets its pods without a scan of all. */
   readonly #bound = new Map<string, Map<string, Pod>>();
   readonly #informer: Informer<Pod>;
   #synced: Promise<void> | undefined;
@@ -79,7 +79,10 @@ export class SharedPods implements PodFeed {
     this.#bound.clear();
   }
 
-  /** A pod never changes its node; another pod of its name is told as another. */
+  /**
+   * Passes a change to the followers of the pod's node. A pod never changes its node; a new pod of the same
+   * name has another uid and counts as another pod.
+   */
   #deal(pod: Pod | undefined, previous: Pod | undefined): void {
     const { metadata, spec } = (pod ?? previous)!;
     const node = spec?.nodeName;

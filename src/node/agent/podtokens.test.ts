@@ -1,4 +1,4 @@
-/** Proves the tokens that containers find in their volumes: whose they are, who may read them, and when they are renewed. */
+/** Proves the tokens in containers' volumes: their subject, their file permissions, and their renewal. */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
@@ -13,7 +13,7 @@ describe('tokens', () => {
   const minute = 60_000;
 
   it('of the standard volume are there without a certificate', async () => {
-    // Proves the volume every pod gets, in a cluster that has no CA; and the certificate once there is one.
+    // Proves the volume every pod gets in a cluster without a CA, and the certificate in it once there is one.
     const pod = await place.client.create(pods, 'default', {
       metadata: { name: 'standard' },
       spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] },
@@ -44,7 +44,7 @@ describe('tokens', () => {
   });
 
   it('are for their audience, and are renewed at four fifths of their life', async () => {
-    // Proves audience and life of a token, and the moment of its renewal.
+    // Proves audience and lifetime of a token, and when it is renewed.
     const { volumes } = await place.setUp([tokenVolume('vault', 1000)]);
     const first = await place.file('t', 'token');
     expect(decodeJwt(first).aud).toEqual(['vault']);
@@ -59,7 +59,7 @@ describe('tokens', () => {
   });
 
   it('are renewed every day, and when the clock is set back', async () => {
-    // Proves the two other reasons.
+    // Proves the other two reasons for renewal.
     const { volumes } = await place.setUp([tokenVolume(undefined, 30 * 24 * 3600)]);
     const first = await place.file('t', 'token');
     place.clockMs += 24 * 60 * minute - minute;
@@ -75,7 +75,8 @@ describe('tokens', () => {
   });
 
   it('stay in use while they are good, when there is no newer one', async () => {
-    // Proves that a pod whose token cannot be renewed keeps it until its end, and that both are told.
+    // Proves that a pod whose token cannot be renewed keeps the old one until it expires, and that both cases
+    // are reported.
     const { pod, volumes } = await place.setUp([tokenVolume(undefined, 600)]);
     const first = await place.file('t', 'token');
     await place.client.delete(pods, 'default', pod.metadata.name!, { gracePeriodSeconds: 0 });
@@ -89,7 +90,7 @@ describe('tokens', () => {
   });
 
   it('need their account', async () => {
-    // Proves the failure of a pod whose account is gone.
+    // Proves the failure of a pod whose service account was deleted.
     const pod = await place.createPod([tokenVolume(undefined, 600)]);
     const stranger: Pod = { ...pod, spec: { ...pod.spec, serviceAccountName: 'nobody' } };
     await expect(place.volumesOf(stranger).setUp()).rejects.toThrow(
@@ -98,7 +99,7 @@ describe('tokens', () => {
   });
 
   it.runIf(isRoot)('are for the user of the pod alone', async () => {
-    // Proves owner and mode, with a user of all containers and with a group.
+    // Proves file owner and mode: with one user for all containers, and with an fsGroup.
     await place.setUp([tokenVolume(undefined, 600)], { securityContext: { runAsUser: 1234 } });
     const own = await stat(join(place.folder, 'volumes/t/token'));
     expect([own.uid, own.mode & 0o777]).toEqual([1234, 0o600]);

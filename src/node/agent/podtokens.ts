@@ -1,11 +1,11 @@
-/** The tokens of a pod: each says that its holder is the pod's service account, for as long as the pod is there. */
+/** The service account tokens of a pod, bound to the pod: they are valid only while it exists. */
 import type { Pod, ServiceAccountTokenProjection, TokenRequest } from '../../api/generated/types.ts';
 import { timeToMs } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import { serviceAccounts } from '../../client/resources.ts';
 
 const secondsDefault = 3600;
-/** A token is renewed when four fifths of its life are over, and every day. */
+/** A token is renewed after 80 % of its lifetime, and after a day at the latest. */
 const lifeShare = 0.8;
 const ageMaxMs = 24 * 3600 * 1000;
 
@@ -27,7 +27,7 @@ export class PodTokens {
 
   constructor(private readonly options: PodTokensOptions) {}
 
-  /** The token for one place in a volume, renewed when it is time. */
+  /** The token for one file of a volume, renewed when it is due. */
   async token({ audience = '', expirationSeconds }: ServiceAccountTokenProjection): Promise<string> {
     const seconds = expirationSeconds ?? secondsDefault;
     const key = `${seconds} ${audience}`;
@@ -42,7 +42,7 @@ export class PodTokens {
       if (!held) throw new Error(`failed to fetch token: ${message}`, { cause: error });
       if (held.expiresMs <= this.options.now())
         throw new Error(`token expired and refresh failed: ${message}`, { cause: error });
-      // The one at hand is still good; there is time to try again.
+      // The old token is still valid: report the error and try again at the next refresh.
       this.options.onError(error as Error);
       return held.token;
     }
@@ -54,7 +54,7 @@ export class PodTokens {
 
   #isDue({ issuedMs, expiresMs }: Held): boolean {
     const now = this.options.now();
-    // Before its beginning: the clock was set back.
+    // Issued in the future: the clock was set back, so renew.
     if (now < issuedMs) return true;
     return now >= issuedMs + Math.min((expiresMs - issuedMs) * lifeShare, ageMaxMs);
   }

@@ -1,13 +1,13 @@
 /**
- * Statistics of a node and its pods, as kubelets tell them: the Summary, and the text that Prometheus reads. Nothing
- * is measured while nobody asks; how busy something is comes from two answers.
+ * Statistics of a node and its pods, as kubelets report them: the Summary, and Prometheus metrics. Measured
+ * only on request; CPU usage is the difference between two requests.
  */
 import { cpus, uptime } from 'node:os';
 import type { Pod } from '../../api/generated/types.ts';
 import type { ContainerUsage, Runtime } from '../runtime/runtime.ts';
 import { availableMemoryBytes, diskOf, memoryBytes } from './machine.ts';
 
-/** Two measurements must be this far apart to tell a speed. */
+/** Minimum time between two measurements that a rate is computed from. */
 const apartMinMs = 1_000;
 
 export interface CpuStats {
@@ -127,7 +127,7 @@ export class NodeStats {
     };
   }
 
-  /** A pretended node uses what its pods pretend to. */
+  /** A simulated node uses the sum of what its pods use. */
   #nodeUse(
     pods: readonly PodStats[],
     time: string,
@@ -158,7 +158,7 @@ export class NodeStats {
     atMs: number,
   ): CpuStats {
     const known = before && nanoseconds >= before.nanoseconds ? before : undefined;
-    // Asked twice in a moment: the first answer still holds.
+    // Two requests in quick succession: reuse the earlier measurement.
     const measured =
       known && atMs - known.atMs < apartMinMs
         ? known
@@ -170,7 +170,7 @@ export class NodeStats {
 
 type Speed = (key: string, startedAtMs: number, nanoseconds: number) => CpuStats;
 
-/** Since the last measurement, or since the start. */
+/** The rate since the last measurement, or since the start. */
 function speedOf(
   before: Measured | undefined,
   startedAtMs: number,
@@ -240,7 +240,7 @@ const memorySum = (parts: readonly Used[], time: string): MemoryStats => ({
   majorPageFaults: sum(parts, ({ memory }) => memory.majorPageFaults),
 });
 
-/** What the processors of this machine have worked since it was started. */
+/** Processor time that all cores have worked since the machine started. */
 function machineNanoseconds(): number {
   let ms = 0;
   for (const { times } of cpus()) ms += times.user + times.nice + times.sys + times.irq;

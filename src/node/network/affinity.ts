@@ -1,7 +1,7 @@
 /** Session affinity: which target a client was sent to, for as long as a service wants it to stay there. */
 import type { ServiceTarget } from './serviceports.ts';
 
-/** Clients remembered per port of a service. Beyond that the one longest unseen is forgotten. */
+/** Clients remembered per service port. Beyond this the least recently seen is evicted. */
 const clientsMax = 10_000;
 
 interface Stay {
@@ -16,7 +16,7 @@ export class ClientAffinity {
 
   constructor(private readonly now: () => number) {}
 
-  /** Where a client was sent to and still is to go, if that target is there. */
+  /** The target this client was sent to before, if its time is not over and the target still exists. */
   find(client: string, targets: readonly ServiceTarget[]): ServiceTarget | undefined {
     const stay = this.#stays.get(client);
     if (!stay) return undefined;
@@ -27,7 +27,7 @@ export class ClientAffinity {
     return targets.find((target) => targetKey(target) === stay.target);
   }
 
-  /** Every connection begins the time anew. */
+  /** Remembers the target. Every connection restarts the affinity timeout. */
   keep(client: string, target: ServiceTarget, forMs: number): void {
     this.#stays.delete(client);
     this.#stays.set(client, { target: targetKey(target), untilMs: this.now() + forMs });

@@ -42,7 +42,7 @@ async function answering(name: string, subsets: EndpointSubset[]): Promise<void>
   });
 }
 
-/** A server for the rest of the world that knows one name. */
+/** An upstream server that knows one name. */
 async function world(): Promise<{ address: string; port: number; asked: string[] }> {
   const asked: string[] = [];
   const socket = createSocket('udp4');
@@ -52,7 +52,7 @@ async function world(): Promise<{ address: string; port: number; asked: string[]
     asked.push(name.join('.'));
     const known = name.join('.') === 'example.org';
     const answers = known ? [{ type: 'A', name, ttl: 60, address: '192.0.2.80' } as const] : [];
-    // What others send is not to be believed.
+    // An answer with a wrong id must be ignored.
     const forged = encodeReply({ ...query, id: query.id ^ 1 }, { code: 3, own: true }, 512);
     socket.send(forged, port, address);
     socket.send(encodeReply(query, { code: known ? 0 : 3, own: true, answers }, 512), port, address);
@@ -65,7 +65,7 @@ async function world(): Promise<{ address: string; port: number; asked: string[]
 
 describe('the name server', () => {
   it('knows services by their names', async () => {
-    // Cluster IPs, whatever the case of letters; other types exist but are empty; other names do not exist.
+    // Names are case-insensitive; other record types of an existing name are empty; other names do not exist.
     const ip = await service('web', {});
     const { resolver } = await nameServer();
     expect(await resolver.resolve4('web.default.svc.cluster.local')).toEqual([ip]);
@@ -119,7 +119,7 @@ describe('the name server', () => {
   });
 
   it('answers by connection what is too long for a datagram', async () => {
-    // The client asks again by itself when an answer was cut.
+    // The client repeats a truncated answer's query over TCP by itself.
     await service('many', { clusterIP: 'None' });
     const addresses = Array.from({ length: 150 }, (_, index) => ({ ip: `10.1.3.${index + 1}` }));
     await answering('many', [{ addresses, ports: [{ port: 80 }] }]);

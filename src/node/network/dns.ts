@@ -1,6 +1,6 @@
 /**
- * The name server of a node: tells its pods where services are, and asks the machine's own name servers about
- * everything else. One address, by datagrams and by connections.
+ * The name server of a node: resolves services for its pods, and forwards all other queries to the machine's
+ * own name servers. One address, over UDP and TCP.
  */
 import type { Socket as DatagramSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
@@ -23,21 +23,21 @@ import type { ServiceDoor } from './servicedoor.ts';
 const connectionsMax = 64;
 const idleMs = 10_000;
 const messageBytesMax = 65_535;
-/** Ports tried when any will do. */
+/** Ports tried when the caller does not choose one. */
 const openTriesMax = 20;
-/** Questions being answered; datagrams beyond that are dropped, as the network might have done. */
+/** Maximum number of queries in progress; UDP queries beyond it are dropped, and clients retry those. */
 const pendingMax = 512;
-/** A name may stand for one that stands for another. */
+/** Maximum length of a chain of CNAMEs. */
 const aliasesMax = 4;
 const aliasMs = 2_000;
 const aliasTtlSeconds = 5;
 
 export interface DnsServerOptions {
-  /** Its owner starts it. */
+  /** Started by its owner, not here. */
   readonly directory: ServiceDirectory;
   readonly door: ServiceDoor;
   readonly onError: (error: Error) => void;
-  /** Who is asked about other names; default: the machine's name servers. */
+  /** Name servers for all other names; default: those of the machine. */
   readonly upstreams?: readonly NameServer[];
 }
 
@@ -56,7 +56,7 @@ export class DnsServer {
       this.#resolver.setServers(upstreams.map(({ address, port }) => `${address}:${port}`));
   }
 
-  /** Answers the port, which is the same for both ways. */
+  /** Resolves with the port, which is the same for UDP and TCP. */
   async listen(address: string, port = 53): Promise<number> {
     const { onError } = this.options;
     const [datagrams, server] = await this.#open(address, port);
@@ -76,7 +76,7 @@ export class DnsServer {
     return datagrams.address().port;
   }
 
-  /** A free port of one way need not be free the other way: then the next is tried. */
+  /** Opens UDP and TCP on one port. A port free in one protocol may be taken in the other: then the next is tried. */
   async #open(address: string, port: number): Promise<[DatagramSocket, Server]> {
     const { door } = this.options;
     for (let tries = 1; ; tries++) {
@@ -100,7 +100,7 @@ export class DnsServer {
     this.#server?.close();
   }
 
-  /** One question after the other: a client that asks faster than it is answered has to wait. */
+  /** Answers the queries of a TCP connection one after the other: a client that asks faster has to wait. */
   async #converse(socket: Socket): Promise<void> {
     socket.on('error', () => undefined);
     if (this.#connections.size >= connectionsMax) return void socket.destroy();
@@ -115,7 +115,7 @@ export class DnsServer {
         if (length === undefined || received.length < 2 + length) break;
         const reply = await this.#answer(received.subarray(2, 2 + length), 'tcp');
         received = received.subarray(2 + length);
-        // What makes no sense as a question is no conversation.
+        // Close the connection on a malformed query.
         if (!reply || socket.destroyed) return void socket.destroy();
         const head = Buffer.alloc(2);
         head.writeUInt16BE(reply.length);
@@ -143,7 +143,7 @@ export class DnsServer {
     }
   }
 
-  /** Undefined for names that are not the cluster's. Names that stand for others are followed to their end. */
+  /** Undefined for names outside the cluster's domain. CNAMEs are followed to their end. */
   async #find(query: DnsQuery): Promise<Reply | undefined> {
     const aliases: DnsRecord[] = [];
     let { question } = query;
@@ -169,7 +169,7 @@ export class DnsServer {
   }
 }
 
-/** The API takes names that DNS has no room for. */
+/** Encodes the answer, or an error: the API accepts names that are too long for DNS. */
 function encoded(query: DnsQuery, reply: Reply, bytesMax: number): Buffer {
   try {
     return encodeReply(query, reply, bytesMax);

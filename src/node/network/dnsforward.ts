@@ -1,4 +1,4 @@
-/** Questions about the rest of the world, passed on to the machine's own name servers. */
+/** Forwards queries for names outside the cluster to the machine's own name servers. */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { type DnsQuery, isAnswerTo } from './dnsmessage.ts';
 const answerMs = 2_000;
 const pendingMax = 256;
 const serversMax = 3;
-/** How long what the machine says about its name servers is believed. */
+/** How long the parsed `/etc/resolv.conf` is cached. */
 const readMs = 10_000;
 const messageBytesMax = 65_535;
 
@@ -17,7 +17,7 @@ export interface NameServer {
   readonly port: number;
 }
 
-/** What a machine or pod is told about looking up names. */
+/** The contents of a resolv.conf. */
 export interface ResolverConfig {
   readonly nameservers: readonly string[];
   readonly searches: readonly string[];
@@ -32,7 +32,7 @@ function parseResolvConf(text: string): ResolverConfig {
       .trim()
       .split(/\s+/);
     if (word === 'nameserver' && values[0] && isIP(values[0])) config.nameservers.push(values[0]);
-    // The last such line counts.
+    // The last `search` or `domain` line wins.
     else if (word === 'search' || word === 'domain') config.searches = values;
     else if (word === 'options') config.options.push(...values);
   }
@@ -51,12 +51,12 @@ export class DnsForward {
   /** Default: the name servers of the machine. */
   constructor(private readonly fixed?: readonly NameServer[]) {}
 
-  /** Whether there is anybody to ask. */
+  /** Whether there is a name server to forward to. */
   async available(): Promise<boolean> {
     return (await this.#servers()).length > 0;
   }
 
-  /** The answer of the first server that has one, for the id of this query; undefined when none has. */
+  /** The answer of the first server that gives one, with the id of this query; undefined when none does. */
   async ask(query: DnsQuery, message: Buffer, way: 'udp' | 'tcp'): Promise<Buffer | undefined> {
     if (this.#pending >= pendingMax) return undefined;
     this.#pending++;
@@ -85,7 +85,7 @@ export class DnsForward {
     return this.#known;
   }
 
-  /** Under an id of its own, by a port of its own: what others may guess is what they could answer. */
+  /** Sends the query with a random id from a new port, so that an attacker cannot guess both and forge an answer. */
   async #askServer(
     server: NameServer,
     query: DnsQuery,
@@ -132,7 +132,7 @@ type Exchange = (
 const askByDatagram: Exchange = ({ address, port }, message, answered, failed) => {
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
   let closed = false;
-  // Connected, so that nobody else's answers arrive.
+  // Connect the UDP socket, so that the kernel drops answers from other addresses.
   socket
     .on('error', () => setImmediate(failed))
     .on('message', answered)

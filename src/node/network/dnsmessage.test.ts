@@ -26,7 +26,7 @@ const web = encodeName(['Web', 'default']);
 
 describe('DNS messages', () => {
   it('are read with their question as it came', () => {
-    // Letters big and small are one name, but are given back as they were.
+    // Names compare without case, but the answer repeats the case of the question.
     const query = parseQuery(question(web)) as DnsQuery;
     expect(query).toMatchObject({
       id: 0x1234,
@@ -39,7 +39,7 @@ describe('DNS messages', () => {
   });
 
   it('that make no sense are refused or dropped', () => {
-    // Answers and fragments get nothing; other things an error.
+    // Answers and fragments are ignored; other malformed messages get an error code.
     const code = (bytes: Buffer): unknown => (parseQuery(bytes) as { code?: number } | undefined)?.code;
     expect(parseQuery(Buffer.alloc(0))).toBeUndefined();
     expect(parseQuery(Buffer.alloc(11))).toBeUndefined();
@@ -47,7 +47,7 @@ describe('DNS messages', () => {
     expect(code(question(web, 1, { flags: 0x2800 }))).toBe(4);
     expect(code(question(web, 1, { count: 0 }))).toBe(1);
     expect(code(question(web, 1, { count: 2 }))).toBe(1);
-    // A name that points to itself, one that never ends, one that is too long, one beyond the message.
+    // A name that points to itself, one without an end, one that is too long, one that runs past the message.
     expect(code(question(Buffer.from([0xc0, 12])))).toBe(1);
     expect(code(Buffer.concat([question(web).subarray(0, 12), Buffer.from([5, 97])]))).toBe(1);
     expect(code(question(Buffer.concat([...Array(130).fill(Buffer.from([1, 97])), Buffer.alloc(1)])))).toBe(
@@ -103,7 +103,7 @@ describe('DNS messages', () => {
   });
 
   it('never throw, whatever is in them', () => {
-    // Random bytes, and good questions with bytes changed and cut.
+    // Random bytes, and valid queries with changed and missing bytes.
     const damaged = fc
       .record({
         name: fc.array(fc.string({ minLength: 1, maxLength: 20 }), { maxLength: 8 }),

@@ -1,6 +1,6 @@
 /**
- * DNS messages: questions are read and answers written, both in full distrust. No name that points to another place
- * is followed, so nothing can run in circles.
+ * DNS messages: parses queries and encodes answers. Input is untrusted: compression pointers in names are
+ * never followed, so parsing cannot loop.
  */
 
 export const recordTypes = { A: 1, CNAME: 5, SOA: 6, AAAA: 28, SRV: 33, OPT: 41, ANY: 255 } as const;
@@ -10,13 +10,13 @@ type ReplyCode = (typeof replyCodes)[keyof typeof replyCodes];
 
 const headerBytes = 12;
 const labelBytesMax = 63;
-/** The lengths of labels included. */
+/** Maximum length of an encoded name, length bytes included. */
 const nameBytesMax = 255;
 const classInternet = 1;
 const classAny = 255;
-/** Without a word about it, a client takes no more in a datagram. */
+/** Maximum size of a UDP answer to clients without EDNS. */
 const datagramBytesDefault = 512;
-/** Larger ones would be cut to pieces on the way; this is what resolvers have agreed on. */
+/** Larger datagrams may be fragmented; resolvers have agreed on this size. */
 export const datagramBytesMax = 1_232;
 const additionalMax = 8;
 
@@ -30,15 +30,15 @@ export interface DnsQuery {
   readonly id: number;
   readonly recursion: boolean;
   readonly question: Question;
-  /** As it came: clients compare it, letters big and small included. */
+  /** The question as received: clients compare it with the answer's byte by byte, case included. */
   readonly questionBytes: Buffer;
-  /** What the client takes in one datagram. */
+  /** The size of UDP answers that the client accepts. */
   readonly datagramBytes: number;
-  /** Whether it speaks of extensions, and so is to be answered with some. */
+  /** Whether the query has an EDNS record, so that the answer needs one, too. */
   readonly extended: boolean;
 }
 
-/** A message that deserves an answer, but not to its question. */
+/** A malformed query that is answered with an error code. */
 export interface BadQuery {
   readonly id: number;
   readonly code: ReplyCode;
@@ -56,15 +56,15 @@ export interface Reply {
   readonly answers?: readonly DnsRecord[];
   readonly authorities?: readonly DnsRecord[];
   readonly additionals?: readonly DnsRecord[];
-  /** Whether it is about names of this cluster. */
+  /** Whether the name is in the cluster's domain (sets the authoritative bit). */
   readonly own: boolean;
 }
 
-/** Undefined for what is not to be answered at all. */
+/** Undefined for messages that must not be answered at all. */
 export function parseQuery(bytes: Buffer): DnsQuery | BadQuery | undefined {
   if (bytes.length < headerBytes) return undefined;
   const flags = bytes.readUInt16BE(2);
-  // Answers to answers would never end.
+  // Ignore responses: answering them could start an endless loop between two servers.
   if (flags & 0x8000) return undefined;
   const id = bytes.readUInt16BE(0);
   if ((flags >> 11) & 0xf) return { id, code: replyCodes.unknown };
@@ -101,7 +101,7 @@ function readLabels(bytes: Buffer, start: number): { labels: string[]; end: numb
   }
 }
 
-/** The size of datagrams a client takes, if it says so in one of its additional records. */
+/** The UDP size from the query's EDNS record, if it has one. */
 function readExtension(bytes: Buffer, start: number, count: number): number | undefined | 'malformed' {
   let at = start;
   let size: number | undefined;
@@ -116,7 +116,7 @@ function readExtension(bytes: Buffer, start: number, count: number): number | un
   return size;
 }
 
-/** The answer to a query, or only word that it is too long for so many bytes. */
+/** The encoded answer; truncated, with the TC bit set, when it exceeds `bytesMax`. */
 export function encodeReply(query: DnsQuery, reply: Reply, bytesMax: number): Buffer {
   const full = encode(query, reply, false);
   return full.length <= bytesMax ? full : encode(query, { code: reply.code, own: reply.own }, true);
@@ -155,7 +155,7 @@ function extension(): Buffer {
 }
 
 function encodeRecord(record: DnsRecord, asked: string): Buffer {
-  // The name that was asked for begins right behind the header.
+  // A compression pointer to the question's name, which begins right behind the header.
   const owner = record.name.join('.') === asked ? Buffer.from([0xc0, headerBytes]) : encodeName(record.name);
   const data = encodeData(record);
   const fixed = Buffer.alloc(10);
@@ -174,7 +174,7 @@ function encodeData(record: DnsRecord): Buffer {
       return encodeName(record.target);
     case 'SRV': {
       const fixed = Buffer.alloc(6);
-      // All are as good as each other.
+      // The same weight for all.
       fixed.writeUInt16BE(100, 2);
       fixed.writeUInt16BE(record.port, 4);
       return Buffer.concat([fixed, encodeName(record.target)]);
@@ -188,7 +188,7 @@ function encodeData(record: DnsRecord): Buffer {
   }
 }
 
-/** Throws for a name that DNS has no room for. */
+/** Throws for a name that is too long for DNS. */
 export function encodeName(labels: readonly string[]): Buffer {
   const parts = labels.map((label) => {
     const bytes = Buffer.from(label, 'latin1');
@@ -200,11 +200,11 @@ export function encodeName(labels: readonly string[]): Buffer {
   return name;
 }
 
-/** Whether an answer from elsewhere is one to this question, as far as that can be told from outside. */
+/** Whether an upstream's message matches this query: id, response bit and question. */
 export function isAnswerTo(answer: Buffer, id: number, { questionBytes }: DnsQuery): boolean {
   if (answer.length < headerBytes || answer.readUInt16BE(0) !== id || !(answer[2]! & 0x80)) return false;
   const echoed = answer.subarray(headerBytes, headerBytes + questionBytes.length);
-  // Servers that fail may leave the question out.
+  // Servers may leave the question out of an error.
   if (answer.readUInt16BE(4) === 0) return (answer[3]! & 0xf) !== replyCodes.ok;
   return echoed.toString('latin1').toLowerCase() === questionBytes.toString('latin1').toLowerCase();
 }

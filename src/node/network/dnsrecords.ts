@@ -1,9 +1,9 @@
 /**
- * The names of a cluster, as its services give them:
+ * The DNS names of a cluster's services and pods:
  *
- *   <service>.<namespace>.svc.cluster.local              the cluster IP; headless: the addresses of all who are ready
- *   <host>.<service>.<namespace>.svc.cluster.local       one of them, by host name or by address (10-1-2-3)
- *   _<port>._<protocol>.<service>.<namespace>.svc.…      SRV: where a named port is
+ *   <service>.<namespace>.svc.cluster.local              the cluster IP; headless: all ready addresses
+ *   <host>.<service>.<namespace>.svc.cluster.local       one endpoint, by host name or by address (10-1-2-3)
+ *   _<port>._<protocol>.<service>.<namespace>.svc.…      SRV: host and number of a named port
  *   10-1-2-3.<namespace>.pod.cluster.local               10.1.2.3
  */
 import { isIPv4 } from 'node:net';
@@ -13,12 +13,12 @@ import { type DnsRecord, type Question, type Reply, recordTypes, replyCodes } fr
 
 export const clusterDomain = 'cluster.local';
 const zone = clusterDomain.split('.');
-/** Services change at any time; clients are to ask again soon. */
+/** Short, because services change at any time. */
 const ttl = 5;
-/** Of one answer. */
+/** Maximum number of records in one answer. */
 const recordsMax = 200;
 
-/** A name that stands for one of another place. */
+/** A CNAME to a name outside the cluster. */
 interface Elsewhere {
   readonly alias: DnsRecord;
   readonly target: string;
@@ -26,7 +26,7 @@ interface Elsewhere {
 
 export type LookupAnswer = Reply | Elsewhere | undefined;
 
-/** Undefined for names that are not the cluster's. */
+/** Undefined for names outside the cluster's domain. */
 export function lookUp({ labels, type }: Question, directory: ServiceDirectory): LookupAnswer {
   const inner = labels.length - zone.length;
   if (inner < 0 || zone.some((label, index) => labels[inner + index] !== label)) return undefined;
@@ -35,7 +35,7 @@ export function lookUp({ labels, type }: Question, directory: ServiceDirectory):
   const namespace = path.pop();
   if (kind === undefined) return nothing(replyCodes.ok);
   if (kind !== 'svc' && kind !== 'pod') return nothing(replyCodes.noName);
-  // Names that others are below exist, though there is nothing there.
+  // Names with others below them exist, but have no records (NOERROR, not NXDOMAIN).
   if (namespace === undefined || path.length === 0) return nothing(replyCodes.ok);
   if (kind === 'pod') return podReply(labels, path, type);
   const name = path.pop()!;
@@ -98,13 +98,13 @@ class NamedService {
     return [...new Set(found)].filter(isIPv4).map((address) => ({ type: 'A', name, ttl, address }));
   }
 
-  /** Those who answer for the service under this name: one host, or several that share it. */
+  /** The records of one host name of a headless service; several endpoints may share it. */
   host(name: readonly string[], host: string): DnsRecord[] {
     const found = this.#hosts().filter((address) => hostOf(address) === host);
     return found.flatMap(({ ip = '' }) => (isIPv4(ip) ? [{ type: 'A', name, ttl, address: ip }] : []));
   }
 
-  /** Where ports are: all of them, or those of a name and protocol. */
+  /** SRV records: of all ports, or of those with this name and protocol. */
   located(name: readonly string[], port?: string, protocol?: string): Reply {
     const wanted = (one: { name?: string; protocol?: string }): boolean =>
       port === undefined || ((one.name ?? '').toLowerCase() === port && (one.protocol ?? 'TCP') === protocol);
@@ -141,14 +141,14 @@ class NamedService {
 
 const hostOf = ({ hostname, ip = '' }: EndpointAddress): string => hostname || ip.replaceAll(/[.:]/g, '-');
 
-/** Whatever is asked for, a name without any address does not exist. */
+/** A name without any address does not exist, whichever record type is queried. */
 function answer(type: number, addresses: readonly DnsRecord[]): Reply {
   if (!addresses.length) return nothing(replyCodes.noName);
   if (type !== recordTypes.A && type !== recordTypes.ANY) return nothing(replyCodes.ok);
   return { code: replyCodes.ok, own: true, answers: addresses.slice(0, recordsMax) };
 }
 
-/** Word that there is nothing of the kind, and for how long that may be believed. */
+/** A negative answer, with the SOA record that limits how long it may be cached. */
 const nothing = (code: Reply['code']): Reply => ({
   code,
   own: true,

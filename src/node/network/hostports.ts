@@ -1,4 +1,4 @@
-/** Host ports: ports of the machine that lead to a pod with a network of its own, for as long as the pod is there. */
+/** Host ports: ports of the machine forwarded to a pod with its own network, while the pod exists. */
 import type { Socket } from 'node:net';
 import type { Pod } from '../../api/generated/types.ts';
 import { dialTcp } from '../../streams/dialing.ts';
@@ -7,7 +7,7 @@ import { type ListenerContext, ServiceListener } from './servicelistener.ts';
 import type { ServiceEntry } from './serviceports.ts';
 import { join, reset } from './tcpforward.ts';
 
-/** Connections to one pod at one time. Beyond that they are reset. */
+/** Maximum concurrent connections to one pod. Further ones are reset. */
 const connectionsMax = 1_024;
 
 export class HostPorts {
@@ -15,7 +15,7 @@ export class HostPorts {
   readonly #connections = new Set<Socket>();
   #closed = false;
 
-  /** `address` is the node's, `ip` the pod's. */
+  /** `address` is the node's address, `ip` the pod's. */
   constructor(pod: Pod, ip: string, address: string, onError: (error: Error) => void) {
     const context: ListenerContext = {
       addresses: (entry) => (entry.ip ? [entry.ip] : [...new Set([address, '127.0.0.1'])]),
@@ -27,7 +27,7 @@ export class HostPorts {
     this.#listeners = hostEntries(pod, ip).map((entry) => new ServiceListener(entry, context));
   }
 
-  /** Resolves when those listen that can. */
+  /** Resolves when every port listens or has failed to. */
   async settled(): Promise<void> {
     await Promise.all(this.#listeners.map((listener) => listener.settled()));
   }

@@ -1,4 +1,4 @@
-/** Proves what pods are called, and what their hosts file knows. */
+/** Proves the host names of pods, and their hosts files. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Pod, PodSpec } from '../../api/generated/types.ts';

@@ -1,20 +1,20 @@
-/** The name of a pod on its network, and the hosts file that knows it. */
+/** The host name of a pod, and its /etc/hosts. */
 import { readFile } from 'node:fs/promises';
 import type { HostAlias, Node, Pod } from '../../api/generated/types.ts';
 
 const hostnameCharsMax = 63;
-/** The kernel takes no longer name for a machine. */
+/** The kernel's limit for host names. */
 const kernelNameCharsMax = 64;
 const clusterDomain = 'cluster.local';
-/** A node's own hosts file beyond this size is left out. */
+/** A larger /etc/hosts of the node is not included. */
 const hostsBytesMax = 1024 * 1024;
 
-/** What the pod's machine is called; a pod on the node's network has the node's name. */
+/** The pod's host name; a pod on the node's network has the node's. */
 export function podHostname(pod: Pod, node: Node): string {
   return ownHostname(pod) ?? node.metadata.labels?.['kubernetes.io/hostname'] ?? node.metadata.name ?? '';
 }
 
-/** A name that is not the node's; undefined for a pod on the node's network. */
+/** The pod's own host name; undefined for a pod on the node's network. */
 export function ownHostname(pod: Pod): string | undefined {
   const { hostNetwork, setHostnameAsFQDN } = pod.spec ?? {};
   if (hostNetwork) return undefined;
@@ -27,14 +27,14 @@ function shortName({ metadata, spec }: Pod): string {
   return name.slice(0, hostnameCharsMax).replace(/[-.]+$/, '');
 }
 
-/** Of a pod that belongs to the subdomain of a headless service. */
+/** The FQDN of a pod with a subdomain of a headless service. */
 function fullName(pod: Pod): string | undefined {
   const { subdomain, hostnameOverride } = pod.spec ?? {};
   if (!subdomain || hostnameOverride) return undefined;
   return `${shortName(pod)}.${subdomain}.${pod.metadata.namespace}.svc.${clusterDomain}`;
 }
 
-/** `sharesNetwork`: the names that the machine knows are good for the pod, too. */
+/** `sharesNetwork`: the pod uses the machine's network, so the machine's own entries are included. */
 export async function hostsFile(pod: Pod, podIP: string, sharesNetwork: boolean): Promise<string> {
   const { hostNetwork, hostAliases = [] } = pod.spec ?? {};
   const own = podIP && !hostNetwork ? ownLine(pod, podIP) : '';

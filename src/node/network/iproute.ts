@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { helperEnv, type Spawner } from '../runtime/spawner.ts';
 import { Subnet } from './subnet.ts';
 
-/** Where `ip` keeps its namespaces, by name. */
+/** The folder where `ip netns` keeps named namespaces. */
 const namespaceFolder = '/var/run/netns';
 const runMs = 10_000;
-/** Machines with tens of thousands of routes exist. */
+/** Maximum output of `ip`; some machines have tens of thousands of routes. */
 const outputBytesMax = 32 * 1024 * 1024;
 const complaintCharsMax = 500;
 
@@ -16,11 +16,11 @@ export interface DeviceRoute {
   readonly device: string;
 }
 
-/** What `ip` had to say about a command. */
+/** A command that failed, with the message of `ip`. */
 export class IpError extends Error {
   override readonly name = 'IpError';
 
-  /** What was to be made is there already. */
+  /** Whether it failed because the object already exists. */
   get isTaken(): boolean {
     return this.message.includes('File exists');
   }
@@ -34,19 +34,19 @@ export class IpRoute {
     private readonly program: string,
   ) {}
 
-  /** Undefined where there is no such program. */
+  /** Undefined where `ip` is not installed. */
   static find(spawner: Spawner): IpRoute | undefined {
     const program = spawner.tool('ip');
     return program === undefined ? undefined : new IpRoute(spawner, program);
   }
 
-  /** Runs commands one after the other, in a namespace if one is named. The first that fails is the last. */
+  /** Runs commands in order, in a namespace if one is given. Stops at the first that fails. */
   async batch(commands: readonly string[], namespace?: string): Promise<void> {
     const place = namespace === undefined ? [] : ['-n', namespace];
     await this.#run([...place, '-batch', '-'], `${commands.join('\n')}\n`);
   }
 
-  /** Runs all commands, whatever becomes of them. */
+  /** Runs all commands and ignores failures. */
   async attempt(commands: readonly string[]): Promise<void> {
     if (commands.length)
       await this.#run(['-force', '-batch', '-'], `${commands.join('\n')}\n`).catch(() => undefined);
@@ -61,7 +61,7 @@ export class IpRoute {
     return readdir(namespaceFolder).catch(() => []);
   }
 
-  /** All IPv4 routes but the default ones, those to the machine's own addresses included. */
+  /** All IPv4 routes except default routes; routes to the machine's own addresses are included. */
   async routes(): Promise<DeviceRoute[]> {
     const text = await this.#run(['-4', '-j', 'route', 'show', 'table', 'all']);
     const routes = JSON.parse(text || '[]') as { dst?: string; dev?: string }[];
@@ -97,7 +97,7 @@ export class IpRoute {
   }
 }
 
-/** `RTNETLINK answers: Operation not permitted (link add …)`: what went wrong, and with what. */
+/** The first error in stderr together with its command: `RTNETLINK answers: Operation not permitted (link add …)`. */
 function complaintOf(stderr: string, input: string): string {
   const said =
     stderr

@@ -1,7 +1,8 @@
 /**
- * Sockets in a network namespace. A socket belongs to the namespace of the process that made it, also when another process holds it afterwards: a
- * small process enters the namespace, makes what it is asked for and hands it over. It is started when it is needed
- * and ends when it has not been for a while, or when the agent is gone.
+ * Opens sockets in a network namespace. A socket belongs to the namespace of the process that created it,
+ * even after it is passed to another process: so a small helper process enters the namespace, opens the
+ * socket and hands it over. The helper is started on demand; it ends after an idle timeout, or when the agent
+ * is gone.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket as DatagramSocket } from 'node:dgram';
@@ -15,8 +16,8 @@ const pendingMax = 1_024;
 const backlog = 511;
 
 /**
- * Between listening and letting go, a connection may have been taken here: it is handed over like the rest. Nothing
- * is read from connections, for what was read would be lost.
+ * Between listening and handing the server over, the helper may already have accepted a connection: it hands
+ * that over as well. It reads nothing from connections, because those bytes would be lost.
  */
 const script = `
 const net = require('node:net'), dgram = require('node:dgram');
@@ -55,7 +56,7 @@ interface Pending {
 
 export class NamespaceSockets {
   readonly #pending = new Map<number, Pending>();
-  /** Servers that were handed over by the running process, which may have connections for them. */
+  /** Servers handed over by the running helper, which may still send connections accepted for them. */
   readonly #servers = new Map<number, Server>();
   #child: ChildProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -166,7 +167,7 @@ export class NamespaceSockets {
 
 const isServer = (handle: unknown): handle is Server => typeof (handle as Server).listen === 'function';
 
-/** A socket that arrives after its caller has given up. */
+/** Closes a socket that arrives after its caller has given up. */
 function release(handle: unknown): void {
   const { destroy, close } = (handle ?? {}) as Partial<Socket & Server>;
   if (destroy) (handle as Socket).destroy();

@@ -1,4 +1,4 @@
-/** Pod networks for tests: real ones, each with a name of its own, that leave nothing behind when a test fails. */
+/** Pod networks for tests: real ones, each with a unique name, removed even when a test fails. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { NetnsNetwork } from './netnsnetwork.ts';
 import { NodeBridge, type NodeBridgeOptions, netnsProblem, removeNetwork } from './nodebridge.ts';
 import type { PodAttachment } from './podnetwork.ts';
 
-/** Why tests of pod networks are left out; undefined where they can run. */
+/** Why tests of pod networks are skipped; undefined where they can run. */
 export const problem = await probe();
 export const note = problem === undefined ? '' : ` (left out: ${problem})`;
 
@@ -26,14 +26,14 @@ async function probe(): Promise<string | undefined> {
 }
 
 export const nodeAddress = '127.0.0.1';
-/** Tests of several processes run side by side; each has ranges of its own. */
+/** An address range per process, because test processes run in parallel. */
 export const serviceRange = `10.219.${process.pid % 250}.0/24`;
 export const narrowRange = `10.220.${(process.pid % 125) * 2}.0/23`;
 
 export class TestNetwork {
   readonly spawner = new Spawner();
   readonly errors: Error[] = [];
-  /** Agents that were killed, by the names of what they left. */
+  /** Network ids of the agents that a test has killed. */
   readonly crashed: string[] = [];
   claimFolder = '';
   readonly #bridges = new Set<NodeBridge>();
@@ -43,7 +43,7 @@ export class TestNetwork {
     this.claimFolder = await mkdtemp(join(tmpdir(), 'wherry-claims-'));
   }
 
-  /** Ends everything of a test, and sees that nothing is left. */
+  /** Closes everything a test has opened, and asserts that nothing is left. */
   async clear(): Promise<void> {
     for (const child of this.#children) child.kill('SIGKILL');
     this.#children.clear();
@@ -83,7 +83,7 @@ export class TestNetwork {
     });
   }
 
-  /** Runs a program of Node in a pod; resolves when it says that it is ready. */
+  /** Runs a Node script in a pod; resolves when the script reports that it is ready. */
   async serve(attachment: PodAttachment | undefined, program: string): Promise<ChildProcess> {
     const child = this.#spawn(attachment, program);
     await new Promise<void>((resolve, reject) => {
@@ -93,7 +93,7 @@ export class TestNetwork {
     return child;
   }
 
-  /** Runs a program of Node in a pod to its end; answers what it prints. */
+  /** Runs a Node script in a pod until it exits; resolves with its output. */
   async run(attachment: PodAttachment | undefined, program: string): Promise<string> {
     const child = this.#spawn(attachment, program);
     let output = '';
@@ -113,7 +113,7 @@ export class TestNetwork {
   }
 }
 
-/** Links, namespaces and routes that carry the name of an agent. */
+/** Links, namespaces and routes named after an agent. */
 export async function leftOf(id: string): Promise<string[]> {
   const text = (...args: string[]): string[] => execFileSync('ip', args, { encoding: 'utf8' }).split('\n');
   const lines = [...text('-o', 'link'), ...text('netns'), ...text('route', 'show', 'table', 'all')];
@@ -125,12 +125,12 @@ export const pod = (spec: Partial<PodSpec> = {}): Pod => ({
   spec: { containers: [], ...spec },
 });
 
-/** A program that says its name to whoever connects. */
+/** A script that sends its name to every client. */
 export const namedServer = (name: string, port: number, host = '0.0.0.0'): string =>
   `require('node:net').createServer((socket) => { socket.on('error', () => 0); socket.end(${JSON.stringify(name)}); })
     .listen(${port}, ${JSON.stringify(host)}, () => console.log('ready'))`;
 
-/** A program that prints what it is told at an address, or why it is not. */
+/** A script that prints what the servers at these addresses send, or the error code. */
 export const asking = (...addresses: readonly [host: string, port: number][]): string =>
   `(async () => {
     for (const [host, port] of ${JSON.stringify(addresses)}) console.log(await new Promise((resolve) => {

@@ -32,7 +32,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   const test = useNetwork();
 
   it('lets three pods listen on one port, and reach each other and the machine', async () => {
-    // Each pod has an address and all ports; everybody reaches everybody by address.
+    // Each pod has its own address and all ports; pods and machine reach each other by address.
     const network = test.network();
     const pods = await Promise.all([1, 2, 3].map(() => network.attach(pod())));
     expect(new Set(pods.map(({ ip }) => ip)).size).toBe(3);
@@ -52,7 +52,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 
   it('answers a pod again, gives the node’s network where it is asked for, and takes addresses back late', async () => {
-    // Attaching is idempotent, also at the same time; an address is not given out again at once.
+    // Attaching is idempotent, also concurrently; a freed address is not reused at once.
     const network = test.network();
     const one = pod();
     const [first, again] = await Promise.all([network.attach(one), network.attach(one)]);
@@ -66,7 +66,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 
   it('dials servers that wait at the pod’s address or at its loopback address alone', async () => {
-    // What port forwarding needs; nobody listening is a refusal in Go's words.
+    // What port-forward needs; a port without a listener gives the error in Go's words.
     const network = test.network();
     const [open, inner, inner6] = [pod(), pod(), pod()];
     const attached = await Promise.all([open, inner, inner6].map((one) => network.attach(one)));
@@ -94,7 +94,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 
   it('lets two agents of one machine live side by side', async () => {
-    // Names and addresses do not clash, and closing one leaves the other alone.
+    // Names and addresses do not clash, and closing one bridge leaves the others alone.
     const bridges = [1, 2, 3].map(() => test.bridge({ podRange: narrowRange }));
     const [a, b, third] = bridges as [NodeBridge, NodeBridge, NodeBridge];
     await Promise.all([a.open(), b.open()]);
@@ -128,7 +128,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 
   it('is removed when its agent is killed, and whoever comes next waits for that', async () => {
-    // Proves that the guard does it, and that it does not remove what a new agent of the same name has made.
+    // Proves that the guard cleans up, and leaves alone what a new agent of the same name has made.
     const crash = await crashed(test, { withGuard: false });
     const again = test.bridge({ identity: crash.identity });
     await again.open();
@@ -140,7 +140,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 
   it('takes away claims that were never finished', async () => {
-    // Proves that files of processes that were killed while they wrote do not pile up.
+    // Proves that temporary files of processes that were killed while writing are removed.
     const claim = { pid: 1, start: 'never', boot: '', spaces: '', owns: {} };
     await writeFile(join(test.claimFolder, '0123abcd.json.new'), JSON.stringify(claim));
     await writeFile(join(test.claimFolder, '4567abcd.json.new'), '{');
@@ -151,7 +151,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 
   it('removes what a killed agent has left, its own and that of any agent that is gone', async () => {
-    // A process of its own opens a network, attaches pods and is killed; another agent of the machine cleans up.
+    // A child process opens a network, attaches pods and is killed; another agent of the machine cleans up.
     const crash = await crashed(test);
     expect(await leftOf(crash.id)).not.toEqual([]);
     expect(await readdir(test.claimFolder)).toEqual([`${crash.id}.json`]);
@@ -165,7 +165,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 
   it('leaves nothing when it is closed in the middle of things', async () => {
-    // clear() looks for what is left.
+    // The assertion is in clear(), which fails when something is left.
     const bridge = test.bridge();
     const network = test.network(bridge);
     const attaching = [1, 2, 3].map(() => network.attach(pod()));
@@ -178,7 +178,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 
   it('leaves the services to pods alone where the machine goes another way', async () => {
-    // A network the machine is in already is not taken from it.
+    // An address range that the machine already has a route to is refused.
     const first = test.bridge({ serviceRange });
     const second = test.bridge({ serviceRange });
     await first.open();
@@ -188,7 +188,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 });
 
-/** An agent that was killed while it had two pods, as a rule together with its guard. */
+/** An agent that was killed while it had two pods, by default together with its guard. */
 async function crashed(
   { claimFolder, crashed: list }: TestNetwork,
   { withGuard = true } = {},

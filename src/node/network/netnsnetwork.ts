@@ -1,7 +1,7 @@
 /**
- * A network where every pod has an address, a loopback interface and all ports of its own: a network namespace on
- * the node's bridge. Pods reach each other, the services and the machine, and are reached from there. There is no
- * way to other machines: that would take the machine's packet filter, which is its owner's.
+ * A network where every pod has its own address, loopback interface and ports: a network namespace on the
+ * node's bridge. Pods, services and the machine reach each other. There is no route to other machines: that
+ * would need rules in the machine's packet filter, which Wherry does not touch.
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -18,7 +18,7 @@ import { parseListeners } from './takenports.ts';
 
 export interface NetnsNetworkOptions {
   readonly bridge: NodeBridge;
-  /** The address of the node, for pods that want its network. */
+  /** The address of the node, for pods with hostNetwork. */
   readonly address: string;
   readonly spawner: Spawner;
   readonly onError: (error: Error) => void;
@@ -49,7 +49,7 @@ export class NetnsNetwork implements PodNetwork {
     if (!attached) {
       attached = this.#attach(pod);
       this.#pods.set(uid, attached);
-      // One that failed may be tried again.
+      // Forget a failed attempt, so that it can be repeated.
       attached.catch(() => this.#pods.delete(uid));
     }
     return (await attached).attachment;
@@ -65,7 +65,7 @@ export class NetnsNetwork implements PodNetwork {
     await this.#remove(attached);
   }
 
-  /** A server that waits at the pod's loopback address alone is found there. */
+  /** Also reaches a server that listens on the pod's loopback address only. */
   async dial(uid: string, port: number): Promise<Duplex> {
     const attached = await this.#pods.get(uid);
     if (!attached) return dialTcp(['127.0.0.1', this.options.address], port);
@@ -78,12 +78,12 @@ export class NetnsNetwork implements PodNetwork {
     }
   }
 
-  /** What was left is removed when the bridge is made. */
+  /** Opening the bridge removes what was left. */
   async recover(): Promise<void> {
     await this.options.bridge.open();
   }
 
-  /** The bridge stays. */
+  /** Detaches the pods; the bridge stays open. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#pods.keys()].map((uid) => this.detach(uid)));
@@ -111,7 +111,7 @@ export class NetnsNetwork implements PodNetwork {
     const network = `--net=${namespacePath(namespace)}`;
     const attachment = {
       ip: bridge.subnet.address(number),
-      // Who enters another namespace as well enters both at once: nsenter opens all before it enters any.
+      // A command that already uses nsenter gets one more option: nsenter opens all namespaces before it enters any.
       wrap: (command: readonly string[]) =>
         command[0] === nsenter
           ? [nsenter, network, ...command.slice(1)]
@@ -127,7 +127,7 @@ export class NetnsNetwork implements PodNetwork {
     this.#numbers.delete(number);
   }
 
-  /** The address after the last one given out: clients may still remember a freed address as that of another pod. */
+  /** The address after the last one given out: clients may still take a freed address for its former pod. */
   #takeNumber(): number {
     const numberMax = this.options.bridge.subnet.size - 2;
     const count = numberMax - podNumberMin + 1;
@@ -141,7 +141,10 @@ export class NetnsNetwork implements PodNetwork {
     throw new Error(`all ${count} addresses of ${this.options.bridge.subnet.text} are taken by pods`);
   }
 
-  /** Looks first: going there takes a process, and probes ask every second. */
+  /**
+   * Checks first whether a process listens there: connecting takes a helper process, and probes connect every
+   * second.
+   */
   async #dialLoopback({ attachment, sockets }: Attached, port: number): Promise<Socket | undefined> {
     const { spawner } = this.options;
     const tables = attachment.wrap(['cat', '/proc/net/tcp', '/proc/net/tcp6']);

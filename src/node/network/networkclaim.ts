@@ -1,6 +1,6 @@
 /**
- * Claims: which agent of this machine owns which interfaces and namespaces, in one file per agent. An agent that was
- * killed leaves its file behind, and the next agent of the machine finds by it what is to be removed.
+ * Claims: which agent of this machine owns which interfaces and namespaces, in one file per agent. A killed
+ * agent leaves its file behind, which tells the next agent of the machine what to remove.
  */
 import { mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,28 +8,28 @@ import { wallClock } from '../../clock.ts';
 import { bootId, startOf } from '../runtime/processtable.ts';
 import type { Spawner } from '../runtime/spawner.ts';
 
-/** Emptied when the machine starts, as are the interfaces. */
+/** A tmpfs: emptied at boot, when the interfaces are gone, too. */
 const claimFolderDefault = '/run/wherry';
 const claimsMax = 1_000;
-/** A file that was not finished in this time never will be. */
+/** A temporary file older than this was left by a process that died while writing. */
 const writingMaxMs = 60_000;
-/** A guard has that long to remove what its agent has left. */
+/** Time a guard gets to remove what its agent has left. */
 const guardMaxMs = 10_000;
 const lookMs = 20;
 
 interface ClaimingProcess {
   readonly pid: number;
-  /** With the pid it names a process for good. */
+  /** Start time of the process: with the pid it identifies a process uniquely. */
   readonly start: string;
 }
 
 interface Claim extends ClaimingProcess {
-  /** Cleans up when the other is gone. */
+  /** The guard process, which cleans up after the agent. */
   readonly guard?: ClaimingProcess;
   readonly boot: string;
-  /** Where the pid and the interfaces have a meaning. */
+  /** The pid and network namespaces of the agent: pids and interface names only have a meaning in these. */
   readonly spaces: string;
-  /** What is owned, for people who look. */
+  /** What is owned; only for people who read the file. */
   readonly owns: Readonly<Record<string, string>>;
 }
 
@@ -39,13 +39,13 @@ export class NetworkClaims {
     private readonly folder: string = claimFolderDefault,
   ) {}
 
-  /** Whether a process that lives has claimed this. */
+  /** Whether a living process holds this claim. */
   async isHeld(id: string): Promise<boolean> {
     const claim = await this.#read(`${id}.json`);
     return claim !== undefined && (await this.#isAlive(claim));
   }
 
-  /** What agents have claimed that are gone, their guards as well. */
+  /** Ids of claims whose agent and guard are both gone. */
   async abandoned(): Promise<string[]> {
     const names = (await readdir(this.folder).catch(() => [])).slice(0, claimsMax);
     const found: string[] = [];
@@ -55,7 +55,7 @@ export class NetworkClaims {
       if (!id) continue;
       const claim = await this.#read(name);
       if (writing) await this.#dropUnfinished(name, claim);
-      // A process of another container cannot be looked for from here.
+      // Skip claims made in other namespaces: whether their processes are alive cannot be seen from here.
       else if (claim && claim.spaces === spaces && !(await this.#isAlive(claim))) {
         await this.guarded(id);
         found.push(id);
@@ -64,7 +64,7 @@ export class NetworkClaims {
     return found;
   }
 
-  /** Resolves when nobody is at work any more to remove what a gone agent has left. */
+  /** Resolves when the guard of a gone agent has finished, or its time is up. */
   async guarded(id: string): Promise<void> {
     const { guard, boot } = (await this.#read(`${id}.json`)) ?? {};
     if (!guard || boot !== bootId()) return;

@@ -1,13 +1,13 @@
 /**
- * The guard of a node's network: a small shell at the other end of a pipe. An agent that ends without having removed
- * its links and namespaces, for whatever reason, is followed by its guard, which does that.
+ * The guard of a node's network: a small shell script that reads from a pipe. When the agent ends without
+ * having removed its links and namespaces, the pipe closes and the guard removes them.
  */
 import type { ChildProcess } from 'node:child_process';
 import { helperEnv, type Spawner } from '../runtime/spawner.ts';
 
 /**
- * $1 is how names of links begin, $2 how paths of namespaces do, $3 the claim. A line says that all is removed; the
- * pipe ends without one when the agent is gone.
+ * $1: prefix of link names, $2: prefix of namespace paths, $3: the claim file. A line on the pipe means that
+ * the agent has removed everything itself; end of file without a line means that the agent died.
  */
 const script = `
 trap '' INT TERM HUP QUIT PIPE
@@ -36,7 +36,7 @@ export class NetworkGuard {
       env: helperEnv,
       stdio: ['pipe', 'ignore', 'ignore'],
       cwd: '/',
-      // A Ctrl-C at the agent's terminal is not for the guard.
+      // Its own process group, so that a Ctrl-C in the agent's terminal does not end the guard.
       detached: true,
     });
     child.stdin!.on('error', () => undefined);
@@ -50,7 +50,7 @@ export class NetworkGuard {
     return this.#child.pid;
   }
 
-  /** All is removed: there is nothing left to guard. */
+  /** Ends the guard after everything was removed. */
   async dismiss(): Promise<void> {
     this.#child.stdin!.end('done\n');
     await this.#ended;

@@ -1,14 +1,14 @@
 /**
- * The bridge of a node: what joins its pods, its services and the machine. Everything is named after the agent
- * (`wh` or `wherry-`, and a hash of who it is), so that nothing of others is ever touched:
+ * The bridge of a node connects its pods, its services and the machine. All names have a prefix (`wh` or `wherry-`) and
+ * a hash of the agent's identity, so that interfaces of other programs and agents are never touched:
  *
  *   machine ── wh1a2b3c4d (bridge, 10.217.5.1/24)
  *                ├─ wh1a2b3c4dp3 ══ eth0 in wherry-1a2b3c4d-p3         a pod, 10.217.5.3
  *                ├─ wh1a2b3c4dp4 ══ eth0 in wherry-1a2b3c4d-p4         a pod, 10.217.5.4
  *                └─ wh1a2b3c4ds  ══ eth0 in wherry-1a2b3c4d-services   10.217.5.2, and all cluster IPs
  *
- * Services have a namespace of their own because they listen on ports like 80 and 8080: on the machine they would be
- * in the way of programs that listen there on all addresses. The machine and the pods have a route to it.
+ * Services have their own network namespace, because they listen on ports like 80 and 8080: on the machine these would
+ * conflict with programs that listen on all addresses. The machine and the pods have a route to it.
  */
 import { createHash } from 'node:crypto';
 import type { Spawner } from '../runtime/spawner.ts';
@@ -18,7 +18,7 @@ import { NetworkClaims } from './networkclaim.ts';
 import { NetworkGuard } from './networkguard.ts';
 import { defaultPodRange, parsePodRange, Subnet } from './subnet.ts';
 
-/** Others may take the same part of the range at the same time. */
+/** Attempts to take a free part of the range, as other agents may take parts at the same time. */
 const claimsTriedMax = 16;
 
 const gatewayNumber = 1;
@@ -26,13 +26,13 @@ const serviceNumber = 2;
 export const podNumberMin = 3;
 
 export interface NodeBridgeOptions {
-  /** Tells the agents of a machine apart, and stays the same over restarts: its folder and the node's name. */
+  /** Identifies this agent among those of the machine, across restarts: made of its folder and the node's name. */
   readonly identity: string;
-  /** Default `10.217.0.0/16`; a /24 of it that is still free is taken. */
+  /** Default `10.217.0.0/16`; the node takes a free /24 of it. */
   readonly podRange?: string;
   readonly serviceRange: string;
   readonly spawner: Spawner;
-  /** Where agents of this machine say what is theirs. Default `/run/wherry`. */
+  /** Where the agents of this machine record which interfaces they own. Default `/run/wherry`. */
   readonly claimFolder?: string;
 }
 
@@ -42,7 +42,7 @@ export class NodeBridge {
   readonly ip: IpRoute;
   readonly nsenter: string;
   readonly serviceRange: Subnet;
-  /** Sockets at the addresses of services. */
+  /** Opens sockets in the services' namespace. */
   readonly sockets: NamespaceSockets;
   readonly #podRange: Subnet;
   readonly #claims: NetworkClaims;
@@ -71,22 +71,22 @@ export class NodeBridge {
     this.#claims = new NetworkClaims(spawner, claimFolder);
   }
 
-  /** The addresses of this node's pods. Known once the bridge is open, like all below. */
+  /** The subnet of this node's pods. Available once the bridge is open, like all getters below. */
   get subnet(): Subnet {
     return this.#subnet!;
   }
 
-  /** The machine, as pods see it. */
+  /** The machine's address, as pods see it. */
   get gateway(): string {
     return this.subnet.address(gatewayNumber);
   }
 
-  /** An address of the agent's own, where any port is free. */
+  /** The agent's own address in the services' namespace, where every port is free. */
   get serviceAddress(): string {
     return this.subnet.address(serviceNumber);
   }
 
-  /** Why the machine itself has no route to the services, which pods always have. */
+  /** Why the machine itself has no route to cluster IPs (pods always have one). */
   get hostRouteProblem(): string | undefined {
     return this.#hostRouteProblem;
   }
@@ -95,29 +95,29 @@ export class NodeBridge {
     return `${namespacePrefix(this.id)}${part}`;
   }
 
-  /** Removes what an agent that was killed has left, and makes the bridge. Asked again, it is the same. */
+  /** Removes what a killed agent has left, and creates the bridge. Idempotent. */
   open(): Promise<void> {
     this.#opening ??= this.#open();
     return this.#opening;
   }
 
-  /** Removes everything. Safe to call twice, and before anything was made. */
+  /** Removes everything. Safe to call twice, and before `open()`. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** Commands that join a namespace with the bridge by a pair of links. */
+  /** `ip` commands that connect a namespace to the bridge with a veth pair. */
   joining(namespace: string, link: string, number: number): string[] {
     return [
       `netns add ${namespace}`,
-      // An address that comes with another hardware address than before would be unknown for a while.
+      // A fixed hardware address per IP: with a random one, a reused IP would be unreachable until ARP caches expire.
       `link add ${link} type veth peer name eth0 address ${this.#hardwareAddress(number)} netns ${namespace}`,
       `link set ${link} addrgenmode none master ${this.link} up`,
     ];
   }
 
-  /** Commands inside that namespace. */
+  /** `ip` commands to run inside that namespace. */
   settingUp(number: number): string[] {
     const { subnet, gateway } = this;
     return [
@@ -185,12 +185,12 @@ export class NodeBridge {
     throw new Error(`nothing of the pod range ${this.#podRange.text} is free: ${why}`);
   }
 
-  /** A route can be added only once, so it decides: a node that comes later gets another part of the range. */
+  /** Adds the route to the subnet. Adding fails if the route exists, so only one of several nodes gets the subnet. */
   async #takeSubnet(subnet: Subnet): Promise<boolean> {
     const { ip, link, gateway } = this;
     try {
       await ip.batch([
-        // Left alone, it would be that of one pod or another.
+        // Set explicitly: otherwise the bridge would take over the hardware address of one of its ports.
         `link set ${link} address ${this.#hardwareAddress(gatewayNumber)}`,
         `addr add ${gateway}/${subnet.prefixLength} dev ${link} noprefixroute`,
         `route add ${subnet.text} dev ${link} src ${gateway}`,
@@ -250,7 +250,7 @@ export async function removeNetwork(ip: IpRoute, id: string): Promise<void> {
   ]);
 }
 
-/** Why there can be no pod network of its own here; undefined when there can: one is made and removed. */
+/** Why this machine cannot have pod networks; undefined when it can. Tries it out: makes a network and removes it. */
 export async function netnsProblem(spawner: Spawner, claimFolder?: string): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'only Linux has network namespaces';
   if (process.getuid?.() !== 0) return 'it takes the rights of root';
@@ -262,7 +262,7 @@ export async function netnsProblem(spawner: Spawner, claimFolder?: string): Prom
     .digest('hex')
     .slice(0, 8);
   const [link, namespace] = [linkPrefix(probe), `${namespacePrefix(probe)}probe`];
-  // Should this process be killed meanwhile, its guard knows what to remove, and so does the next agent.
+  // If this process is killed during the test, its guard or the next agent removes the rest.
   const claims = new NetworkClaims(spawner, claimFolder);
   const guard = guardOf(probe, spawner, claims);
   try {

@@ -1,4 +1,4 @@
-/** The network of pods: the address each has, and how its processes and those who want to talk to them get there. */
+/** The network of pods: the address of each, how its processes run in it, and how to connect to its ports. */
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../api/generated/types.ts';
 import { dialTcp } from '../../streams/dialing.ts';
@@ -10,12 +10,12 @@ export interface PodAttachment {
 }
 
 export interface PodNetwork {
-  /** Gives a pod its network. One that has it already is answered again. */
+  /** Gives a pod its network. Idempotent: a pod that has one gets the same answer. */
   attach(pod: Pod): Promise<PodAttachment>;
   detach(uid: string): Promise<void>;
-  /** A connection to a port, as a process of the pod would get it at its own loopback address. */
+  /** A connection to a port, as a process inside the pod would reach it on localhost. */
   dial(uid: string, port: number): Promise<Duplex>;
-  /** Called once, first: lets go of what an earlier agent has made for pods that are gone. */
+  /** Called once, before `attach`: removes what an earlier agent has made for pods that no longer exist. */
   recover(bound: ReadonlySet<string>): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export class HostNetwork implements PodNetwork {
   }
 
   async detach(): Promise<void> {
-    // There is nothing to give back.
+    // Nothing to release.
   }
 
   dial(_uid: string, port: number): Promise<Duplex> {
@@ -37,10 +37,10 @@ export class HostNetwork implements PodNetwork {
   }
 
   async recover(): Promise<void> {
-    // Nothing is ever left.
+    // Nothing is left by an earlier agent.
   }
 
   async close(): Promise<void> {
-    // There is nothing to let go of.
+    // Nothing to close.
   }
 }

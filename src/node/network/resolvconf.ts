@@ -1,4 +1,4 @@
-/** The resolv.conf of a pod: whom its processes ask about names, and what they try for short ones. */
+/** The resolv.conf of a pod: its name servers and search domains. */
 import { isIP } from 'node:net';
 import type { Pod } from '../../api/generated/types.ts';
 import type { ResolverConfig } from './dnsforward.ts';
@@ -6,12 +6,13 @@ import { clusterDomain } from './dnsrecords.ts';
 
 const nameserversMax = 3;
 const searchesMax = 32;
-/** Names with fewer dots are tried with the search domains first, as Kubernetes wants it. */
+/** Names with fewer dots are tried with the search domains first; Kubernetes' value. */
 const clusterOptions = ['ndots:5'];
 
 /**
- * `nameserver` is the node's own. Pods with a network of their own do not reach the machine's name servers, so those
- * that want them ask the node's, which asks these. Undefined when the machine's own file is what the pod is to see.
+ * `nameserver` is the node's name server. Pods with their own network cannot reach the machine's name
+ * servers, so with dnsPolicy `Default` they use the node's, which forwards to those. Undefined when the pod
+ * is to see the machine's own file.
  */
 export function resolvConf(pod: Pod, nameserver: string, machine: ResolverConfig): string | undefined {
   const { dnsPolicy = 'ClusterFirst', dnsConfig, hostNetwork } = pod.spec ?? {};
@@ -47,7 +48,7 @@ function baseOf(
 
 const unique = (words: readonly string[]): string[] => [...new Set(words)];
 
-/** What would break the line, or begin a new one, is no word. */
+/** Rejects whitespace and comment characters, which would break the line or start a new one. */
 const isWord = (text: string): boolean => /^[^\s#;]+$/.test(text);
 
 const optionName = (option: string): string => option.split(':')[0]!;

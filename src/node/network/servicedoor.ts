@@ -1,4 +1,4 @@
-/** Doors: where sockets for services can be opened, in the network of this machine or in that of its services. */
+/** Service doors: open sockets for services, in the machine's network namespace or in the one for services. */
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { createServer, isIPv6, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -33,9 +33,9 @@ export const hostDoor: ServiceDoor = {
     }),
 };
 
-/** What answers at cluster IPs, and a sentence about who gets there. */
+/** The door for cluster IPs, and a sentence about which clients reach them. */
 export interface ClusterDoor {
-  /** Undefined when nobody does. */
+  /** Undefined when cluster IPs cannot be served here. */
   readonly door: ServiceDoor | undefined;
   readonly words: string;
 }

@@ -1,8 +1,8 @@
 /**
- * A service listener: one port of a service where it answers. It listens only while there are endpoints to answer, so
- * that the system itself refuses connections to a service that has nobody:
+ * A service listener: listens at one port of a service. It listens only while the service has endpoints, so that the
+ * system itself refuses connections to a service without any:
  *
- *   closed ⇄ opening ⇄ open      (a port that is taken is tried again, later and later)
+ *   closed ⇄ opening ⇄ open      (a port that is taken is tried again, with back-off)
  */
 import type { Socket as DatagramSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
@@ -12,7 +12,10 @@ import { UdpForward } from './udpforward.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 30_000;
-/** Moving a port from one service to another may take a moment, of which nobody needs to hear. */
+/**
+ * The first failures to listen are not reported: a port that moves from one service to another is taken for a
+ * moment.
+ */
 const silentTries = 3;
 
 const failures: Partial<Record<string, string>> = {
@@ -21,10 +24,10 @@ const failures: Partial<Record<string, string>> = {
 };
 
 export interface ListenerContext {
-  /** Where an entry is to listen; none when it cannot. */
+  /** The addresses to listen at for an entry; empty when it cannot be served. */
   addresses(entry: ServiceEntry): readonly string[];
   door(entry: ServiceEntry): ServiceDoor;
-  /** Takes over a connection. */
+  /** Handles an accepted connection. */
   serve(client: Socket, entry: ServiceEntry): void;
   choose(client: string, entry: ServiceEntry): ServiceTarget | undefined;
   readonly onError: (error: Error) => void;
@@ -52,19 +55,19 @@ export class ServiceListener {
     this.#sync();
   }
 
-  /** Takes the same entry with other targets. */
+  /** Replaces the targets of the same entry. */
   update(entry: ServiceEntry): void {
     this.#entry = entry;
     for (const listening of this.#open.values()) listening.retain(entry.targets);
     this.#sync();
   }
 
-  /** Resolves when it listens, or not, as it should or can. */
+  /** Resolves when it listens, has stopped, or has failed to listen. */
   async settled(): Promise<void> {
     while (this.#working) await this.#working;
   }
 
-  /** Connections go on. */
+  /** Stops listening; established connections continue. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -137,7 +140,7 @@ export class ServiceListener {
     server.on('connection', (client: Socket) => this.context.serve(client, this.#entry));
     return {
       retain: () => undefined,
-      // Not waiting for connections, which may last.
+      // Do not wait for open connections, which may last long.
       close: async () => void server.close(),
     };
   }

@@ -14,7 +14,7 @@ const ports = [{ name: 'http', port: 80 }];
 
 describe('the ports of a service', () => {
   it('are where it answers, with who answers', () => {
-    // Cluster IP, external IPs and node port of every port share one memory of clients.
+    // Cluster IP, external IPs and node port of one service port share their client affinity.
     const found = entries(
       {
         clusterIP: '10.0.0.9',
@@ -40,7 +40,7 @@ describe('the ports of a service', () => {
   });
 
   it('do not lead where only the machine itself may go', () => {
-    // Endpoints are written by users; the API server's are not.
+    // Users may write Endpoints objects; those of the API server's own service are trusted.
     const addresses = ['127.0.0.1', '169.254.169.254', '0.0.0.0', 'x', '10.1.0.1', node.address].map(
       (ip) => ({ ip }),
     );

@@ -1,14 +1,14 @@
-/** The ports of a service: where it is to answer, and who answers for it. Pure: from objects to a plan. */
+/** The ports of a service: where to listen, and the endpoints behind them. Pure: from objects to a plan. */
 import { parseIP } from '../../api/addresses.ts';
 import type { EndpointAddress, Endpoints, Service, ServicePort } from '../../api/generated/types.ts';
 import { isAllowedTarget } from '../../streams/targetaddress.ts';
 
 type Protocol = 'TCP' | 'UDP';
 
-/** Where a service answers: at its cluster IP, on every node, or at an address of its own choice. */
+/** Where a service listens: at its cluster IP, at a node port, or at an external IP. */
 type Entrance = 'cluster' | 'node' | 'external';
 
-/** One who answers. */
+/** An endpoint. */
 export interface ServiceTarget {
   readonly ip: string;
   readonly port: number;
@@ -18,18 +18,18 @@ export interface ServiceTarget {
 
 /** One port of a service at one entrance. */
 export interface ServiceEntry {
-  /** What stays the same while targets come and go. */
+  /** Identifies the entry while its targets change. */
   readonly key: string;
-  /** What answers, for messages. */
+  /** Names the service and port in messages. */
   readonly subject: string;
   readonly entrance: Entrance;
   readonly protocol: Protocol;
   /** Undefined for node ports: all addresses of the node. */
   readonly ip: string | undefined;
   readonly port: number;
-  /** Entries of one port share who a client was sent to. */
+  /** Entries of one service port share one affinity table. */
   readonly affinityKey: string;
-  /** Undefined when a client may be sent to another target every time. */
+  /** Timeout of client IP affinity; undefined without affinity. */
   readonly affinityMs: number | undefined;
   readonly targets: readonly ServiceTarget[];
 }
@@ -40,10 +40,10 @@ export interface NodeIdentity {
 }
 
 const affinitySecondsDefault = 10_800;
-/** What one service may have; the API takes more than anybody uses. */
+/** Endpoints used per service port; the API accepts more than are useful. */
 const targetsMax = 1_000;
 
-/** The plan for a service; empty for those that have no address to answer at. */
+/** The entries of a service; empty for services without a cluster IP. */
 export function serviceEntries(
   service: Service,
   endpoints: Endpoints | undefined,
@@ -51,7 +51,7 @@ export function serviceEntries(
 ): ServiceEntry[] {
   const { namespace, name } = service.metadata;
   const { type, clusterIP = '', externalIPs = [], ports = [] } = service.spec ?? {};
-  // Headless services and names of other services have no address.
+  // Headless and ExternalName services have no address.
   if (type === 'ExternalName' || parseIP(clusterIP) === undefined) return [];
   return ports.flatMap((port) => {
     const { protocol = 'TCP', port: number = 0, nodePort = 0 } = port;
@@ -112,8 +112,9 @@ function target(
 }
 
 /**
- * Users write endpoints, and must not be able to send the agent to what only this machine itself may reach. The API
- * server's own service is written by the server, which may well listen for this machine alone.
+ * Rejects endpoint addresses such as loopback and link-local: users write Endpoints objects, and must not be
+ * able to direct the agent to what only this machine may reach. The API server's own service is exempt: the
+ * server writes its endpoints itself, and may listen on loopback.
  */
 function mayAnswer({ metadata }: Service, { ip = '' }: EndpointAddress, node: NodeIdentity): boolean {
   const isApi = metadata.namespace === 'default' && metadata.name === 'kubernetes';

@@ -1,4 +1,4 @@
-/** A cluster with services for tests of what makes them answer. */
+/** A cluster with services, for tests of the service proxy. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -81,7 +81,7 @@ export class TestServices {
     return proxy;
   }
 
-  /** A service without a selector; answers its cluster IP. */
+  /** Creates a service without a selector; resolves with its cluster IP. */
   async service(name: string, ports: ServicePort[], spec: Partial<ServiceSpec> = {}): Promise<string> {
     const made = await this.client.create(services, 'default', {
       apiVersion: 'v1',
@@ -92,7 +92,7 @@ export class TestServices {
     return made.spec!.clusterIP!;
   }
 
-  /** Says who answers for a service, and waits until the proxy knows. */
+  /** Sets the endpoints of a service, and waits until the proxy has seen them. */
   async answers(
     name: string,
     targets: readonly [ip: string, port: number][],
@@ -122,7 +122,7 @@ export class TestServices {
     await Promise.all(this.proxies.map((proxy) => proxy.settled()));
   }
 
-  /** A server of this process; answers its port. */
+  /** Starts a server in this process; resolves with its port. */
   async serve(handler: (socket: Socket) => void, host = ownAddress!): Promise<number> {
     const server = createServer({ allowHalfOpen: true }, (socket) => {
       socket.on('error', () => undefined);
@@ -133,7 +133,7 @@ export class TestServices {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Servers that say who they are. */
+  /** Servers that send their name to every client. */
   named(...names: string[]): Promise<[string, number][]> {
     return Promise.all(
       names.map(
@@ -146,11 +146,11 @@ export class TestServices {
   }
 }
 
-/** The port of the API server's own service is not for everybody. */
+/** Port 443 of the API server's own service cannot be opened without root; tests ignore that error. */
 const isForbiddenPort = ({ message }: Error): boolean =>
   /^service default\/kubernetes:.* takes the rights of root$/.test(message);
 
-/** What is said at an address, or the code of why nobody says anything. */
+/** What the server at an address sends, or the error code. */
 export function ask(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });

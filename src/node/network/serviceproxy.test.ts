@@ -8,13 +8,13 @@ import { services } from '../../client/resources.ts';
 import { asking, namedServer, note, pod, problem, serviceRange, useNetwork } from './netns.case.ts';
 import { ask, askUdp, ownAddress, until, useServices } from './serviceproxy.case.ts';
 
-/** Sequences instead of chance. */
+/** A fixed sequence in place of random numbers. */
 const inTurn = (): (() => number) => {
   let turn = 0;
   return () => (turn++ % 3) / 3;
 };
 
-/** Tests of several processes run side by side on one machine. */
+/** A port range per process, because test processes run in parallel on one machine. */
 const base = 20_000 + (process.pid % 500) * 10;
 const nodePort = 30_000 + (process.pid % 500) * 5;
 const isRoot = process.getuid?.() === 0;
@@ -25,7 +25,7 @@ describe.skipIf(!canBindLoopback)('services on the loopback range, without privi
   const test = useServices('127.9.8.0/24');
 
   it('answer at their cluster IP by any of those who are ready, and refuse when nobody is', async () => {
-    // Three targets take turns as chance says; without one, the system refuses at once.
+    // Connections are spread over three targets at random; without a target, the system refuses them at once.
     const proxy = await test.proxy({ random: inTurn() });
     expect(proxy.describe()).toBe('cluster IPs (127.9.8.0/24) answer on this machine');
     const ip = await test.service('web', [{ port: base }]);
@@ -51,7 +51,7 @@ describe.skipIf(!canBindLoopback)('services on the loopback range, without privi
   });
 
   it('keep a client with one target for as long as they want it', async () => {
-    // Every connection begins the time anew; another target is chosen when it is over, or when the target is gone.
+    // Every connection restarts the timeout; another target is chosen after it, or when the target is gone.
     let now = 0;
     await test.proxy({ random: inTurn(), now: () => now });
     const ip = await test.service('sticky', [{ port: base, nodePort }], {
@@ -75,7 +75,7 @@ describe.skipIf(!canBindLoopback)('services on the loopback range, without privi
   });
 
   it('carry 50 MB both ways at the pace of the slower side, ends included', async () => {
-    // The target answers only when the client has ended its side: half a connection goes on.
+    // The target answers only after the client's end of stream: a half-closed connection stays open.
     await test.proxy();
     const ip = await test.service('much', [{ port: base }]);
     const port = await test.serve(async (socket) => {
@@ -117,7 +117,7 @@ describe.skipIf(!canBindLoopback)('services on the loopback range, without privi
     accepted[0]!.resetAndDestroy();
     const [error] = (await once(client, 'error')) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNRESET');
-    // And the other way round.
+    // And in the other direction.
     const second = connect({ host: ip, port: base });
     await once(second, 'data');
     const gone = new Promise((resolve) => accepted[1]!.once('close', resolve));
@@ -192,7 +192,7 @@ describe.skipIf(!canBindLoopback)('services on the loopback range, without privi
   });
 
   it.skipIf(!isRoot)('include the API server', async () => {
-    // Its endpoints may be on loopback, which no user could write.
+    // Its endpoints may be on loopback, which is refused for endpoints that users write.
     await test.proxy();
     const { spec } = await test.client.get(services, 'default', 'kubernetes');
     const headers = { host: new URL(test.url).host };

@@ -1,7 +1,7 @@
 /**
- * The service proxy: lets services answer. It follows services and endpoints, listens at cluster IPs (where that is
- * possible), node ports and external IPs of this machine, and passes what comes to one who answers for the service.
- * All of it happens in this process; connections are dialled from the machine's own network.
+ * The service proxy: follows services and endpoints, listens at cluster IPs (where possible), node ports and
+ * external IPs of this machine, and forwards connections to an endpoint of the service. It runs in user
+ * space, in this process; connections are dialled from the machine's own network.
  */
 import type { Socket } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/servicedirectory.ts';
@@ -15,27 +15,30 @@ import { type ServiceEntry, type ServiceTarget, serviceEntries } from './service
 import { Subnet } from './subnet.ts';
 import { join, reset } from './tcpforward.ts';
 
-/** Connections through this node at one time. Beyond that they are reset. */
+/** Maximum concurrent connections through this node. Further ones are reset. */
 const connectionsMax = 8_192;
-/** Each takes a descriptor. */
+/** Maximum number of listeners; each takes a file descriptor. */
 const listenersMax = 4_096;
-/** Targets that are tried for one connection: the first may have gone just now. */
+/** Targets tried for one connection: the first may just have gone. */
 const triesMax = 3;
 
 export interface ServiceProxySettings {
-  /** Its owner starts it. */
+  /** Started by its owner, not here. */
   readonly directory: ServiceDirectory;
   readonly nodeName: string;
-  /** The address of the node, where node ports answer. */
+  /** The address of the node, where node ports listen. */
   readonly address: string;
   readonly serviceRange: string;
-  /** Opened already; cluster IPs are on it. */
+  /** Already open; cluster IPs are served on it. */
   readonly bridge?: NodeBridge;
-  /** Whether pods have the machine's network: then those that wait at its loopback address alone are found, too. */
+  /**
+   * Whether pods share the machine's network: then pods that listen on its loopback address only are reached,
+   * too.
+   */
   readonly sharedNetwork: boolean;
   readonly onError: (error: Error) => void;
   readonly now?: () => number;
-  /** From 0 to below 1. */
+  /** A number from 0 to below 1, like Math.random. */
   readonly random?: () => number;
 }
 
@@ -68,12 +71,12 @@ export class ServiceProxy {
     };
   }
 
-  /** Who gets to cluster IPs here. */
+  /** A sentence about which clients reach cluster IPs here. */
   describe(): string {
     return this.#cluster.words;
   }
 
-  /** Resolves when all services answer that can. */
+  /** Resolves when every service listens or has failed to. */
   async start(): Promise<void> {
     const { directory } = this.options;
     directory.onChange((changed) => this.#refresh(changed));
@@ -135,7 +138,7 @@ export class ServiceProxy {
     return new ServiceListener(entry, this.#context);
   }
 
-  /** Ports that are gone, or no longer want clients to stay, know nobody. */
+  /** Drops the affinity tables of ports that are gone or no longer want affinity. */
   #forgetClients(service: string, entries: readonly ServiceEntry[]): void {
     const staying = new Set(
       entries.filter(({ affinityMs }) => affinityMs).map(({ affinityKey }) => affinityKey),
@@ -195,7 +198,7 @@ export class ServiceProxy {
     if (affinityMs === undefined) return pick();
     let affinity = this.#affinities.get(affinityKey);
     if (!affinity) this.#affinities.set(affinityKey, (affinity = new ClientAffinity(this.#now)));
-    // An IPv4 client of an IPv6 socket is the same client.
+    // Map IPv4-mapped IPv6 addresses to IPv4: it is the same client.
     const name = client.replace(/^::ffff:/, '');
     const target = affinity.find(name, targets) ?? pick();
     if (target) affinity.keep(name, target, affinityMs);

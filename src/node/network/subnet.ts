@@ -1,14 +1,14 @@
-/** IPv4 ranges: those that pods and services get their addresses from, and which of them a machine still has free. */
+/** IPv4 ranges for pods and services, and which of them are free on a machine. */
 import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../../api/addresses.ts';
 
-/** A part of the pod range that one node takes for its pods. */
+/** Prefix length of the part of the pod range that one node takes. */
 const nodePrefixLength = 24;
 const prefixLengthMin = 8;
 const prefixLengthMax = 28;
-/** Routes to half of the world and more are another way to write a default route; VPNs do that. */
+/** Routes to half of the address space or more count as default routes: VPNs write those as two halves. */
 const defaultRoutePrefixMax = 1;
 
-/** Private, and not what Docker, Podman, libvirt, flannel or home routers take. */
+/** Private, and not used by Docker, Podman, libvirt, flannel or home routers. */
 export const defaultPodRange = '10.217.0.0/16';
 
 export class Subnet {
@@ -23,7 +23,7 @@ export class Subnet {
     this.#last = first + 2 ** (32 - prefixLength) - 1;
   }
 
-  /** Undefined for what is no IPv4 range. A single address is one, too. */
+  /** Undefined unless it is an IPv4 range; a single address counts as one. */
   static parse(text: string): Subnet | undefined {
     const range = parseCIDR(text.includes('/') ? text : `${text}/32`);
     return range?.family === 4 ? new Subnet(Number(range.first), range.prefixLength) : undefined;
@@ -41,7 +41,7 @@ export class Subnet {
     return this.#last - this.#first + 1;
   }
 
-  /** The address with this number; 0 names the subnet itself. */
+  /** The nth address; 0 is the subnet's own. */
   address(number: number): string {
     return formatIPv4(this.#first + number);
   }
@@ -60,12 +60,12 @@ export class Subnet {
     return this.overlaps(loopback);
   }
 
-  /** As the destination of a route: whether it leads to everything that no other route leads to. */
+  /** As the destination of a route: whether it is a default route. */
   get isDefault(): boolean {
     return this.prefixLength <= defaultRoutePrefixMax;
   }
 
-  /** The parts that nodes take, each once, beginning somewhere. */
+  /** The parts that nodes take, each once, beginning with the given one. */
   *parts(start: number): Generator<Subnet> {
     const prefixLength = Math.max(this.prefixLength, nodePrefixLength);
     const count = 2 ** (prefixLength - this.prefixLength);
@@ -77,7 +77,7 @@ export class Subnet {
 
 const loopback = Subnet.of(parseCIDR('127.0.0.0/8')!);
 
-/** Throws a sentence for the person who chose the range. */
+/** Throws an error that is readable to the user who chose the range. */
 export function parsePodRange(text: string): Subnet {
   const range = isCIDR(text).length ? undefined : Subnet.parse(text);
   if (

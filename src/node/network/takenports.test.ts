@@ -15,7 +15,7 @@ const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->whe
 
 describe('taken ports', () => {
   it('are read from the tables of the system', () => {
-    // Connections are no listeners; loopback is told apart in both families.
+    // Established connections do not count; loopback is recognised in both address families.
     expect(parseListeners(table)).toEqual([
       { loopback: true, port: 8080 },
       { loopback: false, port: 80 },

@@ -1,22 +1,22 @@
-/** Which ports of a machine are taken, as Linux tells it in files; elsewhere it has to be tried. */
+/** Which ports of a machine are taken: read from /proc/net on Linux, elsewhere tried by connecting. */
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { Pod } from '../../api/generated/types.ts';
 
-/** On this machine, a connection to a port is there or refused at once. */
+/** On the same machine a connection is accepted or refused at once. */
 const tryMs = 500;
 const listenState = '0A';
-/** A UDP socket that is bound but talks to nobody in particular. */
+/** State of a bound UDP socket without a peer. */
 const boundState = '07';
 
 /** A socket that listens on a port. */
 export interface ListeningPort {
-  /** Whether only processes on the same loopback interface get there. */
+  /** Whether it listens on loopback only. */
   readonly loopback: boolean;
   readonly port: number;
 }
 
-/** Reads `/proc/net/tcp` and its like. Lines of another form are passed over. */
+/** Parses `/proc/net/tcp` and the like. Lines of another form are skipped. */
 export function parseListeners(table: string): ListeningPort[] {
   const listeners: ListeningPort[] = [];
   for (const line of table.split('\n')) {
@@ -29,15 +29,15 @@ export function parseListeners(table: string): ListeningPort[] {
   return listeners;
 }
 
-/** Words of four bytes, the first byte last on machines of today. IPv4 addresses in IPv6 clothes count as well. */
+/** The file has words of four bytes, little-endian on current machines. IPv4-mapped IPv6 addresses count as well. */
 const isLoopback = (hex: string): boolean =>
   hex.length === 8
     ? hex.endsWith('7F')
     : hex === '00000000000000000000000001000000' || /^0{16}FFFF0000.{6}7F$/.test(hex);
 
 /**
- * The ports a pod wants that another process of this machine has already: those it listens on, where it shares the
- * network of the machine, or those of the machine that are to lead to it.
+ * The ports a pod wants that another process of this machine has taken: container ports where it shares the
+ * machine's network, else host ports.
  */
 export async function takenPorts(
   pod: Pod,
@@ -66,7 +66,7 @@ async function takenOf(protocol: 'TCP' | 'UDP', ports: readonly number[]): Promi
     const taken = new Set(tables.flatMap((table) => parseListeners(table ?? '').map(({ port }) => port)));
     return ports.filter((port) => taken.has(port));
   }
-  // Nobody can tell about UDP without taking the port, if only for a moment in which its owner may want it.
+  // UDP cannot be tried without binding the port, and its owner might want it at that moment.
   if (protocol === 'UDP') return [];
   const answers = await Promise.all(ports.map(isAnswered));
   return ports.filter((_port, index) => answers[index]);

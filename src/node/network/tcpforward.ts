@@ -1,23 +1,23 @@
-/** Joining TCP connections: what a client of a service says goes to one who answers for it, and back. */
+/** Joins two TCP connections: a client's, and the one to an endpoint of the service. */
 import type { Socket } from 'node:net';
 
-/** A peer that has vanished is found by TCP's own means. */
+/** TCP keep-alive finds peers that have vanished. */
 const keepAliveMs = 60_000;
 
 /**
- * Passes everything on in both directions, ends included, until both have ended or one has failed. Neither is read
- * faster than the other takes it.
+ * Copies bytes and ends of stream both ways until both have ended or one has failed. Back-pressure: neither
+ * side is read faster than the other accepts.
  */
 export function join(client: Socket, target: Socket): void {
   for (const socket of [client, target]) {
     socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
-    // One side may have said everything and still listen.
+    // A side that has finished sending may still receive.
     socket.allowHalfOpen = true;
   }
   const watch = (socket: Socket, other: Socket): void => {
     socket.on('error', () => reset(other));
     socket.once('close', () => {
-      // Cut off before its end: the other is not to take that for one.
+      // Closed before its end: reset the other side, so that it does not take that for a regular end.
       if (!socket.readableEnded || !socket.writableFinished) reset(other);
     });
   };
@@ -27,7 +27,7 @@ export function join(client: Socket, target: Socket): void {
   target.pipe(client);
 }
 
-/** Ends a connection so that the other side sees it fail. */
+/** Closes a connection with a TCP reset, so that the peer sees a failure. */
 export function reset(socket: Socket): void {
   if (!socket.destroyed) socket.resetAndDestroy();
 }

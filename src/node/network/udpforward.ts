@@ -1,6 +1,6 @@
 /**
- * Forwarding of datagrams: each client of a port has a socket towards the target it was sent to, by which answers
- * find back, until it has been quiet for a while.
+ * Forwards UDP datagrams: each client of a port gets its own socket to its target, which replies come back
+ * on, until an idle timeout.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
@@ -8,7 +8,7 @@ import { targetKey } from './affinity.ts';
 import type { ServiceTarget } from './serviceports.ts';
 
 const idleMs = 60_000;
-/** Clients of one port. Beyond that the one that came first has to go. */
+/** Clients per port. Beyond this the oldest flow is closed. */
 const clientsMax = 1_000;
 const earlyMax = 16;
 
@@ -17,7 +17,7 @@ interface Flow {
   readonly socket: Socket;
   readonly timer: NodeJS.Timeout;
   ready: boolean;
-  /** What came before the socket was ready. */
+  /** Datagrams that arrived before the socket was ready. */
   readonly early: Buffer[];
 }
 
@@ -32,7 +32,7 @@ export class UdpForward {
     server.on('error', () => undefined);
   }
 
-  /** Lets go of flows to targets that are no longer there. */
+  /** Closes flows to targets that no longer exist. */
   retain(targets: readonly ServiceTarget[]): void {
     const keys = new Set(targets.map(targetKey));
     for (const [client, { target }] of this.#flows) if (!keys.has(target)) this.#drop(client);
@@ -61,7 +61,8 @@ export class UdpForward {
     timer.unref();
     const flow: Flow = { target: targetKey(target), socket, timer, ready: false, early: [] };
     this.#flows.set(client, flow);
-    // A target that is gone answers with a refusal: the client may be sent to another one next time.
+    // A target that is gone causes an ICMP error: drop the flow, so that the client's next datagram may go to
+    // another target.
     socket.on('error', () => this.#drop(client, flow));
     socket.on('message', (answer) => {
       timer.refresh();

@@ -1,4 +1,4 @@
-/** Proves that waits double up to a bound, and begin anew after a good while. */
+/** Proves that waits double up to a maximum, and are reset after a long enough run without failure. */
 import { describe, expect, it } from 'vitest';
 import { BackOff, defaultBackOff, goDuration } from './backoff.ts';
 

@@ -1,13 +1,13 @@
-/** Back-off: waits that double from one failure to the next, and begin anew after a good while. */
+/** Back-off: waits that double with every failure, and are reset after a long enough run without failure. */
 
 export interface BackOffTimes {
   readonly firstMs: number;
   readonly maxMs: number;
-  /** Whatever has gone well for this long begins anew. */
+  /** A run that lasts this long resets the back-off. */
   readonly resetMs: number;
 }
 
-/** Restarts of containers and pulls of images, as on a Kubernetes node. */
+/** For container restarts and image pulls, as on a Kubernetes node. */
 export const defaultBackOff: BackOffTimes = { firstMs: 10_000, maxMs: 300_000, resetMs: 600_000 };
 
 export class BackOff {
@@ -15,18 +15,18 @@ export class BackOff {
 
   constructor(private readonly times: BackOffTimes) {}
 
-  /** How long to wait now. The first time it is nothing. */
+  /** How long to wait now; 0 before the first failure. */
   get waitMs(): number {
     return this.#waitMs;
   }
 
-  /** The wait has been waited: the next one is longer. */
+  /** Doubles the next wait. */
   grow(): void {
     const { firstMs, maxMs } = this.times;
     this.#waitMs = Math.min(Math.max(firstMs, this.#waitMs * 2), maxMs);
   }
 
-  /** Says how long it went well. */
+  /** Reports how long a run lasted. */
   lasted(ms: number): void {
     if (ms >= this.times.resetMs) this.reset();
   }

@@ -1,4 +1,4 @@
-/** Captured runs: commands in a container whose output the agent itself wants, for probes, hooks and `/run`. */
+/** Captured runs: commands in a container whose output the agent reads itself, for probes, hooks and `/run`. */
 import { Writable } from 'node:stream';
 import type { Session, SessionResult } from '../../streams/session.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
@@ -6,13 +6,13 @@ import type { RunningContainer } from '../runtime/runtime.ts';
 export interface CaptureOptions {
   /** Output beyond this is dropped. */
   readonly bytesMax: number;
-  /** The command is given up when this is aborted. */
+  /** Aborting it ends the command. */
   readonly gone: AbortSignal;
 }
 
 export interface Captured {
   readonly result: SessionResult;
-  /** Both outputs, in the order they came. */
+  /** stdout and stderr, interleaved as they arrived. */
   readonly output: string;
 }
 

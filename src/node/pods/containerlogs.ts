@@ -3,7 +3,7 @@ import type { ContainerStatus } from '../../api/generated/types.ts';
 import { timeToMs } from '../../api/time.ts';
 import type { LogQuery } from '../runtime/runtime.ts';
 
-/** An answer that is not a log: code and text. */
+/** A request for a log that is refused: status code and message. */
 export class LogRefusal extends Error {
   constructor(
     readonly code: number,
@@ -13,7 +13,7 @@ export class LogRefusal extends Error {
   }
 }
 
-/** The number of the run whose log is meant. */
+/** The number of the run whose log is requested. */
 export function attemptOf(
   status: ContainerStatus | undefined,
   container: string,
@@ -25,7 +25,7 @@ export function attemptOf(
   const { state = {}, lastState, restartCount = 0 } = status;
   const last = lastState?.terminated;
   if (previous) {
-    // The run before the one that is shown; a container that waits shows the run before as its last.
+    // The run before the current one. A waiting container has no current run: its last run is in `lastState`.
     if (!last) throw new LogRefusal(400, `previous terminated ${text} not found`);
     return state.waiting ? restartCount : restartCount - 1;
   }
@@ -45,7 +45,7 @@ const waitingTexts: Partial<Record<string, string>> = {
   ImagePullBackOff: 'trying and failing to pull image',
 };
 
-/** What is asked for, and whether the previous run is meant. Throws `LogRefusal`. */
+/** Parses the query; throws `LogRefusal`. */
 export function logQueryOf(query: URLSearchParams, nowMs: number): LogQuery & { readonly previous: boolean } {
   const tail = query.get('tail');
   const tailLines = tail === 'all' ? undefined : integer(query.get('tailLines') ?? tail);

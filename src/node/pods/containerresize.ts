@@ -1,8 +1,8 @@
-/** The resize of a container: from what its process has been given to what its spec says now. */
+/** The resize of a container: from the resources its process has to those its spec asks for. */
 import type { Container, ContainerStatus, ResourceRequirements } from '../../api/generated/types.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** One that has failed is tried again after this time: memory may be in use no more. */
+/** Retry interval after a failure: memory in use may have been freed by then. */
 const retryMs = 5_000;
 
 const resizable = ['cpu', 'memory'] as const;
@@ -16,7 +16,7 @@ export class ContainerResize {
   #problem: string | undefined;
   #underWay = false;
   #notBeforeMs = 0;
-  /** Counts processes, so that one is not taken for another. */
+  /** Number of the current process, so that a late result is not applied to its successor. */
   #run = 0;
 
   constructor(
@@ -24,7 +24,7 @@ export class ContainerResize {
     private readonly now: () => number,
   ) {}
 
-  /** A process has been started with these resources. */
+  /** Called when a process was started with these resources. */
   began(resources: Resources): void {
     this.#run += 1;
     this.#given = resources;
@@ -32,12 +32,12 @@ export class ContainerResize {
     this.#notBeforeMs = 0;
   }
 
-  /** What is left to do, and why it could not be done if it was tried; undefined when the process has everything. */
+  /** Undefined when the process has what the spec asks for; else the reason of the last failed attempt, if any. */
   open({ resources }: Container): { problem: string | undefined } | undefined {
     return sameAmounts(resources, this.#given) ? undefined : { problem: this.#problem };
   }
 
-  /** Whether the container is to be started anew for it. */
+  /** Whether the resize policy demands a restart of the container. */
   takesRestart({ resources, resizePolicy = [] }: Container): boolean {
     return resizePolicy.some(
       ({ resourceName, restartPolicy }) =>
@@ -46,7 +46,10 @@ export class ContainerResize {
     );
   }
 
-  /** Does it, and calls `done` when it has been tried. Otherwise answers how many milliseconds to wait before. */
+  /**
+   * Resizes the process and calls `done` when that was tried. If it is too early, returns the milliseconds to
+   * wait.
+   */
   attempt(uid: string, container: Container, done: () => void): number {
     const waitMs = this.#notBeforeMs - this.now();
     if (this.#underWay || waitMs > 0) return Math.max(waitMs, 0);
@@ -71,7 +74,7 @@ export class ContainerResize {
     return 0;
   }
 
-  /** What the status tells: what was set aside for the container, and what its process has. */
+  /** The resource fields of the container's status: allocated, and actual. */
   shown({ resources }: Container): Partial<ContainerStatus> {
     if (!sides.some((side) => Object.keys(resources?.[side] ?? {}).length)) return {};
     const { requests } = resources!;

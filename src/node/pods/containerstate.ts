@@ -1,4 +1,7 @@
-/** Container states as the API shows them: of one that is new, one that has ended, one that an earlier agent ran. */
+/**
+ * Container states as the API shows them: of a new container, of one that has ended, of one that an earlier
+ * agent ran.
+ */
 import type { Container, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ContainerExit, RunningContainer } from '../runtime/runtime.ts';
@@ -30,7 +33,7 @@ export const endedState = (
   containerID,
 });
 
-/** What an earlier agent has written is the memory: what ran then has ended, and nobody saw how. */
+/** Status of a container that an earlier agent ran: it has ended since; how is unknown. */
 export function restoredStatus(before: ContainerStatus, nowMs: number): ContainerStatus {
   const status = { ...before, restartCount: before.restartCount ?? 0 };
   const { running } = before.state ?? {};

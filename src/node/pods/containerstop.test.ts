@@ -1,11 +1,11 @@
-/** Proves that a stop keeps its time, and ends neither hooks nor containers that are gone. */
+/** Proves that a stop keeps to its grace period, and does nothing to hooks and containers that are gone. */
 import { describe, expect, it } from 'vitest';
 import { ContainerStop } from './containerstop.ts';
 import type { ProbeTarget } from './probe.ts';
 
 const preStop = { sleep: { seconds: 600 } };
 
-/** A stop of a container that only writes down its signals. */
+/** A stop of a fake container that records its signals. */
 function stopping(graceMs: number) {
   const signals: string[] = [];
   let asked = (): void => undefined;

@@ -1,7 +1,7 @@
 /**
- * The stop of a container: brings one run to its end within a time. It may be wanted before there is a run to end.
+ * The stop of a container: ends one run within a grace period. It may be requested before the run has started.
  *
- *   wanted ──end()──▶ preStop hook ──done, or out of time──▶ asked (stop signal) ──out of time──▶ SIGKILL
+ *   requested ──end()──▶ preStop hook ──done, or out of time──▶ stop signal sent ──out of time──▶ SIGKILL
  *
  * It only sends signals; the owner of the run closes it when it ends.
  */
@@ -10,25 +10,25 @@ import type { RunningContainer } from '../runtime/runtime.ts';
 import { runHook } from './hook.ts';
 import type { ProbeTarget } from './probe.ts';
 
-/** What a container gets after its preStop hook has used up the grace period. */
+/** Minimum time a container gets for its stop signal when its preStop hook has used up the grace period. */
 const lastWindowMs = 2_000;
 
 export interface StopReason {
-  /** What the event says instead of `Stopping container c`. */
+  /** Text of the event in place of `Stopping container c`. */
   readonly message?: string;
-  /** Whether it is to run again, whatever the policy says about how it ended. */
+  /** Run the container again, whatever its restart policy says. */
   readonly restart?: boolean;
-  /** Without back-off: nothing was wrong with it. */
+  /** Restart without back-off, because the container has not failed. */
   readonly atOnce?: boolean;
 }
 
 export interface StopOptions {
   readonly reason: StopReason;
   readonly graceMs: number;
-  /** A second of the spec in milliseconds. */
+  /** Length of one second of the spec in milliseconds; tests use less. */
   readonly secondMs: number;
   readonly now: () => number;
-  /** The preStop hook went wrong, or took too long. */
+  /** The preStop hook has failed or timed out. */
   readonly hookFailed: () => void;
 }
 
@@ -36,9 +36,9 @@ export class ContainerStop {
   readonly reason: StopReason;
   #deadlineMs: number;
   #timer: NodeJS.Timeout | undefined;
-  /** Ends the wait for a preStop hook. */
+  /** Aborts the preStop hook. */
   #giveUpHook: (() => void) | undefined;
-  /** The run that has got its stop signal. */
+  /** The run that the stop signal was sent to. */
   #asked: RunningContainer | undefined;
   #closed = false;
 
@@ -47,7 +47,7 @@ export class ContainerStop {
     this.#deadlineMs = options.now() + options.graceMs;
   }
 
-  /** There is a run to end now. */
+  /** Starts stopping this run. */
   async end(target: ProbeTarget, preStop: LifecycleHandler | undefined): Promise<void> {
     const { graceMs, now } = this.options;
     const { container, running } = target;
@@ -64,7 +64,7 @@ export class ContainerStop {
     running.kill((container.lifecycle?.stopSignal ?? 'SIGTERM') as NodeJS.Signals);
   }
 
-  /** Leaves it this much time from now on, if that is less than it has. */
+  /** Shortens the remaining time to `graceMs`; never lengthens it. */
   hurry(graceMs: number): void {
     const deadlineMs = this.options.now() + graceMs;
     if (deadlineMs >= this.#deadlineMs) return;
@@ -72,7 +72,7 @@ export class ContainerStop {
     this.#armDeadline();
   }
 
-  /** The run has ended, or another stop is in charge of it. */
+  /** Called when the run has ended, or another stop takes over. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);

@@ -2,14 +2,14 @@
  * The format of container logs on disk, as container runtimes write it:
  *
  *   2024-01-02T03:04:05.000000001Z stdout F a whole line
- *   2024-01-02T03:04:05.000000002Z stderr P a piece of a line that goes on
+ *   2024-01-02T03:04:05.000000002Z stderr P a partial line, continued in the next
  *
- * Times are UTC with nine decimals, so the head of every line has the same length and sorts as time does.
+ * Times are UTC with nine decimals, so the head of every line has the same length, and lines sort by time.
  */
 
 /** Longer lines are stored in pieces of this size. */
 const pieceBytesMax = 16 * 1024;
-/** `TIMESTAMP STREAM TAG `. */
+/** Length of `TIMESTAMP STREAM TAG `. */
 export const headBytes = 40;
 export const stampBytes = 30;
 const tagOffset = 38;
@@ -19,10 +19,10 @@ const partial = 'P'.charCodeAt(0);
 
 export type LogStream = 'stdout' | 'stderr';
 
-/** The longest line on disk, its end included. */
+/** The longest line on disk, line end included. */
 export const storedLineBytesMax = headBytes + pieceBytesMax + 1;
 
-/** A time as log lines begin with it. `nano` is the part below the millisecond. */
+/** The timestamp of a log line. `nano` is the part below the millisecond. */
 export function stamp(ms: number, nano = 0): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(nano).padStart(6, '0')}Z`;
 }
@@ -30,7 +30,10 @@ export function stamp(ms: number, nano = 0): string {
 /** Whether the stored line at `start` is a piece that goes on in the next line. */
 export const isPartial = (block: Buffer, start: number): boolean => block[start + tagOffset] === partial;
 
-/** Clock for log lines: milliseconds from outside, the rest from a counter that never goes back within one. */
+/**
+ * Clock for log lines: milliseconds from the wall clock, the digits below from a counter, so that lines stay
+ * in order.
+ */
 export class StampClock {
   #ms = Number.NaN;
   #since = 0n;
@@ -49,7 +52,7 @@ export class StampClock {
   }
 }
 
-/** Turns the output of one stream into stored lines. What has no line end yet waits for the rest of its line. */
+/** Turns the output of one stream into stored lines. An incomplete line waits for its rest. */
 export class LineEncoder {
   readonly #pending = Buffer.allocUnsafe(pieceBytesMax);
   #pendingLength = 0;
@@ -66,7 +69,7 @@ export class LineEncoder {
       at += headBytes;
       if (this.#pendingLength) at += this.#pending.copy(out, at, 0, this.#pendingLength);
       this.#pendingLength = 0;
-      // For a handful of bytes a loop is cheaper than a call.
+      // For a few bytes a loop is faster than a call of copy().
       if (to - from < 32) for (let i = from; i < to; i++) out[at++] = chunk[i]!;
       else at += chunk.copy(out, at, from, to);
       out[at++] = newline;
@@ -90,7 +93,7 @@ export class LineEncoder {
     return out.subarray(0, at);
   }
 
-  /** What is left when the stream has ended in the middle of a line. */
+  /** The incomplete line that is left when the stream has ended. */
   end(time: string): Buffer {
     if (!this.#pendingLength) return Buffer.alloc(0);
     const head = Buffer.from(`${time} ${this.stream} P `, 'latin1');

@@ -1,4 +1,4 @@
-/** Proves what a container learns of its pod: every field, every resource, and the words when there is no such. */
+/** Proves the downward API: every field, every resource, and the messages for those that do not exist. */
 import { describe, expect, it } from 'vitest';
 import type { Container, Node, Pod } from '../../api/generated/types.ts';
 import { containerResource, podField } from './downward.ts';
@@ -53,12 +53,12 @@ describe('fields', () => {
     ['status.hostIP', '192.168.1.2'],
     ['status.hostIPs', '192.168.1.2'],
   ])('%s', (path, expected) => {
-    // Proves the value of every field there is.
+    // Proves the value of every field.
     expect(field(path)).toBe(expected);
   });
 
   it('quotes values of maps as Go does', () => {
-    // Proves escapes that JSON has not: \x01, and characters that do not print.
+    // Proves escapes that JSON does not have: \x01, and characters that do not print.
     expect(field('metadata.annotations')).toBe(
       'example.com/Build="7"\nnote="a \\"quote\\"\\nand \\x01 \\u00a0 ü 😀 \\U000e0001"',
     );
@@ -70,7 +70,7 @@ describe('fields', () => {
     ["metadata.labels['a b']", /^invalid key subscript in metadata\.labels\['a b'\]: name part must/],
     ['', 'unsupported fieldPath: '],
   ])('refuses %j', (path, message) => {
-    // Proves that what is not a field is an error, not an empty value.
+    // Proves that an unknown field is an error, not an empty value.
     expect(() => field(path)).toThrow(message);
   });
 });
@@ -92,7 +92,7 @@ describe('resources', () => {
     ['limits.hugepages-2Mi', 'free', '1Mi', '4'],
     ['limits.cpu', undefined, '1m', '1500'],
   ])('%s of %s by %s', (name, container, divisor, expected) => {
-    // Proves rounding up, divisors, and the node's allocatable where there is no limit.
+    // Proves rounding up, divisors, and the node's allocatable where no limit is set.
     expect(resource(name, container, divisor)).toBe(expected);
   });
 
@@ -104,7 +104,7 @@ describe('resources', () => {
   });
 
   it('refuses unknown containers and resources', () => {
-    // Proves the words of both refusals.
+    // Proves the messages of both errors.
     expect(() => resource('limits.cpu', 'nobody')).toThrow('container nobody not found');
     expect(() => resource('limits.gpu')).toThrow('unsupported container resource : limits.gpu');
   });

@@ -1,6 +1,6 @@
 /**
- * The downward API: what a container may learn of its own pod, as variables and as files. The words of the errors are
- * Kubernetes'.
+ * The downward API: fields of a pod that its containers see as variables and files. Error messages are
+ * Kubernetes' own.
  */
 import type {
   Container,
@@ -14,14 +14,14 @@ import { parseQuantity } from '../../api/quantity.ts';
 
 class DownwardError extends Error {}
 
-/** What the pod itself does not say until its status is written. */
+/** Facts that the pod object lacks until its status is written. */
 export interface DownwardFacts {
   readonly pod: Pod;
   readonly podIP: string;
   readonly hostIP: string;
 }
 
-/** The value of a field; a label or annotation that is not there is empty. */
+/** The value of a field; empty for a label or annotation that does not exist. */
 export function podField({ pod, podIP, hostIP }: DownwardFacts, ref: ObjectFieldSelector): string {
   const path = ref.fieldPath ?? '';
   const { metadata, spec } = pod;
@@ -54,13 +54,13 @@ export function podField({ pod, podIP, hostIP }: DownwardFacts, ref: ObjectField
 }
 
 function mapValue(values: Record<string, string> | undefined, path: string, map: string, key: string) {
-  // Keys of annotations may have capitals where those of labels may not.
+  // Annotation keys may have upper-case letters, label keys may not.
   const problems = isQualifiedName(map === 'annotations' ? key.toLowerCase() : key);
   if (problems.length) throw new DownwardError(`invalid key subscript in ${path}: ${problems.join(';')}`);
   return values && Object.hasOwn(values, key) ? values[key]! : '';
 }
 
-/** One `key="value"` a line, by key. */
+/** One `key="value"` per line, sorted by key. */
 function mapText(values: Record<string, string> = {}): string {
   return Object.keys(values)
     .sort()
@@ -80,7 +80,7 @@ const escapes: Record<string, string> = {
   '"': '\\"',
 };
 
-/** A Go string literal: parsers of these files unquote as Go does, which knows escapes that JSON has not. */
+/** A Go string literal: programs that read these files unquote as Go does, with escapes that JSON does not have. */
 function quoted(text: string): string {
   const inner = text.replace(/[\\"]|[^ \p{L}\p{M}\p{N}\p{P}\p{S}]/gu, (char) => {
     const code = char.codePointAt(0)!;
@@ -92,7 +92,7 @@ function quoted(text: string): string {
   return `"${inner}"`;
 }
 
-/** An amount a container asks for or is held to, in units of the divisor, rounded up. */
+/** A request or limit of a container, in units of the divisor, rounded up. */
 export function containerResource(ref: ResourceFieldSelector, pod: Pod, node: Node, own?: Container): string {
   const container = ref.containerName ? containerOf(pod, ref.containerName) : own;
   if (!container) throw new DownwardError(`container ${ref.containerName ?? ''} not found`);
@@ -101,7 +101,7 @@ export function containerResource(ref: ResourceFieldSelector, pod: Pod, node: No
   if (!list || !name) throw new DownwardError(`unsupported container resource : ${ref.resource ?? ''}`);
   const nano = list === 'limits' ? limit(container, pod, node, name) : request(container, name);
   const divisor = nanoOf(ref.divisor) || nanoOf('1');
-  // CPU is counted in thousandths, everything else in whole units.
+  // CPU is counted in thousandths, other resources in whole units.
   const unit = name === 'cpu' ? 10n ** 6n : 10n ** 9n;
   return divideUp(divideUp(nano, unit), divideUp(divisor, unit)).toString();
 }
@@ -110,7 +110,7 @@ function containerOf({ spec }: Pod, name: string): Container | undefined {
   return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].find((each) => each.name === name);
 }
 
-/** Without a limit of its own a container may use all its pod may, and that is all the node has for pods. */
+/** The container's limit, else the pod's, else what the node can allocate. */
 function limit({ resources }: Container, { spec }: Pod, { status }: Node, name: string): bigint {
   return (
     amount(resources?.limits, name) ||

@@ -1,4 +1,4 @@
-/** Proves that references are expanded as Kubernetes does it, for any text, within bounds of size and time. */
+/** Proves that variable references are expanded as in Kubernetes, for any text, within bounds of size and time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExpansionError, expand } from './expansion.ts';
@@ -39,12 +39,12 @@ describe('expansion', () => {
     ['$(with space)', 'S'],
     ['ß$(VAR_A)$ß😀$(VAR_B)', 'ßA$ß😀B'],
   ])('makes %j to %j', (text, expected) => {
-    // Proves the rules one by one.
+    // Proves each rule.
     expect(plain(text)).toBe(expected);
   });
 
   it('agrees with a description of the rules for any text', () => {
-    // Proves the scanner against the rules written as one pattern: `$$`, or `$(` up to the next `)`.
+    // Proves the scanner against the rules as one regular expression: `$$`, or `$(` up to the next `)`.
     const piece = fc.constantFrom('$', '$$', '(', ')', '$(', 'VAR_A', 'VAR_B', '$(VAR_A)', 'x', ' ', '😀');
     const model = (text: string): string =>
       text.replace(/\$(?:\$|\(([^)]*)\))/g, (whole, name?: string) =>
@@ -59,7 +59,7 @@ describe('expansion', () => {
   });
 
   it('leaves text without references alone, and doubles of dollars halve', () => {
-    // Proves that escaping any text brings it back.
+    // Proves that expanding an escaped text gives the text.
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(plain(text.replaceAll('$', '$$$$'))).toBe(text);
@@ -68,14 +68,14 @@ describe('expansion', () => {
   });
 
   it('stops at its bound while it grows', () => {
-    // Proves that variables which refer to each other cannot fill the memory.
+    // Proves that variables which refer to each other cannot exhaust the memory.
     const big = 'x'.repeat(60);
     expect(() => expand('$(B)$(B)', () => big, 100)).toThrow(ExpansionError);
     expect(expand('$(B)', () => big, 60)).toBe(big);
   });
 
   it('reads text full of beginnings in one pass', () => {
-    // Proves linear time: two hundred thousand references without an end would take minutes otherwise.
+    // Proves linear time: with 200,000 unclosed references, quadratic time would take minutes.
     const text = '$('.repeat(200_000);
     expect(plain(text, text.length)).toBe(text);
   });

@@ -1,13 +1,14 @@
 /**
- * Expansion: `$(NAME)` in values, command lines and sub paths stands for a variable. `$$` is a dollar sign, so
- * `$$(NAME)` is the text `$(NAME)`. Any other `$`, and a reference nobody can answer, stays as it is.
+ * Expansion of `$(NAME)` in values, command lines and sub paths to the value of a variable. `$$` is a dollar
+ * sign, so `$$(NAME)` gives the text `$(NAME)`. Any other `$`, and a reference to an unknown variable, stays
+ * as it is.
  */
 
 export class ExpansionError extends Error {}
 
 /**
- * `lookUp` may throw to refuse a name. The result is bounded while it grows, because variables that refer to each
- * other double at every step.
+ * `lookUp` may throw to refuse a name. The length is checked while the result grows: variables that refer to
+ * each other can double it at every step.
  */
 export function expand(text: string, lookUp: (name: string) => string | undefined, charsMax: number): string {
   let result = '';
@@ -16,7 +17,10 @@ export function expand(text: string, lookUp: (name: string) => string | undefine
       throw new ExpansionError(`a value expands to more than ${charsMax} characters`);
     result += piece;
   };
-  /** No reference that begins after it has an end: known in advance, so that text full of `$(` stays cheap. */
+  /**
+   * References that begin after this position have no end. Without this check, text full of `$(` would take
+   * quadratic time.
+   */
   const lastEnd = text.lastIndexOf(')');
   let at = 0;
   for (let dollar = text.indexOf('$'); dollar >= 0; dollar = text.indexOf('$', at)) {

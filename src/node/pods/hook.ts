@@ -1,15 +1,15 @@
-/** Hooks: what a container wants to be done right after its start, and before its end. */
+/** Lifecycle hooks: postStart and preStop of a container. */
 import type { LifecycleHandler } from '../../api/generated/types.ts';
 import { ask, type ProbeTarget } from './probe.ts';
 
 export interface HookOptions {
   readonly timeoutMs: number;
   readonly secondMs: number;
-  /** Aborted when nobody waits for the hook any more. */
+  /** Aborted when the hook's result is no longer needed. */
   readonly gone: AbortSignal;
 }
 
-/** Undefined when it went well, else what went wrong. */
+/** Undefined on success, else what went wrong. */
 export async function runHook(
   handler: LifecycleHandler,
   target: ProbeTarget,

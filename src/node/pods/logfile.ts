@@ -1,36 +1,40 @@
 /**
- * The log of one run of a container, as files: `<attempt>.log`, and `<attempt>.log.1` and so on when one is full. The
- * oldest go. Readers learn of new lines from the writer, in this process, and never poll.
+ * The log of one run of a container, as files: `<attempt>.log`, and rotated ones as `<attempt>.log.1` and so
+ * on. The oldest files are deleted. The writer notifies readers of this process about new lines, so they
+ * never poll.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LineEncoder, type LogStream, StampClock } from './crilog.ts';
 
-/** A file of a log is full at this size. One chunk of output may go beyond it. */
+/** A log file is rotated at this size. One chunk of output may exceed it. */
 const segmentBytesDefault = 10 * 1024 * 1024;
-/** So many files of one run are kept. */
+/** Number of files kept per run. */
 const segmentsDefault = 5;
-/** Encoded lines that wait for the disk; above it, the container waits. */
+/** Encoded lines waiting for the disk; above this, the container is paused (back-pressure). */
 const queuedBytesMax = 1024 * 1024;
-/** What a container may write into its log; above it, the container waits. One that babbles must not eat the agent. */
+/**
+ * Maximum rate of a container's log; above it, the container is paused, so that one with endless output does
+ * not occupy the agent.
+ */
 const bytesPerSecondMax = 16 * 1024 * 1024;
-/** Failures of the disk are told at most this often. */
+/** Minimum interval between reports of disk errors. */
 const complaintMs = 10_000;
 
 export interface LogSegment {
   readonly path: string;
-  /** Whole lines only; what is beyond is not to be read. */
+  /** Length up to the last complete line; readers must not read beyond it. */
   bytes: number;
 }
 
-/** What a reader sees of a log. */
+/** A log as its readers see it. */
 export interface LogSource {
   /** Oldest first. Only the last one grows. */
   readonly segments: readonly LogSegment[];
-  /** Whether all that will ever be is there. */
+  /** Whether no more lines will come. */
   readonly ended: boolean;
-  /** Calls back after every change, until the returned function is called. */
+  /** Calls the listener after every change, until the returned function is called. */
   watch(listener: () => void): () => void;
 }
 
@@ -39,7 +43,7 @@ export interface LogWriterOptions {
   readonly onError: (error: Error) => void;
   readonly segmentBytes?: number;
   readonly segments?: number;
-  /** Told when there is a new file. */
+  /** Called when a new file was begun. */
   readonly rotated?: () => void;
 }
 
@@ -68,7 +72,7 @@ export class LogWriter implements LogSource {
     this.#clock = new StampClock(options.now);
   }
 
-  /** Makes the file, so that there is a log from the beginning. */
+  /** Creates the file, so that an empty log exists from the start. */
   open(): Promise<void> {
     return this.#nextSegment();
   }
@@ -86,7 +90,7 @@ export class LogWriter implements LogSource {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes output. A promise says that the source is to wait for it before it gives more. */
+  /** Adds output. If it returns a promise, the source must wait for it before it passes more (back-pressure). */
   write(stream: LogStream, chunk: Buffer): Promise<void> | undefined {
     if (this.#ending) return undefined;
     const lines = this.#encoders[stream].encode(chunk, this.#clock.next());
@@ -96,7 +100,7 @@ export class LogWriter implements LogSource {
     return this.#room(waitMs);
   }
 
-  /** Writes what is left and closes the file. Readers that follow come to their end. */
+  /** Writes the rest and closes the file. Readers that follow the log end. */
   async end(): Promise<void> {
     if (this.#ending) return this.#flushing;
     this.#ending = true;
@@ -154,7 +158,7 @@ export class LogWriter implements LogSource {
     this.options.rotated?.();
   }
 
-  /** A full or broken disk loses lines, but stops no container. What is half written is never read. */
+  /** A full or broken disk loses lines, but does not stop the container. Half-written lines are never read. */
   async #failed(error: Error): Promise<void> {
     await this.#handle?.close().catch(() => undefined);
     this.#handle = undefined;
@@ -163,7 +167,7 @@ export class LogWriter implements LogSource {
     this.options.onError(new Error(`log ${segmentName(this.attempt, this.#made)}: ${error.message}`));
   }
 
-  /** Takes bytes from the allowance; answers for how long it is overdrawn. */
+  /** Takes bytes from the rate allowance; returns for how many milliseconds it is overdrawn. */
   #overspent(bytes: number): number {
     const at = performance.now();
     const refill = ((at - this.#refilledAt) * bytesPerSecondMax) / 1000;
@@ -195,7 +199,7 @@ const segmentName = (attempt: number, number: number): string =>
 
 const segmentNames = /^(\d{1,10})\.log(?:\.(\d{1,10}))?$/;
 
-/** The files of logs in a folder, by attempt, oldest file first. */
+/** The log files in a folder, by attempt, oldest first. */
 function logFiles(folder: string): Map<number, string[]> {
   const found: { attempt: number; number: number; path: string }[] = [];
   for (const name of namesIn(folder)) {
@@ -217,7 +221,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The log of a run that is over, as it lies on disk; undefined when there is none. */
+/** The log of a finished run, read from disk; undefined when there is none. */
 export function finishedLog(folder: string, attempt: number): LogSource | undefined {
   const paths = logFiles(folder).get(attempt);
   if (!paths) return undefined;

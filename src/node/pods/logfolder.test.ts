@@ -1,4 +1,4 @@
-/** Proves that logs are found where log shippers look for them, and that nothing else is found through the log folder. */
+/** Proves that logs are where log shippers expect them, and that the log folder exposes nothing else. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ const run = (attempt = 0, uid = 'u1') => ({
   id: `${attempt}`.repeat(64),
 });
 
-/** Writes a file of a log, and answers it as the writer knows it. */
+/** Writes a log file, and returns it as a segment. */
 async function segment(name: string, text: string, uid = 'u1') {
   const folder = join(pods, uid, 'containers', 'main');
   await mkdir(folder, { recursive: true });
@@ -48,7 +48,7 @@ async function segment(name: string, text: string, uid = 'u1') {
   return { path: join(folder, name), bytes: text.length };
 }
 
-/** All there is in the log folder, with what it leads to. */
+/** All entries of the log folder, with their link targets. */
 const tree = (): string[] =>
   execFileSync('find', ['.', '-printf', '%P %Y\n'], { cwd: logs.path, encoding: 'utf8' })
     .split('\n')
@@ -99,7 +99,7 @@ describe('a log', () => {
       'b',
     ]);
     expect(await read('containers', byId(0))).toBe('c');
-    // The oldest goes, and so does what is called after it.
+    // When the oldest file is deleted, its link goes, too.
     await rm(first.path);
     await logs.show(run(), [second, third]);
     expect(await read('pods', podFolder, 'main')).toBe('0.log 0.log.20260203-040506.1');
@@ -124,7 +124,7 @@ describe('a log', () => {
     expect(await read('pods')).toBe('shop_web_u2');
     expect(await read('containers')).toBe(`web_shop_main-${'f'.repeat(64)}.log`);
     await rm(pods, { recursive: true });
-    // Things of others stay, whatever they lead to.
+    // Foreign links stay, whatever their target.
     await symlink('/nowhere/else', join(logs.path, 'containers', 'mine.log'));
     await mkdir(join(logs.path, 'pods', 'kept', 'folder'), { recursive: true });
     await writeFile(join(logs.path, 'pods', 'kept', 'folder', 'file'), '');

@@ -1,11 +1,11 @@
 /**
- * The log folder of a node, in the shape that kubelets have given to /var/log and log shippers look for:
+ * The log folder of a node, in the layout that kubelets use in /var/log and log shippers expect:
  *
- *   pods/<namespace>_<pod>_<uid>/<container>/<attempt>.log                the file that a container writes to now
- *   pods/<namespace>_<pod>_<uid>/<container>/<attempt>.log.<time>         files that were full at that time
- *   containers/<pod>_<namespace>_<container>-<container id>.log          the first of these
+ *   pods/<namespace>_<pod>_<uid>/<container>/<attempt>.log                the file that a container writes now
+ *   pods/<namespace>_<pod>_<uid>/<container>/<attempt>.log.<time>         files that were rotated at that time
+ *   containers/<pod>_<namespace>_<container>-<container id>.log          the current file again
  *
- * All of it is links: to the files, which stay with their pods, and from `containers` to `pods`.
+ * All entries are links: from `pods` to the files in the pods' folders, and from `containers` to `pods`.
  */
 import type { Dirent, Stats } from 'node:fs';
 import { constants } from 'node:fs';
@@ -27,11 +27,11 @@ import type { Pod } from '../../api/generated/types.ts';
 import { makeFolders } from '../volumes/foldercare.ts';
 import type { LogSegment } from './logfile.ts';
 
-/** Names of one folder that are shown. */
+/** Maximum number of names in a listing. */
 const namesMax = 10_000;
 const folderMode = 0o755;
 
-/** Where files of logs are, below the folder of pods: nothing else there is for others to read. */
+/** Paths of log files below the pods' folder; nothing else there may be read. */
 const logPath = /^[^/]+\/containers\/[^/]+\/\d+\.log(?:\.\d+)?$/;
 const logEnd = new RegExp(`/pods/${logPath.source.slice(1)}`);
 
@@ -48,18 +48,18 @@ export type Found =
   | { readonly kind: 'file'; readonly handle: FileHandle; readonly stats: Stats };
 
 export class LogFolder {
-  /** Changes are made one after the other. */
+  /** Tail of a queue: changes are made one at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly path: string,
-    /** The folder of the pods, whose logs are linked to. */
+    /** The folder of the pods, whose log files the links point at. */
     private readonly podsFolder: string,
     private readonly now: () => number,
     private readonly onError: (error: Error) => void,
   ) {}
 
-  /** Links to the log of a run of a container; `segments` are the files it has, the newest last. */
+  /** Creates the links to the log of a run; `segments` are its files, the newest last. */
   show(run: ContainerRun, segments: readonly LogSegment[]): Promise<void> {
     const current = segments.at(-1)?.path;
     const { namespace, name } = run.pod.metadata;
@@ -91,7 +91,7 @@ export class LogFolder {
     });
   }
 
-  /** Removes every link to a log that is gone, also links that another agent made. */
+  /** Removes every link to a log that no longer exists, including links of other agents. */
   prune(): Promise<void> {
     return this.#change(async () => {
       const pods = join(this.path, 'pods');
@@ -105,8 +105,8 @@ export class LogFolder {
   }
 
   /**
-   * What a path leads to; undefined when there is nothing, or nothing for others to see. Links are followed, but only
-   * within the log folder and to logs of pods.
+   * The file or folder at a path; undefined when it does not exist or may not be seen. Links are followed,
+   * but only within the log folder and to logs of pods.
    */
   async find(segments: readonly string[]): Promise<Found | undefined> {
     if (segments.some((name) => !name || name === '.' || name === '..' || /[/\\\0]/.test(name)))
@@ -135,7 +135,7 @@ export class LogFolder {
     return isWithin(path, pods) && logPath.test(relative(pods, path));
   }
 
-  /** The file that was current before is still to be found, by the time at which it was full. */
+  /** Renames the link to the former current file after the time it was rotated. */
   async #putAside(link: string, current: string): Promise<void> {
     const before = await readlink(link).catch(() => undefined);
     if (before === undefined || before === current) return;
@@ -144,12 +144,12 @@ export class LogFolder {
       .replace(/[-:]|\..*$/g, '')
       .replace('T', '-');
     let aside = `${link}.${time}`;
-    // Two within one second.
+    // Two rotations within one second: add a number.
     for (let more = 1; await lstat(aside).catch(() => undefined); more++) aside = `${link}.${time}.${more}`;
     await rename(link, aside);
   }
 
-  /** Removes links of a folder that lead nowhere, and the folder when it is empty then. */
+  /** Removes dangling links in a folder, and the folder if it is empty then. */
   async #prune(folder: string): Promise<void> {
     for (const { name } of await entriesOf(folder)) {
       const target = await readlink(join(folder, name)).catch(() => '');
@@ -168,7 +168,10 @@ export class LogFolder {
     }
   }
 
-  /** A link that cannot be made keeps no container from running. */
+  /**
+   * Runs a change after those before it. Errors are reported only: a link that cannot be made must not stop a
+   * container.
+   */
   #change(work: () => Promise<void>): Promise<void> {
     const done = this.#last
       .then(work)
@@ -182,7 +185,7 @@ export class LogFolder {
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(folder + sep);
 
-/** In one step, so that a log shipper that follows a log always finds one. */
+/** Replaces a link in one step, so that a log shipper always finds one. */
 async function replaceLink(path: string, target: string): Promise<void> {
   const next = join(dirname(path), `.${basename(path)}.next`);
   await rm(next, { force: true });
@@ -190,7 +193,7 @@ async function replaceLink(path: string, target: string): Promise<void> {
   await rename(next, path);
 }
 
-/** Looked at again once it is open: a name may have come to mean something else. */
+/** Opens a file and checks the open handle: the name may point elsewhere since it was resolved. */
 async function openFile(path: string): Promise<Found | undefined> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

@@ -1,13 +1,14 @@
 /**
- * Reading container logs: the last lines without reading the rest, from a time on, with times, up to a number of
- * bytes, and on and on while the container writes. Memory does not depend on the size of the log.
+ * Reads container logs: the last lines without reading the rest, since a time, with timestamps, up to a
+ * number of bytes, and following while the container writes. Memory use does not depend on the size of the
+ * log.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import type { ContainerLog, LogQuery } from '../runtime/runtime.ts';
 import { headBytes, isPartial, newline, stamp, stampBytes, storedLineBytesMax } from './crilog.ts';
 import type { LogSegment, LogSource } from './logfile.ts';
 
-/** Read at once. Much longer than the longest line, so that every block has the end of one. */
+/** Bytes per read. Much longer than the longest line, so that every block contains the end of one. */
 const blockBytes = 8 * storedLineBytesMax;
 
 interface Position {
@@ -34,13 +35,13 @@ export class FileLog implements ContainerLog {
   }
 }
 
-/** Walks through the files of a log; gives blocks of whole stored lines. */
+/** Walks through the files of a log; returns blocks of complete stored lines. */
 class LogCursor {
   #segment: LogSegment | undefined;
   #offset = 0;
   #handle: FileHandle | undefined;
   #opened: LogSegment | undefined;
-  /** Without follow: where the log ended when it was asked for. */
+  /** Without follow: where the log ended when the request came. */
   readonly #stop: Position | undefined;
 
   constructor(
@@ -75,7 +76,7 @@ class LogCursor {
           continue;
         }
         if (segment === this.#stop?.segment) return undefined;
-        // A file that is no longer among them was the oldest, and its successors may have gone as well.
+        // If the file was deleted by rotation, its successors may be gone as well.
         const after = source.segments[source.segments.indexOf(segment) + 1];
         if (after) {
           this.#segment = after;
@@ -95,7 +96,7 @@ class LogCursor {
     this.#opened = undefined;
   }
 
-  /** The next whole lines of a file; undefined when it cannot be read (again), and then the offset is at its end. */
+  /** The next complete lines of a file; undefined when it cannot be read, with the offset moved to its end. */
   async #block(segment: LogSegment, limit: number): Promise<Buffer | undefined> {
     const handle = await this.#open(segment);
     const wanted = Math.min(blockBytes, limit - this.#offset);
@@ -107,7 +108,7 @@ class LogCursor {
     }
     const read = block.subarray(0, bytesRead);
     const end = read.lastIndexOf(newline) + 1;
-    // Without a line end it is nothing of ours.
+    // A block without a line end was not written by Wherry: skip it.
     this.#offset += end || bytesRead;
     return read.subarray(0, end);
   }
@@ -120,7 +121,7 @@ class LogCursor {
     return this.#handle;
   }
 
-  /** Waits for more than was there when the reader looked last. */
+  /** Waits until there is more than at the last read. */
   #change(seen: LogSegment | undefined): Promise<void> {
     const { source, gone } = this;
     return new Promise((resolve) => {
@@ -137,7 +138,7 @@ class LogCursor {
     });
   }
 
-  /** Where the last lines begin, found from the end. */
+  /** The position where the last `lines` lines begin, searched backwards. */
   async #tail(lines: number): Promise<Position | undefined> {
     const files = this.source.segments.map((segment) => ({ segment, bytes: segment.bytes }));
     let left = lines;
@@ -166,7 +167,7 @@ class LogCursor {
       const start = Math.max(0, end - blockBytes);
       const { bytesRead } = await handle.read(block, 0, end - start, start);
       for (let at = block.lastIndexOf(newline, bytesRead - 1); at >= 0 && bytesRead; ) {
-        // The end of the line before the wanted ones.
+        // This is the end of the line before the wanted ones.
         if (lines === wanted) return { lines, offset: start + at + 1 };
         lines++;
         at = at ? block.lastIndexOf(newline, at - 1) : -1;
@@ -177,7 +178,7 @@ class LogCursor {
   }
 }
 
-/** Turns stored lines into what the client gets. */
+/** Turns stored lines into the client's output. */
 class LogText {
   readonly #since: Buffer | undefined;
   #left: number;
@@ -188,13 +189,13 @@ class LogText {
     this.#left = query.limitBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Whether the client has got all it may. */
+  /** Whether the byte limit of the request is reached. */
   get full(): boolean {
     return this.#left <= 0;
   }
 
   of(block: Buffer): Buffer {
-    // What the client gets of a line is never longer than what is stored of it.
+    // The client's output is never longer than the stored lines.
     const out = Buffer.allocUnsafe(block.length);
     let at = 0;
     for (let start = 0; start < block.length && at < this.#left; ) {
@@ -210,7 +211,7 @@ class LogText {
 
   #line(block: Buffer, start: number, end: number, out: Buffer, from: number): number {
     let at = from;
-    // The time and the space behind it. Pieces of one line get it once.
+    // The time and the space behind it; only once for a line stored in pieces.
     if (this.query.timestamps && !this.#continued) at += block.copy(out, at, start, start + stampBytes + 1);
     at += block.copy(out, at, start + headBytes, end);
     this.#continued = isPartial(block, start);
@@ -224,7 +225,7 @@ class LogText {
   }
 }
 
-/** Times a log line cannot have are moved to the nearest it can. */
+/** The timestamp for a time, clamped to the range that log lines can have. */
 function sinceStamp(ms: number): string {
   const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
   return stamp(Math.trunc(Math.min(Math.max(ms, 0), latest)));

@@ -1,4 +1,4 @@
-/** Setup of pods whose containers are processes: volumes in the pod's folder, variables from the cluster. */
+/** Setup of pods whose containers are processes: volumes in the pod's folder, and environment variables. */
 import type { Container, Node, Pod, Service } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
 import type { ConfigObjects } from '../agent/configobjects.ts';
@@ -7,11 +7,11 @@ import { MountError, PodVolumes } from '../volumes/podvolumes.ts';
 import { containerEnvironment } from './podenvironment.ts';
 import type { LaunchParts, PodSetup } from './podsetup.ts';
 
-/** What the network of the node means for its pods. */
+/** What the node's network contributes to its pods. */
 export interface NetworkAdvice {
   /** The resolv.conf a pod is to see; undefined for the machine's own. */
   resolvConf(pod: Pod): Promise<string | undefined>;
-  /** Sentences about ports the pod wants and others have. */
+  /** Warnings about ports of the pod that are already taken. */
   portWarnings(pod: Pod): Promise<readonly string[]>;
 }
 
@@ -21,9 +21,9 @@ export interface NodeSetupOptions {
   readonly node: () => Node;
   readonly services: () => readonly Service[];
   readonly hostIP: string;
-  /** Default: there is nothing special about it. */
+  /** Default: pods see the machine's own network settings. */
   readonly network?: NetworkAdvice;
-  /** Tells the user of the pod what is not as it should be. */
+  /** Emits a warning event on the pod. */
   readonly warn: (reason: string, message: string) => void;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
@@ -82,7 +82,7 @@ export class NodeSetup implements PodSetup {
     return { ...environment, mounts: await this.#volumes!.mounts(container) };
   }
 
-  /** A port that is taken is the pod's own trouble, and it may not even want it yet. */
+  /** Warns about taken ports. The pod starts nevertheless: it may not use the port yet. */
   async #checkPorts(): Promise<void> {
     const { network, warn, onError } = this.options;
     try {

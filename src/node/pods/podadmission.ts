@@ -1,14 +1,17 @@
-/** Pod admission: whether a node has room for a pod that was bound to it. The scheduler should know; not all ask it. */
+/**
+ * Pod admission: whether a node has room for a pod bound to it. Pods may be bound without the scheduler, so
+ * the node checks again.
+ */
 import type { Pod } from '../../api/generated/types.ts';
 import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
 import { addTo, type ResourceList } from '../../api/resourcelist.ts';
 import { podRequests } from '../../api/rules/podresources.ts';
 import type { PodRefusal } from './podworker.ts';
 
-/** The pods that a node has taken before and that have not ended. */
+/** The pods admitted earlier that have not ended. */
 export interface Held {
   readonly count: number;
-  /** Asked for only where one of them might be in the way. */
+  /** Called only if one of them might conflict. */
   pods(): readonly Pod[];
 }
 
@@ -16,7 +19,10 @@ export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodR
   return tooMany(held, allocatable) ?? tooMuch(pod, held, allocatable) ?? portTaken(pod, held);
 }
 
-/** Why a node cannot give a pod that runs what it asks for now: never, or not yet. */
+/**
+ * Why a node cannot grant a running pod the resources it asks for now: never (`Infeasible`), or not yet
+ * (`Deferred`).
+ */
 export function resizeRefusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
   const nobody: Held = { count: 0, pods: () => [] };
   const alone = tooMuch(pod, nobody, allocatable);
@@ -51,7 +57,7 @@ function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | 
   return undefined;
 }
 
-/** Kubernetes names plain numbers here: thousandths of processors, bytes, pods. */
+/** Kubernetes' message has plain numbers: thousandths of processors, bytes, pods. */
 function outOf(name: string, requested: string, used: string, capacity: string): PodRefusal {
   const number = name === 'cpu' ? milliValue : toNumber;
   const [wants, uses, has] = [requested, used, capacity].map((text) => number(parseQuantity(text)));

@@ -1,13 +1,13 @@
 /**
- * Pod allocation: the resources that a node has set aside for the containers of a pod. They are those of its spec, until
- * a resize asks for others; then those others as soon as the node has them.
+ * Pod allocation: the resources a node has allocated to the containers of a pod. They are those of its spec
+ * at first; after a resize, the new ones as soon as the node has room for them.
  */
 import type { Container, Pod } from '../../api/generated/types.ts';
 import { sameAmounts } from './containerresize.ts';
 import type { PodContainer } from './podcontainer.ts';
 import type { ResizeState } from './podstatus.ts';
 
-/** Why a node cannot give what is asked for: `Infeasible`, or `Deferred` when it may be able to later. */
+/** Why a node cannot grant a resize: `Infeasible`, or `Deferred` when it may be able to later. */
 export interface ResizeRefusal {
   readonly reason: string;
   readonly message: string;
@@ -21,7 +21,7 @@ export class PodAllocation {
     private readonly containerOf: (name: string) => PodContainer | undefined,
   ) {}
 
-  /** Takes a newer spec of the containers; what it says of resources waits for `give`. */
+  /** Takes a newer spec of the containers; its resources are allocated later, by `give`. */
   take(pod: Pod): void {
     for (const spec of lastingOf(pod)) {
       const container = this.containerOf(spec.name!);
@@ -29,7 +29,7 @@ export class PodAllocation {
     }
   }
 
-  /** Sees to it that containers get what they are to have now. Whether that has to be tried again later. */
+  /** Allocates the resources that the spec asks for, if the node has them. Returns whether to try again later. */
   give(pod: Pod): boolean {
     const open = lastingOf(pod).filter(
       ({ name, resources }) => !sameAmounts(resources, this.containerOf(name!)?.spec.resources),
@@ -40,7 +40,7 @@ export class PodAllocation {
     return this.#refusal?.reason === 'Deferred';
   }
 
-  /** The pod with what has been set aside for it. */
+  /** The pod with its allocated resources in place of the requested ones. */
   of(pod: Pod): Pod {
     const given = (list: readonly Container[] | undefined): Container[] | undefined =>
       list?.map((one) => this.containerOf(one.name!)?.spec ?? one);
@@ -51,7 +51,7 @@ export class PodAllocation {
     };
   }
 
-  /** How far it is; undefined when everything is as it should be. */
+  /** The pod's resize condition; undefined when no resize is pending or in progress. */
   state(pod: Pod): ResizeState | undefined {
     if (this.#refusal) return { type: 'PodResizePending', ...this.#refusal };
     const underWay = lastingOf(pod).flatMap(({ name }) => this.containerOf(name!)?.resizing ?? []);

@@ -1,6 +1,6 @@
 /**
- * The life of one container of a pod, from run to run. Its pod says when it is to run and when to stop; it sees to
- * images, hooks, probes and back-off, and says in `status` how it is.
+ * One container of a pod, over all its runs. The pod worker starts and stops it; it handles images, hooks, probes and
+ * back-off, and shows its state in `status`.
  *
  *   waiting ──run()──▶ starting ──▶ running ──stop() or its own end──▶ ended
  *      ▲                  │                                              │
@@ -26,7 +26,7 @@ import { isSidecar } from './podstatus.ts';
 import type { ProbeTarget } from './probe.ts';
 import { Prober } from './prober.ts';
 
-/** A postStart hook has no time-out of its own; this is for those that never end. */
+/** Limit for postStart hooks, which have no time-out in Kubernetes. */
 const postStartMaxMs = 10 * 60_000;
 
 export type ContainerRole = 'init' | 'main' | 'ephemeral';
@@ -37,12 +37,12 @@ export interface ContainerContext {
   readonly pod: () => Pod;
   readonly place: () => PodPlace;
   readonly backOff: BackOffTimes;
-  /** A second of the spec in milliseconds. */
+  /** Length of one second of the spec in milliseconds; tests use less. */
   readonly secondMs: number;
   readonly now: () => number;
-  /** Something is different: the pod is to look again. */
+  /** Called on every change: the pod worker has to look again. */
   readonly changed: () => void;
-  /** The pod is to look again after this time. */
+  /** Asks the pod worker to look again after this time. */
   readonly wakeIn: (ms: number) => void;
   readonly tell: (type: 'Normal' | 'Warning', reason: string, message: string, fieldPath: string) => void;
   readonly onError: (error: Error) => void;
@@ -57,7 +57,7 @@ export class PodContainer {
   #image = '';
   readonly #resize: ContainerResize;
   #notBeforeMs = 0;
-  /** Until then a failed pull is shown as such, and as back-off afterwards. */
+  /** Until then a failed pull is shown as `ErrImagePull`, afterwards as `ImagePullBackOff`. */
   #pullShownUntilMs = 0;
   #closed = false;
   readonly #restarts: BackOff;
@@ -91,27 +91,27 @@ export class PodContainer {
     return this.#status;
   }
 
-  /** Whether something of it runs, or is about to. */
+  /** Whether a run is under way or about to start. */
   get active(): boolean {
     return this.#starting || this.#running !== undefined;
   }
 
-  /** What runs now, for those who want to talk to it. */
+  /** The running container, for exec, attach and logs. */
   get running(): RunningContainer | undefined {
     return this.#status.state?.running ? this.#running : undefined;
   }
 
-  /** How its last run ended, when none is under way. */
+  /** How the last run ended; undefined while one is under way. */
   get ended(): ContainerStateTerminated | undefined {
     return this.#status.state?.terminated ?? this.#status.lastState?.terminated;
   }
 
-  /** Whether it has ended and waits for nothing. */
+  /** Whether it has ended and no restart is due. */
   get resting(): boolean {
     return !this.active && this.#status.state?.terminated !== undefined;
   }
 
-  /** Takes a changed spec. Another image is another container: it is restarted for it. */
+  /** Takes a changed spec. A changed image restarts the container. */
   update(container: Container): void {
     const before = this.container;
     this.container = container;
@@ -125,12 +125,12 @@ export class PodContainer {
       });
   }
 
-  /** Whether its process has other resources than it is to have, and why it has not got them if that failed. */
+  /** Undefined when the process has the allocated resources; else the reason if resizing has failed. */
   get resizing(): { problem: string | undefined } | undefined {
     return this.#running && this.#resize.open(this.container);
   }
 
-  /** Gives its process the resources that its spec says, in place or by another run. */
+  /** Resizes the process to the resources in the spec, in place or by a restart. */
   resize(): void {
     const { container, context } = this;
     if (!this.resizing || this.#stopping || this.#closed) return;
@@ -147,7 +147,7 @@ export class PodContainer {
     if (waitMs > 0) context.wakeIn(waitMs);
   }
 
-  /** Brings it to run: now, or when its back-off is over. */
+  /** Starts the container, now or after its back-off. */
   run(): void {
     if (this.active || this.#closed) return;
     const waitMs = this.#notBeforeMs - this.context.now();
@@ -157,7 +157,7 @@ export class PodContainer {
       .catch((error: Error) => this.#notStarted(error))
       .finally(() => {
         this.#starting = false;
-        // Stopped before there was anything to stop.
+        // Stopped before it was started.
         if (!this.#running) {
           this.#stopping?.close();
           this.#stopping = undefined;
@@ -166,7 +166,7 @@ export class PodContainer {
       });
   }
 
-  /** Ends the run within a time. Asked again with less time, it hurries. */
+  /** Stops the run within a grace period. A later call with less time shortens it. */
   stop(graceMs: number, reason: StopReason = {}): void {
     if (!this.active) return;
     if (this.#stopping) return this.#stopping.hurry(graceMs);
@@ -181,14 +181,14 @@ export class PodContainer {
     if (this.#running) this.#end(this.#running, this.#stopping).catch(this.context.onError);
   }
 
-  /** Lets go of timers; whatever runs is the runtime's to end. */
+  /** Clears timers; the runtime ends what still runs. */
   close(): void {
     this.#closed = true;
     this.#prober?.close();
     this.#stopping?.close();
   }
 
-  /** Time to end, as the pod wants it. */
+  /** The grace period for stopping this container. */
   graceMs(): number {
     return (this.context.pod().spec?.terminationGracePeriodSeconds ?? 30) * this.context.secondMs;
   }
@@ -200,7 +200,7 @@ export class PodContainer {
     try {
       image = await runtime.resolveImage(container.image ?? '');
     } catch (error) {
-      // A container with a command of its own needs none of its image's.
+      // Without the image, a container that has its own command can run nevertheless.
       if (!container.command?.length) return this.#noImage(error as Error);
     }
     if (this.#stopping || this.#closed) return;
@@ -228,7 +228,7 @@ export class PodContainer {
     if (ended) this.#restarts.grow();
     const containerID = this.#id(running);
     this.#set({
-      // Until its hook is done it is not said to run.
+      // Not shown as running until its postStart hook is done.
       state: { waiting: { reason: 'ContainerCreating' } },
       restartCount: attempt,
       image: container.image,
@@ -244,15 +244,15 @@ export class PodContainer {
     this.#tell('Normal', 'Started', 'Container started');
     if (this.#stopping) return this.#end(running, this.#stopping);
     if (!(await this.#postStart(running))) return;
-    // It may have ended meanwhile.
+    // It may have ended during the hook.
     if (this.#running === running) this.#showRunning(running);
   }
 
-  /** Whether all went well. */
+  /** Runs the postStart hook; returns whether it succeeded. */
   async #postStart(running: RunningContainer): Promise<boolean> {
     const hook = this.container.lifecycle?.postStart;
     if (!hook || this.context.runtime.simulated) return true;
-    // Nobody waits for an answer of the dead.
+    // Abort the hook when the container ends.
     const gone = new AbortController();
     const abort = (): void => gone.abort();
     running.exited.then(abort, abort);
@@ -324,7 +324,8 @@ export class PodContainer {
     this.#restarts.lasted(exit.finishedAt.getTime() - running.startedAt.getTime());
     this.#notBeforeMs = exit.finishedAt.getTime() + this.#restarts.waitMs;
     if (restart) {
-      // Straight to waiting: a container that may not restart by itself must never be seen ended.
+      // Directly to waiting: a container with `restartPolicy: Never` must not be seen as ended here, or the
+      // pod would end.
       if (atOnce || this.#image !== this.container.image) this.#notBeforeMs = 0;
       this.#wait('ContainerCreating', undefined, terminated);
     } else this.#showEnded(terminated);
@@ -361,7 +362,7 @@ export class PodContainer {
     }
     if (error.reason === 'CreateContainerError') return this.#noConfig(error.reason, error);
     this.#tell('Warning', 'Failed', `Error: ${error.message}`);
-    // It counts as a run that ended at once.
+    // A failed start counts as a run that ended at once.
     const ended = this.ended;
     const nowMs = this.context.now();
     if (ended) {
@@ -379,7 +380,7 @@ export class PodContainer {
     });
   }
 
-  /** It is to run but has to wait: says why. */
+  /** Shows why the container waits. */
   #showWait(waitMs: number): void {
     const { waiting } = this.#status.state ?? {};
     const { image } = this.container;

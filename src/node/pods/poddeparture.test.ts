@@ -1,4 +1,4 @@
-/** Proves that a pod that is over leaves in order: volumes, last status, deletion, removal, each once. */
+/** Proves the order in which a finished pod leaves: volumes, last status, deletion, removal, each once. */
 import { describe, expect, it } from 'vitest';
 import { notFound, unavailable } from '../../api/errors.ts';
 import type { Pod } from '../../api/generated/types.ts';
@@ -11,7 +11,7 @@ import type { StatusWriter } from './statuswriter.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A pod that is over, and what is done to it. */
+/** A finished pod, and a record of what is done to it. */
 function leaving(deletions: (Error | undefined)[] = [undefined]) {
   const done: string[] = [];
   const errors: string[] = [];

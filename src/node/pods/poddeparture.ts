@@ -1,11 +1,11 @@
 /**
- * The departure of a pod that is over: its volumes are let go of, it is deleted in the API when that was asked for, and
- * it is removed from the runtime when the API has forgotten it.
+ * The departure of a finished pod: its volumes are released, it is deleted in the API if it has a deletionTimestamp, and
+ * it is removed from the runtime when it no longer exists in the API.
  *
  *   state      the pod                                                   exits
- *   staying    is shown by the API as it ended                           to be deleted ▶ deleting, gone ▶ removing
- *   deleting   has its last status told, and is deleted in the API       done ▶ deleted, failed ▶ staying, gone ▶ removing
- *   deleted    is deleted; the watch has not told yet that it is gone    gone ▶ removing
+ *   staying    exists in the API with its final status                   to be deleted ▶ deleting, gone ▶ removing
+ *   deleting   gets its last status, and is deleted in the API           done ▶ deleted, failed ▶ staying, gone ▶ removing
+ *   deleted    is deleted; the watch event has not arrived yet           gone ▶ removing
  *   removing   is removed from the runtime, and then forgotten           –
  *   closed     is left as it is: close() leads here from every state     –
  */
@@ -23,11 +23,11 @@ export interface DepartureOptions {
   readonly writer: StatusWriter;
   readonly setup: PodSetup;
   readonly pod: () => Pod;
-  /** Whether the pod is no longer in the API. */
+  /** Whether the pod no longer exists in the API. */
   readonly gone: () => boolean;
-  /** A deletion failed: `goOn` is to be called again, later. */
+  /** Called when a deletion failed: `goOn` must be called again later. */
   readonly again: () => void;
-  /** Everything of the pod is gone. */
+  /** Called when the pod is removed from the runtime. */
   readonly removed: () => void;
   readonly onError: (error: Error) => void;
 }
@@ -38,12 +38,12 @@ export class PodDeparture {
 
   constructor(private readonly options: DepartureOptions) {}
 
-  /** Whether the API has taken the deletion: nothing can be told of the pod any more. */
+  /** Whether the API has accepted the deletion: then no more status can be written. */
   get deleted(): boolean {
     return this.#state === 'deleted';
   }
 
-  /** Does what is next for a pod that is over. */
+  /** Takes the next step for a finished pod. */
   goOn(): void {
     const { pod, gone } = this.options;
     if (this.#state === 'removing' || this.#state === 'closed') return;
@@ -67,7 +67,7 @@ export class PodDeparture {
     );
   }
 
-  /** Lets go of the volumes, and of nothing else. */
+  /** Releases the volumes only. */
   async close(): Promise<void> {
     this.#state = 'closed';
     await this.#closeSetup();
@@ -77,7 +77,7 @@ export class PodDeparture {
     const { client, writer, pod, gone } = this.options;
     const { name, namespace, uid } = pod().metadata;
     await this.#closeSetup();
-    // The last status is told first; a pod that is gone has none.
+    // Write the last status first, unless the pod is gone.
     await writer.settled(uid!);
     if (this.#state !== 'deleting' || gone()) return;
     try {
@@ -100,7 +100,7 @@ export class PodDeparture {
     if (this.#state === 'removing') removed();
   }
 
-  /** It is closed once. Who asks first learns whether that failed; others only wait for it. */
+  /** Closes the setup once. The first caller gets its error; later callers only wait. */
   async #closeSetup(): Promise<void> {
     if (this.#setupClosing) return this.#setupClosing.catch(() => undefined);
     this.#setupClosing = this.options.setup.close();

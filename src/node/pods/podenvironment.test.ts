@@ -1,4 +1,4 @@
-/** Proves what a container finds in its environment and on its command line, from objects of a running cluster. */
+/** Proves the environment and the command line of a container, from objects of a running cluster. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Container, Node, Pod, PodSpec, Service } from '../../api/generated/types.ts';
 import { Client } from '../../client/client.ts';
@@ -75,7 +75,7 @@ const variables = async (container: Container, given?: Given) => (await environm
 
 describe('variables', () => {
   it('see nothing of the agent but where programs and home are', async () => {
-    // Proves that secrets of the agent do not leak, and what the base is.
+    // Proves that the agent's own variables do not leak, and which variables every process gets.
     process.env.AGENT_TOKEN = 'secret';
     const env = await variables({ name: 'c' });
     expect(
@@ -88,7 +88,7 @@ describe('variables', () => {
   });
 
   it('know the name of the pod on its network', async () => {
-    // Proves HOSTNAME for hostname, host network, and names too long for a host.
+    // Proves HOSTNAME: from `hostname`, with host network, and for names too long for a host.
     expect((await variables({}, { spec: { hostname: 'db-0' } })).HOSTNAME).toBe('db-0');
     expect((await variables({}, { spec: { hostNetwork: true } })).HOSTNAME).toBe('host-1');
     const long = `${'x'.repeat(62)}-tail`;
@@ -96,7 +96,8 @@ describe('variables', () => {
   });
 
   it('of services', async () => {
-    // Proves both forms of every port, services without address left out, and the API for pods that want no links.
+    // Proves both forms of every port; services without an address are left out; without links only the API's
+    // service is set.
     const env = await variables({}, { spec: { enableServiceLinks: true } });
     const redis = Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('REDIS')));
     expect(redis).toEqual({
@@ -124,7 +125,7 @@ describe('variables', () => {
   });
 
   it('come from sources in the order of their weight', async () => {
-    // Proves image < services < envFrom < env, and the later of two equals.
+    // Proves the precedence image < services < envFrom < env, and that the later of two equal names wins.
     const image = {
       entrypoint: ['x'],
       args: [],
@@ -144,7 +145,7 @@ describe('variables', () => {
       },
       { image, spec: { enableServiceLinks: true } },
     ).catch((error: Error) => error.message);
-    // The secret has a value no process can be given.
+    // The secret's value contains a NUL, which no process can be given.
     expect(env).toBe('environment variable L_zero contains a NUL character');
     const good = await variables(
       {
@@ -165,13 +166,13 @@ describe('variables', () => {
       EMPTY: '',
       REDIS_MASTER_PORT: 'tcp://10.0.0.11:6379',
     });
-    // Values of objects are not expanded, names that are none are left out, binary data is not text.
+    // Values from objects are not expanded; invalid names and binary data are left out.
     expect(good).toMatchObject({ TEMPLATE: '$(COLOR)', 'key.dotted': 'yes' });
     expect(good).not.toHaveProperty('BINARY');
   });
 
   it('skip keys that cannot be names', async () => {
-    // Proves envFrom with a prefix, and with keys that make no name with it.
+    // Proves envFrom with a prefix, also one that makes invalid names.
     const env = await variables({ envFrom: [{ prefix: 'P=', configMapRef: { name: 'settings' } }] });
     expect(Object.keys(env).filter((name) => name.startsWith('P='))).toEqual([]);
     const prefixed = await variables({ envFrom: [{ prefix: 'P_', configMapRef: { name: 'settings' } }] });
@@ -179,7 +180,7 @@ describe('variables', () => {
   });
 
   it('refer to earlier ones, and to services', async () => {
-    // Proves the order of expansion: later variables and those of the image are not known.
+    // Proves the order of expansion: later variables and those of the image are not expanded.
     const env = await variables(
       {
         env: [
@@ -219,7 +220,7 @@ describe('variables', () => {
   });
 
   it('show a change made just before', async () => {
-    // Proves that no older answer is used for a container that starts now.
+    // Proves that a starting container never gets a cached object.
     const color: Container = {
       env: [{ name: 'V', valueFrom: { configMapKeyRef: { name: 'fast', key: 'v' } } }],
     };
@@ -258,14 +259,14 @@ describe('what cannot be', () => {
     ],
     [{ command: ['a\0b'] }, 'an argument contains a NUL character'],
   ])('%#', async (container, message) => {
-    // Proves that each is a ConfigError in Kubernetes' words.
+    // Proves that each is a ConfigError with Kubernetes' message.
     const failure = await environment(container).catch((error: Error) => error);
     expect(failure).toBeInstanceOf(ConfigError);
     expect((failure as Error).message).toBe(message);
   });
 
   it('is more than a process can be given', async () => {
-    // Proves the bounds on what references multiply: one value, all values, all arguments.
+    // Proves the bounds on expanded references: one value, all values, all arguments.
     const doubling = Array.from({ length: 40 }, (_, i) => ({ name: `V${i + 1}`, value: `$(V${i})$(V${i})` }));
     await expect(environment({ env: [{ name: 'V0', value: 'xxx' }, ...doubling] })).rejects.toThrow(
       'a value expands to more than 131072 characters',
@@ -278,7 +279,7 @@ describe('what cannot be', () => {
   });
 
   it('is a server that does not answer', async () => {
-    // Proves that this, too, is shown as trouble with the configuration.
+    // Proves that an unreachable API is reported as a configuration error, too.
     const gone = new Client('http://127.0.0.1:1');
     const container: Container = { envFrom: [{ configMapRef: { name: 'x', optional: true } }] };
     const pod: Pod = { metadata: { name: 'p', namespace: 'default' }, spec: { containers: [container] } };
@@ -310,12 +311,12 @@ describe('the command line', () => {
       ['sh', 'v w', '$(V) $(X)'],
     ],
   ])('of %s', async (_, container, from, expected) => {
-    // Proves which part replaces which, and that references become one argument.
+    // Proves which part replaces which, and that an expanded reference stays one argument.
     expect((await environment(container, { image: from })).command).toEqual(expected);
   });
 
   it('leaves the image as it is', async () => {
-    // Proves that only the pod's own words are expanded.
+    // Proves that only text of the pod is expanded, not that of the image.
     const literal = { entrypoint: ['$(V)'], args: ['$$'] };
     expect((await environment({ env: [{ name: 'V', value: 'v' }] }, { image: literal })).command).toEqual([
       '$(V)',

@@ -1,6 +1,6 @@
 /**
- * The environment of a container: its variables and its command line, made of the pod, the image, the services
- * around it and the config maps and secrets it names.
+ * The environment of a container: its variables and command line, from the pod, the image, the services, and
+ * the config maps and secrets it refers to.
  */
 import type {
   Container,
@@ -19,25 +19,25 @@ import { containerResource, podField } from './downward.ts';
 import { expand } from './expansion.ts';
 import { serviceVariables } from './serviceenvironment.ts';
 
-/** Linux takes no longer text for one variable or argument. */
+/** Linux' limit for one variable or argument. */
 const textBytesMax = 128 * 1024;
-/** Linux takes no more for all variables and arguments of a process together. */
+/** Linux' limit for all variables and arguments of a process together. */
 const totalBytesMax = 2 * 1024 * 1024;
 const pathDefault = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** A container that cannot be made as its pod describes it. The message is for the person who wrote the pod. */
+/** A container that cannot be created as its pod describes it. The message is for the pod's author. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** What the variables of a container are made of. */
+/** The sources of a container's variables. */
 export interface VariableInputs {
   readonly pod: Pod;
   readonly container: Container;
   readonly podIP: string;
   readonly hostIP: string;
   readonly node: Node;
-  /** All services the agent knows; those the pod is to see are picked here. */
+  /** All services the agent knows; the pod sees a selection. */
   readonly services: readonly Service[];
   readonly objects: ConfigObjects;
 }
@@ -48,7 +48,7 @@ export interface EnvironmentInputs extends VariableInputs {
 
 export interface ContainerEnvironment {
   readonly env: Record<string, string>;
-  /** Empty when neither the pod nor the image says what to run. */
+  /** Empty when neither the pod nor the image has a command. */
   readonly command: string[];
   readonly workingDir: string | undefined;
 }
@@ -73,8 +73,8 @@ export async function containerEnvironment(inputs: EnvironmentInputs): Promise<C
 }
 
 /**
- * What a process of this machine cannot do without: where programs are, and where it may keep its things. Nothing
- * else of the agent's environment is handed on, because that is where the agent's own secrets are.
+ * Variables every process needs: PATH, and where it may keep files. Nothing else of the agent's environment
+ * is passed on, as it may contain the agent's secrets.
  */
 function baseVariables(): [string, string][] {
   const { PATH, HOME } = process.env;
@@ -82,8 +82,8 @@ function baseVariables(): [string, string][] {
 }
 
 /**
- * The variables a pod describes: of services, then `envFrom`, then `env`; the later wins. These, and not those of the
- * image, are what references stand for.
+ * The variables a pod describes: of services, then `envFrom`, then `env`; later ones win. References expand
+ * to these only, not to variables of the image.
  */
 export async function containerVariables(inputs: VariableInputs): Promise<Map<string, string>> {
   const { pod, container, services } = inputs;
@@ -103,7 +103,7 @@ export async function containerVariables(inputs: VariableInputs): Promise<Map<st
   return variables;
 }
 
-/** Keys that are no names of variables are left out. */
+/** Keys that are not valid variable names are left out. */
 async function valuesFrom(source: EnvFromSource, objects: ReferredObjects): Promise<[string, string][]> {
   const { configMapRef, secretRef, prefix = '' } = source;
   const values = configMapRef
@@ -116,7 +116,7 @@ async function valuesFrom(source: EnvFromSource, objects: ReferredObjects): Prom
     .filter(([name]) => isEnvName(name).length === 0);
 }
 
-/** Undefined when the variable is not to be set at all. */
+/** Undefined when the variable is not set at all. */
 async function variableValue(
   { name, value, valueFrom }: EnvVar,
   inputs: VariableInputs,
@@ -148,8 +148,8 @@ async function keyValue(
 }
 
 /**
- * A command of the pod replaces the image's, with its arguments. Arguments of the pod alone replace those of the
- * image.
+ * A command of the pod replaces the image's command and arguments. Arguments of the pod alone replace the
+ * image's arguments.
  */
 function commandLine(
   { command = [], args = [] }: Container,
@@ -169,7 +169,7 @@ function commandLine(
 const expanded = (text: string, variables: ReadonlyMap<string, string>): string =>
   describing(() => expand(text, (name) => variables.get(name), textBytesMax));
 
-/** Runs a step whose failure is the pod's own. */
+/** Runs a step, and turns its error into a `ConfigError`. */
 function describing<T>(step: () => T): T {
   try {
     return step();
@@ -178,12 +178,15 @@ function describing<T>(step: () => T): T {
   }
 }
 
-/** The room a new process has for its variables and arguments. Taken while they are made: they can be many. */
+/**
+ * Enforces the kernel's limit for variables and arguments while they are made, because expansion can multiply
+ * them.
+ */
 class ProcessRoom {
   #bytesLeft = totalBytesMax;
 
   take(text: string, what: string): void {
-    // Each ends with a NUL in memory.
+    // Each ends with a NUL byte in memory.
     const bytes = Buffer.byteLength(text) + 1;
     this.#bytesLeft -= bytes;
     if (bytes > textBytesMax) throw new ConfigError(`${what} has more than ${textBytesMax} bytes`);
@@ -193,7 +196,7 @@ class ProcessRoom {
   }
 }
 
-/** The config maps and secrets of one container, each read once so that all its variables show one state. */
+/** The config maps and secrets of one container, each read once, so that its variables show one consistent state. */
 class ReferredObjects {
   readonly #read = new Map<string, Map<string, string>>();
 

@@ -1,4 +1,4 @@
-/** Proves that a node gives running containers other resources, tells what they have, and says why when it cannot. */
+/** Proves that a node resizes running containers, reports their resources, and gives the reason when it cannot. */
 import { describe, expect, it } from 'vitest';
 import type { ContainerStatus, Pod, PodSpec, ResourceRequirements } from '../../api/generated/types.ts';
 import { pods } from '../../client/resources.ts';
@@ -19,7 +19,7 @@ const amounts = (cpu: string, memory = '64Mi'): ResourceRequirements => ({
   limits: { cpu, memory },
 });
 
-/** A pod that runs with these resources. */
+/** A running pod with these resources. */
 async function running(
   name: string,
   resources: ResourceRequirements,
@@ -107,7 +107,7 @@ describe('a pod that is resized', () => {
       "Node didn't have enough resource: cpu, requested: 4000, used: 1000, capacity: 4000",
     );
     expect(runtime.resized).toEqual([]);
-    // What was refused counts for nobody else.
+    // A refused resize does not count against other pods.
     await running('third', amounts('1'));
     await node.client.delete(pods, 'default', 'third', { gracePeriodSeconds: 0 });
     await resize('first', amounts('3'));
@@ -127,7 +127,7 @@ describe('a pod that is resized', () => {
     expect(condition(failed, 'PodResizeInProgress')!.message).toBe('it is in use');
     expect(first(failed).resources!.limits!['cpu']).toBe('100m');
     runtime.resizeFailure = undefined;
-    // Back to what it has: nothing is left to do.
+    // Back to the allocated resources: no resize is left.
     await resize('fails', amounts('100m'));
     const back = await node.untilPod('fails', (pod) => pod.status?.observedGeneration === 3);
     expect(condition(back, 'PodResizeInProgress')).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Proves that the status of a pod follows from its containers, by examples and for any containers at all. */
+/** Proves that the status of a pod follows from its containers, by examples and for generated containers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../../api/generated/types.ts';

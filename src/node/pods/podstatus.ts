@@ -1,6 +1,6 @@
 /**
- * The status of a pod, worked out from what its containers do. A pure function: the agent says what it knows, this
- * says what the API is told. Rules and texts are those of a Kubernetes node.
+ * The status of a pod, derived from its containers. A pure function from what the agent knows to what the API
+ * shows. Rules and texts are those of a Kubernetes node.
  */
 
 import type {
@@ -17,36 +17,36 @@ type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
 /** What an agent knows of a pod. */
 export interface PodStatusFacts {
-  /** The pod with the status that the API shows: times, and conditions of others, come from there. */
+  /** The pod with its status in the API, which has the transition times and the conditions of other writers. */
   readonly pod: Pod;
-  /** The current time as the API writes it. */
+  /** The current time in the API's format. */
   readonly now: string;
   readonly hostIP: string;
   readonly podIP: string | undefined;
-  /** When the node took the pod. */
+  /** When the node admitted the pod. */
   readonly startTime: string;
-  /** Whether folder, volumes and network are there. */
+  /** Whether folder, volumes and network are ready. */
   readonly placed: boolean;
   /** In the order of the spec. */
   readonly init: readonly ContainerStatus[];
   readonly containers: readonly ContainerStatus[];
   readonly ephemeral: readonly ContainerStatus[];
-  /** Nothing runs any more and nothing will: the phase has to be a last one. */
+  /** Nothing runs any more and nothing will: the phase must be `Succeeded` or `Failed`. */
   readonly over: boolean;
-  /** Why the node has ended the pod; told when nothing runs any more. */
+  /** Why the node has ended the pod; shown when nothing runs any more. */
   readonly verdict?: { readonly reason: string; readonly message: string };
-  /** How far the node is with giving the containers the resources that they are to have now. */
+  /** The state of a resize under way. */
   readonly resize?: ResizeState | undefined;
 }
 
 export interface ResizeState {
-  /** The node cannot give them, or is about to. */
+  /** Pending: not granted by the node. In progress: granted, but not yet applied. */
   readonly type: 'PodResizePending' | 'PodResizeInProgress';
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** Conditions that go when they no longer hold. */
+/** Conditions that are removed when they no longer hold. */
 export const passingConditions: ReadonlySet<string> = new Set<ResizeState['type']>([
   'PodResizePending',
   'PodResizeInProgress',
@@ -54,7 +54,7 @@ export const passingConditions: ReadonlySet<string> = new Set<ResizeState['type'
 
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
 
-/** How a container ends in its pod: its own policy goes before the pod's. */
+/** Whether a container is restarted after this exit code. Its own restart policy overrides the pod's. */
 export const restartsAfter = (spec: PodSpec, container: Container, exitCode: number): boolean => {
   const policy = container.restartPolicy ?? spec.restartPolicy ?? 'Always';
   return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
@@ -64,7 +64,7 @@ export function podStatus(facts: PodStatusFacts): PodStatus {
   const { pod, hostIP, podIP, over, verdict } = facts;
   const before = pod.status ?? {};
   const failed = over && verdict !== undefined;
-  // A last phase is never taken back.
+  // A final phase never changes.
   const phase = isFinished(before.phase) ? (before.phase as Phase) : failed ? 'Failed' : podPhase(facts);
   const { generation } = pod.metadata;
   const status: PodStatus = {
@@ -107,7 +107,7 @@ function podPhase({ pod, init, containers, over }: PodStatusFacts): Phase {
   for (const status of init) {
     const { running, terminated } = status.state ?? {};
     if (sidecarNames.has(status.name)) {
-      // Sidecars that have ended say nothing about the pod.
+      // Ended sidecars do not count for the phase.
       if (running) count.running++;
       else if (!terminated && !status.lastState?.terminated) count.waiting++;
       if (!begun && !status.started && !terminated) initPending++;
@@ -139,7 +139,7 @@ function countIn(count: Count, { state, lastState }: ContainerStatus): void {
 const lastPhase = ({ waiting, stopped, succeeded }: Count): Phase =>
   !waiting && stopped > 0 && stopped === succeeded ? 'Succeeded' : 'Failed';
 
-/** Every container has stopped: those that come back keep the pod running. */
+/** The phase when every container has stopped: running, if some will be restarted. */
 function restingPhase(spec: PodSpec, containers: readonly ContainerStatus[], count: Count): Phase {
   const comesBack = containers.some(({ name, state }) => {
     const container = spec.containers?.find((one) => one.name === name) ?? {};
@@ -148,7 +148,7 @@ function restingPhase(spec: PodSpec, containers: readonly ContainerStatus[], cou
   return comesBack ? 'Running' : lastPhase(count);
 }
 
-/** Whether any container has run: then the init containers are done with for good. */
+/** Whether any container has run: then the init containers have finished and never run again. */
 export const hasBegun = (containers: readonly ContainerStatus[]): boolean =>
   containers.some(
     ({ state, lastState }) => state?.running || state?.terminated || lastState?.terminated || false,

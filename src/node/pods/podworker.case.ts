@@ -1,4 +1,4 @@
-/** What tests of pod workers share: a node whose containers do what a test says, and what to wait for in a pod. */
+/** Helpers for tests of pod workers: a node with scripted containers, and conditions to wait for. */
 import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { useNode } from '../agent/agent.case.ts';
 import type { AgentOptions } from '../agent/agent.ts';

@@ -1,4 +1,7 @@
-/** Proves how a pod that is deleted ends on its node: in time, in a hurry, by force, and only when all let go of it. */
+/**
+ * Proves how a deleted pod ends on its node: with its grace period, a shortened one, by force, and with
+ * finalizers.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';

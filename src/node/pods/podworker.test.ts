@@ -1,4 +1,4 @@
-/** Proves the life of a pod on its node: restarts, init containers, endings, and what is told of them. */
+/** Proves the life of a pod on its node: restarts, init containers, endings, and the statuses of each. */
 import { describe, expect, it } from 'vitest';
 import { configMaps, pods, secrets } from '../../client/resources.ts';
 import { condition, container } from '../agent/agent.case.ts';
@@ -115,7 +115,7 @@ describe('init containers', () => {
     runtime.run('i2').exit(0);
     const running = await node.untilPod('init', phase('Running'));
     expect(condition(running, 'Initialized')!.status).toBe('True');
-    // A container that restarts does not bring them back.
+    // A restarting container does not run the init containers again.
     runtime.run('c').exit(1);
     await node.untilPod('init', (pod) => first(pod).restartCount === 1);
     expect(runtime.launched.map(({ launch }) => launch.container.name)).toEqual(['i1', 'i2', 'c', 'c']);

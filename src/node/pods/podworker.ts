@@ -1,19 +1,19 @@
 /**
- * A pod worker: brings one pod in line with what the API says of it. It never waits; whatever happens (the pod has
- * changed, a container has ended, a time has come) makes it look again at everything and decide what is next:
+ * A pod worker: reconciles one pod with its object in the API. It never blocks: every event (the pod has changed, a
+ * container has ended, a timer has fired) makes it look at the whole state again and decide the next step:
  *
  *   state       the pod                                                        exits
- *   new         was not looked at by this node before                          taken ▶ unplaced, to end ▶ over
- *   unplaced    is taken, and has no place to run in                           in its time ▶ preparing, to end ▶ over
+ *   new         was not admitted by this node yet                              admitted ▶ unplaced, to end ▶ over
+ *   unplaced    is admitted, but has no folder, network and volumes            after back-off ▶ preparing, to end ▶ over
  *   preparing   gets its folder, network and volumes                           done ▶ placed, failed or to end ▶ unplaced
- *   placed      has its init containers run one by one, then the others        nothing runs, nothing will ▶ over
- *   over        runs nothing any more; `poddeparture.ts` goes on from here     –
+ *   placed      runs its init containers one by one, then the others           nothing runs, nothing will ▶ over
+ *   over        runs nothing any more; continued by `poddeparture.ts`          –
  *   closed      is left as it is: close() leads here from every state          –
  *
- * A pod is to end when it is deleted, out of time, refused by the node, or given up by others. What runs of it is stopped
- * first, in the state it is in.
+ * A pod is to end when it is deleted, exceeds its deadline, is refused by the node, or got a final phase from another
+ * writer. Its running containers are stopped first, without a change of state.
  *
- * What the API shows of a pod is the only memory: a worker that begins with a pod that has run before goes on there.
+ * The pod's status in the API is the only persistent state: a new worker of a pod that has run before continues from it.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -31,11 +31,11 @@ import { hasBegun, isSidecar, podStatus, restartsAfter } from './podstatus.ts';
 import type { StatusWriter } from './statuswriter.ts';
 import { Wakeups } from './wakeups.ts';
 
-/** What a pod gets that was removed from the API without waiting for its node. */
+/** Grace period of a pod that was removed from the API without waiting for its node. */
 const goneGraceMs = 1_000;
-/** A sidecar has at least this long to end, even when the containers have used up the grace period. */
+/** Minimum time for a sidecar to end, even when the containers have used up the grace period. */
 const sidecarWindowMs = 2_000;
-/** Resources that others have are asked for again after this time. */
+/** Retry interval for a resize that was deferred because other pods hold the resources. */
 const deferredMs = 5_000;
 
 export interface PodRefusal {
@@ -52,9 +52,9 @@ export interface WorkerOptions {
   readonly backOff: BackOffTimes;
   readonly secondMs: number;
   readonly now: () => number;
-  /** Says why the node does not take a new pod. */
+  /** Returns why the node refuses a new pod, if it does. */
   readonly admit: (pod: Pod) => PodRefusal | undefined;
-  /** Says why the node cannot give a pod that it has taken what it asks for now: `Infeasible` or `Deferred`. */
+  /** Returns why the node cannot grant a resize, if it cannot: `Infeasible` or `Deferred`. */
   readonly resizable: (pod: Pod) => PodRefusal | undefined;
   readonly tell: (
     pod: Pod,
@@ -63,12 +63,12 @@ export interface WorkerOptions {
     message: string,
     fieldPath?: string,
   ) => void;
-  /** Everything of the pod is gone. */
+  /** Called when the pod is removed from the runtime. */
   readonly removed: (worker: PodWorker) => void;
   readonly onError: (error: Error) => void;
 }
 
-/** Why the node itself ends a pod. Of one that it has refused, no container is shown. */
+/** Why the node itself ends a pod. For a refused pod, no container statuses are shown. */
 interface NodeVerdict extends PodRefusal {
   readonly refused: boolean;
 }
@@ -97,10 +97,10 @@ export class PodWorker {
   readonly #departure: PodDeparture;
   #state: State;
   #pod: Pod;
-  /** Whether the pod is no longer in the API. */
+  /** Whether the pod no longer exists in the API. */
   #gone = false;
   #status: PodStatus;
-  /** Known before the pod is placed: its volumes may still be missing. */
+  /** Known before the pod is placed, while volumes may still be missing. */
   #place: PodPlace | undefined;
   #verdict: NodeVerdict | undefined;
   #ending: GracePeriod | undefined;
@@ -111,12 +111,12 @@ export class PodWorker {
   ) {
     const { backOff } = options;
     this.uid = pod.metadata.uid!;
-    // Every session of the pod listens.
+    // Every session of the pod adds a listener.
     setMaxListeners(0, this.#end.signal);
     this.#pod = pod;
     this.#status = pod.status ?? {};
     this.#startedAtMs = pod.status?.startTime ? timeToMs(pod.status.startTime) : options.now();
-    // One that has a start time was taken by this node before, and is not asked for again.
+    // A pod with a start time was admitted by this node before, and is not admitted again.
     if (isFinished(pod.status?.phase)) this.#state = { at: 'over' };
     else if (pod.status?.startTime !== undefined) this.#state = { at: 'unplaced', notBeforeMs: 0 };
     else this.#state = { at: 'new' };
@@ -142,12 +142,12 @@ export class PodWorker {
     this.changed();
   }
 
-  /** The pod as the API shows it, with the newest status. */
+  /** The pod with its newest status. */
   get pod(): Pod {
     return { ...this.#pod, status: this.#status };
   }
 
-  /** The same with the resources that the node has set aside, which may not be those it asks for now. */
+  /** The pod with its allocated resources, which may differ from the requested ones. */
   get allocated(): Pod {
     return this.#allocation.of(this.pod);
   }
@@ -157,7 +157,7 @@ export class PodWorker {
     return this.#end.signal;
   }
 
-  /** Whether it holds on to what it asked for: ports, resources. */
+  /** Whether it still occupies its ports and resources. */
   get holds(): boolean {
     return !this.#is('over');
   }
@@ -170,23 +170,23 @@ export class PodWorker {
     return this.#verdict?.refused ? undefined : this.containerOf(name)?.status;
   }
 
-  /** Takes a newer state of the pod. */
+  /** Takes a newer state of the pod from the API. */
   update(pod: Pod): void {
     if (!this.#is('closed') && this.#adopt(pod)) this.changed();
   }
 
-  /** The pod is no longer in the API. */
+  /** Called when the pod no longer exists in the API. */
   forsake(): void {
     this.#gone = true;
     this.changed();
   }
 
-  /** Brings volumes in line with the objects they show. */
+  /** Updates volumes from the API objects they show. */
   async refresh(): Promise<void> {
     if (this.#is('placed')) await this.#setup.refresh();
   }
 
-  /** Lets go without touching pod or containers: they are the runtime's. */
+  /** Stops working without touching the pod or its containers, which the runtime ends. */
   async close(): Promise<void> {
     this.#state = { at: 'closed' };
     this.#wakeups.close();
@@ -195,7 +195,7 @@ export class PodWorker {
     await this.#departure.close();
   }
 
-  /** Looks again, soon. */
+  /** Schedules another look in this event loop tick. */
   changed(): void {
     this.#wakeups.soon();
   }
@@ -216,7 +216,7 @@ export class PodWorker {
     }
   }
 
-  /** Whether this is news. */
+  /** Takes the newer pod; returns whether something has changed. */
   #adopt(pod: Pod): boolean {
     const known = Number(this.#pod.metadata.resourceVersion);
     if (Number(pod.metadata.resourceVersion) <= known) return false;
@@ -242,7 +242,7 @@ export class PodWorker {
     statuses: readonly ContainerStatus[] | undefined,
   ): PodContainer {
     const before = statuses?.find(({ name }) => name === spec.name);
-    // What it is to have may be more than the agent before could give.
+    // A pending resize may be possible now, under this agent.
     const pending = this.#pod.status?.conditions?.some(({ type }) => type === 'PodResizePending');
     const { resources } = (pending && before) || spec;
     return new PodContainer(this.#context, role, { ...spec, resources }, waiting, before);
@@ -265,7 +265,10 @@ export class PodWorker {
     if (initialized === 'done') this.#keepContainers();
   }
 
-  /** A last phase that this agent has not written was written by someone who has given the pod up. */
+  /**
+   * Whether the pod is to end. A final phase not written by this agent was written by a controller that gave
+   * the pod up.
+   */
   #isEnding(): boolean {
     const { metadata, status } = this.#pod;
     return (
@@ -309,7 +312,7 @@ export class PodWorker {
     );
   }
 
-  /** False: it is to end, and is left without volumes. */
+  /** Returns false when the pod is to end, so no volumes were set up. */
   async #makePlace(): Promise<boolean> {
     this.#place = await this.options.runtime.preparePod(this.#pod);
     if (this.#isEnding() || this.#is('closed')) return false;
@@ -322,7 +325,7 @@ export class PodWorker {
     this.changed();
   }
 
-  /** Brings the init containers to their ends one after the other; sidecars only have to start, and are kept up. */
+  /** Runs the init containers one after the other; sidecars only have to start, and are restarted when they end. */
   #initialize(): 'done' | 'busy' | 'failed' {
     const begun = hasBegun(this.#main.map(({ status }) => status));
     const finished = begun && this.#main.every((container) => this.#isDone(container));
@@ -352,7 +355,7 @@ export class PodWorker {
     return !restartsAfter(this.#pod.spec ?? {}, container.spec, container.ended!.exitCode ?? 0);
   }
 
-  /** Nothing will run again: what still does was only there to help. */
+  /** Called when no container will run again: stops what still runs, such as sidecars. */
   #finish(): void {
     const graceMs = (this.#pod.spec?.terminationGracePeriodSeconds ?? 30) * this.options.secondMs;
     this.#ending ??= { sinceMs: this.options.now(), graceMs };
@@ -366,16 +369,16 @@ export class PodWorker {
       metadata.deletionTimestamp === undefined ? undefined : metadata.deletionGracePeriodSeconds;
     const askedMs = deletion === undefined ? ownMs : deletion * this.options.secondMs;
     const nowMs = this.options.now();
-    // Nobody is killed without having been asked.
+    // Even with a grace period of 0, send the stop signal before SIGKILL.
     const leastMs = Math.max(askedMs, Math.min(goneGraceMs, this.options.secondMs));
     this.#ending ??= { sinceMs: nowMs, graceMs: leastMs };
-    // From the moment the pod is gone there is only a moment left.
+    // A pod that is gone from the API gets only `goneGraceMs` more.
     const graceMs = this.#gone ? nowMs - this.#ending.sinceMs + goneGraceMs : leastMs;
     this.#ending.graceMs = Math.min(this.#ending.graceMs, graceMs);
     if (!this.#is('preparing')) this.#stopInOrder(this.#ending);
   }
 
-  /** Containers first, together; then the sidecars, in the reverse of their order. */
+  /** Stops all containers together, then the sidecars in reverse order. */
   #stopInOrder(ending: GracePeriod): void {
     const leftMs = Math.max(0, ending.sinceMs + ending.graceMs - this.options.now());
     const sidecars = this.#init.filter(({ spec }) => isSidecar(spec));
@@ -410,7 +413,7 @@ export class PodWorker {
       verdict: this.#verdict,
       resize: this.#allocation.state(this.#pod),
     });
-    // The answer may hold what others have written meanwhile.
+    // The response may contain changes by other writers.
     writer.set(this.#pod, this.#status, (written) => this.update(written));
   }
 

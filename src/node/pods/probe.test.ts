@@ -1,4 +1,4 @@
-/** Proves what probes ask, and what they make of the answers. */
+/** Proves what probes send, and how they judge the answers. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';

@@ -1,6 +1,6 @@
 /**
- * Probes: one question to a container, by a command, an HTTP request or a connection. Hooks use the same means.
- * Texts are those a Kubernetes node shows, so they use Go's words for what a network does.
+ * Probes: one check of a container, by a command, an HTTP request or a TCP connection. Hooks use the same
+ * code. Messages are those of a Kubernetes node, so network errors are in Go's words.
  */
 import { setMaxListeners } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
@@ -12,11 +12,11 @@ import type { Container, HTTPGetAction, Probe } from '../../api/generated/types.
 import type { RunningContainer } from '../runtime/runtime.ts';
 import { capture } from './capture.ts';
 
-/** Output of a probe that is read and shown. */
+/** Maximum output of a probe that is read and shown. */
 const outputBytesMax = 10 * 1024;
 const redirectsMax = 10;
 
-/** Where the question goes. */
+/** The container to probe. */
 export interface ProbeTarget {
   readonly container: Container;
   readonly running: RunningContainer;
@@ -36,10 +36,10 @@ const success = (output: string): ProbeResult => ({ outcome: 'success', output }
 const failure = (output: string): ProbeResult => ({ outcome: 'failure', output });
 const broken = (output: string): ProbeResult => ({ outcome: 'error', output });
 
-/** Asks once. Never throws; a question that cannot be asked is an error. */
+/** Probes once. Never throws; a probe that cannot be carried out is an `error`. */
 export async function ask(action: Action, target: ProbeTarget, timeoutMs: number): Promise<ProbeResult> {
   const late = new AbortController();
-  // Every redirect listens.
+  // Every redirect adds a listener.
   setMaxListeners(0, late.signal);
   const timer = setTimeout(() => late.abort(), timeoutMs);
   try {
@@ -55,12 +55,12 @@ export async function ask(action: Action, target: ProbeTarget, timeoutMs: number
     return broken((error as Error).message);
   } finally {
     clearTimeout(timer);
-    // Whatever is left of it goes too.
+    // Abort whatever is still under way.
     late.abort();
   }
 }
 
-/** A port by number or by the name it has in the container. */
+/** A port by number, or by its name in the container. */
 export function portOf(container: Container, port: number | string | undefined): number {
   const named = container.ports?.find(({ name }) => name !== undefined && name === port)?.containerPort;
   const number = named ?? Number(port);
@@ -80,7 +80,7 @@ async function askCommand(
     gone.addEventListener('abort', () => resolve('late'), { once: true });
   });
   const ran = capture(running, command, { bytesMax: outputBytesMax, gone });
-  // A command that does not go when told to is not waited for.
+  // Do not wait for a command that ignores its abort.
   ran.catch(() => undefined);
   const first = await Promise.race([ran, tooLate]);
   if (first === 'late' || gone.aborted)
@@ -129,7 +129,7 @@ async function askHttp(action: HTTPGetAction, target: ProbeTarget, gone: AbortSi
     const { location } = response.headers;
     if (code < 300 || code >= 400 || !location) return judged(code, await bodyOf(response, gone));
     const next = new URL(location, url);
-    // A redirect to elsewhere is an answer: the pod is there. Nobody else is asked on its behalf.
+    // A redirect to another host counts as success and is not followed.
     if (next.hostname !== url.hostname)
       return success(`Probe terminated redirects, Response body: ${await bodyOf(response, gone)}`);
     response.destroy();
@@ -154,7 +154,7 @@ async function get(
   const secure = url.protocol === 'https:';
   const port = Number(url.port || (secure ? 443 : 80));
   const socket = await reach(host, port, target, signal);
-  // The certificate of a pod says nothing: it is reached by its address.
+  // Certificates are not verified: a pod is reached by its address, which no certificate names.
   const channel = secure ? secureConnect({ socket, rejectUnauthorized: false }) : socket;
   const headers: Record<string, string | string[]> = { 'User-Agent': 'kube-probe/1.36', Accept: '*/*' };
   for (const { name = '', value = '' } of httpHeaders) {
@@ -191,13 +191,13 @@ async function bodyOf(response: IncomingMessage, gone: AbortSignal): Promise<str
       if (length >= outputBytesMax || gone.aborted) break;
     }
   } catch {
-    // The answer counts, whatever became of its body.
+    // The status code decides, even if the body fails.
   }
   response.destroy();
   return Buffer.concat(chunks).subarray(0, outputBytesMax).toString('utf8');
 }
 
-/** A connection to a port of the pod, or of the host that the probe names. */
+/** A connection to a port of the pod, or of the host the probe names. */
 async function reach(
   host: string | undefined,
   port: number,
@@ -208,7 +208,7 @@ async function reach(
   const late = new Promise<never>((_resolve, reject) => {
     gone.addEventListener('abort', () => reject(new Error('i/o timeout')), { once: true });
   });
-  // The loser of the race must neither leak a connection nor an unhandled refusal.
+  // When the timeout wins the race: close a late connection, and handle a late rejection.
   dialled.then(
     (socket) => {
       socket.on('error', () => undefined);

@@ -1,4 +1,4 @@
-/** A prober: asks a running container again and again whether it has started, lives, and is ready. */
+/** A prober: runs the startup, liveness and readiness probes of a running container. */
 import type { Probe } from '../../api/generated/types.ts';
 import { ask, type ProbeResult, type ProbeTarget } from './probe.ts';
 
@@ -9,11 +9,11 @@ export interface ProberOptions {
   /** The container has passed its startup probe. */
   readonly started: () => void;
   readonly ready: (ready: boolean) => void;
-  /** It is to be restarted. */
+  /** The container must be restarted. */
   readonly sick: (kind: ProbeKind, probe: Probe) => void;
-  /** Told of every answer that is not a success, with its text. */
+  /** Called with the text of every result that is not a success. */
   readonly unhealthy: (message: string) => void;
-  /** A second of the spec in milliseconds; tests have shorter ones. */
+  /** Length of one second of the spec in milliseconds; tests use less. */
   readonly secondMs: number;
   readonly now: () => number;
 }
@@ -42,7 +42,7 @@ export class Prober {
     this.#askings.clear();
   }
 
-  /** Those that wait until the container has started. */
+  /** Starts the liveness and readiness probes, which wait for the startup probe. */
   #beginLasting(): void {
     const { livenessProbe, readinessProbe } = this.options.target.container;
     if (livenessProbe) this.#begin('Liveness', livenessProbe);
@@ -81,7 +81,7 @@ export class Prober {
     }
     const verb = outcome === 'failure' ? 'failed' : 'errored';
     this.options.unhealthy(`${kind} probe ${verb}: ${output}`);
-    // A question that could not be asked says nothing about the container.
+    // A probe that could not be carried out says nothing about the container.
     if (outcome === 'error') return;
     asking.successes = 0;
     if (++asking.failures >= (probe.failureThreshold ?? 3)) this.#failed(asking);

@@ -1,11 +1,14 @@
-/** Service variables: where the services are that a container may need, as Kubernetes and Docker links name them. */
+/** Service variables: addresses of services, named as Kubernetes and Docker links do. */
 import type { Pod, Service } from '../../api/generated/types.ts';
 
-/** Every container is told of this one, because it is how it finds the API. */
+/** Every container gets the variables of this service, to find the API. */
 const masterNamespace = 'default';
 const masterName = 'kubernetes';
 
-/** Variables of the services a pod sees: those of its namespace, if it wants them, and the API's own. */
+/**
+ * Variables of the services a pod sees: those of its namespace, if it has service links enabled, and the
+ * API's own.
+ */
 export function serviceVariables(pod: Pod, services: readonly Service[]): Map<string, string> {
   const seen = new Map<string, Service>();
   const { namespace } = pod.metadata;

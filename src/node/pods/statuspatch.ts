@@ -1,18 +1,18 @@
 /**
- * Status patches: the smallest strategic merge patch that leads from one status to another. Conditions are merged
- * by type, so those of others stay whatever happens meanwhile.
+ * Status patches: the smallest strategic merge patch from one status to another. Conditions are merged by
+ * type, so conditions of other writers are kept.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { passingConditions } from './podstatus.ts';
 
-/** Lists that a merge would only ever add to. */
+/** Lists that a merge patch would only add to. */
 const replacedLists = new Set(['podIPs', 'hostIPs', 'addresses']);
 
 interface Condition {
   readonly type?: string;
 }
 
-/** Undefined when there is nothing to change. */
+/** Undefined when nothing has changed. */
 export function statusPatch(before: object, after: object): Record<string, unknown> | undefined {
   const patch: Record<string, unknown> = {};
   const old = before as Record<string, unknown>;
@@ -32,7 +32,7 @@ export function statusPatch(before: object, after: object): Record<string, unkno
   return Object.keys(patch).length ? patch : undefined;
 }
 
-/** An element of a merged list keeps what the patch does not name, so what is to go must be said. */
+/** A merged list element keeps fields that the patch does not name, so removed fields must be set to null. */
 function changedConditions(before: readonly Condition[] = [], after: readonly Condition[]): object[] {
   const changed: object[] = [];
   for (const condition of after) {
@@ -47,7 +47,7 @@ function changedConditions(before: readonly Condition[] = [], after: readonly Co
   return changed;
 }
 
-/** As it looks after a trip over the wire: what is unset, null or empty is not there. */
+/** The value as it would be after a round trip through the API: without unset, null or empty fields. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.length ? value.map(plain) : undefined;
   if (value === null || typeof value !== 'object') return value ?? undefined;

@@ -1,4 +1,4 @@
-/** Proves that statuses are written once, in order, until they are written, and never to another pod. */
+/** Proves that a status is written once, in order, retried until it succeeds, and never written to another pod. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ let client: Client;
 let writer: StatusWriter;
 let asked: Asked[] = [];
 let errors: Error[] = [];
-/** Answers by itself, unless a test wants to. */
+/** Whether the server answers by itself; a test may answer in its place. */
 let answering = true;
 let version = 1;
 
@@ -111,7 +111,7 @@ it('a server that keeps something else is not told the same again', async () => 
   set();
   await writer.settled('uid-a');
   expect(asked).toHaveLength(1);
-  // Somebody else has changed the pod: now it is worth another try.
+  // Another writer has changed the pod: now it is worth another try.
   known = pod('a', { phase: 'Running' }, 6);
   answering = true;
   set();

@@ -1,7 +1,7 @@
 /**
- * The status writer: brings the statuses of pods to the API. Only differences are written, only the newest status of
- * a pod counts, and one write of a pod is under way at a time: a pod that changes five times in a moment is written
- * once. What fails is tried again until it is written or the pod is gone.
+ * The status writer: writes pod statuses to the API. It writes only differences and only the newest status of
+ * a pod, one write per pod at a time: a pod that changes five times in a moment is written once. Failures are
+ * retried until the write succeeds or the pod is gone.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '../../api/errors.ts';
@@ -10,7 +10,7 @@ import type { Client } from '../../client/client.ts';
 import { pods } from '../../client/resources.ts';
 import { statusPatch } from './statuspatch.ts';
 
-/** Writes under way at once. */
+/** Maximum number of concurrent writes. */
 const writesMax = 8;
 const retryFirstMs = 100;
 const retryMaxMs = 10_000;
@@ -24,12 +24,12 @@ interface StatusEntry {
   pod: Pod;
   status: PodStatus;
   written: (pod: Pod) => void;
-  /** Waits for its turn. */
+  /** Whether a newer status waits to be written. */
   dirty: boolean;
   writing: boolean;
   retryMs: number;
   timer: NodeJS.Timeout | undefined;
-  /** What was written last, and the version of the pod that came of it. */
+  /** The status written last, and the resourceVersion that the pod had afterwards. */
   last: { readonly status: PodStatus; readonly version: string | undefined } | undefined;
   waiters: (() => void)[];
 }
@@ -43,7 +43,7 @@ export class StatusWriter {
 
   constructor(private readonly options: StatusWriterOptions) {}
 
-  /** The status a pod is to have, and the pod as it is known; `written` is told how it is afterwards. */
+  /** Sets the status to write for a pod. `written` is called with the pod after the write. */
   set(pod: Pod, status: PodStatus, written: (pod: Pod) => void): void {
     if (this.#closed) return;
     const uid = pod.metadata.uid!;
@@ -68,7 +68,7 @@ export class StatusWriter {
     if (!entry.writing && !entry.timer) this.#enqueue(entry);
   }
 
-  /** Resolves when nothing of a pod waits to be written. */
+  /** Resolves when no write of a pod is pending. */
   settled(uid: string): Promise<void> {
     const entry = this.#entries.get(uid);
     if (!entry || !(entry.dirty || entry.writing)) return Promise.resolve();
@@ -82,14 +82,14 @@ export class StatusWriter {
     this.#drop(entry);
   }
 
-  /** Writes what waits, once, and takes no more. */
+  /** Writes pending statuses once, and accepts no more. */
   async close(): Promise<void> {
     if (this.#closed) return;
     const waiting = [...this.#entries.keys()].map((uid) => this.settled(uid));
     this.#closed = true;
     for (const entry of this.#entries.values())
       if (entry.timer) {
-        // It has failed before, and there is no time to try again.
+        // It has failed before, and there is no time for a retry.
         clearTimeout(entry.timer);
         this.#drop(entry);
       }
@@ -105,7 +105,7 @@ export class StatusWriter {
     this.#settle(entry);
   }
 
-  /** After this turn of the event loop: what changes several times within one is written once. */
+  /** Deferred to the next tick, so that several changes within one are written once. */
   #enqueue(entry: StatusEntry): void {
     this.#queue.add(entry);
     this.#scheduled ??= setImmediate(() => {
@@ -126,7 +126,7 @@ export class StatusWriter {
   }
 
   #patchOf({ pod, status, last }: StatusEntry): Record<string, unknown> | undefined {
-    // A server that keeps something else than it was told is not told again.
+    // Already written to this version of the pod. A remaining difference is the server's choice: do not loop.
     if (last?.version === pod.metadata.resourceVersion && isDeepStrictEqual(last?.status, status))
       return undefined;
     return statusPatch(pod.status ?? {}, status);
@@ -156,11 +156,11 @@ export class StatusWriter {
 
   #failed(entry: StatusEntry, error: Error): void {
     const code = error instanceof StatusError ? error.code : 0;
-    // Gone, or another pod of its name by now.
+    // Deleted, or replaced by another pod of the same name.
     if (code === 404 || code === 409) return;
     if (this.#entries.get(entry.pod.metadata.uid!) !== entry) return;
     this.options.onError(error);
-    // What the server does not take today it will not take tomorrow; the next status is another matter.
+    // Do not retry a status the server rejects as invalid; the next status is tried again.
     if (code === 422 || code === 400 || this.#closed) return;
     entry.dirty = true;
     entry.timer = setTimeout(() => {

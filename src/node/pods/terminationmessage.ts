@@ -1,17 +1,17 @@
-/** The last words of a container: what it left in its termination message file, or the end of its log. */
+/** The termination message of a container: from its message file, or the end of its log. */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Container } from '../../api/generated/types.ts';
 import type { ContainerLog } from '../runtime/runtime.ts';
 
-/** Of a file its end is taken, as kubelets do. */
+/** Of a longer file the end is used, as kubelets do. */
 const messageBytesMax = 4096;
 const logBytesMax = 2048;
 const logLinesMax = 80;
 
 export const messagePathDefault = '/dev/termination-log';
 
-/** Undefined when it has left none. */
+/** Undefined when there is none. */
 export async function terminationMessage(
   container: Container,
   file: string,
@@ -25,7 +25,7 @@ export async function terminationMessage(
 }
 
 async function fileEnd(path: string): Promise<string> {
-  // The container could have put anything there: no link is followed, and nothing that would block is opened.
+  // The container controls this file: do not follow links, and do not block on a FIFO.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(path, flags).catch(() => undefined);
   if (!handle) return '';

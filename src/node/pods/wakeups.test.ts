@@ -1,4 +1,4 @@
-/** Proves that a worker looks once for whatever happens together, in time, and not after it was closed. */
+/** Proves that a worker looks once for changes that happen together, on time, and not after it was closed. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Wakeups } from './wakeups.ts';
 

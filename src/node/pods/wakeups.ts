@@ -1,4 +1,4 @@
-/** Wakeups: when a worker looks at its pod again. Whatever happens in one tick of the event loop makes it look once. */
+/** Wakeups: when a worker looks at its pod again. All changes in one event loop tick cause one look. */
 
 const timerMaxMs = 2 ** 31 - 1;
 
@@ -13,7 +13,7 @@ export class Wakeups {
     private readonly now: () => number,
   ) {}
 
-  /** Looks before anything else happens, and after all that happens now. */
+  /** Looks in a microtask, after all changes that happen now. */
   soon(): void {
     if (this.#state !== 'idle') return;
     this.#state = 'soon';
@@ -24,7 +24,7 @@ export class Wakeups {
     });
   }
 
-  /** Looks after a time; of several times, after the shortest, and then it is for the look to ask again. */
+  /** Looks after a time. Of several requests the earliest counts; the look has to ask for the next one itself. */
   in(ms: number): void {
     const atMs = this.now() + ms;
     if (this.#state === 'closed' || atMs >= this.#timerAtMs) return;

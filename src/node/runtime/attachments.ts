@@ -1,7 +1,7 @@
 /**
- * Those who are attached to a container's main process. All see all output from the moment they come. A client that
- * takes it slowly slows the container, as a pipe would; one that does not take it for a while is sent away, so that
- * it can stop neither the container nor the others.
+ * The clients attached to a container's main process. Each gets all output from the moment it attaches. A
+ * slow client slows the container down (back-pressure, as with a pipe); one that takes nothing for a while is
+ * disconnected, so that it can block neither the container nor the other clients.
  */
 import type { Readable, Writable } from 'node:stream';
 import { copy, pipePace } from '../../streams/bytecopy.ts';
@@ -9,12 +9,12 @@ import type { Session, SessionResult } from '../../streams/session.ts';
 import type { LogStream } from '../pods/crilog.ts';
 import { aborted, ignoreErrors } from './streamends.ts';
 
-/** Output that one client has not taken yet; above it, the container waits for the client. */
+/** Output buffered for one client; above it, the container is paused until the client catches up. */
 const untakenBytesMax = 256 * 1024;
-/** A client that has not taken all of that within this time is sent away. */
+/** A client that has not taken its buffered output within this time is disconnected. */
 const patienceMs = 5_000;
 const attachmentsMax = 256;
-/** A client whose input has ended still gets what the container says to the last of it, for this long. */
+/** After its input has ended, a client stays attached this long for the rest of the output. */
 const lastWordsMs = 1_000;
 
 export interface AttachedProgram {
@@ -39,7 +39,7 @@ export class Attachments {
     private readonly tty: boolean,
     private readonly waitMs = patienceMs,
   ) {
-    // One listener per session is no leak.
+    // One listener per session: not a leak.
     program.stdin?.setMaxListeners(0);
   }
 
@@ -65,7 +65,7 @@ export class Attachments {
     return result;
   }
 
-  /** Hands output to every attached client. Returns a promise when a client needs time. */
+  /** Passes output to every attached client. Returns a promise when a client applies back-pressure. */
   deliver(stream: LogStream, chunk: Buffer): Promise<void> | undefined {
     let waits: Promise<void>[] | undefined;
     for (const member of this.#members) {
@@ -78,7 +78,7 @@ export class Attachments {
     return waits && Promise.all(waits).then(() => undefined);
   }
 
-  /** The container has ended, and all its output was handed out. */
+  /** Called when the container has ended and all its output was delivered. */
   close(): void {
     this.#closed = true;
     for (const member of this.#members) member.end({ kind: 'success' });
@@ -105,8 +105,9 @@ export class Attachments {
   }
 
   /**
-   * With `stdinOnce` the end of the first input is the end of the container's. Otherwise that stays open for the next
-   * client, and the one whose input has ended leaves, as with every container runtime. Returns what to do when it goes.
+   * With `stdinOnce`, the end of the first client's input closes the container's stdin. Otherwise stdin stays
+   * open for the next client, and a client whose input has ended is detached, as with every container
+   * runtime. Returns the cleanup for when the client leaves.
    */
   #takeInput(source: Readable, leave: () => void): () => void {
     const { stdin } = this.program;
@@ -127,7 +128,7 @@ export class Attachments {
     const over = (): void => {
       if (this.#stdinOver) return;
       this.#stdinOver = true;
-      // A terminal has no end of input that leaves it open.
+      // Not with a terminal: closing it would hang up.
       if (!this.tty) stdin.end();
     };
     source.once('end', over);

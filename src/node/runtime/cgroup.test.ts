@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A machine of plain folders: it takes settings as files and keeps no limits. */
+/** A fake cgroup file system of plain folders: stores settings as files and enforces nothing. */
 async function machine(mounts: readonly string[], own: readonly string[]): Promise<CgroupSources> {
   const sources = { mountinfo: join(folder, 'mountinfo'), own: join(folder, 'own') };
   await writeFile(sources.mountinfo, mounts.map((line) => line.replaceAll('AT', folder)).join('\n'));
@@ -25,7 +25,7 @@ const limits = { memoryBytes: 64 * 1024 * 1024, milliCpu: 250 };
 
 describe('control groups', () => {
   it('are set in version 2', async () => {
-    // Proves the files and values of a unified hierarchy, with controllers handed down level by level.
+    // Proves the files and values of cgroup v2, with controllers enabled at each level.
     const sources = await machine(['30 1 0:26 / AT/cg rw - cgroup2 cgroup rw'], ['0::/']);
     await mkdir(join(folder, 'cg'));
     await writeFile(join(folder, 'cg/cgroup.controllers'), 'cpuset cpu io memory pids\n');
@@ -43,7 +43,7 @@ describe('control groups', () => {
     expect(group.ranOutOfMemory).toBe(true);
     await writeFile(join(folder, own, 'cgroup.procs'), '12\n345\n');
     expect(group.processes()).toEqual([12, 345]);
-    // Others while it is in use.
+    // New limits while the group is in use.
     await group.limit({ memoryBytes: 128 * 1024 * 1024, milliCpu: 500 });
     expect(await read(`${own}/memory.max`)).toBe('134217728');
     expect(await read(`${own}/cpu.max`)).toBe('50000 100000');
@@ -53,7 +53,7 @@ describe('control groups', () => {
   });
 
   it('are set in version 1, for the controllers the agent may use', async () => {
-    // Proves the files of separate hierarchies, and that a group of somebody else is not divided unasked.
+    // Proves the files of cgroup v1, and that a group of another manager is not used unless told to.
     const sources = await machine(
       [
         '31 1 0:27 / AT/cpu rw - cgroup cgroup rw,cpu,cpuacct',
@@ -81,7 +81,7 @@ describe('control groups', () => {
   });
 
   it('are not there where nothing can be set', async () => {
-    // Proves that a machine without them, or without rights to them, is not an error.
+    // Proves that a machine without cgroups, or without rights to them, is not an error.
     expect(await Cgroups.open('a', undefined, await machine([], []))).toBeUndefined();
     const missing = { mountinfo: join(folder, 'no'), own: join(folder, 'no') };
     expect(await Cgroups.open('a', undefined, missing)).toBeUndefined();
@@ -92,7 +92,8 @@ describe('control groups', () => {
   });
 
   it('hold real containers where this machine allows, and leave nothing', async ({ skip }) => {
-    // Proves, with the kernel itself: everybody of the container is in its group, and the groups go with the pod.
+    // Proves on a real kernel: all processes of a container are in its group, and the groups are removed with
+    // the pod.
     const probe = await Cgroups.open('probe');
     await probe?.close();
     if (!probe) return skip();
@@ -102,7 +103,7 @@ describe('control groups', () => {
       container: { stdin: true, resources: { limits: { cpu: '500m' } } },
     });
     const session = new TestSession();
-    // By now the main process is in it, and so is what it starts from here on.
+    // By now the main process is in the group, and so are its new children.
     await container.exec(['sh', '-c', 'sleep 0.2; cat /proc/self/cgroup'], session);
     expect(session.out).toContain('/uid-1/main\n');
     const identity = await readFile(join(pod.folder, 'agent-id'), 'utf8');

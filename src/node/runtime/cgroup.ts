@@ -1,20 +1,20 @@
 /**
- * Limits of containers by control groups, where the agent may make some: `wherry/<agent>/<uid>/<container>` below a
- * group that is the agent's to divide. Control groups have one manager per subtree, so the agent's own group is taken only
- * when it is plainly nobody else's (the top of what the agent can see, or owned by its user); otherwise somebody has
- * to say which one to use.
+ * Limits of containers by control groups, where the agent may create some: `wherry/<agent>/<uid>/<container>`
+ * below a parent group. A cgroup subtree has one manager, so the agent uses its own group as parent only if
+ * no other manager is likely (it is the root of the visible tree, or owned by the agent's user); otherwise
+ * the user has to name the parent.
  */
 import { readFileSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { signalProcess } from './reaper.ts';
 
-/** Processes and threads of one container. */
+/** Maximum number of processes and threads of one container. */
 const pidsMax = 8192;
 const periodMicroseconds = 100_000;
-/** The kernel refuses shorter shares. */
+/** The kernel's minimum for a CPU quota. */
 const quotaMicrosecondsMin = 1_000;
-/** A group whose processes have been killed is empty soon. */
+/** Attempts to remove a group: after its processes were killed it takes a moment to become empty. */
 const removeTries = 50;
 const removeWaitMs = 20;
 
@@ -26,7 +26,7 @@ export interface CgroupLimits {
   readonly milliCpu?: number;
 }
 
-/** Where the kernel tells of groups; tests tell of others. */
+/** The kernel's files about cgroups; tests use others. */
 export interface CgroupSources {
   readonly mountinfo: string;
   readonly own: string;
@@ -34,7 +34,7 @@ export interface CgroupSources {
 
 const kernelSources: CgroupSources = { mountinfo: '/proc/self/mountinfo', own: '/proc/self/cgroup' };
 
-/** One folder for all controllers (version 2), or one for each (version 1). */
+/** One hierarchy for all controllers (cgroup v2), or one for each (v1). */
 interface Hierarchy {
   readonly version: 1 | 2;
   readonly folders: ReadonlyMap<Controller, string>;
@@ -43,12 +43,12 @@ interface Hierarchy {
 export class Cgroups {
   private constructor(private readonly hierarchy: Hierarchy) {}
 
-  /** The agent's own, one for each hierarchy. */
+  /** The agent's own folders, one for each hierarchy. */
   get folders(): string[] {
     return [...new Set(this.hierarchy.folders.values())];
   }
 
-  /** Undefined when no limit can be set this way. */
+  /** Undefined when limits cannot be set with cgroups here. */
   static async open(agent: string, parent?: string, sources = kernelSources): Promise<Cgroups | undefined> {
     try {
       const hierarchy = await findHierarchy(agent, parent, sources);
@@ -72,7 +72,7 @@ export class Cgroups {
     return cgroup;
   }
 
-  /** Removes what an earlier agent has left of a pod, or of all pods that are not to be kept. */
+  /** Removes the groups that an earlier agent has left of pods for which `keeps` is false. */
   async sweep(keeps: (uid: string) => boolean): Promise<void> {
     for (const folder of this.folders)
       for (const uid of await foldersIn(folder)) if (!keeps(uid)) await removeTree(join(folder, uid));
@@ -82,7 +82,7 @@ export class Cgroups {
     await this.sweep((other) => other !== uid);
   }
 
-  /** Removes the agent's folder, and that of all agents when it was the last. */
+  /** Removes the agent's group, and the parent of all agents' groups if this was the last. */
   async close(): Promise<void> {
     await this.sweep(() => false);
     for (const folder of this.folders)
@@ -97,28 +97,28 @@ export class Cgroup {
   ) {}
 
   /**
-   * At once after the start of the process. Children that start later are in the group from their start; those that started before
-   * are found as children of a process that has just been moved. The kernel takes many milliseconds for a move, so nobody
-   * waits for it.
+   * Moves a process into the group right after its start. Later children start in the group; earlier ones are
+   * found as children of the moved process. The kernel takes many milliseconds for a move, so the start does
+   * not wait for it.
    */
   async join(pid: number): Promise<void> {
     const members = [pid];
     for (let at = 0; at < members.length && at < pidsMax; at++) {
-      // A process that has ended already needs no limits.
+      // Ignore errors: a process that has already ended needs no limits.
       for (const folder of new Set(this.folders.values()))
         await writeFile(join(folder, 'cgroup.procs'), String(members[at])).catch(() => undefined);
       members.push(...childrenOf(members[at]!));
     }
   }
 
-  /** Sets limits, of a new group or of one that is in use. */
+  /** Sets the limits of a new group, or changes those of one in use. */
   async limit(limits: CgroupLimits): Promise<void> {
     for (const [controller, folder] of this.folders)
       for (const [file, value] of settings(this.version, controller, limits))
         await writeFile(join(folder, file), value);
   }
 
-  /** Memory in use, where the kernel keeps count. */
+  /** Memory in use; undefined where the kernel does not account for it. */
   get memoryBytes(): number | undefined {
     const folder = this.folders.get('memory');
     if (!folder) return undefined;
@@ -126,18 +126,18 @@ export class Cgroup {
     return text === '' ? undefined : Number(text);
   }
 
-  /** Whether a memory limit is kept by the kernel. */
+  /** Whether the kernel enforces a memory limit. */
   get limitsMemory(): boolean {
     return this.folders.has('memory');
   }
 
-  /** Everybody in it, also those who have left their session. */
+  /** All processes in the group, including those that have left their session. */
   processes(): number[] {
     const [folder] = this.folders.values();
     return folder ? membersOf(folder) : [];
   }
 
-  /** Whether the kernel has ended a process of it for its memory. */
+  /** Whether the kernel's OOM killer has ended a process of the group. */
   get ranOutOfMemory(): boolean {
     const folder = this.folders.get('memory');
     if (!folder) return false;
@@ -168,11 +168,11 @@ async function findHierarchy(
   return top === undefined ? undefined : unified(top, agent);
 }
 
-/** The group that others are made in, if that may be done. */
+/** The parent group to create others in, if that is allowed. */
 async function divisible(mount?: CgroupMount, own?: string, parent?: string): Promise<string | undefined> {
   if (!mount) return undefined;
   if (parent !== undefined) return join(mount.point, parent);
-  // In a container the mount may begin at the container's own group, and paths still at the machine's.
+  // In a container the mount may start at the container's own group, while paths start at the machine's root group.
   if (own === undefined || !`${own}/`.startsWith(mount.root === '/' ? '/' : `${mount.root}/`))
     return undefined;
   const path = mount.root === '/' ? own : own.slice(mount.root.length) || '/';
@@ -185,7 +185,7 @@ async function unified(top: string, agent: string): Promise<Hierarchy | undefine
   const usable = controllers.filter((controller) => there.includes(controller));
   const folder = join(top, 'wherry', agent);
   if (!usable.length || !(await makes(folder))) return undefined;
-  // Refused while processes live in the group itself.
+  // The kernel refuses this while processes are in the group itself.
   for (const path of [top, dirname(folder), folder]) await enable(path, usable);
   return { version: 2, folders: new Map(usable.map((controller) => [controller, folder])) };
 }
@@ -208,11 +208,11 @@ async function isMine(folder: string): Promise<boolean> {
 
 interface CgroupMount {
   readonly point: string;
-  /** The group that is seen at the mount point. */
+  /** The group visible at the mount point. */
   readonly root: string;
 }
 
-/** Mounts by controller, and that of version 2 as `unified`. */
+/** Mounts by controller; that of v2 as `unified`. */
 function parseMounts(text: string): Map<string, CgroupMount> {
   const mounts = new Map<string, CgroupMount>();
   for (const line of text.split('\n')) {
@@ -225,7 +225,7 @@ function parseMounts(text: string): Map<string, CgroupMount> {
   return mounts;
 }
 
-/** Own groups by controller, and of version 2 under the empty name. */
+/** The process' own groups by controller; that of v2 under the empty name. */
 function parseOwn(text: string): Map<string, string> {
   const own = new Map<string, string>();
   for (const line of text.split('\n')) {
@@ -257,10 +257,7 @@ const foldersIn = (folder: string): Promise<string[]> =>
     () => [],
   );
 
-/**
- * Groups are removed as empty folders, from below; their files are not to be touched. Who is still in one has escaped
- * from everything else, and is ended.
- */
+/** Removes groups bottom-up with rmdir (their files cannot be deleted). Kills processes that are still inside. */
 async function removeTree(folder: string): Promise<void> {
   for (const name of await foldersIn(folder)) await removeTree(join(folder, name));
   for (let tries = 0; tries < removeTries; tries++) {

@@ -1,4 +1,4 @@
-/** Proves what a container finds its machine to be called, and what volumes in memory are. */
+/** Proves the host name that a container sees, and volumes in memory. */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';

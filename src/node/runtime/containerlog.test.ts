@@ -48,7 +48,7 @@ const read = (log: LogWriter, query: Partial<LogQuery> = {}): Promise<string> =>
 
 describe('the format on disk', () => {
   it('is time, stream, tag and text', async () => {
-    // Proves the stored form other tools know, for both streams and for an unfinished last line.
+    // Proves the CRI log format, for both streams and for an unfinished last line.
     const log = await writer();
     await say(log, 'one\ntwo\n');
     await say(log, 'oh\n', 'stderr');
@@ -67,7 +67,7 @@ describe('the format on disk', () => {
   });
 
   it('cuts long lines into pieces and gives them back whole', async () => {
-    // Proves pieces of 16 KiB tagged P, whatever chunks the line came in, with one time for the whole line.
+    // Proves pieces of 16 KiB tagged P, however the line was chunked, with one timestamp for the whole line.
     const long = 'x'.repeat(40_000);
     const log = await writer();
     for (let at = 0; at < long.length; at += 777) await say(log, long.slice(at, at + 777));
@@ -120,7 +120,7 @@ describe('reading', () => {
   });
 
   it('gives lines from a time on, after the tail', async () => {
-    // Proves that since looks at each line's own time, and that the tail is cut first.
+    // Proves that `since` uses each line's own time, and that the tail is cut first.
     const start = nowMs;
     const log = await written('a\n', 'b\n', 'c\n', 'd\n');
     expect(await read(log, { sinceMs: start + 2000 })).toBe('c\nd\n');
@@ -132,7 +132,7 @@ describe('reading', () => {
   });
 
   it('puts times before lines and cuts at a number of bytes', async () => {
-    // Proves nine decimals, and that limitBytes counts the times and cuts exactly.
+    // Proves nine decimals, and that limitBytes includes the timestamps and cuts exactly.
     const log = await written('hello\n', 'world\n');
     const all = await read(log, { timestamps: true });
     expect(all).toMatch(/^2024-01-02T03:04:05\.\d{9}Z hello\n2024-01-02T03:04:06\.\d{9}Z world\n$/);
@@ -143,7 +143,7 @@ describe('reading', () => {
   });
 
   it('agrees with a plain model', async () => {
-    // Proves tail, since, limit and times together against the obvious way to do it, over several files.
+    // Proves tail, since, limit and timestamps together against a naive implementation, over several files.
     const log = await writer({ segmentBytes: 3_000, segments: 100 });
     const lines: { ms: number; text: string }[] = [];
     for (let i = 0; i < 300; i++) {
@@ -177,7 +177,7 @@ describe('reading', () => {
   });
 
   it('takes a log that lies on disk, broken lines and all', async () => {
-    // Proves that logs of an earlier agent are read, and that what is no stored line is left out.
+    // Proves that logs of an earlier agent are read, and that malformed lines are left out.
     await writeFile(join(folder, '3.log'), `garbage\n\n${stamp(nowMs)} stdout F good\n${stamp(nowMs)} std`);
     const source = finishedLog(folder, 3)!;
     expect(await logText(new FileLog(source))).toBe('good\n');
@@ -188,7 +188,7 @@ describe('reading', () => {
 
 describe('following', () => {
   it('goes on as lines come, across files, and ends with the log', async () => {
-    // Proves that a follower misses and repeats nothing while files fill up and the writer ends.
+    // Proves that a follower misses and repeats nothing during rotation and at the end.
     const log = await writer({ segmentBytes: 500, segments: 50 });
     await say(log, 'before\n');
     await new Promise<void>((resolve) => {
@@ -210,7 +210,7 @@ describe('following', () => {
   });
 
   it('ends when the client goes, and at its limit', async () => {
-    // Proves that a quiet follow ends at once on abort, and a limited one by itself.
+    // Proves that following a quiet log ends at once on abort, and that a limited one ends by itself.
     const log = await writer();
     await say(log, 'x\n');
     const gone = new AbortController();
@@ -227,7 +227,7 @@ describe('following', () => {
   });
 
   it('does not stop at files that have been removed under it', async () => {
-    // Proves that a slow follower goes on with the oldest file there is.
+    // Proves that a slow follower continues with the oldest remaining file.
     const log = await writer({ segmentBytes: 400, segments: 2 });
     await say(log, 'first\n');
     const iterator = new FileLog(log).read({ follow: true, timestamps: false }, new AbortController().signal);
@@ -242,7 +242,7 @@ describe('following', () => {
 
 describe('bounds', () => {
   it('keeps a number of files of a size', async () => {
-    // Proves that a log does not grow without end, and that what is kept is the newest.
+    // Proves that a log is bounded, and that the newest lines are kept.
     const log = await writer({ segmentBytes: 1_000, segments: 3 });
     for (let i = 0; i < 200; i++) await say(log, `line ${i}\n`);
     await log.end();
@@ -254,7 +254,7 @@ describe('bounds', () => {
   });
 
   it('makes a babbling source wait, without holding much', async () => {
-    // Proves back-pressure: many megabytes of tiny lines make the source wait, and memory stays flat.
+    // Proves back-pressure: many megabytes of tiny lines pause the source, and memory stays flat.
     const log = await writer({ segmentBytes: 1024 * 1024, segments: 2, now: Date.now });
     const chunk = Buffer.from('y\n'.repeat(32_768));
     const before = process.memoryUsage().arrayBuffers;
@@ -272,7 +272,7 @@ describe('bounds', () => {
   });
 
   it('survives a disk that takes nothing', async () => {
-    // Proves that a container goes on when its log cannot be written, and that it is told once.
+    // Proves that a container continues when its log cannot be written, and that this is reported once.
     const errors: Error[] = [];
     const log = await writer({ onError: (error) => void errors.push(error), segmentBytes: 10 });
     await say(log, 'kept\n');

@@ -40,7 +40,8 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   };
 
   it('are at their very paths, whether those exist or not, and nowhere else', async () => {
-    // Proves new paths at the top, in /etc, behind a link, deep ones, a file over a file, and that the machine has none.
+    // Proves new paths at the top, in /etc, behind a link, deep ones and a file over a file, none of which
+    // the machine itself gets.
     const paths = ['/wherry-data', '/etc/wherry-config', token, '/opt/wherry/a/b', '/usr/local/wherry'];
     const hosts = join(pod.folder, 'hosts');
     await writeFile(hosts, 'my hosts\n');
@@ -67,7 +68,7 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   });
 
   it('lie in each other', async () => {
-    // Proves a mount below another: its place is made in what is mounted there.
+    // Proves a mount inside another: its mount point is created in the outer mount.
     const inner = await mkdtemp(join(tmpdir(), 'wherry-inner-'));
     const outer = await mkdtemp(join(tmpdir(), 'wherry-outer-'));
     await writeFile(join(inner, 'deep'), 'deep\n');
@@ -85,7 +86,7 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   });
 
   it('do not let a volume lead the agent astray', async () => {
-    // Proves that a link a container has left in a volume is not followed out of it.
+    // Proves that a link which a container has left in a volume is not followed out of it.
     const outer = await mkdtemp(join(tmpdir(), 'wherry-outer-'));
     const victim = await mkdtemp(join(tmpdir(), 'wherry-victim-'));
     await symlink(victim, join(outer, 'link'));
@@ -98,7 +99,7 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   });
 
   it('leave the machine usable: devices, processes, programs, new files', async () => {
-    // Proves that rebuilt folders show what the real ones hold.
+    // Proves that rebuilt folders show the contents of the real ones.
     const before = (await readdir('/dev')).sort();
     const text = await output(
       'head -c 3 /dev/zero | wc -c; echo x > /dev/null; ls /dev | tr "\\n" " "; echo; test -d /proc/$$ && echo proc; echo new > /etc/made-here; cat /etc/made-here',
@@ -118,7 +119,7 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   });
 
   it('are seen by commands beside the container, with pipes and with a terminal', async () => {
-    // Proves that exec enters the same view, folder and user, and finds programs in mounts.
+    // Proves that exec uses the same mounts, folder and user, and finds programs in mounts.
     const container = await pod.start({ mounts: [mount('/wherry-data')], workingDir: '/wherry-data' });
     const [piped, terminal, missing] = [new TestSession(), new TestSession({ tty: true }), new TestSession()];
     expect(await container.exec(['/wherry-data/tool', 'a=b', '-x'], piped)).toEqual({ kind: 'success' });
@@ -129,7 +130,7 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   });
 
   it('bring termination messages and working directories', async () => {
-    // Proves /dev/termination-log itself, another path, and a working directory that does not exist.
+    // Proves /dev/termination-log, another path, and a working directory that does not exist.
     const end = async (script: string, wanted: Wanted = {}) => (await pod.shell(script, wanted)).exited;
     expect(await end('echo bye > /dev/termination-log')).toMatchObject({ message: 'bye\n' });
     const elsewhere = { container: { terminationMessagePath: '/wherry-why/file' } };
@@ -140,7 +141,7 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   });
 
   it('work for other users', async () => {
-    // Proves that a container without rights writes its volume and its termination message.
+    // Proves that an unprivileged container can write to its volume and its termination message.
     const own = await mkdtemp(join(tmpdir(), 'wherry-own-'));
     await chmod(own, 0o777);
     const container = await pod.shell('id -u > /wherry-data/id; echo done > /dev/termination-log', {
@@ -153,7 +154,7 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   });
 
   it('are refused in known words where they cannot be', async () => {
-    // Proves failures of a start, and that nothing of them stays.
+    // Proves the failures of a start, and that nothing is left of them.
     const failure = (path: string, from = source): Promise<unknown> =>
       pod
         .shell('true', { container: { name: 'bad' }, mounts: [mount(path, false, from)] })
@@ -176,7 +177,7 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
   });
 
   it('leave nothing behind', async () => {
-    // Proves that after the end neither a mount nor a folder of the root is there.
+    // Proves that neither a mount nor the root's folder is left after the end.
     await output('true', { mounts: [mount('/wherry-data')] });
     expect(await readdir(join(pod.folder, 'pods/uid-1/containers/main'))).toEqual(['0.log']);
     expect(await readFile('/proc/self/mountinfo', 'utf8')).not.toContain(pod.folder);
@@ -194,7 +195,7 @@ describe('mounts as links in a folder', () => {
   afterAll(() => pod.close());
 
   it('are found below WHERRY_ROOT, and from the working directory', async () => {
-    // Proves the way to mounts without any rights, deep and nested ones too, for the container and beside it.
+    // Proves mounts without root, deep and nested ones too, for the main process and for exec.
     const inner = await mkdtemp(join(tmpdir(), 'wherry-inner-'));
     const outer = await mkdtemp(join(tmpdir(), 'wherry-outer-'));
     await writeFile(join(inner, 'deep'), 'deep\n');
@@ -214,7 +215,7 @@ describe('mounts as links in a folder', () => {
   });
 
   it('are where programs are found, and a working directory is', async () => {
-    // Proves that a command in a mount runs although nothing else knows its path.
+    // Proves that a command in a mount runs although the path only exists in the container.
     const container = await pod.start({
       command: ['/scripts/tool', '/scripts/tool'],
       mounts: [mount('/scripts')],
@@ -225,7 +226,7 @@ describe('mounts as links in a folder', () => {
   });
 
   it('never remove what is somebody else’s', async () => {
-    // Proves that a full folder in the way of a nested mount is left alone, and told.
+    // Proves that a non-empty folder in place of a nested mount is left alone and reported.
     const outer = await mkdtemp(join(tmpdir(), 'wherry-outer-'));
     await mkdir(join(outer, 'sub'));
     await writeFile(join(outer, 'sub/precious'), '');

@@ -1,7 +1,7 @@
 /**
- * A running container: a main process in its own session, commands beside it, and what belongs to them.
+ * A running container: its main process in its own session, its exec commands, and their streams.
  *
- *   running ──main process ends──▶ sweep (processes that are left are killed) ──▶ drain (output into the log) ──▶ ended
+ *   running ──main process ends──▶ sweep (kill remaining processes) ──▶ drain (output into the log) ──▶ ended
  */
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -25,16 +25,19 @@ import type { ContainerExit, ExecOptions, RunningContainer } from './runtime.ts'
 import { ended } from './streamends.ts';
 import type { TerminalExit } from './terminal.ts';
 
-/** The dead are looked for again this often: one may have started another meanwhile. */
+/** Maximum number of passes over remaining processes: one may have forked since the last pass. */
 const sweepsMax = 50;
 const sweepWaitMs = 10;
-/** How long output is waited for after the last process has ended: a process outside of the container may hold the pipe. */
+/**
+ * How long to wait for the end of output after the last process has ended: a process outside of the container
+ * may hold the pipe.
+ */
 const drainMs = 15_000;
-/** Commands whose client has gone; of more, the oldest is ended. */
+/** Maximum number of commands kept running after their client has gone; beyond it the oldest is killed. */
 const abandonedMax = 16;
 const execsMax = 512;
 
-/** What a container is made of, once its main process has been started. */
+/** The parts of a container whose main process has been started. */
 export interface ContainerParts {
   readonly uid: string;
   readonly container: Container;
@@ -50,7 +53,7 @@ export interface ContainerParts {
   readonly log: LogWriter;
   readonly cgroup: Cgroup | undefined;
   readonly mark: Mark;
-  /** The command line in the network of the pod, with the tag of the container. */
+  /** Wraps a command line so that it runs in the pod's network with the container's tag. */
   readonly wrap: (command: readonly string[]) => string[];
   readonly reaper: Reaper;
   readonly run: (options: ProgramOptions) => Promise<Program>;
@@ -63,10 +66,10 @@ export class ContainerProcess implements RunningContainer {
   readonly startedAt: Date;
   readonly exited: Promise<ContainerExit>;
   readonly log: FileLog;
-  /** Sessions of its processes, the main one first. */
+  /** Session ids of its processes, the main one first. */
   readonly sessions: Set<number>;
   readonly #attachments: Attachments;
-  /** Commands that run beside the main process. */
+  /** Session leaders of exec commands. */
   readonly #leaders = new Set<number>();
   readonly #abandoned: Program[] = [];
   #execs = 0;
@@ -98,7 +101,7 @@ export class ContainerProcess implements RunningContainer {
     signalSession(this.pid, signalNumber(signal) ?? 'SIGTERM');
   }
 
-  /** Ends it for using more memory than it may. */
+  /** Kills it for exceeding its memory limit (OOMKilled). */
   endForMemory(): void {
     if (this.#over) return;
     this.#outOfMemory = true;
@@ -152,7 +155,7 @@ export class ContainerProcess implements RunningContainer {
         this.sessions.add(pid);
         this.#leaders.add(pid);
         void cgroup?.join(pid);
-        // Everybody has just been killed: this one came too late to be among them.
+        // Started after the sweep has killed the others: kill it, too.
         if (this.#over) signalSession(pid, 'SIGKILL');
       },
     });
@@ -164,7 +167,7 @@ export class ContainerProcess implements RunningContainer {
     return program;
   }
 
-  /** A session is remembered while its leader runs or anybody is left in its group. */
+  /** Forgets sessions whose leader has ended and whose process group is empty. */
   #forgetEmpty(): void {
     for (const session of this.sessions) {
       if (session === this.pid || this.#leaders.has(session) || signalProcess(-session, 0)) continue;
@@ -185,7 +188,7 @@ export class ContainerProcess implements RunningContainer {
     if (this.#abandoned.length > abandonedMax) signalSession(this.#abandoned.shift()!.pid, 'SIGKILL');
   }
 
-  /** Output goes to the log and to those who are attached; the slower of them sets the pace. */
+  /** Copies output to the log and to attached clients; the slowest of them sets the pace (back-pressure). */
   #take(source: Readable, stream: LogStream): void {
     source.on('data', (chunk: Buffer) => {
       const stored = this.parts.log.write(stream, chunk);
@@ -214,7 +217,7 @@ export class ContainerProcess implements RunningContainer {
     return result;
   }
 
-  /** Nobody of the container stays, whatever session or group they have made for themselves. */
+  /** Kills all processes of the container, whatever session or group they have moved to. */
   async #sweep(): Promise<void> {
     const { cgroup, mark } = this.parts;
     for (let pass = 0; pass < sweepsMax; pass++) {

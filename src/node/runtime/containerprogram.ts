@@ -1,4 +1,4 @@
-/** A program of a container, started with pipes or with a terminal: its main process, or a command beside it. */
+/** A program in a container, started with pipes or a terminal: its main process, or an exec command. */
 import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -13,24 +13,24 @@ export interface ProgramOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly tty: boolean;
-  /** Without a terminal: whether it has an input at all. */
+  /** Without a terminal: whether it has a stdin. */
   readonly stdin: boolean;
-  /** Of its terminal. */
+  /** Initial size of its terminal. */
   readonly size?: TerminalSize;
-  /** Called with its process as soon as there is one. */
+  /** Called with the pid as soon as there is one. */
   readonly spawned: (pid: number) => void;
 }
 
 export interface Program {
-  /** Also the number of its session and its group. */
+  /** Also the id of its session and process group. */
   readonly pid: number;
   readonly stdin: Writable | undefined;
   readonly stdout: Readable;
-  /** A terminal has only one output. */
+  /** Undefined with a terminal, which has one output. */
   readonly stderr: Readable | undefined;
   readonly exited: Promise<TerminalExit>;
   resize(size: TerminalSize): void;
-  /** Closes the agent's end of everything: pipes are broken, a terminal is hung up. */
+  /** Closes the agent's end of its pipes, or hangs up its terminal. */
   hangUp(): void;
 }
 
@@ -98,20 +98,20 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
     await exited;
   }
   if (stdin) knockAfterEnd(stdin, input!.writeEnd, exited);
-  // Later errors are about signals, and those are not sent this way.
+  // Later errors are about `kill()`, which is not used.
   child.on('error', () => undefined);
   exited.catch(() => undefined);
-  // What is written to a program that has gone would wait for ever otherwise.
+  // Otherwise writes to an ended program would wait for ever.
   void exited.then(() => stdin?.destroy()).catch(() => undefined);
   return { pid: child.pid!, stdin, stdout, stderr, exited, resize: () => undefined, hangUp };
 }
 
-/** The number a shell would tell. */
+/** The exit code as a shell would show it. */
 export function exitCode({ code, signal }: TerminalExit): number {
   return signal ? 128 + signalNumber(signal)! : (code ?? 128);
 }
 
-/** Kubernetes also knows `SIGRTMIN+3` and the like, which Node does not. */
+/** Kubernetes also accepts `SIGRTMIN+3` and the like, which Node does not know. */
 export function signalNumber(name: string): number | undefined {
   const realtime = /^SIGRT(MIN|MAX)(?:([+-])(\d{1,2}))?$/.exec(name);
   if (realtime) {

@@ -1,7 +1,7 @@
 /**
- * The root of a container: where its mounts are to be found. There are two kinds. With the rights for it, a container
- * has a view of the file system of its own, in which every mount is at its very path (`namespaceroot.ts`). Without
- * them it has a folder with a link per mount, and the variable `WHERRY_ROOT` says where that is.
+ * The root of a container: where it finds its mounts. There are two kinds. With root rights, a container has
+ * a mount namespace in which every mount is at its path (`namespaceroot.ts`). Without, it has a folder with a
+ * link per mount, named by the variable `WHERRY_ROOT`.
  */
 import { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readlink, rmdir, stat, symlink, unlink } from 'node:fs/promises';
@@ -11,24 +11,24 @@ import type { ProcessUser } from './containeruser.ts';
 import { type Mount, StartFailure } from './runtime.ts';
 
 export interface RootRequest {
-  /** A folder for the root alone, which does not exist yet. */
+  /** A folder for this root, which does not exist yet. */
   readonly folder: string;
   readonly mounts: readonly Mount[];
   readonly workingDir: string | undefined;
-  /** What the machine is called in it; only a root in namespaces can change that. */
+  /** The host name inside; only a root with namespaces can set it. */
   readonly hostname?: string | undefined;
 }
 
 export interface RootEntry {
   readonly command: readonly string[];
   readonly user: ProcessUser;
-  /** `NAME=VALUE`s to be set just before the command. */
+  /** `NAME=VALUE` pairs, set just before the command runs. */
   readonly lateVariables: readonly string[];
 }
 
 export interface EntryLine {
   readonly command: string[];
-  /** The folder to start it in. */
+  /** The working directory to start it in. */
   readonly cwd: string;
 }
 
@@ -36,14 +36,14 @@ export interface ContainerRoot {
   /** The value of `WHERRY_ROOT`. */
   readonly path: string;
   readonly workingDir: string;
-  /** Where on this machine a path of the container leads. */
+  /** The path on this machine for a path of the container. */
   hostPath(path: string): string;
-  /** The command line that runs a command in this root. */
+  /** The command line that runs a command inside this root. */
   enter(entry: RootEntry): EntryLine;
   release(): Promise<void>;
 }
 
-/** Mounts by absolute path, those further up first. Throws `StartFailure` for what nobody can mount. */
+/** Mounts by absolute path, outer ones first. Throws `StartFailure` for mounts that are not possible. */
 export function sortedMounts(mounts: readonly Mount[]): Mount[] {
   const byPath = new Map<string, Mount>();
   for (const mount of mounts) {
@@ -55,7 +55,7 @@ export function sortedMounts(mounts: readonly Mount[]): Mount[] {
   return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The mount a path lies in (or is), and the way from its top. */
+/** The mount that contains a path, and the path relative to the mount. */
 export function mountOf(
   path: string,
   mounts: readonly Mount[],
@@ -77,7 +77,7 @@ export class FolderRoot implements ContainerRoot {
 
   static async make({ folder, mounts, workingDir }: RootRequest, envTool?: string): Promise<FolderRoot> {
     await mkdir(folder, { recursive: true });
-    // The container's user must be able to enter it, whatever umask the agent has.
+    // The container's user must be able to enter it, whatever the agent's umask.
     await chmod(folder, 0o755);
     const sorted = sortedMounts(mounts);
     for (const mount of sorted) await linkMount(folder, mount, sorted);
@@ -92,13 +92,13 @@ export class FolderRoot implements ContainerRoot {
   enter({ command, user, lateVariables }: RootEntry): EntryLine {
     const late = lateVariables.length ? [this.envTool ?? 'env', ...lateVariables] : [];
     const [program = '', ...args] = command;
-    // A program in a mount is only there. Arguments are left alone: what they mean is the program's business.
+    // Translate the path of a program in a mount. Arguments are not translated: whether they are paths is unknown.
     const file = program.startsWith('/') ? this.hostPath(program) : program;
     return { command: [...user.prefix, ...late, file, ...args], cwd: this.workingDir };
   }
 
   async release(): Promise<void> {
-    // The folder is all there is.
+    // Nothing to release besides the folder.
   }
 }
 
@@ -112,7 +112,7 @@ async function linkMount(root: string, mount: Mount, mounts: readonly Mount[]): 
   }
 }
 
-/** Within another mount, the link is in what is mounted there. */
+/** Where to put the link. Inside another mount, the link is created in that mount's source. */
 async function placeFor(root: string, mount: Mount, mounts: readonly Mount[]): Promise<string> {
   const outer = mountOf(
     dirname(mount.path),
@@ -125,7 +125,10 @@ async function placeFor(root: string, mount: Mount, mounts: readonly Mount[]): P
   return join(parent, posix.basename(mount.path));
 }
 
-/** An older link, or an empty folder that was made as a place for the mount. Anything else belongs to a user, and stays. */
+/**
+ * Replaces an older link, or an empty folder that was created as mount point. Anything else is user data, and
+ * stays.
+ */
 async function replaceWithLink(mount: Mount, target: string): Promise<void> {
   const there = await lstat(target);
   if (there.isSymbolicLink() && (await readlink(target)) === mount.source) return;
@@ -137,7 +140,7 @@ async function replaceWithLink(mount: Mount, target: string): Promise<void> {
   await symlink(mount.source, target);
 }
 
-/** A working directory is looked for in the root, then on the machine; a missing one is made. */
+/** The working directory: looked for in the root, then on the machine; a missing one is created. */
 async function startFolder(
   root: string,
   wanted: string | undefined,

@@ -5,17 +5,17 @@ import { StartFailure } from './runtime.ts';
 import type { Spawner } from './spawner.ts';
 
 export interface ProcessUser {
-  /** Goes before the command; empty when nothing is to change. */
+  /** Goes before the command; empty when nothing changes. */
   readonly prefix: readonly string[];
-  /** Whether the command has fewer rights than what runs before it. */
+  /** Whether the command has fewer rights than the prefix before it. */
   readonly dropsRights: boolean;
 }
 
 const unchanged: ProcessUser = { prefix: [], dropsRights: false };
 
 /**
- * Only root can change users. An agent without its rights runs everything as itself, which is never more than was
- * asked for. Throws `StartFailure`.
+ * Only root can change users. An agent that is not root runs everything as its own user, which never has more
+ * rights than requested. Throws `StartFailure`.
  */
 export function containerUser(
   pod: Pod,
@@ -55,7 +55,7 @@ export function containerUser(
 function identity(user: number | undefined, group: number | undefined, extra: readonly number[]): string[] {
   if (user === undefined && group === undefined && !extra.length) return [];
   const own = user ?? 0;
-  // Kubernetes takes group 0 for users it does not know. On a shared machine that is too much to give away.
+  // Kubernetes uses group 0 for unknown users. On a shared machine that would grant too much.
   const main = group ?? primaryGroup(own) ?? own;
   const groups = [...new Set(extra)];
   return [
@@ -78,7 +78,7 @@ function primaryGroup(user: number): number | undefined {
   }
 }
 
-/** A capability that is not in the bounding set cannot be gained by any later program, under any user. */
+/** Drops capabilities from the bounding set, so that no later program can gain them under any user. */
 function capabilities(drop: readonly string[], add: readonly string[]): string[] {
   if (!drop.length) return [];
   const name = (text: string): string => text.toLowerCase().replace(/^cap_/, '');
@@ -93,18 +93,18 @@ function capabilities(drop: readonly string[], add: readonly string[]): string[]
 }
 
 /**
- * Variables that make the loader or the C library run or read something of the container's choice. While the agent's
- * rights are still there they must not be seen: they are set after the change of user.
+ * Variables that make the loader or the C library load code or files of the container's choice. They are set
+ * only after the change of user, so that no program sees them while it has the agent's rights.
  */
 const unsafeVariable =
   /^(LD_|LC_|LANG|MALLOC_|GLIBC_|GCONV_|GETCONF_|LOCPATH|NLSPATH|NIS_PATH|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|RESOLV_|TZDIR|TMPDIR)/;
 
-/** Those of the loader could keep programs of the system that run before the command from starting at all. */
+/** Variables of the loader that could break system programs that run before the command. */
 const loaderVariable = /^(LD_|GLIBC_)/;
 
 export interface SplitEnvironment {
   readonly early: Record<string, string>;
-  /** As `NAME=VALUE`, for `env`. */
+  /** As `NAME=VALUE`, for the `env` program. */
   readonly late: string[];
 }
 

@@ -1,18 +1,21 @@
-/** A command that runs beside a container's main process, and the session of the client who wants it. */
+/** An exec command beside a container's main process, and the session of its client. */
 import { copy, pipePace, socketPace } from '../../streams/bytecopy.ts';
 import type { Session, SessionResult, TerminalSize } from '../../streams/session.ts';
 import { exitCode, type Program } from './containerprogram.ts';
 import type { ProgramProblem } from './programlookup.ts';
 import { aborted, ended, ignoreErrors } from './streamends.ts';
 
-/** Joins a program and a session until the program has ended and all its output was handed over, or the client goes. */
+/**
+ * Connects a program to a session until the program has ended and all its output was delivered, or the client
+ * leaves.
+ */
 export async function serveSession(program: Program, session: Session): Promise<SessionResult | 'gone'> {
   ignoreErrors(session.stdin, session.stdout, session.stderr);
   const stops = [copy(program.stdout, session.stdout, socketPace)];
   if (program.stderr) stops.push(copy(program.stderr, session.stderr, socketPace));
   if (session.stdin) {
     stops.push(copy(session.stdin, program.stdin, pipePace));
-    // The end of input means nothing to a terminal.
+    // Not with a terminal, which has no end of input.
     if (!session.tty) session.stdin.once('end', () => program.stdin?.end());
   }
   const gone = aborted(session.gone);
@@ -28,7 +31,7 @@ export async function serveSession(program: Program, session: Session): Promise<
   }
 }
 
-/** The size of the client's terminal, from the first that is known: a program is to be started with it. */
+/** The size of the client's terminal: the first known one is used to start the program, later ones resize it. */
 export class SessionSize {
   #size: TerminalSize | undefined;
   #program: Program | undefined;
@@ -46,14 +49,14 @@ export class SessionSize {
     return this.#size;
   }
 
-  /** From now on the program learns of changes. */
+  /** From now on, size changes are passed to the program. */
   tell(program: Program | undefined): void {
     this.#program = program;
     if (this.#size) program?.resize(this.#size);
   }
 }
 
-/** A program that cannot be run is told as a shell would. */
+/** Reports a program that cannot be run, as a shell would. */
 export function tellProblem({ message, exitCode: code }: ProgramProblem, session: Session): SessionResult {
   ignoreErrors(session.stdin, session.stdout, session.stderr);
   const target = session.tty ? session.stdout : session.stderr;

@@ -19,7 +19,7 @@ async function table(text: string): Promise<ImageTable> {
 
 describe('the table of images', () => {
   it('takes command lines, lists and maps, in YAML or JSON', async () => {
-    // Proves every form of an entry, and that a line is split as a shell would.
+    // Proves every form of an entry, and shell-like splitting of a line.
     const images = await table(
       [
         `nginx: nginx -g "daemon off;" 'a b' c\\ d ""`,
@@ -43,7 +43,7 @@ describe('the table of images', () => {
   });
 
   it('knows images without an entry point', async () => {
-    // Proves that such an image may have arguments to run by default, or nothing at all.
+    // Proves images with default arguments only, or with nothing at all.
     const images = await table('busybox: {args: [sh]}\nscratch: {}\nempty: {command: [], env: {A: b}}');
     expect(await images.resolve('busybox')).toMatchObject({ entrypoint: [], args: ['sh'] });
     expect(await images.resolve('scratch')).toMatchObject({ entrypoint: [], args: [] });
@@ -51,7 +51,7 @@ describe('the table of images', () => {
   });
 
   it('lets the longest name win, with or without a tag', async () => {
-    // Proves which entry an image gets, and that a name is never taken for the beginning of another.
+    // Proves which entry an image matches, and that a name never matches as a prefix of another.
     const images = await table('web: any\nweb:2: two\nregistry.io:5000/web: far\nnginx: en');
     const command = async (image: string): Promise<string> => (await images.resolve(image)).entrypoint[0]!;
     expect(await command('web')).toBe('any');
@@ -64,7 +64,7 @@ describe('the table of images', () => {
   });
 
   it('refuses tables nobody could mean', async () => {
-    // Proves that mistakes in the file are told with the entry.
+    // Proves that errors in the file are reported with the entry's name.
     for (const [text, message] of [
       ['[a, b]', 'it must be a map'],
       ['a: 3', '"a": give a command line'],
@@ -96,7 +96,7 @@ describe('the table of images', () => {
 
 describe('images without an entry', () => {
   it('are programs of this machine by the last part of their name', async () => {
-    // Proves the lookup in PATH, and that only a program counts.
+    // Proves the lookup in PATH, and that only executable files count.
     await writeFile(join(folder, 'tool'), '#!/bin/sh\n');
     await writeFile(join(folder, 'text'), '');
     await chmod(join(folder, 'tool'), 0o755);
@@ -111,7 +111,7 @@ describe('images without an entry', () => {
   });
 
   it('say what to do', async () => {
-    // Proves that the message of ErrImagePull names the ways out.
+    // Proves that the message of ErrImagePull names the possible remedies.
     const images = await ImageTable.open(undefined, () => folder);
     const failed = images.resolve('acme/shop:7');
     for (const part of [

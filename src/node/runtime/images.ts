@@ -1,13 +1,13 @@
 /**
- * Images: names for commands of this machine. Nothing is pulled. A table (`--images FILE`) says what a name stands
- * for; without an entry, the last part of the name is looked for among the programs of this machine.
+ * Images: names for commands of this machine. Nothing is pulled. A table (`--images FILE`) maps names to commands;
+ * without an entry, the last part of the name is looked up in the PATH.
  *
  *   nginx: nginx -g "daemon off;"
  *   registry.example.com/team/api:2: [node, /srv/api/main.js]
  *   worker: { command: [node, worker.js], args: [--verbose], env: { MODE: dev }, workingDir: /srv/worker }
  *   busybox: { args: [sh] }
  *
- * The last has no entry point, as many images: arguments of a container are then its whole command.
+ * The last has no entry point, like many images: the container's arguments are then its whole command.
  */
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
@@ -17,10 +17,10 @@ import { readYaml } from '../../api/yaml.ts';
 import { type ImageCommand, ImageError } from './runtime.ts';
 
 const fileBytesMax = 1024 * 1024;
-/** The image of containers that bring their own command: this machine. */
+/** The image for containers that bring their own command and run on this machine as it is. */
 const hostImage = 'host';
 
-/** A table that cannot be used; the message says where and why. */
+/** A table with an error; the message says where and why. */
 export class ImageTableError extends Error {
   override readonly name = 'ImageTableError';
 }
@@ -34,7 +34,7 @@ export class ImageTable {
     private readonly path: () => string,
   ) {}
 
-  /** Reads the table; throws `ImageTableError`. `path` is where programs are looked for. */
+  /** Reads the table; throws `ImageTableError`. `path` is the PATH to search for programs. */
   static async open(file?: string, path = () => process.env['PATH'] ?? ''): Promise<ImageTable> {
     const table = new ImageTable(file, path);
     await table.#refresh();
@@ -53,7 +53,7 @@ export class ImageTable {
     throw new ImageError(this.#advice(image));
   }
 
-  /** The entry with the longest name that is the image's, or the image's without tag or digest. */
+  /** The entry with the longest matching name: with tag or digest first, then without. */
   #entry(image: string): ImageCommand | undefined {
     const name = plainName(image);
     let best: [string, ImageCommand] | undefined;
@@ -105,7 +105,7 @@ export class ImageTable {
   }
 }
 
-/** Docker's own registry and its official images have names that may be left out. */
+/** Removes the implied prefix of Docker Hub and its official images. */
 const plainName = (image: string): string =>
   image.replace(/^(?:docker\.io|index\.docker\.io)\//, '').replace(/^library\//, '');
 
@@ -142,7 +142,7 @@ function readEntry(name: string, entry: unknown): ImageCommand {
   if (!isJsonObject(env) || !isTexts(Object.values(env))) throw new Error(`"${name}": env is a map of texts`);
   if (workingDir !== undefined && typeof workingDir !== 'string')
     throw new Error(`"${name}": workingDir is a text`);
-  // No command is an image without an entry point; an empty one is a mistake.
+  // No command means an image without an entry point; an empty one is an error.
   const own = isTexts(command) && !command.length ? { entrypoint: [] } : commandOf(name, entrypoint);
   return { ...own, args, env: env as Record<string, string>, workingDir };
 }
@@ -155,7 +155,7 @@ function commandOf(name: string, entrypoint: readonly string[]): ImageCommand {
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-/** Words as a shell would take them: blanks part them, quotes and backslashes keep them together. Nothing else. */
+/** Splits a line as a shell would: at blanks, respecting quotes and backslashes. No other shell syntax. */
 function splitCommand(name: string, line: string): string[] {
   const words: string[] = [];
   const piece = /\s+|'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])|([^\s'"\\]+)|([\s\S])/g;

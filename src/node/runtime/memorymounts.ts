@@ -1,6 +1,6 @@
 /**
- * Volumes in memory: a file system of the kernel's (tmpfs) mounted over the folder of the volume, so that all containers
- * of the pod see it. What a killed agent has left mounted is unmounted by its reaper, or by the next agent.
+ * Volumes in memory: a tmpfs mounted over the folder of the volume, so that all containers of the pod see it.
+ * If the agent is killed, its reaper or the next agent unmounts them.
  */
 import { join } from 'node:path';
 import { type MountPoint, mountsBelow } from '../volumes/foldercare.ts';
@@ -14,7 +14,7 @@ export class MemoryMounts {
     private readonly folder: string,
   ) {}
 
-  /** Mounts one, unless it is there already. */
+  /** Mounts a tmpfs, unless one is mounted already. */
   async mount(path: string, { mode, group, bytesMax }: MemoryMount): Promise<void> {
     if ((await mountsBelow(path)).some(isVolume)) return;
     const options = [
@@ -27,7 +27,7 @@ export class MemoryMounts {
     await this.#run('mount', '-t', 'tmpfs', '-o', options.join(','), 'tmpfs', path);
   }
 
-  /** Unmounts those of one pod, or of all. Containers that still run keep theirs. */
+  /** Unmounts the volumes of one pod, or of all. Running containers keep theirs, in their own mount namespaces. */
   async unmount(uid = ''): Promise<void> {
     for (const mount of await mountsBelow(join(this.folder, uid)))
       if (isVolume(mount)) await this.#run('umount', '-l', mount.point);
@@ -39,6 +39,6 @@ export class MemoryMounts {
   }
 }
 
-/** Other mounts there were not made by the agent, and stay. */
+/** Other mounts below the folder were not made by the agent, and stay. */
 const isVolume = ({ point, type }: MountPoint): boolean =>
   type === 'tmpfs' && /\/pods\/[^/]+\/volumes\/[^/]+$/.test(point);

@@ -1,4 +1,4 @@
-/** Memory limits where the kernel does not keep them: containers are looked at now and then, and ended above theirs. */
+/** Memory limits without cgroups: measures containers from time to time, and kills those above their limit. */
 import type { ContainerProcess } from './containerprocess.ts';
 import { bySession, listProcesses, type ProcessEntry, proportionalBytes } from './processtable.ts';
 import type { Spawner } from './spawner.ts';
@@ -15,7 +15,7 @@ export class MemoryWatch {
     private readonly onError: (error: Error) => void,
   ) {}
 
-  /** Watches a container, or goes on doing so with another limit. */
+  /** Watches a container, or changes its limit. */
   add(container: ContainerProcess, limitBytes: number): void {
     if (!this.#limits.has(container)) void container.exited.then(() => this.#limits.delete(container));
     this.#limits.set(container, limitBytes);
@@ -49,7 +49,7 @@ export class MemoryWatch {
     const sessions = bySession(await listProcesses(this.spawner));
     for (const [container, limit] of this.#limits) {
       const members = membersOf(container, sessions);
-      // What processes share is counted for each of them, so a sum above the limit is only a reason to look closer.
+      // RSS counts shared pages once per process, so a sum above the limit is only a reason for an exact measurement.
       const above = sum(members, ({ rssBytes }) => rssBytes) > limit;
       if (above && sum(members, fairBytes) > limit) container.endForMemory();
     }

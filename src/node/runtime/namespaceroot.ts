@@ -1,18 +1,18 @@
 /**
- * A root in a mount namespace: the container sees the machine's file system with its mounts at their very paths, and
- * nobody else sees them. Mount points that do not exist are not made on the machine: every folder on the way to one
- * is rebuilt, as an empty folder into which what the real one holds is bound, entry by entry, and has room for more.
+ * A root in a mount namespace: the container sees the machine's file system with its mounts at their paths; other
+ * processes do not see these mounts. Missing mount points are not created on the machine. Instead every folder on the
+ * way to one is rebuilt: an empty folder into which each entry of the real one is bind-mounted, with room for more.
  *
  *   /data       →  / is rebuilt
  *   /etc/config →  / and /etc are rebuilt
  *
- * What a container makes in a rebuilt folder itself is its own and goes with it; what it finds there is the real thing.
+ * New files directly in a rebuilt folder are private to the container and vanish with it; existing entries are the
+ * machine's own files.
  *
- * Where it has a name of its own, it has a namespace for that, too.
+ * A container with its own host name has a UTS namespace, too.
  *
- * A short-lived shell puts it together and makes it its root; the agent then holds each namespace by a descriptor, and
- * commands enter it through that. When the agent and the container are gone, so is all of it: there is nothing that
- * could be forgotten.
+ * A short-lived shell assembles the root and pivots into it; the agent keeps a file descriptor of each namespace, and
+ * commands enter through that. When agent and container have ended, the kernel removes the namespaces and all mounts.
  */
 import {
   chmodSync,
@@ -43,15 +43,16 @@ import {
 import { type Mount, StartFailure } from './runtime.ts';
 import { helperEnv, type Spawner } from './spawner.ts';
 
-/** Putting a root together takes some 30 ms. */
+/** Time limit for setting up a root, which takes some 30 ms. */
 const setupMs = 20_000;
-/** Entries of rebuilt folders. Each is a mount. */
+/** Maximum number of entries in rebuilt folders. Each is a mount. */
 const entriesMax = 10_000;
 const messageBytesMax = 2_000;
 
 /**
- * $1 is the new root, $2 a table of what is bound from the machine, $3 the mounts, $4 the name of the machine or nothing.
- * An entry of the machine may vanish meanwhile; a mount may not fail. The new root is kept out of what is bound into it.
+ * $1: the new root, $2: table of what is bound from the machine, $3: the mounts, $4: the host name, or empty.
+ * An entry of the machine may vanish meanwhile, so its failure is ignored; a mount must not fail. The new
+ * root itself is excluded from what is bound into it.
  */
 const script = `
 set -e
@@ -72,11 +73,11 @@ export interface NamespaceTools {
   readonly unshare: string;
   readonly nsenter: string;
   readonly env: string;
-  /** Whether a root can have a name of its own. */
+  /** Whether a root can have its own host name. */
   readonly hostnames: boolean;
 }
 
-/** The programs it takes, when they are there and do it. */
+/** The tools that are needed; undefined if one is missing or does not work here. */
 export async function probeNamespaces(spawner: Spawner): Promise<NamespaceTools | undefined> {
   const [unshare, nsenter, env] = ['unshare', 'nsenter', 'env'].map((name) => spawner.tool(name));
   if (process.platform !== 'linux' || process.getuid?.() !== 0 || !unshare || !nsenter || !env)
@@ -88,7 +89,7 @@ export async function probeNamespaces(spawner: Spawner): Promise<NamespaceTools 
   return undefined;
 }
 
-/** Makes a root, and looks whether it is as it should be. */
+/** Makes a root, and checks that it works. */
 async function canMake(tools: NamespaceTools, spawner: Spawner): Promise<boolean> {
   const hostname = tools.hostnames ? 'wherry-probe' : undefined;
   const folder = await mkdtemp(join(tmpdir(), 'wherry-probe-'));
@@ -120,11 +121,11 @@ async function canMake(tools: NamespaceTools, spawner: Spawner): Promise<boolean
   }
 }
 
-/** A mount at its real path: links on the way are followed, as far as there is a way. */
+/** A mount at its real path, with symbolic links resolved as far as the path exists. */
 interface MountTarget {
   readonly mount: Mount;
   readonly exists: boolean;
-  /** The nearest folder on the machine that exists. */
+  /** The nearest existing folder on the machine. */
   readonly ancestor: string;
   readonly isFolder: boolean;
 }
@@ -148,7 +149,7 @@ export class NamespaceRoot implements ContainerRoot {
     const workingDir = posix.resolve('/', request.workingDir ?? '/');
     const mounts = await withWorkingDir(request, workingDir);
     const targets = await Promise.all(sortedMounts(mounts).map(targetOf));
-    // Links may have changed who is inside whom.
+    // Sort again: resolving links may have changed which mount contains which.
     targets.sort((a, b) => (a.mount.path < b.mount.path ? -1 : 1));
     const root = join(folder, 'root');
     const outer = targets.filter((target) => !enclosing(target, targets));
@@ -160,7 +161,7 @@ export class NamespaceRoot implements ContainerRoot {
     writeFileSync(join(folder, 'machine'), bound.join(''));
     writeFileSync(join(folder, 'mounts'), own.join(''));
     const held = await assemble(folder, tools.hostnames ? request.hostname : undefined, tools, spawner);
-    // By the names they were asked for and by their real ones.
+    // Under the requested paths and the resolved ones.
     const seen = [...sortedMounts(mounts), ...targets.map(({ mount }) => mount)];
     return new NamespaceRoot(held, workingDir, sortedMounts(seen), tools);
   }
@@ -187,7 +188,7 @@ export class NamespaceRoot implements ContainerRoot {
         ...(hostname === undefined ? [] : [`--uts=${door(hostname)}`]),
         '--',
         ...user.prefix,
-        // Entering has changed the folder, and only now is the container's own there.
+        // nsenter changes the working directory, so it is set after entering, when the container's own exists.
         ...[env, '-C', this.workingDir, ...lateVariables],
         ...command,
       ],
@@ -201,7 +202,7 @@ export class NamespaceRoot implements ContainerRoot {
   }
 }
 
-/** A working directory that is nowhere becomes an empty folder of the container's own. */
+/** A working directory that does not exist becomes an empty folder inside the container. */
 async function withWorkingDir(
   { folder, mounts }: RootRequest,
   workingDir: string,
@@ -256,7 +257,7 @@ async function targetOf(mount: Mount): Promise<MountTarget> {
 const enclosing = (target: MountTarget, targets: readonly MountTarget[]): MountTarget | undefined =>
   targets.findLast((other) => other !== target && isWithin(target.mount.path, other.mount.path));
 
-/** Rebuilds every folder on the way to a missing mount point; answers the table of what is bound into them. */
+/** Rebuilds every folder on the way to a missing mount point; returns the table of what is bound into them. */
 function buildFolders(root: string, targets: readonly MountTarget[]): string[] {
   const rebuilt = new Set(['/']);
   for (const { exists, ancestor } of targets)
@@ -283,7 +284,7 @@ function buildFolders(root: string, targets: readonly MountTarget[]): string[] {
   return lines;
 }
 
-/** The place a mount covers. Within another mount it is made in what is mounted there, as container runtimes do. */
+/** Creates the mount point. Inside another mount it is created in that mount's source, as container runtimes do. */
 async function makePoint(root: string, target: MountTarget, targets: readonly MountTarget[]): Promise<void> {
   const { mount, isFolder, exists } = target;
   const outer = enclosing(target, targets);
@@ -304,14 +305,14 @@ async function makePoint(root: string, target: MountTarget, targets: readonly Mo
   await (await open(join(parent, basename(rest)), O_CREAT | O_WRONLY | O_NOFOLLOW, 0o666)).close();
 }
 
-/** A line as in /etc/fstab. */
+/** A line in the format of /etc/fstab. */
 const tableLine = (source: string, target: string, options: string): string =>
   `${escaped(source)} ${escaped(target)} none ${options} 0 0\n`;
 
 const escaped = (path: string): string =>
   path.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 
-/** Descriptors of namespaces. */
+/** File descriptors that keep the namespaces alive. */
 interface Held {
   readonly mount: number;
   readonly hostname?: number;
@@ -328,7 +329,7 @@ function hold(pid: number, hostname: string | undefined): Held {
   }
 }
 
-/** Runs the script; answers the namespaces it has made. */
+/** Runs the script; resolves with the namespaces it has made. */
 function assemble(
   folder: string,
   hostname: string | undefined,

@@ -1,10 +1,11 @@
 /**
- * Pipes between the agent and its children. Node makes sockets for that, and a program cannot open those again by name
- * (`> /dev/stdout`, `cat /dev/stdin`), as it can with a real pipe. So they are made as named pipes, some at a time,
- * each used once and without a name from the moment it is open.
+ * Pipes between the agent and its children. Node uses socket pairs, which a program cannot reopen by name (`>
+ * /dev/stdout`, `cat /dev/stdin`) as it can with a real pipe. So these are named pipes, each used once and
+ * unlinked as soon as it is open.
  *
- * Making one takes a process (`mkfifo`), so a stock of them is made ahead, twelve with one process, and a command does not
- * wait for its three. It has no figure of its own yet. With `WHERRY_PLAIN=1` each is made when it is asked for.
+ * Making one takes a process (`mkfifo`), so a stock is made ahead, twelve with one process, and a command
+ * does not wait for its three. The gain has not been measured yet. With `WHERRY_PLAIN=1` each is made on
+ * demand.
  */
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
@@ -14,11 +15,14 @@ import { reusingPipe } from '../../streams/reusedreads.ts';
 import { optimized } from '../../switches.ts';
 import type { Spawner } from './spawner.ts';
 
-/** Made at once. */
+/** Number made with one process. */
 const batch = optimized ? 12 : 1;
-/** With fewer left, more are made, so that nobody has to wait for them: a command takes three. */
+/** With fewer left, more are made in the background: a command takes three. */
 const stockMin = optimized ? 6 : 0;
-/** Knocks come ever more rarely, and then no more: programs open their input when they start. */
+/**
+ * Delays between attempts to release a reader (`knockAfterEnd`); they grow, and stop: programs open their
+ * input at start.
+ */
 const firstKnockMs = 5;
 const lastKnockMs = 20_000;
 
@@ -37,12 +41,12 @@ export class PipeStock {
     private readonly spawner: Spawner,
   ) {}
 
-  /** Throws when no pipe can be had. The caller closes both ends. */
+  /** Throws when no pipe can be made. The caller closes both ends. */
   async take(): Promise<PipeEnds> {
     for (;;) {
       const name = this.#names.pop();
       if (name) {
-        // If it fails, so will those who have to wait for it.
+        // Ignore the error here: a caller that has to wait for pipes will get it.
         if (this.#names.length < stockMin) this.#refill().catch(() => undefined);
         return openPipe(name);
       }
@@ -64,18 +68,18 @@ export class PipeStock {
   }
 
   async #make(): Promise<void> {
-    // What an earlier agent has left is of no use.
+    // Remove what an earlier agent has left.
     if (!this.#made) await rm(this.folder, { recursive: true, force: true });
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const names = Array.from({ length: batch }, () => join(this.folder, String(this.#made++)));
-    // Open to all users, because a container may run as any; nobody but the agent gets as far as the folder.
+    // Mode 666, because a container may run as any user; only the agent can enter the folder.
     const { code, stderr } = await this.spawner.run(['mkfifo', '-m', '666', ...names]);
     if (code) throw new Error(`mkfifo: ${stderr.trim()}`);
     this.#names.push(...names);
   }
 }
 
-/** Opening an end waits for the other; opening both at once does not. */
+/** Opening one end of a FIFO blocks until the other is opened; opening with O_RDWR first does not. */
 function openPipe(name: string): PipeEnds {
   const opened: number[] = [];
   const open = (flags: number): number => {
@@ -96,7 +100,7 @@ function openPipe(name: string): PipeEnds {
   }
 }
 
-/** The agent's end of a pipe as a stream. It has an error listener: a broken pipe is an end like any other. */
+/** The agent's end of a pipe as a stream. Its errors are ignored: a broken pipe counts as the end. */
 export function pipeStream(descriptor: number, direction: 'read' | 'write'): Socket {
   const stream =
     direction === 'read'
@@ -106,15 +110,16 @@ export function pipeStream(descriptor: number, direction: 'read' | 'write'): Soc
 }
 
 /**
- * A program that opens its input by name (`cat /dev/stdin`) waits for a writer, and would wait for ever when the last
- * has left by then: that is how named pipes are. So after the end of the input the pipe is opened for writing again for a while,
- * without anything to write: a reader that waits in open() is let in and finds the end.
+ * A program that opens its input by name (`cat /dev/stdin`) blocks in open() until the FIFO has a writer, and
+ * for ever if the last writer has already closed. So after the end of the input the pipe is opened for
+ * writing again a few times, without writing: a reader that waits in open() continues and sees the end of
+ * file.
  */
 export function knockAfterEnd(input: Socket, descriptor: number, exited: Promise<unknown>): void {
   input.once('finish', () => {
     let reader: number;
     try {
-      // The pipe has no name any more, and is about to be closed.
+      // Through /proc, because the pipe has no name any more.
       reader = openSync(`/proc/self/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK);
     } catch {
       return;
@@ -131,7 +136,7 @@ export function knockAfterEnd(input: Socket, descriptor: number, exited: Promise
       try {
         closeSync(openSync(`/proc/self/fd/${reader}`, constants.O_WRONLY | constants.O_NONBLOCK));
       } catch {
-        // Out of descriptors: the next knock may be heard.
+        // Out of file descriptors: a later attempt may succeed.
       }
       waitMs *= 2;
       if (waitMs > lastKnockMs) stop();

@@ -10,13 +10,13 @@ beforeAll(async () => {
 afterEach(() => pod.clear());
 afterAll(() => pod.close());
 
-/** Says its process, then repeats what it gets; `quit` ends it. */
+/** Prints its pid, then echoes its input; `quit` ends it. */
 const echo =
   'echo up; while read line; do test "$line" = quit && exit 3; echo "got $line"; echo "err $line" >&2; done; echo closed';
 
 describe('attaching to a container', () => {
   it('shows the same to all, takes input of all, and outlives them', async () => {
-    // Proves two clients at once, that earlier output is not repeated, and that leaving stops nothing.
+    // Proves two clients at once, that earlier output is not repeated, and that detaching stops nothing.
     const container = await pod.shell(echo, { container: { stdin: true } });
     await pod.log({ follow: true, limitBytes: 3 });
     const [one, two] = [new TestSession({ stdin: true }), new TestSession({ stdin: true })];
@@ -38,7 +38,7 @@ describe('attaching to a container', () => {
   });
 
   it('keeps the input open for the next, or closes it after the first', async () => {
-    // Proves stdin with and without stdinOnce, for an input that ends and for a client that leaves.
+    // Proves stdin with and without stdinOnce, for an input that ends and for a client that disconnects.
     const open = await pod.shell(echo, { container: { name: 'open', stdin: true } });
     const first = new TestSession({ stdin: true });
     const attached = open.attach(first);
@@ -67,7 +67,7 @@ describe('attaching to a container', () => {
   });
 
   it('ends after its input when the next client may have one, too', async () => {
-    // Proves that a client with nothing more to say gets the answer to what it said and leaves, with or without a terminal.
+    // Proves that a client whose input has ended gets the answer to it and is detached, with or without a terminal.
     for (const tty of [false, true]) {
       const name = tty ? 'terminal' : 'pipes';
       const container = await pod.shell(echo, { container: { name, stdin: true, tty } });
@@ -89,7 +89,7 @@ describe('attaching to a container', () => {
   });
 
   it('ignores input of a container without one', async () => {
-    // Proves that input is dropped, not kept, and output still comes.
+    // Proves that input is dropped, not buffered, and output still arrives.
     const container = await pod.shell('cat; echo no input; sleep 0.3; exit 0');
     const session = new TestSession({ stdin: true });
     const end = container.attach(session);
@@ -115,7 +115,7 @@ describe('attaching to a container', () => {
 
 describe('a client that does not read', () => {
   it('is sent away, and neither the container nor the others stop', async () => {
-    // Proves the bound on what waits for one client, and on the time the container waits for it.
+    // Proves the bound on output buffered for one client, and on the time the container waits for it.
     const attachments = new Attachments({ stdin: undefined, resize: () => undefined }, false, false, 50);
     const stuck = new TestSession({ stdout: new Writable({ highWaterMark: 1024, write: () => undefined }) });
     const fine = new TestSession();
@@ -133,7 +133,7 @@ describe('a client that does not read', () => {
   });
 
   it('slows the container as a pipe would', async () => {
-    // Proves that a slow reader gets everything, in its own time.
+    // Proves that a slow reader gets everything.
     const attachments = new Attachments({ stdin: undefined, resize: () => undefined }, false, false);
     let received = 0;
     const stdout = new Writable({

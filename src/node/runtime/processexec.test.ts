@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024;
 
 describe('a command beside a container', () => {
   it('has its own streams and code, and the environment of the container', async () => {
-    // Proves separate outputs, exit code, variables, folder, and that a missing input is empty.
+    // Proves separate outputs, exit code, variables, working directory, and that a missing stdin is empty.
     const session = new TestSession();
     const command = ['sh', '-c', 'cat; echo out $WHO; pwd; echo err >&2; exit 7'];
     expect(await container.exec(command, session)).toEqual({ kind: 'exit', code: 7 });
@@ -26,7 +26,7 @@ describe('a command beside a container', () => {
   });
 
   it('tells signals as a shell does', async () => {
-    // Proves 128 + N.
+    // Proves exit code 128 + signal.
     expect(await container.exec(['sh', '-c', 'kill -TERM $$'], new TestSession())).toEqual({
       kind: 'exit',
       code: 143,
@@ -34,7 +34,7 @@ describe('a command beside a container', () => {
   });
 
   it('is told when it cannot be run', async () => {
-    // Proves 127 and 126 with a line on the right stream.
+    // Proves exit codes 127 and 126 with a message on stderr.
     const missing = new TestSession();
     expect(await container.exec(['nosuch'], missing)).toEqual({ kind: 'exit', code: 127 });
     expect(missing.err).toBe('exec: "nosuch": executable file not found in $PATH\n');
@@ -45,7 +45,7 @@ describe('a command beside a container', () => {
   });
 
   it('gets its input, and the end of it', async () => {
-    // Proves that a filter ends by itself when its input does.
+    // Proves that a filter ends when its input does.
     const session = new TestSession({ stdin: true });
     session.stdin!.end('abc');
     expect(await container.exec(['cat'], session)).toEqual({ kind: 'success' });
@@ -63,7 +63,7 @@ describe('a command beside a container', () => {
   });
 
   it('passes 200 MB out and in, without holding them', async () => {
-    // Proves throughput in both directions with bounded memory, however slow the client takes it.
+    // Proves that 200 MB pass in both directions with bounded memory, however slow the client is.
     const bytes = 200_000_000;
     let most = 0;
     const before = process.memoryUsage();
@@ -105,7 +105,7 @@ describe('a command beside a container', () => {
   });
 
   it('ends although it never reads its input', async () => {
-    // Proves that input nobody reads does not hold up the end, and is dropped.
+    // Proves that unread input is dropped and does not delay the end.
     const session = new TestSession({ stdin: true });
     const source = Readable.from(
       (function* () {
@@ -118,7 +118,8 @@ describe('a command beside a container', () => {
   });
 
   it('is left without pipes when its client goes, and is ended when the agent says so', async () => {
-    // Proves both ways: it ends when it notices, goes on when it does not, and is killed for the agent's own.
+    // Proves what happens when the client goes: a command that writes gets a broken pipe, others continue,
+    // the agent's own are killed.
     const writing = new TestSession();
     const first = container.exec(['sh', '-c', 'while echo on; do sleep 0.05; done; sleep 3'], writing);
     await writing.until(/on/);
@@ -139,7 +140,7 @@ describe('a command beside a container', () => {
   });
 
   it('is not run in a container that has ended', async () => {
-    // Proves the failure, and that commands end with their container.
+    // Proves the error after the container has ended, and that commands end with their container.
     const other = await pod.shell('sleep 60', { container: { name: 'other' } });
     const session = new TestSession();
     const running = other.exec(['sh', '-c', 'echo up; sleep 60'], session);
@@ -156,7 +157,7 @@ describe('a command beside a container', () => {
 
 describe('a command with a terminal', () => {
   it('knows the size from the beginning, and its changes', async () => {
-    // Proves the first size, a resize that reaches the program, and the default.
+    // Proves the initial size, a resize that reaches the program, and the default size.
     const session = new TestSession({ tty: true, stdin: true }, { width: 101, height: 33 });
     const script = 'stty size; trap "stty size; exit 9" WINCH; echo ready; while :; do sleep 0.05; done';
     const result = container.exec(['sh', '-c', script], session);
@@ -171,7 +172,7 @@ describe('a command with a terminal', () => {
   });
 
   it('is interrupted by Ctrl-C, and goes on', async () => {
-    // Proves that the terminal is the program's own: the shell survives, its command does not.
+    // Proves that the terminal is the program's controlling terminal: Ctrl-C ends the command, not the shell.
     const session = new TestSession({ tty: true, stdin: true });
     const result = container.exec(['sh', '-i'], session);
     session.stdin!.write('echo rea""dy; sleep 100\n');
@@ -184,7 +185,7 @@ describe('a command with a terminal', () => {
   });
 
   it('is hung up when its client goes', async () => {
-    // Proves that a shell and what it started end with the terminal.
+    // Proves that a shell and its children end with the terminal.
     const session = new TestSession({ tty: true, stdin: true });
     const result = container.exec(['sh', '-c', 'echo pid $$; sleep 90; true'], session);
     const pid = Number((await session.until(/pid (\d+)/))[1]);
@@ -194,7 +195,7 @@ describe('a command with a terminal', () => {
   });
 
   it('does not stop the agent when it does not read', async () => {
-    // Proves that a full terminal holds up its own input and nothing else.
+    // Proves that a full terminal blocks only its own input.
     const session = new TestSession({ tty: true, stdin: true });
     const result = container.exec(['sh', '-c', 'stty raw -echo; echo raw; sleep 0.5; echo end'], session);
     await session.until(/raw/);
@@ -208,7 +209,7 @@ describe('a command with a terminal', () => {
   });
 
   it('passes much output to a slow client', async () => {
-    // Proves back-pressure through a terminal, to the last byte.
+    // Proves back-pressure through a terminal, without losing a byte.
     let received = 0;
     const stdout = new Writable({
       highWaterMark: 1024,

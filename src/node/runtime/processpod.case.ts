@@ -1,4 +1,7 @@
-/** For tests of the process runtime: a runtime in a temporary folder with one pod, and sessions that remember. */
+/**
+ * For tests of the process runtime: a runtime in a temporary folder with one pod, and sessions that record
+ * their output.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -72,13 +75,13 @@ export class ProcessPod {
     return container;
   }
 
-  /** Ends all containers, for the next test. */
+  /** Ends all containers, before the next test. */
   async clear(): Promise<void> {
     for (const container of this.#started) container.kill('SIGKILL');
     await Promise.all(this.#started.splice(0).map(({ exited }) => exited));
   }
 
-  /** Runs a shell script as the container. */
+  /** Starts a container that runs a shell script. */
   shell(script: string, wanted: Wanted = {}): Promise<RunningContainer> {
     return this.start({ command: ['sh', '-c', script], ...wanted });
   }
@@ -87,7 +90,7 @@ export class ProcessPod {
     return logText(this.runtime.log('uid-1', container, attempt)!, query);
   }
 
-  /** Processes of this agent's containers that are alive. */
+  /** Living processes of this agent's containers. */
   async alive(): Promise<number[]> {
     const identity = await readFile(join(this.folder, 'agent-id'), 'utf8');
     return findProcesses(new Set(), { text: `WHERRY_CONTAINER=${identity}/`, prefix: true });
@@ -116,7 +119,7 @@ export async function logText(log: ContainerLog, query: Partial<LogQuery> = {}):
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** Command lines of all processes of the machine that hold a text. */
+/** Command lines of all processes of the machine that contain a text. */
 export function commandsWith(text: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -130,7 +133,7 @@ export function commandsWith(text: string): string[] {
     .filter((line) => line.startsWith('sleep ') && line.includes(text));
 }
 
-/** A client in memory. */
+/** An in-memory client. */
 export class TestSession implements Session {
   readonly tty: boolean;
   readonly stdin: PassThrough | undefined;
@@ -169,7 +172,7 @@ export class TestSession implements Session {
     for (const listener of this.#listeners) listener(size);
   }
 
-  /** Resolves when the output so far fits. */
+  /** Resolves when the output so far matches. */
   async until(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this.out + this.err);

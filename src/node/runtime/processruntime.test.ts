@@ -21,7 +21,7 @@ afterAll(() => pod.close());
 
 describe('how containers end', () => {
   it('tells exit codes and signals', async () => {
-    // Proves code, signal number and reason for ends of all kinds.
+    // Proves exit code, signal and reason for each kind of end.
     for (const [script, exit] of [
       ['exit 0', { exitCode: 0, reason: 'Completed' }],
       ['exit 3', { exitCode: 3, reason: 'Error' }],
@@ -37,7 +37,7 @@ describe('how containers end', () => {
   });
 
   it('asks the whole group to end, and lets it say good-bye', async () => {
-    // Proves that TERM reaches parent and child, that both may clean up, and that it is in the log when it has ended.
+    // Proves that SIGTERM reaches parent and child, that both may clean up, and that their last output is in the log.
     const script = `trap 'echo parent; wait; exit 5' TERM
       sh -c 'trap "echo child; exit" TERM; echo ready; sleep 60 & wait' &
       wait`;
@@ -55,7 +55,7 @@ describe('how containers end', () => {
   });
 
   it('leaves nobody behind: children, and those who went into a session of their own', async () => {
-    // Proves that the end of the main process is the end of all, also of a daemon that left group and session.
+    // Proves that all processes end with the main process, also a daemon that left its group and session.
     const session = new TestSession();
     const container = await pod.shell(`sleep 61 & (setsid sleep 62 &) ; sleep 63`);
     await container.exec(['sh', '-c', 'sleep 64 > /dev/null 2>&1 & echo started'], session);
@@ -67,8 +67,8 @@ describe('how containers end', () => {
   });
 
   it.runIf(isLinux)('leaves nobody behind who has left session, environment and parents', async () => {
-    // Proves that a daemon without a trace of where it comes from ends with its container: without control groups, with
-    // them, with folders and with namespaces.
+    // Proves that a daemon with a cleared environment, its own session and another parent ends with its
+    // container: with and without cgroups and namespaces.
     for (const options of [{ roots: 'folder', cgroups: false }, {}] as const) {
       const own = await ProcessPod.make(options);
       const seconds = `3600.${randomInt(1e9)}`;
@@ -79,7 +79,7 @@ describe('how containers end', () => {
       container.kill('SIGKILL');
       await container.exited;
       expect(commandsWith(seconds)).toEqual([]);
-      // The same for a command beside the main process.
+      // The same for an exec command.
       const other = await own.start({ container: { name: 'other' } });
       await other.exec(['sh', '-c', `env -i setsid sleep ${seconds} >/dev/null 2>&1 &`], new TestSession());
       await expect.poll(() => commandsWith(seconds)).toHaveLength(1);
@@ -91,21 +91,21 @@ describe('how containers end', () => {
   });
 
   it('ends when only the main process has, whoever holds its output', async () => {
-    // Proves that a child with the pipe in hand does not keep a container alive.
+    // Proves that a child that holds the pipe does not keep a container alive.
     const container = await pod.shell('sleep 60 & echo done');
     expect((await container.exited).exitCode).toBe(0);
     expect(await pod.log()).toBe('done\n');
   });
 
   it('says that there is nothing to run', async () => {
-    // Proves that an image without a command, in a container without one, waits with a reason instead of failing.
+    // Proves that a container without a command, from an image without one, waits with a reason instead of failing.
     const failure = await pod.start({ command: [], container: { image: 'scratch' } }).catch((error) => error);
     expect(failure).toMatchObject({ reason: 'CreateContainerError' });
     expect(failure.message).toMatch(/^no command specified: image "scratch" has none/);
   });
 
   it('says what cannot be run', async () => {
-    // Proves the failure of a start: missing, not executable, a folder; and that nothing of it stays.
+    // Proves failed starts (missing, not executable, a folder), and that nothing is left of them.
     const failure = async (program: string): Promise<unknown> =>
       pod.start({ command: [program] }).catch((error) => error);
     expect(await failure('no-such-program')).toMatchObject({
@@ -128,7 +128,7 @@ describe('how containers end', () => {
 
 describe('what a container gets', () => {
   it('is its environment and nothing of the agent', async () => {
-    // Proves that variables are exactly those given, and the runtime's own.
+    // Proves that the environment has exactly the given variables and the runtime's own.
     process.env['AGENT_SECRET'] = 'x';
     const env = { PATH: process.env['PATH']!, ONE: '1', 'dotted.name': 'yes' };
     const container = await pod.start({ command: ['env'], env });
@@ -142,7 +142,7 @@ describe('what a container gets', () => {
   });
 
   it.runIf(isLinux)('is no descriptor beyond the first three', async () => {
-    // Proves that files the agent has open without close-on-exec (a store, a terminal) are not there to be read.
+    // Proves that children do not inherit files that the agent has open without close-on-exec (a store, a terminal).
     const store = open({ path: join(pod.folder, 'store') });
     await store.put('key', 'secret');
     const script = 'ls -l /proc/self/fd | grep -v "^total"';
@@ -160,7 +160,7 @@ describe('what a container gets', () => {
       expect(text).not.toContain('store');
       for (const line of text.trim().split(/\r?\n/)) {
         const [, number, target] = / (\d+) -> (.*)$/.exec(line)!;
-        // Number 3 is the listed folder itself; the others are covered.
+        // Descriptor 3 is the listed folder itself; the others point at /dev/null.
         if (Number(number) > 2) expect(target).toMatch(/^(\/dev\/null|\/proc\/\d+\/fd)$/);
       }
     }
@@ -187,7 +187,7 @@ describe('what a container gets', () => {
   });
 
   it('has a working directory: given, found, or made', async () => {
-    // Proves the default, one of the machine, one in the root, and a missing one.
+    // Proves the default, a folder of the machine, one in the root, and a missing one.
     const where = async (workingDir: string | undefined): Promise<string> => {
       const container = await pod.start({ command: ['pwd'], workingDir });
       await container.exited;
@@ -200,7 +200,7 @@ describe('what a container gets', () => {
   });
 
   it.runIf(isRoot && isLinux)('runs as the user it asks for', async () => {
-    // Proves user, group, further groups, no-new-privs and dropped capabilities, for exec as well.
+    // Proves user, group, supplementary groups, no-new-privs and dropped capabilities, for exec as well.
     const container = await pod.shell(
       'id -u; id -g; id -G; grep -E "NoNewPrivs|CapBnd" /proc/self/status; sleep 60',
       {
@@ -219,7 +219,7 @@ describe('what a container gets', () => {
   });
 
   it.runIf(isRoot)('gets to its folder as another user, below a data folder that is closed', async () => {
-    // Proves that the data folder may be passed through, and no more.
+    // Proves that other users may pass through the data folder, but not list it.
     const dataDir = await mkdtemp(join(tmpdir(), 'wherry-data-'));
     const own = await ProcessPod.make({ folder: join(dataDir, 'node'), roots: 'folder' });
     const spec = { containers: [], securityContext: { runAsUser: 4321 } };
@@ -231,7 +231,7 @@ describe('what a container gets', () => {
   });
 
   it.runIf(isRoot && isLinux)('never runs its own loader settings with the rights of the agent', async () => {
-    // Proves that LD_PRELOAD and its like are set only after the change of user.
+    // Proves that LD_PRELOAD and the like are set only after the change of user.
     const library = join(pod.folder, 'missing.so');
     const container = await pod.start({
       command: ['sh', '-c', 'echo "$LD_PRELOAD"'],
@@ -241,12 +241,12 @@ describe('what a container gets', () => {
     expect((await container.exited).exitCode).toBe(0);
     const log = await pod.log();
     expect(log).toContain(`${library}\n`);
-    // The loader complains once for each program it starts: the shell, and nobody before it.
+    // The loader complains once per program: for the shell, and for none of those before it.
     expect(log.match(/object '[^']*missing.so' from LD_PRELOAD cannot be preloaded/g)).toHaveLength(1);
   });
 
   it.runIf(isRoot)('refuses root where the pod forbids it', async () => {
-    // Proves runAsNonRoot, with and without a user given.
+    // Proves runAsNonRoot, with and without runAsUser.
     const start = (securityContext: object): Promise<unknown> =>
       pod.shell('true', { container: { securityContext } }).catch((error) => error);
     expect(await start({ runAsNonRoot: true })).toMatchObject({ reason: 'CreateContainerError' });
@@ -272,7 +272,8 @@ describe('termination messages', () => {
   });
 
   it('fall back to the log after a failure', async () => {
-    // Proves FallbackToLogsOnError: on failure only, no more than 80 lines and 2048 bytes, and not over a message.
+    // Proves FallbackToLogsOnError: only on failure, at most 80 lines and 2048 bytes, and only without a
+    // message file.
     const container = { terminationMessagePolicy: 'FallbackToLogsOnError' };
     const message = async (script: string): Promise<string | undefined> =>
       (await (await pod.shell(script, { container })).exited).message;
@@ -288,7 +289,7 @@ describe('termination messages', () => {
 
 describe('logs', () => {
   it('are kept for the last two runs', async () => {
-    // Proves that each run has its own log, and that older ones go.
+    // Proves that each run has its own log, and that older ones are deleted.
     for (let attempt = 0; attempt < 4; attempt++)
       await (await pod.shell(`echo run ${attempt}`, { attempt })).exited;
     expect(pod.runtime.log('uid-1', 'main', 1)).toBeUndefined();
@@ -298,7 +299,7 @@ describe('logs', () => {
   });
 
   it('are followed until the container ends', async () => {
-    // Proves that a follower gets lines as they are written, and comes to an end with the container.
+    // Proves that a follower gets lines as they are written, and ends with the container.
     const container = await pod.shell('echo one; read go; echo two; echo err >&2', {
       container: { stdin: true },
     });
@@ -334,7 +335,7 @@ describe('usage', () => {
   });
 
   it.runIf(isLinux)('ends a container that takes more memory than it may', async () => {
-    // Proves OOMKilled where the kernel keeps no limit, and that a container below its limit is left alone.
+    // Proves OOMKilled without cgroups, and that a container below its limit is left alone.
     const own = await ProcessPod.make({ roots: 'folder', cgroups: false });
     const small = await own.shell('sleep 60', {
       container: { name: 'small', resources: { limits: { memory: '64Mi' } } },
@@ -353,7 +354,7 @@ describe('usage', () => {
 
 describe('limits', () => {
   it.runIf(isLinux)('of a container that runs can be others', async () => {
-    // Proves that a new memory limit is kept, and refused where the container uses more already.
+    // Proves that a new memory limit is enforced, and refused where the container already uses more.
     const own = await ProcessPod.make({ roots: 'folder', cgroups: false });
     const grows =
       'const a=[]; process.on("SIGUSR1", () => setInterval(() => a.push(Buffer.alloc(8e6, 1)), 5))';
@@ -375,7 +376,7 @@ describe('limits', () => {
 
 describe('pods', () => {
   it('are removed with everything', async () => {
-    // Proves that removal ends what runs and leaves no folder, and can be asked again.
+    // Proves that removal ends what runs, leaves no folder, and is idempotent.
     const own = await ProcessPod.make({ roots: 'folder' });
     const container = await own.shell('trap "" TERM; sleep 60');
     await own.runtime.removePod('uid-1');
@@ -397,7 +398,7 @@ describe('pods', () => {
   });
 
   it('are reached at their ports', async () => {
-    // Proves a connection through the runtime, and a refusal in known words.
+    // Proves a connection through the runtime, and the message of a refused one.
     const server = createServer((socket) => socket.end('hello'));
     await new Promise<void>((resolve) => {
       server.listen(0, '127.0.0.1', resolve);
@@ -415,7 +416,7 @@ describe('pods', () => {
 
 describe('a new agent in the same folder', () => {
   it('removes what is gone and keeps the logs of what is not', async () => {
-    // Proves recovery of folders: roots of dead containers and pods that are no longer bound go.
+    // Proves recovery: roots of dead containers and folders of pods that are no longer bound are removed.
     const before = await ProcessPod.make({ roots: 'folder' });
     await (await before.shell('echo kept')).exited;
     const pods = join(before.folder, 'pods');

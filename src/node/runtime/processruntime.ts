@@ -1,14 +1,14 @@
 /**
  * The process runtime: containers are processes of this machine.
  *
- * In the agent's folder, besides what the reaper writes:
+ * Files in the agent's folder, besides those of the reaper:
  *
  *   pods/<uid>/containers/<name>/<attempt>.log          output (see logfile.ts), of the last two attempts
  *   pods/<uid>/containers/<name>/<attempt>.root         the root of a running container (see containerroot.ts)
  *   pods/<uid>/containers/<name>/<attempt>.termination  its termination message
- *   pipes/                                              pipes that wait to be used
+ *   pipes/                                              unused pipes (see pipestock.ts)
  *
- * The rest of `pods/<uid>` is the agent's, for volumes and the like.
+ * The agent uses the rest of `pods/<uid>`, for volumes and the like.
  */
 import { chmodSync } from 'node:fs';
 import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promises';
@@ -56,14 +56,14 @@ export interface ProcessRuntimeOptions {
   readonly images: ImageTable;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
-  /** `folder`: mounts are links in a folder even where more would be possible. */
+  /** `folder`: use link folders for mounts even where namespaces are possible. */
   readonly roots?: 'auto' | 'folder';
-  /** The control group to make those of containers in, when the agent's own is not its to divide. */
+  /** The cgroup to create those of containers in, if the agent's own may not be used. */
   readonly cgroupParent?: string;
-  /** Whether limits are set by control groups where that is possible. */
+  /** Whether to set limits with cgroups where possible. */
   readonly cgroups?: boolean;
   readonly log?: { readonly segmentBytes?: number; readonly segments?: number };
-  /** Where logs are linked to for others to find. */
+  /** Where links to the logs are created for log shippers. */
   readonly logFolder?: LogFolder;
 }
 
@@ -71,12 +71,12 @@ interface PreparedPod {
   readonly place: PodPlace;
   readonly attachment: PodAttachment;
   readonly containers: Set<ContainerProcess>;
-  /** Starts under way, waited for before the pod is removed. */
+  /** Starts under way; removal of the pod waits for them. */
   readonly starting: Set<Promise<unknown>>;
   removing: boolean;
 }
 
-/** What the machine offers; found out once. */
+/** The facilities of the machine, determined once. */
 interface Means {
   readonly reaper: Reaper;
   readonly tags: ProcessTags;
@@ -95,7 +95,7 @@ export class ProcessRuntime implements Runtime {
   readonly #pipes: PipeStock;
   readonly #memory: MemoryWatch;
   readonly #pods = new Map<string, PreparedPod>();
-  /** The highest CPU time seen: that of a process nobody waited for is lost, and a sum must not fall. */
+  /** The highest CPU time seen: the time of an unreaped process is lost, and the sum must not decrease. */
   readonly #cpu = new WeakMap<ContainerProcess, number>();
   #means: Promise<Means> | undefined;
   #closed = false;
@@ -118,7 +118,7 @@ export class ProcessRuntime implements Runtime {
     for (const path of [this.options.folder, join(this.options.folder, 'pods'), folder])
       await this.#makeFolder(path, means);
     const attachment = await this.options.network.attach(pod);
-    // Asked twice at the same time, the first answer counts.
+    // With concurrent calls, the first to finish wins.
     const other = this.#pods.get(uid);
     if (other) return other.place;
     const place = { folder, ip: attachment.ip, ...this.#abilities(pod, means) };
@@ -242,7 +242,7 @@ export class ProcessRuntime implements Runtime {
   async #findMeans(): Promise<Means> {
     const { onError, roots, cgroups, cgroupParent } = this.options;
     await makeFolders(this.options.folder, 0o700);
-    // As the kernel knows it, for what is mounted below.
+    // Resolved, because the kernel's mount table has paths without links.
     const folder = await realpath(this.options.folder);
     const spawner = this.#spawner;
     const identity = await identityOf(folder);
@@ -257,7 +257,7 @@ export class ProcessRuntime implements Runtime {
     };
   }
 
-  /** What a pod can have where there are the rights for it. */
+  /** Optional facilities of a pod, if namespaces are available. */
   #abilities(pod: Pod, { namespaces, memory }: Means): Partial<PodPlace> {
     if (!namespaces) return {};
     return {
@@ -266,7 +266,7 @@ export class ProcessRuntime implements Runtime {
     };
   }
 
-  /** Where roots are folders, a container of another user has to get as far as its own. */
+  /** Makes a folder. Without namespaces, containers of other users must be able to pass through it to their roots. */
   async #makeFolder(path: string, { namespaces }: Means): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 });
     const shared = !namespaces && process.getuid?.() === 0;
@@ -372,7 +372,7 @@ export class ProcessRuntime implements Runtime {
     return running;
   }
 
-  /** The kernel, or the watch, ends who uses more than a new limit allows; so that is not set. */
+  /** Refuses a limit below current usage: the kernel or the memory watch would kill the container at once. */
   async #limit(running: ContainerProcess, container: Container): Promise<void> {
     const { cgroup } = running.parts;
     const limits = limitsOf(container);
@@ -404,7 +404,7 @@ export class ProcessRuntime implements Runtime {
     return FolderRoot.make(request, this.#spawner.tool('env'));
   }
 
-  /** A limit that cannot be set is told, and does not keep the container from running. */
+  /** Creates the container's cgroup. A failure is reported, but does not stop the container from running. */
   async #makeCgroup(uid: string, container: Container, { cgroups }: Means): Promise<Cgroup | undefined> {
     try {
       return await cgroups?.create(uid, container.name!, limitsOf(container));
@@ -427,20 +427,23 @@ async function end(pod: PreparedPod): Promise<void> {
   await Promise.all([...pod.containers].map(({ exited }) => exited));
 }
 
-/** Names become folders. They come from the API, which checks them; this is the last door. */
+/**
+ * Checks a name that becomes a folder. The API validates names, too; this is the last check against path
+ * traversal.
+ */
 function checked(name: string | undefined): string {
   if (name === undefined || !safeName.test(name))
     throw new StartFailure('CreateContainerError', `${JSON.stringify(name)} cannot be the name of a folder`);
   return name;
 }
 
-/** A data folder is closed to all; those who run below it get through, and see nothing of it. */
+/** Lets other users pass through a private data folder (mode 711), without being able to list it. */
 async function letThrough(folder: string): Promise<void> {
   const { mode } = await stat(folder);
   if ((mode & 0o777) === 0o700) await chmod(folder, 0o711);
 }
 
-/** Whatever user the container runs as is to write it. */
+/** Writable for all, as the container may run as any user. */
 async function makeTerminationFile(path: string): Promise<void> {
   await writeFile(path, '');
   chmodSync(path, 0o666);

@@ -1,17 +1,17 @@
 /**
- * The processes of this machine: who belongs to which session, what they use, and which of them carry the mark of a
- * container. Linux tells by files; elsewhere `ps` has to do.
+ * The processes of this machine: their sessions, their resource usage, and which belong to a container. Read
+ * from /proc on Linux, elsewhere from `ps`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { tagOf } from './processtag.ts';
 import type { Spawner } from './spawner.ts';
 
-/** Processes looked at before others get their turn. */
+/** Number of processes examined before yielding to the event loop. */
 const sliceMax = 100;
-/** Linux gives times to programs in these, whatever the kernel uses. */
+/** Unit of times in /proc, whatever the kernel's own tick is. */
 const ticksPerSecond = 100;
 const nanosecondsPerTick = 1e9 / ticksPerSecond;
-/** Of an environment is read at most this much. */
+/** Maximum size of an environment that is read. */
 const environBytesMax = 2 * 1024 * 1024;
 
 export interface ProcessEntry {
@@ -26,13 +26,13 @@ export interface ProcessEntry {
 interface Stat extends ProcessEntry {
   readonly dead: boolean;
   readonly parent: number;
-  /** In clock ticks since the machine was started. With the pid it names a process for good. */
+  /** In clock ticks since boot. With the pid it identifies a process uniquely. */
   readonly startTicks: string;
 }
 
 const hasProc = process.platform === 'linux';
 
-/** All processes that run. */
+/** All running processes. */
 export async function listProcesses(spawner: Spawner): Promise<ProcessEntry[]> {
   if (!hasProc) return parsePs((await spawner.run(['ps', '-axo', psColumns])).stdout);
   const entries: ProcessEntry[] = [];
@@ -53,7 +53,7 @@ export function bySession(entries: readonly ProcessEntry[]): Map<number, Process
   return sessions;
 }
 
-/** What tells a process from a later one with the same number; undefined when there is none. */
+/** The start time, which distinguishes a process from a later one with the same pid; undefined when there is none. */
 export async function startOf(pid: number, spawner: Spawner): Promise<string | undefined> {
   if (hasProc) {
     const stat = readStat(pid);
@@ -63,7 +63,7 @@ export async function startOf(pid: number, spawner: Spawner): Promise<string | u
   return text || undefined;
 }
 
-/** Changes when the machine is started again, and with it every number of a process. */
+/** An id that changes with every boot, after which all pids are reused. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
@@ -73,8 +73,8 @@ export function bootId(): string {
 }
 
 /**
- * Processes of some sessions, those that carry a mark, and all that these have started. Who has left its session still
- * has its tag; where there are no tags, its environment or its parent.
+ * Processes of these sessions, processes with the mark, and all their descendants. A process that has left
+ * its session is found by its tag; where there are no tags, by its environment or parent.
  */
 export async function findProcesses(sessions: ReadonlySet<number>, mark: Mark): Promise<number[]> {
   const found = new Set<number>();
@@ -90,11 +90,11 @@ export async function findProcesses(sessions: ReadonlySet<number>, mark: Mark): 
   return [...found];
 }
 
-/** What all processes of a container have in common, or all of an agent. */
+/** What identifies all processes of a container, or of an agent. */
 export interface Mark {
-  /** A variable of their environment: its whole text, or how it begins. */
+  /** An environment variable: its whole text, or a prefix of it. */
   readonly text: string;
-  /** Their tag, or how it begins; absent where there are no tags. */
+  /** The tag, or a prefix of it; absent where there are no tags. */
   readonly tag?: string | undefined;
   readonly prefix: boolean;
 }
@@ -113,7 +113,10 @@ export function isMarked(pid: number, { text, tag, prefix }: Mark): boolean {
   return `\0${environ}`.includes(prefix ? `\0${text}` : `\0${text}\0`);
 }
 
-/** Memory of a process with a fair share of what it shares; undefined when the system does not say. */
+/**
+ * Memory of a process, with shared pages divided among their users (PSS); undefined when the system does not
+ * report it.
+ */
 export function proportionalBytes(pid: number): number | undefined {
   try {
     const kib = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1];
@@ -140,7 +143,7 @@ function readStat(pid: number): Stat | undefined {
   }
 }
 
-/** `PID (NAME) STATE PPID PGRP SESSION ...`; the name may hold anything, brackets too. */
+/** `PID (NAME) STATE PPID PGRP SESSION ...`; the name may contain anything, parentheses too. */
 export function parseStat(text: string): Stat {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const number = (index: number): number => Number(fields[index] ?? 0);
@@ -149,7 +152,7 @@ export function parseStat(text: string): Stat {
     dead: fields[0] === 'Z' || fields[0] === 'X',
     parent: number(1),
     session: number(3),
-    // Its own, and those of children that it has seen end.
+    // Its own time, and that of children it has waited for.
     cpuNanoseconds: (number(11) + number(12) + number(13) + number(14)) * nanosecondsPerTick,
     pageFaults: number(7) + number(8),
     majorPageFaults: number(9) + number(10),
@@ -165,21 +168,21 @@ function pageBytes(): number {
   return pageSize;
 }
 
-/** The kernel hands it to every program at its start, as number 6 of a table. */
+/** The page size from the auxiliary vector, where it is entry 6. */
 function readPageSize(): number {
   try {
     const table = readFileSync('/proc/self/auxv');
     for (let at = 0; at + 16 <= table.length; at += 16)
       if (table.readBigUInt64LE(at) === 6n) return Number(table.readBigUInt64LE(at + 8));
   } catch {
-    // Older or stranger than we know: the usual size.
+    // Not readable: use the common size.
   }
   return 4096;
 }
 
 const psColumns = 'pid=,pgid=,rss=,time=';
 
-/** Sessions are not told everywhere; a group is the nearest there is. */
+/** Not every `ps` shows sessions: the process group is used instead. */
 export function parsePs(text: string): ProcessEntry[] {
   return text
     .split('\n')

@@ -1,9 +1,9 @@
 /**
- * Tags of processes: a number that a process hands on to all it starts, and that none of them loses by a session, an
- * environment or a parent of its own. It is the limit on file locks, which Linux still keeps and shows for every
- * process, and has not looked at since 2.4.
+ * Tags of processes: a number that every child inherits and that survives a new session, environment or
+ * parent. It is stored in the resource limit on file locks (RLIMIT_LOCKS), which Linux still inherits and
+ * shows for every process but has not enforced since 2.4.
  *
- * The first digits stand for the agent, the others for one run of a container.
+ * The first digits identify the agent, the others one run of a container.
  */
 import { createHash, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,13 +17,13 @@ export class ProcessTags {
 
   constructor(
     spawner: Spawner,
-    /** How all tags of this agent begin. */
+    /** The prefix of all tags of this agent. */
     readonly agent: string,
   ) {
     this.#prlimit = canTag() ? spawner.tool('prlimit') : undefined;
   }
 
-  /** For one run of a container; undefined where processes cannot be tagged. */
+  /** A tag for one run of a container; undefined where processes cannot be tagged. */
   next(): string | undefined {
     return this.#prlimit && `${this.agent}${randomInt(10 ** runDigits)}`.padEnd(agentDigits + runDigits, '0');
   }
@@ -40,7 +40,7 @@ export function agentTag(identity: string): string {
   return String(lowest + (hash % (9 * lowest)));
 }
 
-/** The tag of a process; undefined when it has none, or is gone. */
+/** The tag of a process; undefined when it has none, or has ended. */
 export function tagOf(pid: number | 'self'): string | undefined {
   try {
     return /^Max file locks +\S+ +(\d+) /m.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1];
@@ -49,6 +49,6 @@ export function tagOf(pid: number | 'self'): string | undefined {
   }
 }
 
-/** A limit can only be lowered, but by root. An agent that runs in a container of another one has its tag already. */
+/** Only root can raise a limit again, so an agent inside another agent's container keeps the tag it has. */
 const canTag = (): boolean =>
   process.platform === 'linux' && (process.getuid?.() === 0 || tagOf('self') === undefined);

@@ -1,4 +1,4 @@
-/** Looking a program up before it is run, so that a container that cannot be started says so, and in known words. */
+/** Checks a program before it is started, so that a container that cannot start fails with a known message. */
 import { constants } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
@@ -7,12 +7,12 @@ import type { ContainerRoot } from './containerroot.ts';
 const pathDefault = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export interface ProgramProblem {
-  /** As a shell would: 127 for what is not there, 126 for what cannot be run. */
+  /** As in a shell: 127 for not found, 126 for not executable. */
   readonly exitCode: 126 | 127;
   readonly message: string;
 }
 
-/** What is wrong with a program as seen in a container; undefined when it can be run, as far as one can tell. */
+/** Why a program cannot be run in a container; undefined when it probably can. */
 export async function programProblem(
   name: string,
   root: ContainerRoot,
@@ -45,9 +45,9 @@ async function look(path: string): Promise<'program' | 'folder' | 'refused' | 'h
   try {
     if ((await stat(path)).isDirectory()) return 'folder';
   } catch (error) {
-    // In a folder that may not be entered. For a search that is as good as nothing.
+    // In a folder that may not be entered: counts as not found.
     if ((error as NodeJS.ErrnoException).code === 'EACCES') return 'hidden';
-    // A link that leads nowhere here may lead somewhere in the container.
+    // A link that is broken here may be valid inside the container.
     return lstat(path).then(
       () => 'program',
       () => 'missing',

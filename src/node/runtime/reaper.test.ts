@@ -13,7 +13,7 @@ import { Spawner } from './spawner.ts';
 
 const isLinux = process.platform === 'linux';
 
-/** An agent of its own: containers with children, a daemon among them, and a command beside them. */
+/** An agent in its own process: containers with children, a daemon among them, and an exec command. */
 const agentCode = `
 import { ProcessPod, TestSession } from './processpod.case.ts';
 const pod = await ProcessPod.make({ folder: process.argv[2], roots: 'folder', cgroups: false });
@@ -51,7 +51,7 @@ describe.runIf(isLinux)('an agent that is killed', () => {
   let agent: ChildProcess;
   let said: string;
   let identity: string;
-  /** How long a daemon sleeps that has left everything: its command line is all that tells it apart. */
+  /** Sleep time of a daemon that has left session, environment and parent: its command line identifies it. */
   let hidden: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'wherry-killed-'));
@@ -78,8 +78,9 @@ describe.runIf(isLinux)('an agent that is killed', () => {
   };
 
   it('takes everything with it', async () => {
-    // Proves that the reaper ends children, daemons and commands, and then itself, when the agent is gone. Proves also
-    // the words for a missing optional package: this agent's code lies where none can be found.
+    // Proves that the reaper ends children, daemons and commands, and then itself, when the agent is gone.
+    // Also proves the message for a missing optional package, which this copy of the agent's code cannot
+    // find.
     const missing = 'a terminal needs the optional package @lydell/node-pty';
     expect(JSON.parse(said)).toEqual({
       terminal: { kind: 'failure', message: missing },
@@ -104,7 +105,7 @@ describe.runIf(isLinux)('an agent that is killed', () => {
   });
 
   it('leaves a list that the next one clears, when its reaper was killed as well', async () => {
-    // Proves recovery by file and mark, and that a number that is somebody else's by now is left alone.
+    // Proves recovery by file and mark, and that a pid that was reused by another process is left alone.
     const [reaper] = await findProcesses(new Set(), { text: `WHERRY_REAPS=${identity}`, prefix: false });
     agent.kill('SIGSTOP');
     signalProcess(reaper!, 'SIGKILL');
@@ -128,7 +129,7 @@ describe.runIf(isLinux)('an agent that is killed', () => {
 
 describe.runIf(isLinux)('a reaper', () => {
   it('is replaced when it is killed, and knows what there is', async () => {
-    // Proves that the agent's safety does not hang on one process.
+    // Proves that a killed reaper is replaced.
     const pod = await ProcessPod.make({ roots: 'folder' });
     await pod.start();
     const identity = await readFile(join(pod.folder, 'agent-id'), 'utf8');
@@ -146,7 +147,7 @@ describe.runIf(isLinux)('a reaper', () => {
 
 describe('the process table', () => {
   it('reads what the kernel tells, whatever a process is called', () => {
-    // Proves the fields, with a name made to confuse.
+    // Proves the fields, with a process name that contains parentheses.
     const fields = `S 7 8 9 0 -1 4194304 100 200 3 4 50 60 7 8 20 0 1 0 123456 1000 25 ${'0 '.repeat(28)}`;
     expect(parseStat(`4242 (a) R (b) ${fields}`)).toMatchObject({
       pid: 4242,
@@ -160,7 +161,7 @@ describe('the process table', () => {
   });
 
   it('reads ps where there is nothing else', async () => {
-    // Proves times of all lengths, and that the real ps is understood.
+    // Proves times of all lengths, and that the output of the real ps is parsed.
     const text = '  12  12  2048 00:01\n 13 12 10 1-02:03:04\n 14 14 0 12:34.56\nodd line\n';
     expect(
       parsePs(text).map(({ pid, session, rssBytes, cpuNanoseconds }) => [
@@ -181,7 +182,7 @@ describe('the process table', () => {
   });
 
   it('knows this process', async () => {
-    // Proves the list and the start against the one process that is surely there.
+    // Proves the list and the start time with the test's own process.
     const spawner = new Spawner();
     const own = (await listProcesses(spawner)).find(({ pid }) => pid === process.pid);
     expect(own!.rssBytes / process.memoryUsage.rss()).toBeCloseTo(1, 0);

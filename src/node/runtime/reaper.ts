@@ -1,7 +1,7 @@
 /**
- * The reaper: nothing that a container has started outlives the agent, however the agent ends. A small shell holds
- * the other end of a pipe and a list of sessions; when the pipe ends, it ends them. Should the reaper be gone as
- * well, the next agent finds the same list in a file.
+ * The reaper: ensures that nothing a container has started outlives the agent, however the agent ends. A
+ * small shell script reads from a pipe and keeps a list of sessions; when the pipe closes, it kills them. If
+ * the reaper is killed as well, the next agent finds the same list in a file.
  */
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -10,18 +10,18 @@ import { join } from 'node:path';
 import { bootId, findProcesses, isMarked, listProcesses, type Mark, startOf } from './processtable.ts';
 import { helperEnv, type Spawner } from './spawner.ts';
 
-/** A reaper that was killed is replaced after this time. */
+/** A killed reaper is replaced after this time. */
 const restartMs = 500;
-/** How often leftovers are looked for again: one may have started another meanwhile. */
+/** Maximum number of passes over leftovers: one may have forked since the last pass. */
 const passesMax = 10;
 const listName = 'processes.json';
 const identityName = 'agent-id';
 
 /**
- * Reads `+PID` and `-PID`. At the end of its input: groups first, then what is left of the sessions, then every process that
- * carries the tag or the mark of this agent's containers. It looks again as long as it finds a process: one may have
- * started another meanwhile. Then it unmounts volumes in memory, and removes the agent's control groups with all that
- * are in them.
+ * Reads lines `+PID` and `-PID`. At end of file it kills the process groups, then the rest of the sessions,
+ * then every process with the tag or the mark of this agent's containers. It repeats that while it finds
+ * processes, as one may have forked. Then it unmounts volumes in memory and removes the agent's cgroups with
+ * all processes in them.
  */
 const script = `
 trap '' INT TERM HUP QUIT PIPE
@@ -84,11 +84,11 @@ export interface ReaperOptions {
   readonly spawner: Spawner;
   /** The agent's own folder. */
   readonly folder: string;
-  /** Names this agent over its restarts. */
+  /** Identifies this agent across restarts. */
   readonly identity: string;
-  /** How tags of its processes begin. */
+  /** The prefix of its processes' tags. */
   readonly tag: string;
-  /** Folders of its control groups. */
+  /** Folders of its cgroups. */
   readonly groups: readonly string[];
   readonly onError: (error: Error) => void;
 }
@@ -105,7 +105,7 @@ export class Reaper {
     this.#begin();
   }
 
-  /** Takes a new session, before anything else is done with its process. */
+  /** Adds a new session. Call it right after the start, before anything else. */
   add(pid: number): void {
     this.#sessions.set(pid, '');
     this.#say(`+${pid}`);
@@ -116,14 +116,14 @@ export class Reaper {
     }, this.options.onError);
   }
 
-  /** Forgets a session of which nothing is left. */
+  /** Forgets a session whose processes have all ended. */
   remove(pid: number): void {
     if (!this.#sessions.delete(pid)) return;
     this.#say(`-${pid}`);
     this.#save();
   }
 
-  /** What marks all processes of one run of a container: a variable, and the tag it was given. */
+  /** The mark of all processes of one run of a container: a variable, and the tag. */
   mark(uid: string, container: string, tag: string | undefined): Mark {
     return { text: `WHERRY_CONTAINER=${this.options.identity}/${uid}/${container}`, tag, prefix: false };
   }
@@ -164,12 +164,12 @@ export class Reaper {
         WHERRY_REAPS: identity,
         WHERRY_TAG: tag,
         WHERRY_GROUPS: groups.join('\n'),
-        // As the kernel writes it.
+        // Escaped as in the kernel's mount table.
         WHERRY_PODS: join(folder, 'pods').replace(/[ \t\n\\]/g, octal),
       },
       stdio: ['pipe', 'ignore', 'ignore'],
       cwd: '/',
-      // A Ctrl-C at the agent's terminal is not for the reaper.
+      // Its own process group, so that a Ctrl-C in the agent's terminal does not end the reaper.
       detached: true,
     });
     this.#child = child;
@@ -186,7 +186,7 @@ export class Reaper {
     if (stdin?.writable) stdin.write(`${line}\n`);
   }
 
-  /** Writes the list; changes meanwhile are written together afterwards. */
+  /** Writes the list; changes during a write are written together afterwards. */
   #save(): void {
     this.#stale = true;
     this.#writing ??= this.#write()
@@ -210,8 +210,8 @@ export class Reaper {
   }
 
   /**
-   * Sessions of the list that are still those of the list: the leader has the same start, or the leader is gone and
-   * a process with the mark is left. A number that others have got since is left alone.
+   * Sessions of the list that still exist: the leader has the same start time, or the leader is gone and a
+   * process with the mark is left. A reused pid is left alone.
    */
   async #leftSessions(mark: Mark): Promise<Set<number>> {
     const list = await readList(join(this.options.folder, listName));
@@ -231,14 +231,14 @@ export class Reaper {
 
 const octal = (character: string): string => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
 
-/** Signals a group; one that has not yet become one gets it as a process. */
+/** Signals a process group; or the process, if it does not lead a group yet. */
 export function signalSession(pid: number, signal: NodeJS.Signals | number): void {
   if (!signalProcess(-pid, signal)) signalProcess(pid, signal);
 }
 
-/** Whether there was a process to get the signal. */
+/** Returns whether the process existed. */
 export function signalProcess(pid: number, signal: NodeJS.Signals | number): boolean {
-  // 0 and 1 stand for the own group and for everybody.
+  // Never signal 0 (own process group), -1 (all processes) or 1 (init).
   if (!Number.isInteger(pid) || Math.abs(pid) < 2) return false;
   try {
     return process.kill(pid, signal);
@@ -247,7 +247,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals | number): boo
   }
 }
 
-/** Names an agent over its restarts. */
+/** Identifies an agent across restarts. */
 export async function identityOf(folder: string): Promise<string> {
   const path = join(folder, identityName);
   const known = await readFile(path, 'utf8').catch(() => '');

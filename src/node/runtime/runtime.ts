@@ -1,6 +1,6 @@
 /**
- * A runtime: what runs the containers of a node's pods. The agent decides what is to run, and when; a runtime does
- * it and says what became of it. There are two: processes of this machine, and simulated ones.
+ * A runtime runs the containers of a node's pods. The agent decides what runs and when; a runtime does it and
+ * reports the outcome. There are two: processes of this machine, and simulated containers.
  */
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../api/generated/types.ts';
@@ -10,15 +10,15 @@ export interface Runtime {
   /** `process` or `simulated`: the scheme of container ids. */
   readonly name: string;
   readonly version: string;
-  /** Whether pods are only pretended: then no events are written about their containers. */
+  /** Whether containers are simulated: then no events are emitted about them. */
   readonly simulated: boolean;
-  /** The command an image stands for, entry point and arguments; throws `ImageError` when there is none. */
+  /** The command of an image, entry point and arguments; throws `ImageError` when there is none. */
   resolveImage(image: string): Promise<ImageCommand>;
-  /** Makes the place of a pod: its folder and its network. A place that exists already is answered again. */
+  /** Creates a pod's folder and network. Idempotent. */
   preparePod(pod: Pod): Promise<PodPlace>;
   /** Starts a container; throws `StartFailure` when that is not possible. */
   start(launch: ContainerLaunch): Promise<RunningContainer>;
-  /** Gives a container that runs the limits its spec has now; throws when that is not possible. */
+  /** Applies the limits in the spec to a running container; throws when that is not possible. */
   resize(uid: string, container: Container): Promise<void>;
   /** A connection to a port of the pod, at the pod's own loopback address. */
   dial(uid: string, port: number): Promise<Duplex>;
@@ -29,11 +29,11 @@ export interface Runtime {
   /** Ends whatever is left of a pod, and removes its folder, logs and network. */
   removePod(uid: string): Promise<void>;
   /**
-   * Called once, before anything else, with the uids of the pods bound to this node: ends what an earlier agent has
-   * left running and removes the places of pods that are gone.
+   * Called once, before anything else, with the uids of the pods bound to this node: ends what an earlier
+   * agent has left running, and removes folders and networks of pods that no longer exist.
    */
   recover(bound: ReadonlySet<string>): Promise<void>;
-  /** Ends all containers at once and lets go of everything. */
+  /** Kills all containers and releases everything. */
   close(): Promise<void>;
 }
 
@@ -62,23 +62,23 @@ export interface PodPlace {
   /** The private folder of the pod. */
   readonly folder: string;
   readonly ip: string;
-  /** What the pod's machine is called, where that is not the name of this machine. */
+  /** The pod's host name, if it differs from the machine's. */
   readonly hostname?: string;
-  /** Makes a folder a file system in memory; absent where that is not possible. */
+  /** Mounts a tmpfs at a folder; absent where that is not possible. */
   readonly mountMemory?: (path: string, mount: MemoryMount) => Promise<void>;
 }
 
 export interface MemoryMount {
   readonly mode: number;
   readonly group?: number | undefined;
-  /** Default: half of what the machine has. */
+  /** Default: half of the machine's memory. */
   readonly bytesMax?: number | undefined;
 }
 
 export interface Mount {
-  /** The absolute path the container is to see it at. */
+  /** The absolute path inside the container. */
   readonly path: string;
-  /** The file or folder behind it. */
+  /** The file or folder on this machine. */
   readonly source: string;
   readonly readOnly: boolean;
 }
@@ -101,7 +101,7 @@ export interface ContainerExit {
   readonly signal?: number;
   /** `Completed`, `Error`, `OOMKilled`. */
   readonly reason: string;
-  /** What the container left in its termination message file, or the end of its log where the policy says so. */
+  /** From the termination message file, or the end of the log where the policy says so. */
   readonly message?: string;
   readonly finishedAt: Date;
 }
@@ -115,16 +115,17 @@ export interface RunningContainer {
   /** Signals every process of the container. */
   kill(signal: 'SIGTERM' | 'SIGKILL' | NodeJS.Signals): void;
   /**
-   * Runs a command beside the main process, as the same user, with its environment, folder and limits. When the client
-   * goes, the command loses its pipes or its terminal but is not ended, unless `killWhenGone` says so.
+   * Runs a command beside the main process, as the same user, with its environment, folder and limits. When
+   * the client disconnects, the command loses its pipes or its terminal but is not killed, unless
+   * `killWhenGone` is set.
    */
   exec(command: readonly string[], session: Session, options?: ExecOptions): Promise<SessionResult>;
-  /** Joins the main process until it ends or the client goes. */
+  /** Attaches to the main process until it ends or the client leaves. */
   attach(session: Session): Promise<SessionResult>;
 }
 
 export interface ExecOptions {
-  /** For commands of the agent itself, such as probes: nobody will look at them again. */
+  /** For commands of the agent itself, such as probes: kill them when their result is no longer needed. */
   readonly killWhenGone?: boolean;
 }
 
@@ -138,7 +139,7 @@ export interface LogQuery {
 
 /** The log of one run of a container. */
 export interface ContainerLog {
-  /** Pieces of text as the client is to get them. With `follow` it ends when the container has, or on abort. */
+  /** Pieces of text in the client's format. With `follow` it ends with the container, or on abort. */
   read(query: LogQuery, gone: AbortSignal): AsyncIterable<Buffer>;
 }
 

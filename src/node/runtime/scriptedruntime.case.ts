@@ -1,11 +1,11 @@
 /**
  * A runtime for tests: containers do what their command says, or what the test says.
  *
- *   ['run']          until it is asked to end (exit 143)
- *   ['stubborn']     until it is killed (exit 137)
- *   ['exit', '3']    ends at once
+ *   ['run']          runs until SIGTERM (exit 143)
+ *   ['stubborn']     runs until SIGKILL (exit 137)
+ *   ['exit', '3']    exits at once with this code
  *
- * Commands run in them: ['say', 'text'] succeeds, ['fail', 'text'] exits with 1, ['hang'] waits for its client to go.
+ * Exec commands: ['say', 'text'] succeeds, ['fail', 'text'] exits with 1, ['hang'] runs until its client disconnects.
  * The image `missing` does not exist, `broken` does not start.
  */
 import { connect } from 'node:net';
@@ -34,7 +34,7 @@ export class ScriptedContainer implements RunningContainer {
   readonly signals: string[] = [];
   readonly execs: string[][] = [];
   ended = false;
-  /** Answers commands that the script does not know. */
+  /** Exit codes for further commands. */
   answers = new Map<string, number>();
   #resolve: (exit: ContainerExit) => void = () => undefined;
 
@@ -112,7 +112,7 @@ export class ScriptedRuntime implements Runtime {
     return container;
   }
 
-  /** What containers were resized to, as `name: {…}`; one that is to fail throws. */
+  /** What containers were resized to, as `name: {…}`; with `resizeFailure` set, resizing throws that. */
   readonly resized: string[] = [];
   resizeFailure: Error | undefined;
 

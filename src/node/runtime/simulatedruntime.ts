@@ -1,10 +1,10 @@
 /**
- * The simulated runtime: containers that are only pretended. They run at once; those of pods that are meant to end
- * end at once with success, the others run until they are stopped. Annotations of the pod change that:
+ * The simulated runtime: no processes are started. Containers count as running at once. With a restartPolicy that lets
+ * the pod end they succeed at once, otherwise they run until they are stopped. Annotations of the pod change that:
  *
- *   wherry.dev/simulated-seconds: "5"      its containers end by themselves after this time
- *   wherry.dev/simulated-exit-code: "1"    how they end
- *   wherry.dev/simulated-milli-cpu: "250"  what each of them seems to use
+ *   wherry.dev/simulated-seconds: "5"      containers end after this time
+ *   wherry.dev/simulated-exit-code: "1"    their exit code
+ *   wherry.dev/simulated-milli-cpu: "250"  the CPU usage each of them reports
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -32,7 +32,7 @@ const signalNumbers: Partial<Record<NodeJS.Signals, number>> = {
   SIGINT: 2,
   SIGHUP: 1,
 };
-/** What a simulated container seems to use. */
+/** Memory that a simulated container reports. */
 const rssBytes = 16 * 1024 * 1024;
 
 /** Addresses for simulated pods, shared by all simulated nodes of a cluster: 10.128.0.1 to 10.255.255.254. */
@@ -93,7 +93,7 @@ export class SimulatedRuntime implements Runtime {
   }
 
   async resize(): Promise<void> {
-    // What is only pretended needs no limits.
+    // Simulated containers have no limits.
   }
 
   async dial(): Promise<Duplex> {
@@ -120,7 +120,7 @@ export class SimulatedRuntime implements Runtime {
   }
 
   async recover(): Promise<void> {
-    // Nothing of a simulated pod outlives its agent.
+    // Nothing of a simulated pod is left by an earlier agent.
   }
 
   async close(): Promise<void> {
@@ -174,7 +174,7 @@ class SimulatedContainer implements RunningContainer {
   }
 
   kill(signal: NodeJS.Signals): void {
-    // A well-behaved container: it ends when asked to.
+    // It ends on SIGTERM with success.
     if (signal === 'SIGTERM') this.#exit(0);
     else this.#exit(128 + (signalNumbers[signal] ?? 9), signalNumbers[signal] ?? 9);
   }
@@ -206,7 +206,7 @@ class SimulatedContainer implements RunningContainer {
   }
 }
 
-/** Simulated containers say nothing. */
+/** Simulated containers have no output. */
 const simulatedLog: ContainerLog = {
   async *read() {
     // No lines.

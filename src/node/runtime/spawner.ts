@@ -1,18 +1,18 @@
 /**
- * Starting child processes that get nothing of the agent but what they are given. Libraries (the store among them) keep
- * files open without close-on-exec, and so do terminals: a child would inherit them. Their numbers are covered with
- * the null device instead, which is all that Node offers.
+ * Starts child processes that inherit no file descriptors except those they are given. Libraries (the store
+ * among them) and terminals open files without close-on-exec, so children would inherit them. Node cannot
+ * close descriptors in a child, so their numbers are overridden with /dev/null.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** How long a look at the own descriptors counts. Libraries open theirs early; looking costs 10 µs for each. */
+/** How long the list of open descriptors is cached. Libraries open theirs early; listing costs 10 µs for each. */
 const lookMs = 1_000;
-/** Descriptors above this are not looked for: covering them would cost more than it brings. */
+/** Higher descriptors are ignored: overriding them would cost too much. */
 const descriptorMax = 4096;
 const closeOnExec = 0o2000000;
-/** What a helper program may say. */
+/** Maximum output of a helper program. */
 const outputBytesMax = 64 * 1024;
 const helperMs = 20_000;
 
@@ -22,7 +22,7 @@ export interface SpawnOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly stdio: readonly [ChildStdio, ChildStdio, ChildStdio];
   readonly cwd?: string;
-  /** Whether it leads its own session and group. */
+  /** Whether it gets its own session and process group. */
   readonly detached?: boolean;
 }
 
@@ -40,7 +40,7 @@ const helperPath = [
   ...(process.env['PATH']?.split(delimiter) ?? []),
 ];
 
-/** What helper programs need to find each other; nothing of a container's environment ever reaches them. */
+/** The environment of helper programs; no variable of a container ever reaches them. */
 export const helperEnv: Readonly<Record<string, string>> = { PATH: helperPath.join(delimiter), LC_ALL: 'C' };
 
 export class Spawner {
@@ -51,7 +51,7 @@ export class Spawner {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  /** Throws, or the child reports an `error`, when it cannot be started. */
+  /** Throws, or the child emits `error`, when it cannot be started. */
   spawn(command: readonly string[], { env, stdio, cwd, detached = false }: SpawnOptions): ChildProcess {
     if (this.#closed) throw new Error('the runtime is closed');
     return spawn(command[0]!, command.slice(1), {
@@ -62,7 +62,7 @@ export class Spawner {
     });
   }
 
-  /** Runs a program of the system to its end. */
+  /** Runs a system program to its end. */
   async run(command: readonly string[]): Promise<HelperResult> {
     const child = this.spawn(command, { env: helperEnv, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
@@ -84,8 +84,8 @@ export class Spawner {
   }
 
   /**
-   * Where a program of the system is. Always started by this path: the `PATH` of a container is not to decide what
-   * runs before its own command, with the agent's rights.
+   * The full path of a system program. Always used: otherwise the `PATH` of a container could choose what
+   * runs with the agent's rights before its own command.
    */
   tool(name: string): string | undefined {
     if (!this.#tools.has(name))
@@ -93,13 +93,13 @@ export class Spawner {
     return this.#tools.get(name);
   }
 
-  /** Looks for descriptors a child would inherit. */
+  /** Lists the descriptors that a child would inherit. */
   look(): void {
     this.#inherited = inheritedDescriptors();
     this.#lookedAt = performance.now();
   }
 
-  /** A descriptor that is not close-on-exec and that the next look would come too late for. */
+  /** Registers a descriptor without close-on-exec that was opened after the last listing. */
   cover(descriptor: number): void {
     this.#known.add(descriptor);
   }
@@ -114,7 +114,7 @@ export class Spawner {
     closeSync(this.#nullDevice);
   }
 
-  /** Entries of `stdio` from number 3 on. Those left as they are are closed by the system itself. */
+  /** Entries of `stdio` from number 3 on. Node closes those that are 'ignore' itself. */
   #covers(): ChildStdio[] {
     if (performance.now() - this.#lookedAt > lookMs) this.look();
     const covers: ChildStdio[] = [];
@@ -132,7 +132,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Open descriptors of this process that a child would get. Elsewhere than on Linux nobody can say. */
+/** Open descriptors of this process that a child would inherit. Only known on Linux. */
 function inheritedDescriptors(): number[] {
   let names: string[];
   try {

@@ -1,19 +1,19 @@
-/** How streams of other owners come to an end: told, waited for, or ignored. */
+/** Helpers for the ends of streams: wait for them, or ignore their errors. */
 import type { Readable, Writable } from 'node:stream';
 
-/** For streams of others, which may break at any time: their owner deals with it. */
+/** For streams owned by others, which may fail at any time and whose owner handles the error. */
 export function ignoreErrors(...streams: (Readable | Writable | undefined)[]): void {
   for (const stream of streams) stream?.on('error', () => undefined);
 }
 
-/** Resolves when a stream has given all it had, or was given up. */
+/** Resolves when a stream has delivered all its data, or was destroyed. */
 export const ended = (stream: Readable | undefined): Promise<void> =>
   new Promise((resolve) => {
     if (!stream || stream.readableEnded || stream.destroyed) return resolve();
     stream.once('end', resolve).once('close', resolve);
   });
 
-/** Resolves when a signal is aborted; `forget` lets go of it. */
+/** Resolves when a signal is aborted; `forget` removes the listener. */
 export function aborted(signal: AbortSignal): { readonly promise: Promise<void>; forget(): void } {
   let forget = (): void => undefined;
   const promise = new Promise<void>((resolve) => {

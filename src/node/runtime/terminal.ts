@@ -1,7 +1,8 @@
 /**
- * Terminals. The optional package @lydell/node-pty makes them; the rest is ours on Linux, because that package hands
- * its children every open file of the agent, loses the end of the output when the program ends (libuv takes the
- * hang-up for the end although there is more to read), and writes in a way that can stop the whole process.
+ * Terminals (ptys). The optional package @lydell/node-pty opens them. On Linux the rest is implemented here, for three
+ * reasons. With the package, children inherit every open file of the agent. It loses the end of the output when the
+ * program ends, because libuv takes the hang-up for end of file although there is more to read. And its writes can block
+ * the whole process.
  */
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
@@ -13,7 +14,7 @@ import type { TerminalSize } from '../../streams/session.ts';
 import type { Spawner } from './spawner.ts';
 
 export const sizeDefault: TerminalSize = { width: 80, height: 24 };
-/** When the program does not read, its terminal is tried again after this time. */
+/** Retry interval for writing to a terminal whose program does not read. */
 const retryMs = 20;
 const readBytes = 64 * 1024;
 
@@ -27,11 +28,11 @@ export interface TerminalExit {
 export interface Terminal {
   readonly pid: number;
   readonly input: Writable;
-  /** Ends when the program has gone and all it wrote has been read. */
+  /** Ends when the program has ended and all its output was read. */
   readonly output: Readable;
   readonly exited: Promise<TerminalExit>;
   resize(size: TerminalSize): void;
-  /** Lets go of it: its processes get a hang-up. */
+  /** Closes it: its processes get SIGHUP. */
   hangUp(): void;
 }
 
@@ -39,7 +40,7 @@ export interface TerminalOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   readonly size: TerminalSize;
-  /** Called as soon as there is a process, before anything else happens. */
+  /** Called with the pid right after the start, before anything else. */
   readonly spawned: (pid: number) => void;
 }
 
@@ -48,7 +49,7 @@ interface NativePty {
   resize(descriptor: number, columns: number, rows: number): void;
 }
 
-/** What the package offers to everybody. */
+/** The documented API of the package. */
 interface PtyPackage {
   spawn(file: string, args: string[], options: object): PackagePty;
 }
@@ -66,7 +67,7 @@ interface PackagePty {
 
 const require = createRequire(import.meta.url);
 
-/** Throws `missingTerminal` when the package is not there. */
+/** Throws `missingTerminal` when the package is not installed. */
 export async function openTerminal(
   spawner: Spawner,
   command: readonly string[],
@@ -86,7 +87,7 @@ function load<T>(name: string): T {
   }
 }
 
-/** Linux: the package opens the terminal, `setsid` makes it the program's own. */
+/** Linux: the package opens the terminal, `setsid` makes it the program's controlling terminal. */
 class LinuxTerminal implements Terminal {
   readonly pid: number;
   readonly input: Writable;
@@ -129,7 +130,7 @@ class LinuxTerminal implements Terminal {
   }
 
   #spawn(command: readonly string[], options: TerminalOptions, slave: number, path: string): ChildProcess {
-    // The end the package opened does not wait when read, and the program would share that.
+    // Open the slave again: the package's descriptor is non-blocking, and the program would share that flag.
     const end = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
     closeSync(slave);
     try {
@@ -150,7 +151,7 @@ class LinuxTerminal implements Terminal {
     try {
       this.native.resize(this.#master, width, height);
     } catch {
-      // It has just gone.
+      // The terminal was closed meanwhile.
     }
   }
 
@@ -171,9 +172,9 @@ class LinuxTerminal implements Terminal {
       .on('data', (chunk: Buffer) => {
         if (!output.push(chunk)) stream.pause();
       })
-      // At a hang-up the stream says it has ended, whatever is left. It still has the descriptor now.
+      // At a hang-up the stream ends although data may be left. The descriptor is still open here, so read the rest.
       .on('end', () => this.#drain(output))
-      // Reading a terminal that nobody has open any more fails: that is its end.
+      // Reading fails with EIO when no process has the terminal open any more: that is its end.
       .on('error', () => undefined)
       .on('close', () => {
         this.#open = false;
@@ -190,7 +191,7 @@ class LinuxTerminal implements Terminal {
       for (let count = readSync(this.#master, buffer); count > 0; count = readSync(this.#master, buffer))
         output.push(Buffer.from(buffer.subarray(0, count)));
     } catch {
-      // Nothing is left.
+      // No data left.
     }
   }
 
@@ -223,7 +224,7 @@ const signalNames = new Map(
   Object.entries(osConstants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
-/** Elsewhere the package does it all; there it closes what its children are not to have. */
+/** Other systems: the package does everything, and closes inherited descriptors there. */
 function packageTerminal(
   pty: PtyPackage,
   command: readonly string[],

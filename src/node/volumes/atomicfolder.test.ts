@@ -1,4 +1,4 @@
-/** Proves that files of a folder change together, that nothing is written outside, and what they look like. */
+/** Proves that files of a folder change together, that nothing is written outside it, and their modes and owners. */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const read = (name: string): Promise<string> => readFile(join(path, name), 'utf8
 
 describe('an atomic folder', () => {
   it('looks as in Kubernetes', async () => {
-    // Proves the links, the name with the time, folders, modes in spite of umask.
+    // Proves the links, the timestamped name, folders, and modes independent of umask.
     expect(await folder().write(filesOf({ a: '1', 'deep/er/b': '2' }, 0o666))).toBe(true);
     expect(await readlink(join(path, 'a'))).toBe('..data/a');
     expect(await readlink(join(path, 'deep'))).toBe('..data/deep');
@@ -40,7 +40,7 @@ describe('an atomic folder', () => {
   });
 
   it('moves only when something is different, and leaves nothing old behind', async () => {
-    // Proves swapping on content, mode and names, no swapping otherwise, and removal of files that are gone.
+    // Proves that changed content, mode or names swap the folder, that nothing else does, and that removed files go.
     const volume = folder();
     await volume.write(filesOf({ a: '1', b: '2' }));
     const first = await readlink(join(path, '..data'));
@@ -71,13 +71,14 @@ describe('an atomic folder', () => {
     ['x'.repeat(256)],
     [`${'y/'.repeat(2048)}z`],
   ])('refuses the path %j', async (name) => {
-    // Proves that no path leaves the folder or touches its own links, and that nothing is written before that is known.
+    // Proves that no path leaves the folder or touches its own links, and that this is checked before
+    // anything is written.
     await expect(folder().write(filesOf({ good: '1', [name]: 'bad' }))).rejects.toThrow('invalid path');
     expect(await readdir(base)).toEqual([]);
   });
 
   it('refuses a file that is also a folder, too many files and too many bytes', async () => {
-    // Proves the bounds.
+    // Proves the bounds on paths and sizes.
     await expect(folder().write(filesOf({ 'a/b': '1', a: '2' }))).rejects.toThrow(
       'both a file and a directory',
     );
@@ -90,7 +91,7 @@ describe('an atomic folder', () => {
   });
 
   it('survives what a container may have put in its place', async () => {
-    // Proves that links planted anywhere in the folder are replaced, never written through and never emptied.
+    // Proves that links planted anywhere in the folder are replaced, and never written through or emptied.
     const outside = join(base, 'outside');
     await mkdir(outside);
     await writeFile(join(outside, 'keep'), 'safe');
@@ -120,7 +121,7 @@ describe('an atomic folder', () => {
   });
 
   it('does not write through a link in its own place', async () => {
-    // Proves that the folder itself has to be a folder.
+    // Proves that the folder itself must not be a link.
     await mkdir(join(base, 'outside'));
     await symlink(join(base, 'outside'), path);
     await expect(folder().write(filesOf({ a: '1' }))).rejects.toThrow('not a directory');
@@ -128,7 +129,7 @@ describe('an atomic folder', () => {
   });
 
   it.runIf(isRoot)('gives files to a group and a user', async () => {
-    // Proves fsGroup: owner group, group bits on files, setgid folders; and a user of its own for one file.
+    // Proves fsGroup: owner group, group bits on files, setgid folders; and a separate owner for one file.
     await folder(4321).write(
       new Map([
         ['plain', { data: Buffer.from('x'), mode: 0o600 }],
@@ -144,7 +145,7 @@ describe('an atomic folder', () => {
   });
 
   it('never shows a mix to a reader', async () => {
-    // Proves atomicity: another process that goes through ..data sees all files of one state, ten thousand times.
+    // Proves atomicity: another process that reads through ..data ten thousand times always sees files of one state.
     const names = ['a', 'b', 'c/d', 'e'];
     const all = (text: string) => filesOf(Object.fromEntries(names.map((name) => [name, text])));
     const volume = folder();
@@ -176,7 +177,10 @@ describe('an atomic folder', () => {
   });
 });
 
-/** Holds on to what `..data` points at and reads all files there; a state that goes meanwhile is not counted. */
+/**
+ * Opens the folder that `..data` points at and reads all its files; a state that is removed while it reads is
+ * not counted.
+ */
 const readerScript = `
   const fs = require('node:fs');
   const [path, ...names] = process.argv.slice(1);

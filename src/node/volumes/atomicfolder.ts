@@ -1,15 +1,15 @@
 /**
- * An atomic folder: files that change all at once. As in Kubernetes the files are in a folder with a time in its
- * name, the link `..data` points at that folder, and what a container sees are links through `..data`:
+ * An atomic folder: all its files change at once. As in Kubernetes the files are in a folder with a timestamp in its
+ * name, the link `..data` points at that folder, and the container sees links through `..data`:
  *
  *     token → ..data/token
  *     ..data → ..2026_01_31_12_00_00.k3V9aQ
  *     ..2026_01_31_12_00_00.k3V9aQ/token
  *
- * Moving `..data` changes every file in one step, and who watches that link is told.
+ * Replacing `..data` changes every file in one step, and programs that watch the link are notified.
  *
  * A container may have tampered with the folder. So nothing is written through a link, nothing is read back, and
- * whatever does not belong here is removed, links themselves and not what they point at.
+ * foreign entries are removed; of a link only the link itself, not its target.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -32,14 +32,14 @@ const dataLink = '..data';
 const nextDataLink = '..data_tmp';
 const pathCharsMax = 4096;
 const nameBytesMax = 255;
-/** A projected volume may gather many objects of a megabyte. */
+/** Maximum size of all files: a projected volume may combine many objects of a megabyte. */
 const folderBytesMax = 32 * 1024 * 1024;
 const filesMax = 10_000;
 
 export interface ProjectedFile {
   readonly data: Buffer;
   readonly mode: number;
-  /** Its owner, where that is not the agent. */
+  /** The file's owner, if it is not the agent's user. */
   readonly uid?: number;
 }
 
@@ -49,20 +49,20 @@ export type ProjectedFiles = ReadonlyMap<string, ProjectedFile>;
 export interface AtomicFolderOptions {
   readonly path: string;
   readonly now: () => number;
-  /** The group that is to be able to read; only for an agent that may give files away. */
+  /** The group that may read the files; only if the agent may change owners (root). */
   readonly group: number | undefined;
 }
 
 export class AtomicFolder {
   readonly path: string;
-  /** A digest of what is there. */
+  /** A digest of the current files. */
   #written: string | undefined;
 
   constructor(private readonly options: AtomicFolderOptions) {
     this.path = options.path;
   }
 
-  /** Makes these the files of the folder; says whether they are others than before. */
+  /** Replaces the files of the folder; returns whether they differ from the former ones. */
   async write(given: ProjectedFiles): Promise<boolean> {
     const files = cleaned(given);
     const digest = digestOf(files);
@@ -91,7 +91,7 @@ export class AtomicFolder {
     await this.#openTo(this.path);
   }
 
-  /** The files in a folder of their own, which nobody looks at yet. */
+  /** Writes the files into a new folder that no link points at yet. */
   async #writeData(files: ProjectedFiles): Promise<string> {
     const time = new Date(this.options.now()).toISOString().slice(0, 19).replace(/[-T:]/g, '_');
     const data = await mkdtemp(join(this.path, `..${time}.`));
@@ -118,7 +118,8 @@ export class AtomicFolder {
   }
 
   async #writeFile(path: string, { data, mode, uid }: ProjectedFile): Promise<void> {
-    // Never through something that is there already. The mode is set apart, because umask does not count here.
+    // `wx`: never open something that exists, such as a planted link. chmod sets the mode, because open()
+    // applies umask.
     const file = await open(path, 'wx', 0o600);
     try {
       await file.writeFile(data);
@@ -131,7 +132,7 @@ export class AtomicFolder {
     }
   }
 
-  /** Lets everyone look into a folder. With a group it is the group's, and so is what is made in it. */
+  /** Makes a folder readable to all users. With a group: sets it, and setgid, so that new files get it, too. */
   async #openTo(folder: string): Promise<void> {
     const { group } = this.options;
     if (group !== undefined) await lchown(folder, process.getuid!(), group);
@@ -152,7 +153,7 @@ export class AtomicFolder {
     await rm(next, { recursive: true, force: true });
     await symlink(data, next);
     await rename(next, current).catch(async () => {
-      // Something that is not a link is in its place.
+      // Remove what is there if it is not a link.
       await rm(current, { recursive: true, force: true });
       await rename(next, current);
     });
@@ -164,7 +165,7 @@ export class AtomicFolder {
   }
 }
 
-/** The files with their paths made plain; throws when one would not be inside the folder. */
+/** The files with normalised paths; throws when one is not inside the folder. */
 function cleaned(given: ProjectedFiles): Map<string, ProjectedFile> {
   if (given.size > filesMax) throw new Error(`a volume may not have more than ${filesMax} files`);
   const files = new Map<string, ProjectedFile>();
@@ -188,7 +189,7 @@ function plainPath(path: string): string {
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   if (names.length === 0 || path.includes('\0') || path.endsWith('/'))
     throw new Error(`invalid path: must name a file: ${JSON.stringify(path)}`);
-  // `./..data` is plain text for `..data`.
+  // After normalisation: `./..data` is `..data`.
   if (names[0]!.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
   if (names.some((name) => Buffer.byteLength(name) > nameBytesMax))
     throw new Error(`invalid path: filenames must be less than or equal to ${nameBytesMax} characters`);

@@ -1,4 +1,4 @@
-/** Proves which folders claims lead to, and each way a claim cannot be used. */
+/** Proves which folders claims resolve to, and each reason why a claim cannot be used. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ describe('folders of claims', () => {
     persistentVolumeClaim: { claimName: name, readOnly },
   });
 
-  /** A claim and its volume, bound to each other as the controller does it. */
+  /** A claim and a volume, bound to each other as the controller would. */
   async function bind(name: string, source: object, bound = true): Promise<void> {
     const accessModes = ['ReadWriteOnce'];
     const claim = await place.client.create(claims, 'default', {
@@ -52,7 +52,7 @@ describe('folders of claims', () => {
   });
 
   it('fail without claim, volume, binding or support', async () => {
-    // Proves each way a claim cannot be used.
+    // Proves each reason why a claim cannot be used.
     await bind('unbound', { hostPath: { path: '/tmp' } }, false);
     await bind('remote', { nfs: { server: 's', path: '/p' } });
     await bind('gone', { hostPath: { path: join(place.folder, 'none'), type: 'Directory' } });

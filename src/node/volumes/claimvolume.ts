@@ -14,7 +14,7 @@ export interface ClaimedVolume {
 
 export async function prepareClaim(client: Client, pod: Pod, volume: Volume): Promise<ClaimedVolume> {
   const namespace = pod.metadata.namespace ?? '';
-  // The claim of an ephemeral volume is made for the pod, under a name of the two.
+  // The claim of an ephemeral volume is called <pod>-<volume>.
   const name = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
   const about = `error processing PVC ${namespace}/${name}`;
   const claim = await client.get(claims, namespace, name).catch((error: unknown) => {

@@ -1,14 +1,14 @@
-/** Care when folders are made and removed: never what is mounted into them, which may be anybody's. */
+/** Makes and removes folders; removal refuses when something is mounted inside, because that may be foreign data. */
 import { mkdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A process may still be writing when removal begins. */
+/** Attempts at removal: a process may still be writing into the folder. */
 const tries = 5;
 const retryMs = 50;
 
 /**
- * Makes a folder and those above it. Node's own recursive `mkdir` tries for ever, in a thread that others wait for,
- * where the kernel says that a folder does not exist though its parent does, as in /proc.
+ * Makes a folder and its parents. Not with Node's recursive `mkdir`: that loops for ever in a thread of the
+ * shared pool where the kernel answers ENOENT although the parent exists, as in /proc.
  */
 export async function makeFolders(path: string, mode: number): Promise<void> {
   try {
@@ -34,14 +34,14 @@ export async function removeFolder(path: string): Promise<void> {
 
 export interface MountPoint {
   readonly point: string;
-  /** Of the file system, such as `tmpfs`. */
+  /** File system type, such as `tmpfs`. */
   readonly type: string;
 }
 
-/** Mount points in a folder, the deepest first. */
+/** Mount points inside a folder, the deepest first. */
 export async function mountsBelow(path: string): Promise<MountPoint[]> {
   const text = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
-  // The kernel knows no links.
+  // The kernel's list has paths without symbolic links.
   const folder = await realpath(path).catch(() => path);
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** Proves that a host path is what its type says, is made where the type says so, and is refused otherwise. */
+/** Proves the types of host paths: what exists is checked, what is missing is created where the type says so. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -37,7 +37,7 @@ describe('a host path', () => {
     ['file', ''],
     ['socket', undefined],
   ])('%s as %j', async (name, type) => {
-    // Proves that what fits is taken as it is.
+    // Proves that a path of the right type is used as it is.
     expect(await prepareHostPath({ path: join(base, name), type })).toBe(join(base, name));
   });
 
@@ -52,7 +52,7 @@ describe('a host path', () => {
     ['folder', 'CharDevice', 'character device'],
     ['none', 'BlockDevice', 'block device'],
   ])('%s is not taken as %s', async (name, type, words) => {
-    // Proves the check of every type, in Kubernetes' words.
+    // Proves the check of every type, with Kubernetes' messages.
     const path = join(base, name);
     await expect(prepareHostPath({ path, type })).rejects.toThrow(
       `hostPath type check failed: ${path} is not a ${words}`,
@@ -61,12 +61,12 @@ describe('a host path', () => {
   });
 
   it('/dev/null is a character device', async () => {
-    // Proves the type with the one device every machine has.
+    // Proves the type with a device that exists on every machine.
     expect(await prepareHostPath({ path: '/dev/null', type: 'CharDevice' })).toBe('/dev/null');
   });
 
   it('is made', async () => {
-    // Proves creation of folders with all above them, and of a file only in a folder that is there.
+    // Proves that folders are created with their parents, and a file only in an existing folder.
     await prepareHostPath({ path: join(base, 'new/a'), type: 'DirectoryOrCreate' });
     await prepareHostPath({ path: join(base, 'new/b/c') });
     await prepareHostPath({ path: join(base, 'new/file'), type: 'FileOrCreate' });
@@ -79,14 +79,14 @@ describe('a host path', () => {
   });
 
   it.each([['relative'], [''], ['/a/../etc']])('%j is refused', async (path) => {
-    // Proves that only plain absolute paths are taken.
+    // Proves that only absolute paths without `..` are accepted.
     await expect(prepareHostPath({ path })).rejects.toThrow(/must (be an absolute path|not contain '\.\.')/);
   });
 
   it.runIf(existsSync('/proc/1'))(
     'that the kernel does not let be made is refused, not tried for ever',
     async () => {
-      // Proves that no thread is lost, of which there are few.
+      // Proves that no thread of Node's pool, which is small, is blocked for ever.
       for (const path of ['/proc/nope', '/proc/nope/deep/down/'])
         await expect(prepareHostPath({ path, type: 'DirectoryOrCreate' })).rejects.toThrow('ENOENT');
       const deep = join(base, 'new', 'deep');

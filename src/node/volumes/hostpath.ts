@@ -1,4 +1,4 @@
-/** Host paths: files and folders of the node itself, checked to be what the pod says they are. */
+/** Host paths: files and folders of the node itself, checked against the type the pod declares. */
 import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
@@ -22,11 +22,11 @@ const types: Record<string, PathType> = {
   Socket: { words: 'socket file', fits: (stats) => stats.isSocket() },
   CharDevice: { words: 'character device', fits: (stats) => stats.isCharacterDevice() },
   BlockDevice: { words: 'block device', fits: (stats) => stats.isBlockDevice() },
-  // Nothing is checked. What is missing becomes a folder, as container runtimes do it.
+  // Not checked. A missing path is created as a folder, as container runtimes do.
   '': { words: 'file or directory', fits: () => true, make: makeFolder },
 };
 
-/** The path, after making sure of it. */
+/** Checks or creates the path, and returns it. */
 export async function prepareHostPath({ path = '', type = '' }: HostPathVolumeSource): Promise<string> {
   if (!isAbsolute(path)) throw new Error(`hostPath ${JSON.stringify(path)} must be an absolute path`);
   if (path.split('/').includes('..'))
@@ -40,7 +40,7 @@ export async function prepareHostPath({ path = '', type = '' }: HostPathVolumeSo
   return path;
 }
 
-/** Undefined when there is nothing. */
+/** Undefined when nothing exists there. */
 async function statsOf(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
@@ -55,7 +55,7 @@ async function makeFolder(path: string): Promise<void> {
   await makeFolders(path, 0o755);
 }
 
-/** The folder it is in has to be there. */
+/** The parent folder must exist. */
 async function makeFile(path: string): Promise<void> {
   await (await open(path, 'a', 0o644)).close();
 }

@@ -1,4 +1,4 @@
-/** For tests of volumes: pods of a running cluster, each with its volumes in a folder that lasts for one test. */
+/** For tests of volumes: pods of a running cluster, with their volumes in a temporary folder per test. */
 import { mkdtemp, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export class TestVolumes {
   readonly #opened: PodVolumes[] = [];
 
   async start(): Promise<void> {
-    // No controllers: nothing else is to bind claims or delete pods here.
+    // No controllers, so that nothing else binds claims or deletes pods.
     this.#cluster = await start({ store: 'memory', controllers: false });
     this.client = new Client(this.#cluster.url);
   }
@@ -37,7 +37,7 @@ export class TestVolumes {
 
   async beginTest(): Promise<void> {
     this.folder = await realpath(await mkdtemp(join(tmpdir(), 'wherry-volumes-')));
-    // No answer is kept, so that a refresh sees the change made just before.
+    // No caching, so that a refresh sees a change made just before.
     this.#objects = new ConfigObjects(this.client, { ageMaxMs: 0 });
     this.clockMs = Date.now();
     this.errors = [];

@@ -1,4 +1,4 @@
-/** Proves what containers find in their volumes, now and after changes of objects, and how they are mounted. */
+/** Proves what containers find in their volumes, before and after objects change, and how volumes are mounted. */
 import { readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -69,7 +69,7 @@ describe('volumes of objects', () => {
   });
 
   it('may be optional', async () => {
-    // Proves that what is optional is absent, whole objects and keys.
+    // Proves that missing optional objects and keys are left out.
     await place.setUp([
       { name: 'a', secret: { secretName: 'none', optional: true } },
       {
@@ -115,18 +115,18 @@ describe('volumes of objects', () => {
       'hostPath type check failed: /none/at/all is not a directory',
     ],
   ])('fail without their %s', async (_, volume, message) => {
-    // Proves each failure in Kubernetes' words, with the name of the volume.
+    // Proves each failure, with Kubernetes' message and the name of the volume.
     const error = await place.failure([
       { name: 'good', emptyDir: {} },
       { name: 'v', ...volume },
     ]);
     expect([error.volume, error.message]).toEqual(['v', message]);
-    // The others are set up all the same.
+    // The other volumes are set up nevertheless.
     expect(await place.visible('good')).toEqual([]);
   });
 
   it('can be set up again when what was missing is there', async () => {
-    // Proves that setting up is repeatable, and keeps what is there.
+    // Proves that setting up is idempotent, and keeps existing files.
     const pod = await place.createPod([
       { name: 'e', emptyDir: {} },
       { name: 'v', secret: { secretName: 'late' } },
@@ -137,19 +137,19 @@ describe('volumes of objects', () => {
     await place.client.create(secrets, 'default', { metadata: { name: 'late' }, data: { k: base64('now') } });
     await volumes.setUp();
     expect([await place.file('v', 'k'), await place.file('e', 'mine')]).toEqual(['now', 'kept']);
-    // An agent that starts again finds the place as it was.
+    // A restarted agent finds the volumes as they were.
     await place.volumesOf(pod).setUp();
     expect([await place.file('v', 'k'), await place.file('e', 'mine')]).toEqual(['now', 'kept']);
   });
 
   it('are not set up when nobody mounts them', async () => {
-    // Proves that an unused volume is in nobody's way.
+    // Proves that a volume that no container mounts does not block the pod.
     await place.setUp([{ name: 'v', secret: { secretName: 'none' } }], {}, { volumeMounts: [] });
     expect(await readdir(join(place.folder, 'volumes'))).toEqual([]);
   });
 
   it('that the server would refuse do no harm', async () => {
-    // Proves that hostile names and paths stay inside, and that unknown sources are refused, wherever they come from.
+    // Proves that hostile names and paths stay inside the folder, and that unknown volume types are refused.
     const pod = await place.createPod([{ name: 'v', emptyDir: {} }]);
     const bad = (volume: Volume): PodVolumes => {
       const volumeMounts = [{ name: volume.name, mountPath: '/v' }];
@@ -173,7 +173,7 @@ describe('volumes of objects', () => {
 
 describe('changes', () => {
   it('are shown by a refresh, all at once', async () => {
-    // Proves following of objects and labels, one move for each change and none without.
+    // Proves that files follow objects and labels: one swap per change, none without a change.
     await place.client.create(configMaps, 'default', {
       metadata: { name: 'moving' },
       data: { a: '1', b: '1' },
@@ -199,7 +199,7 @@ describe('changes', () => {
   });
 
   it('that cannot be shown leave what is there', async () => {
-    // Proves that a secret that is deleted stays in the volume, and that this is told.
+    // Proves that a deleted secret stays in the volume, and that this is reported.
     await place.client.create(secrets, 'default', { metadata: { name: 'going' }, data: { k: base64('v') } });
     const { volumes } = await place.setUp([{ name: 'v', secret: { secretName: 'going' } }]);
     await place.client.delete(secrets, 'default', 'going');
@@ -211,7 +211,7 @@ describe('changes', () => {
   });
 
   it('end with close', async () => {
-    // Proves that a refresh after the end does nothing.
+    // Proves that a refresh after close does nothing.
     await place.client.create(configMaps, 'default', { metadata: { name: 'last' }, data: { a: '1' } });
     const { volumes } = await place.setUp([{ name: 'v', configMap: { name: 'last' } }]);
     await place.client.patch(configMaps, 'default', 'last', { data: { a: '2' } });
@@ -226,7 +226,7 @@ describe('changes', () => {
 
 describe('folders', () => {
   it('that are empty are for anyone to write to', async () => {
-    // Proves the mode of emptyDir and of the way to it in spite of umask, also in memory.
+    // Proves the mode of emptyDir and its parent folders independent of umask, also in memory.
     const umask = process.umask(0o077);
     const { volumes, container } = await place
       .setUp([
@@ -244,7 +244,7 @@ describe('folders', () => {
   });
 
   it.runIf(isRoot)('belong to the group of the pod', async () => {
-    // Proves fsGroup on an empty folder.
+    // Proves fsGroup on an emptyDir.
     await place.setUp([{ name: 'e', emptyDir: {} }], { securityContext: { fsGroup: 4321 } });
     const stats = await stat(join(place.folder, 'volumes/e'));
     expect([stats.gid, stats.mode & 0o7777]).toEqual([4321, 0o2777]);
@@ -278,7 +278,8 @@ describe('mounts', () => {
   });
 
   it('of sub paths', async () => {
-    // Proves folders made on demand, expansion of names, files of objects that stay when they change.
+    // Proves folders created on demand, expansion of variables, and that files of objects stay when the
+    // object changes.
     await place.client.create(configMaps, 'default', { metadata: { name: 'sub' }, data: { file: '1' } });
     const { volumes, pod } = await place.setUp([
       { name: 'e', emptyDir: {} },
@@ -304,7 +305,8 @@ describe('mounts', () => {
   });
 
   it('of sub paths that lead away are refused', async () => {
-    // Proves that neither text, nor variables, nor links lead out of a volume, and that errors tell nothing of the node.
+    // Proves that neither text, nor variables, nor links lead out of a volume, and that errors reveal nothing
+    // of the node.
     const { volumes } = await place.setUp([
       { name: 'e', emptyDir: {} },
       { name: 's', secret: { secretName: 'login' } },
@@ -344,14 +346,14 @@ describe('mounts', () => {
   });
 
   it('of devices are not there', async () => {
-    // Proves that a block device is refused, not forgotten.
+    // Proves that a block device is refused, not ignored.
     const { volumes } = await place.setUp([]);
     const failed = volumes.mounts({ name: 'c', volumeDevices: [{ name: 'd', devicePath: '/dev/x' }] });
     await expect(failed).rejects.toThrow(new MountError('d', 'block volumes are not supported by this node'));
   });
 
   it('have a hosts file for pods with aliases', async () => {
-    // Proves its content, that a link in its place is not written through, and that pods may bring their own.
+    // Proves the hosts file, that a link in its place is not written through, and that pods may mount their own.
     const hostAliases = [{ ip: '10.9.9.9', hostnames: ['db.local', 'db'] }];
     const { volumes, container, pod } = await place.setUp([], {
       hostAliases,

@@ -1,6 +1,6 @@
 /**
- * The volumes of a pod: set up before its containers start, looked after while they run, and handed to each container
- * as mounts. What is the pod's own lies in its folder and goes with it.
+ * The volumes of a pod: set up before its containers start, refreshed while they run, and passed to each
+ * container as mounts. Volumes that belong to the pod alone are in its folder and are removed with it.
  */
 import { existsSync } from 'node:fs';
 import { chmod, lchown, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
@@ -27,7 +27,7 @@ const hostsPath = '/etc/hosts';
 const resolvPath = '/etc/resolv.conf';
 const hostnamePath = '/etc/hostname';
 
-/** A volume that cannot be set up, or not yet. */
+/** A volume that cannot be set up, or cannot be set up yet. */
 export class MountError extends Error {
   override readonly name = 'MountError';
 
@@ -50,15 +50,15 @@ export interface PodVolumesOptions {
   podIP(): string;
   readonly hostIP: string;
   readonly now: () => number;
-  /** Told of what goes wrong while volumes are looked after; a `MountError` where one volume is concerned. */
+  /** Called with errors of refreshing; a `MountError` if it concerns one volume. */
   readonly onError: (error: Error) => void;
   /** For sub paths that refer to service variables. */
   services?(): readonly Service[];
-  /** The resolv.conf of the pod, where it is not the machine's own. */
+  /** The pod's resolv.conf, if it differs from the machine's. */
   resolvConf?(): Promise<string | undefined>;
-  /** What the pod's machine is called, where that is not the name of this machine. */
+  /** The pod's host name, if it differs from the machine's. */
   readonly hostname?: string | undefined;
-  /** Makes a folder a file system in memory; absent where that is not possible. */
+  /** Mounts a tmpfs at a folder; absent where that is not possible. */
   readonly mountMemory?: PodPlace['mountMemory'];
 }
 
@@ -66,7 +66,7 @@ interface Prepared {
   readonly volume: Volume;
   readonly path: string;
   readonly readOnly: boolean;
-  /** Where its files follow objects of the API. */
+  /** Set when its files follow API objects. */
   readonly files?: AtomicFolder;
 }
 
@@ -74,7 +74,7 @@ export class PodVolumes {
   readonly #prepared = new Map<string, Prepared>();
   readonly #tokens: PodTokens;
   #pod: Pod;
-  /** The end of what was asked for so far: one thing at a time, so that no two write to one folder. */
+  /** The tail of a queue: operations run one at a time, so that no two write to one folder. */
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -84,14 +84,14 @@ export class PodVolumes {
   }
 
   /**
-   * Sets up every volume that a container mounts. Throws the `MountError` of the first that fails, after trying all;
-   * those that are there already stay, so it can be called until it succeeds.
+   * Sets up every volume that a container mounts. Tries all, then throws the `MountError` of the first that
+   * failed. Volumes that are already set up stay, so it can be repeated until it succeeds.
    */
   setUp(): Promise<void> {
     return this.#inTurn(async () => {
       const top = join(this.options.folder, 'volumes');
       await mkdir(top, { recursive: true });
-      // The container's user, whichever it is, has to reach its volumes.
+      // Containers may run as any user, and must reach their volumes.
       await chmod(top, 0o755);
       let failure: MountError | undefined;
       for (const volume of this.#mounted()) {
@@ -107,7 +107,7 @@ export class PodVolumes {
     });
   }
 
-  /** What a container gets to see of the volumes. Throws `MountError` and `ConfigError`. */
+  /** The mounts of a container. Throws `MountError` and `ConfigError`. */
   async mounts(container: Container): Promise<Mount[]> {
     const [device] = container.volumeDevices ?? [];
     if (device) throw new MountError(device.name ?? '', 'block volumes are not supported by this node');
@@ -129,8 +129,8 @@ export class PodVolumes {
   }
 
   /**
-   * Brings the files of volumes in line with the objects they show, and renews tokens. A volume whose object is gone
-   * keeps what it has. Never throws.
+   * Updates the files of volumes from the objects they show, and renews tokens. A volume whose object was
+   * deleted keeps its files. Never throws.
    */
   refresh(): Promise<void> {
     return this.#inTurn(async () => {
@@ -151,7 +151,7 @@ export class PodVolumes {
     });
   }
 
-  /** Waits for what is under way, and forgets the tokens. The folder is the runtime's to remove. */
+  /** Waits for operations under way, and forgets the tokens. The runtime removes the folder. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#last;
@@ -164,7 +164,7 @@ export class PodVolumes {
     return turn;
   }
 
-  /** As in Kubernetes a volume nobody mounts is not set up, and so is in nobody's way. */
+  /** As in Kubernetes, a volume that no container mounts is not set up, so its errors do not block the pod. */
   #mounted(): Volume[] {
     const {
       volumes = [],
@@ -208,12 +208,12 @@ export class PodVolumes {
     return join(this.options.folder, 'volumes', name);
   }
 
-  /** A folder for anyone to write to. */
+  /** A folder that every user may write to. */
   async #makeEmpty(path: string): Promise<void> {
     try {
       await mkdir(path);
     } catch (error) {
-      // Left by an earlier agent: what is in it is the pod's.
+      // Left by an earlier agent: keep it, with the pod's data.
       if ((error as NodeJS.ErrnoException).code === 'EEXIST' && (await lstat(path)).isDirectory()) return;
       throw error;
     }
@@ -226,10 +226,10 @@ export class PodVolumes {
     return this.#group() === undefined ? 0o777 : 0o2777;
   }
 
-  /** Only root can mount another file system; for others the folder has to do. */
+  /** Mounts a tmpfs where possible (as root); otherwise the folder on disk has to do. */
   async #toMemory(path: string, sizeLimit: string | undefined): Promise<void> {
     const bytesMax = sizeLimit === undefined ? undefined : Math.ceil(toNumber(parseQuantity(sizeLimit)));
-    // 0 would be no limit at all to the kernel, and is none to Kubernetes.
+    // The kernel takes 0 for no limit, and so does Kubernetes.
     const mount = { mode: this.#emptyMode(), group: this.#group(), bytesMax: bytesMax || undefined };
     await this.options.mountMemory?.(path, mount);
   }
@@ -245,7 +245,7 @@ export class PodVolumes {
     await files.write(await volumeFiles(volume, context));
   }
 
-  /** Labels and annotations may have changed. A pod of the same name is another pod. */
+  /** Reads the pod again, as labels and annotations may have changed; ignores a new pod of the same name. */
   async #readPod(): Promise<void> {
     const { namespace, name = '', uid } = this.#pod.metadata;
     const pod = await this.options.client.get(pods, namespace, name);
@@ -258,10 +258,10 @@ export class PodVolumes {
     checkSubPath(subPath);
     try {
       const place = await resolveSubPath(prepared.path, subPath, !prepared.files);
-      // The place of a file that follows an object is gone with the next change; the way through the links stays.
+      // Mount the path through the `..data` link: the file it resolves to now is deleted at the next change.
       return prepared.files ? join(prepared.path, subPath) : place;
     } catch (error) {
-      // What exactly is in the way is the node's business, and not for the owner of the pod.
+      // Do not show the exact path: it reveals the node's file system to the owner of the pod.
       throw new ConfigError(
         `failed to prepare subPath for volumeMount ${JSON.stringify(mount.name)} of container ${JSON.stringify(container.name)}`,
         { cause: error },
@@ -292,7 +292,7 @@ export class PodVolumes {
     }
   }
 
-  /** Names of its own, or a network of its own, are what a pod cannot get from the machine's files. */
+  /** Adds /etc/hosts, /etc/hostname and /etc/resolv.conf, if the pod has its own host name or network. */
   async #addNameFiles(mounts: Mount[]): Promise<void> {
     const { podIP, resolvConf, hostname } = this.options;
     const names = await resolvConf?.();
@@ -304,12 +304,12 @@ export class PodVolumes {
     if (names !== undefined || sharesNetwork || this.#pod.spec?.hostAliases?.length)
       await add(hostsPath, 'etc-hosts', () => hostsFile(this.#pod, podIP(), sharesNetwork));
     if (names !== undefined) await add(resolvPath, 'etc-resolv', () => names);
-    // Where the machine has no such file, making a place for it would cost more than anybody gains.
+    // Skip it where the machine has no such file: there is no place to mount over.
     if (hostname !== undefined && existsSync(hostnamePath))
       await add(hostnamePath, 'etc-hostname', () => `${hostname}\n`);
   }
 
-  /** Beside the old file and then in its place, so that nothing is written through a link. */
+  /** Writes a temporary file and renames it, so that nothing is written through a link. */
   async #writeFile(name: string, text: string): Promise<string> {
     const path = join(this.options.folder, name);
     const next = `${path}.next`;

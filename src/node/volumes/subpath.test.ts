@@ -1,4 +1,4 @@
-/** Proves that a sub path never leads out of its volume, whatever a container has put there, also while it is made. */
+/** Proves that a sub path never leads out of its volume, whatever a container puts there, also during creation. */
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import {
   chmod,
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 describe('a sub path', () => {
   it('is a file or folder of the volume', async () => {
-    // Proves the plain cases, and that odd spellings are the same place.
+    // Proves the plain cases, and that different spellings resolve to the same place.
     await mkdir(join(volume, 'a/b'), { recursive: true });
     await writeFile(join(volume, 'a/file'), '');
     expect(await resolveSubPath(volume, 'a/b', false)).toBe(join(volume, 'a/b'));
@@ -47,7 +47,7 @@ describe('a sub path', () => {
   });
 
   it('is made with the mode of the volume, if it may be made', async () => {
-    // Proves creation, mode in spite of umask, and refusal without leave.
+    // Proves creation, modes independent of umask, and refusal when creation is not allowed.
     await chmod(volume, 0o1777);
     expect(await resolveSubPath(volume, 'x/y', true)).toBe(join(volume, 'x/y'));
     expect((await stat(join(volume, 'x'))).mode & 0o7777).toBe(0o1777);
@@ -56,7 +56,7 @@ describe('a sub path', () => {
   });
 
   it('follows links inside the volume, and through a volume that is a link', async () => {
-    // Proves that harmless links work.
+    // Proves that links inside the volume work.
     await mkdir(join(volume, 'real'));
     await symlink('real', join(volume, 'link'));
     await symlink(volume, join(base, 'alias'));
@@ -65,7 +65,7 @@ describe('a sub path', () => {
   });
 
   it('does not leave by a link', async () => {
-    // Proves refusal of links up, out, to files, dangling and in circles; and that nothing is made outside.
+    // Proves refusal of links that lead up, out, to files, nowhere or in circles, and that nothing is made outside.
     await symlink(outside, join(volume, 'abs'));
     await symlink('../outside', join(volume, 'rel'));
     await symlink('..', join(volume, 'up'));
@@ -90,7 +90,7 @@ describe('a sub path', () => {
   });
 
   it('never makes anything outside, whatever links there are', async () => {
-    // Proves the same for volumes full of generated links.
+    // Proves the same with generated sets of links.
     const name = fc.constantFrom('a', 'b', 'c');
     const target = fc.constantFrom('a', 'b', '..', '../outside', '../outside/new', 'a/../..', '.', 'c/x');
     await fc.assert(
@@ -112,7 +112,7 @@ describe('a sub path', () => {
   });
 
   it('is not led away by a container that swaps folders for links meanwhile', async () => {
-    // Proves that making folders holds on to what it has checked: nothing appears outside in any of the races.
+    // Proves that creation uses the folder it has checked: whatever the race, nothing appears outside.
     let racing = true;
     const racer = (async () => {
       while (racing) {
@@ -125,7 +125,7 @@ describe('a sub path', () => {
           rmSync(join(volume, 'a'), { recursive: true });
           rmSync(join(volume, 'old'), { recursive: true });
         } catch {
-          // The other side was in the way: next round.
+          // The other side changed it at the same time: next round.
           rmSync(join(volume, 'old'), { recursive: true, force: true });
           rmSync(join(volume, 'a'), { recursive: true, force: true });
         }
@@ -139,7 +139,7 @@ describe('a sub path', () => {
   });
 
   it('fails below a file', async () => {
-    // Proves that a file in the way is an error, and stays.
+    // Proves that a file in the path is an error, and is kept.
     await writeFile(join(volume, 'file'), 'x');
     await expect(resolveSubPath(volume, 'file/x', true)).rejects.toThrow('ENOTDIR');
     expect((await lstat(join(volume, 'file'))).isFile()).toBe(true);

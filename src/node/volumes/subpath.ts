@@ -1,7 +1,7 @@
 /**
- * Sub paths: a place below the top of a volume. The volume's content is a container's, so any part of the path may be
- * a link that leads away. A link is followed only to somewhere inside the volume, and a folder is made only in a
- * folder that is held open, reached from the top without following links.
+ * Sub paths: a place below the top of a volume. A container controls the volume's content, so any part of the
+ * path may be a link that leads out. A link is followed only if its target is inside the volume, and a folder
+ * is created only relative to an open folder handle that was reached from the top without following links.
  */
 import { constants, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
@@ -11,10 +11,13 @@ const { O_RDONLY } = constants;
 const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 
-/** Where names can be resolved from an open folder. Elsewhere the path is used, which a fast container may change. */
+/**
+ * Through /proc/self/fd, names can be resolved relative to an open folder. Elsewhere the path is used, and a
+ * container that swaps a link in time could win the race.
+ */
 const handles = existsSync('/proc/self/fd') ? '/proc/self/fd' : undefined;
 
-/** The real place of a sub path. What is missing is made as folders, if `make` says so. */
+/** The real path of a sub path. Missing parts are created as folders if `make` is set. */
 export async function resolveSubPath(volume: string, subPath: string, make: boolean): Promise<string> {
   const top = await realpath(volume);
   const names = subPath.split('/').filter((name) => name !== '' && name !== '.');
@@ -33,7 +36,7 @@ export async function resolveSubPath(volume: string, subPath: string, make: bool
   if (missing.length === 0) return place;
   await makeFolders(top, relative(top, place).split(sep).filter(Boolean), missing);
   const made = join(place, ...missing);
-  // Nobody has put a link in the way meanwhile.
+  // Check that no link was put in the path meanwhile.
   if ((await realpath(made)) !== made) throw new Error('the path has changed while it was made');
   return made;
 }
@@ -64,7 +67,7 @@ async function makeFolders(top: string, known: readonly string[], missing: reado
         },
       );
       await enter(name);
-      // Owned and opened like the volume itself, so that users who may write there may write here.
+      // The mode of the volume's top folder, so that users who may write there may write here.
       if (made) await folder.chmod(mode);
     }
   } finally {

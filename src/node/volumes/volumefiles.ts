@@ -1,4 +1,4 @@
-/** The files of a volume that shows objects of the API: what they are called, what is in them, who may read them. */
+/** The files of a volume that shows API objects: names, content, modes and owners. */
 import type {
   ConfigMap,
   DownwardAPIVolumeFile,
@@ -17,9 +17,8 @@ import type { ProjectedFile } from './atomicfolder.ts';
 const modeDefault = 0o644;
 const modeMax = 0o777;
 /**
- * Every pod that talks to the API refers to this config map, with the certificate to trust the API by. A cluster that
- * serves plain HTTP has no such certificate, and its pods are to start all the same: the file is absent until there
- * is one.
+ * Every pod mounts this config map to get the certificate of the API server. A cluster that serves plain HTTP
+ * has no certificate, and its pods must start nevertheless: so the file is left out until there is one.
  */
 const rootCertificates = 'kube-root-ca.crt';
 
@@ -35,11 +34,11 @@ export interface FileContext {
 
 type Files = Map<string, ProjectedFile>;
 
-/** Whether a volume is one of these: its files follow the objects, and containers cannot write to it. */
+/** Whether a volume shows API objects: its files follow them, and containers cannot write to it. */
 export const showsObjects = ({ secret, configMap, downwardAPI, projected }: Volume): boolean =>
   Boolean(secret ?? configMap ?? downwardAPI ?? projected);
 
-/** Whether what the volume shows of the pod may change during its life. */
+/** Whether the volume shows labels or annotations of the pod, which may change during its life. */
 export function showsLabels({ downwardAPI, projected }: Volume): boolean {
   const items = [downwardAPI, ...(projected?.sources ?? []).map((source) => source.downwardAPI)];
   return items.some((each) =>
@@ -59,7 +58,7 @@ export async function volumeFiles(volume: Volume, context: FileContext): Promise
   return new Map(await sourceFiles(source, mode, context));
 }
 
-/** All sources are tried, so that all that is missing is told at once. Of two files of a name the later counts. */
+/** Tries all sources, so that everything missing is reported at once. Of two files with one path the later wins. */
 async function projectedFiles(
   sources: readonly VolumeProjection[],
   mode: number,
@@ -125,7 +124,7 @@ function configMapData(configMap: ConfigMap | undefined): Data {
 const decoded = (data: Record<string, string> = {}): Data =>
   new Map(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64')]));
 
-/** All keys, or those asked for at the paths asked for. */
+/** All keys, or the `items` at their paths. */
 function pickFiles(data: Data, { items, optional }: ObjectSource, mode: number, missing: string): Files {
   if (!items?.length)
     return new Map([...data].map(([key, bytes]) => [key, { data: bytes, mode: mode & modeMax }]));
@@ -157,14 +156,15 @@ async function tokenFile(
   const data = Buffer.from(await tokens.token(source), 'utf8');
   const uid = mayGiveAway ? commonUser(pod) : undefined;
   const isPrivate = mayGiveAway && (uid !== undefined || pod.spec?.securityContext?.fsGroup !== undefined);
-  // As in Kubernetes: a token whose reader is known is for that reader alone; the group is added by its folder.
+  // As in Kubernetes: if all containers run as one user, the token is readable by that user alone;
+  // AtomicFolder adds the group.
   return new Map([[source.path ?? '', { data, mode: isPrivate ? 0o600 : mode & modeMax, uid }]]);
 }
 
-/** Only root may give a file to someone else. */
+/** Only root may change the owner of a file. */
 export const mayGiveAway = process.getuid?.() === 0;
 
-/** The user all containers of the pod run as, undefined when there is no such. */
+/** The user that all containers of the pod run as; undefined when they differ. */
 function commonUser({ spec }: Pod): number | undefined {
   const containers = [
     ...(spec?.initContainers ?? []),

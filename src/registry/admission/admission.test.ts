@@ -1,4 +1,4 @@
-/** Proves that admission sees who writes, and what: the request and the target of every verb. */
+/** Proves that admission plugins are given the request and the target of every verb. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Eviction, Pod, ReplicationController } from '../../api/generated/types.ts';

@@ -11,14 +11,16 @@ import type { Target } from '../target.ts';
 export interface Admission {
   /** Who writes, and how. */
   readonly request: Request;
-  /** What is written. Objects whose names are generated have none until they may no longer be changed. */
+  /** What is written. With `generateName`, the name is set only after the mutating plugins have run. */
   readonly target: Target;
   readonly operation: 'create' | 'update' | 'delete';
   /** The new object; undefined for a delete. For a part that is no object of its kind, such as `token`, what was sent. */
   readonly object: ApiObject | undefined;
   /** The stored object; undefined for a create. */
   readonly old: ApiObject | undefined;
-  /** Called when the write is over, and the view shows it if it succeeded. For what was reserved until then. */
+  /**
+   * Called when the write has failed, or has succeeded and is in the view. Plugins release their reservations here.
+   */
   readonly afterwards: ((stored: boolean) => void)[];
 }
 

@@ -3,7 +3,7 @@ import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { collectionOf } from '../target.ts';
 
-/** Makes the account if the namespace is there, is to stay, and has none. */
+/** Creates the account if it is missing, unless the namespace is missing or being deleted. */
 export async function ensureDefaultAccount(
   registry: Registry,
   request: Request,

@@ -1,4 +1,7 @@
-/** DefaultTolerationSeconds: a pod stays five minutes on a node that has gone silent, unless it says otherwise. */
+/**
+ * DefaultTolerationSeconds: a pod stays five minutes on a node that is not ready or unreachable, unless it sets its
+ * own tolerations.
+ */
 import type { Pod, Toleration } from '../../api/generated/types.ts';
 import { subresourceOf } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';

@@ -1,4 +1,7 @@
-/** LimitRanger: the LimitRanges of a namespace give containers what they leave open, and refuse what is out of bounds. */
+/**
+ * LimitRanger: the LimitRanges of a namespace set default requests and limits, and reject objects that are out of
+ * bounds.
+ */
 import { forbidden } from '../../api/errors.ts';
 import type {
   Container,
@@ -10,13 +13,12 @@ import type {
 } from '../../api/generated/types.ts';
 import { compareQuantities, formatQuantity, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
 import { podLimits, podRequests } from '../../api/rules/podresources.ts';
+import { limitRangerAnnotation } from '../../api/rules/podservervalues.ts';
 import { Filter } from '../filter.ts';
 import type { Registry } from '../registry.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 type ResourceList = Record<string, string>;
-
-const annotation = 'kubernetes.io/limit-ranger';
 
 export const limitRanger: AdmissionPlugin = {
   name: 'LimitRanger',
@@ -28,7 +30,7 @@ export const limitRanger: AdmissionPlugin = {
     if (set.length)
       pod.metadata.annotations = {
         ...pod.metadata.annotations,
-        [annotation]: `LimitRanger plugin set: ${set.join('; ')}`,
+        [limitRangerAnnotation]: `LimitRanger plugin set: ${set.join('; ')}`,
       };
   },
 
@@ -63,7 +65,7 @@ function fillPod(pod: Pod, item: LimitRangeItem): string[] {
   ];
 }
 
-/** Says what it has set: requests first, then limits. */
+/** Sets the defaults and lists in an annotation what it has set: requests first, then limits. */
 function fillContainer(container: Container, item: LimitRangeItem, what: string): string[] {
   const resources: ResourceRequirements = (container.resources ??= {});
   const requests = fill((resources.requests ??= {}), item.defaultRequest);

@@ -4,12 +4,14 @@ import { Memo } from '../../memo.ts';
 import type { Entry } from '../entry.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
-/** Namespaces the cluster cannot do without. */
+/** Namespaces that may not be deleted. */
 const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);
 
 const deletionMark = Buffer.from('"deletionTimestamp"');
 
-/** Whether the text of a namespace says nothing of a deletion. That is so for nearly all, and asked with every create. */
+/**
+ * Whether a namespace has no deletionTimestamp, found by a search of its JSON without parsing it: every create asks.
+ */
 const lasting = new Memo(({ document }: Entry) => !document.includes(deletionMark));
 
 export const namespaceLifecycle: AdmissionPlugin = {

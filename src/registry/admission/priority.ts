@@ -1,6 +1,6 @@
 /**
- * Priority: a pod's class decides its priority; clients name the class and never the number. And what all classes
- * together must keep to: one of them at most is the default, and those every cluster has stay.
+ * Priority: sets the priority of a pod from its priority class; a client that sets another number is refused. Also
+ * refuses a second default class, and the deletion of system classes.
  */
 import { forbidden } from '../../api/errors.ts';
 import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts';
@@ -14,7 +14,10 @@ import type { Target } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 const everything = new Filter(undefined, undefined, undefined, undefined);
-/** How a default class says so in its text. Every pod that is made asks, and classes seldom are the default. */
+/**
+ * Searched for in the JSON of classes, which saves parsing them: every pod that is created asks for the default
+ * class.
+ */
 const defaultMark = Buffer.from('"globalDefault":true');
 
 export const priority: AdmissionPlugin = {
@@ -73,7 +76,7 @@ const classOf = (registry: Registry, name: string | undefined): PriorityClass | 
         | undefined)
     : defaultClass(registry);
 
-/** The default among the classes there are, found once for as long as they do not change. */
+/** The default class of a page of classes, cached for as long as the classes do not change. */
 const defaults = new Memo(defaultOf);
 
 const defaultClass = (registry: Registry): PriorityClass | undefined =>
@@ -81,7 +84,7 @@ const defaultClass = (registry: Registry): PriorityClass | undefined =>
     | PriorityClass
     | undefined;
 
-/** Two that were marked at the same time may both be there: the lower one counts. */
+/** Two classes that were created at the same time may both be the default: the one with the lower value is used. */
 function defaultOf({ entries }: Page): Entry | undefined {
   const priorityOf = (entry: Entry): number => (entry.peek() as PriorityClass).value ?? 0;
   return entries

@@ -1,10 +1,10 @@
 /**
  * Quota accounts: what each namespace has used of its quotas.
  *
- * `status.used` of a quota is the account that counts, and it is raised, durably, before an object is created: so
- * it never says less than there is, and a quota holds however many writes come at once. Writes of one namespace
- * that arrive together are decided one after the other and share one write of the account. An object that was
- * admitted and is not stored yet is *reserved*: a recount adds it to what it finds, so that it cannot be forgotten.
+ * `status.used` of a quota is raised, durably, before an object is created. So it is never too low, and a quota holds
+ * under any number of concurrent writes. Writes of one namespace that arrive together are decided one after the other
+ * and share one write of the status. An object that was admitted and is not stored yet is *reserved*: a recount adds
+ * reserved objects to those it finds.
  */
 import { forbidden, internal, type StatusError } from '../../api/errors.ts';
 import type { Pod, ResourceQuota } from '../../api/generated/types.ts';
@@ -26,10 +26,10 @@ import { targetOf } from '../target.ts';
 import { actingAs } from '../writers.ts';
 import type { Admission } from './admission.ts';
 
-/** Rounds lost to other writers of a quota before giving up. */
+/** Attempts to write the status of a quota, each lost to another writer, before giving up. */
 const roundsMax = 100;
 
-/** What one quota is asked for, by quota name. */
+/** What a write requests of each quota, by quota name. */
 type Demands = Map<string, ResourceList>;
 
 interface Claim {
@@ -55,12 +55,12 @@ interface OpenQuota {
 
 export class QuotaAccounts {
   readonly #accounts = new Map<string, Account>();
-  /** Asked for when a recount is due; set by the quota controller. */
+  /** Called when a recount is due; set by the quota controller. */
   onDoubt: (namespace: string) => void = () => undefined;
 
   constructor(private readonly registry: Registry) {}
 
-  /** Resolves when the write is within the namespace's quotas and counted, rejects when it is not. */
+  /** Resolves when the write is within the namespace's quotas and counted, rejects when it exceeds one. */
   admit(admission: Admission): void | Promise<void> {
     const { namespace } = admission.target;
     if (this.#quotas(namespace).length === 0) return;
@@ -70,7 +70,7 @@ export class QuotaAccounts {
     });
   }
 
-  /** Brings the accounts of a namespace in line with what is there. */
+  /** Recounts the objects of a namespace and sets the status of its quotas. */
   recount(namespace: string): Promise<void> {
     if (this.#quotas(namespace).length === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -135,7 +135,7 @@ export class QuotaAccounts {
     });
   }
 
-  /** Decides one write against accounts that already hold the ones before it. */
+  /** Decides one write; the accounts already include the writes before it. */
   #verdict(quotas: readonly OpenQuota[], admission: Admission): Demands | StatusError {
     const demands: Demands = new Map();
     for (const quota of quotas) {
@@ -151,7 +151,9 @@ export class QuotaAccounts {
     return demands;
   }
 
-  /** What a write asks of one quota; undefined when the quota does not care; an error when it is too much. */
+  /**
+   * What a write requests of one quota; undefined when the quota does not apply; an error when it exceeds the quota.
+   */
   #demand(
     quota: OpenQuota,
     { target: { kind, name }, object, old, operation }: Admission,
@@ -195,7 +197,7 @@ export class QuotaAccounts {
     );
   }
 
-  /** Stores the accounts that have changed; false when another writer was faster. */
+  /** Stores the accounts that have changed; false when another writer changed a quota first. */
   async #save(quotas: readonly OpenQuota[]): Promise<boolean> {
     for (const { entry, object, used } of quotas) {
       if (used === object.status?.used || semanticEqual(used, object.status?.used)) continue;
@@ -205,7 +207,7 @@ export class QuotaAccounts {
     return true;
   }
 
-  /** False: another writer was faster. */
+  /** False: another writer changed the quota first. */
   async #store(request: Request, entry: Entry, changed: ResourceQuota): Promise<boolean> {
     const value = this.registry.encode(request, targetOf(entry, 'status'), changed, entry);
     if (entry.holds(value)) return true;
@@ -260,7 +262,7 @@ export class QuotaAccounts {
     }
   }
 
-  /** What each quota's namespace uses, by what is there. */
+  /** What the objects in the namespace of each quota use. */
   #count(namespace: string, quotas: readonly ResourceQuota[]): ResourceList[] {
     const nowMs = this.registry.chance.nowMs();
     const totals = quotas.map((): ResourceList => ({}));
@@ -283,14 +285,14 @@ export class QuotaAccounts {
 const isPodResource = (resource: string): boolean =>
   /^((requests\.|limits\.)?(cpu|memory|ephemeral-storage)|pods)$/.test(resource);
 
-/** The named resources of a list; those missing are 0, or left out. */
+/** The named resources of a list; missing ones are 0, or left out. */
 function only(names: readonly string[], list: ResourceList, fill = true): ResourceList {
   const out: ResourceList = {};
   for (const name of names) if (list[name] !== undefined || fill) out[name] = list[name] ?? '0';
   return out;
 }
 
-/** By how much a write raises each of some resources; those it does not raise are left out. */
+/** By how much a write raises each of some resources; resources that it does not raise are left out. */
 function increase(names: readonly string[], usage: ResourceList, before: ResourceList): ResourceList {
   const out: ResourceList = {};
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** ResourceQuota: no write takes a namespace over its quota. Last in the chain, because it counts what is stored. */
+/** ResourceQuota: rejects writes that would exceed a quota. Last in the chain, because it counts the final object. */
 import { subresourceOf } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';
 

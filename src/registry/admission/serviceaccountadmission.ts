@@ -1,8 +1,9 @@
-/** ServiceAccount: every pod runs as an account of its namespace, and finds the account's token in its files. */
+/** ServiceAccount: every pod runs as a service account of its namespace, with the account's token mounted. */
 import { forbidden } from '../../api/errors.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts';
 import { nameSuffix } from '../../api/meta.ts';
 import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/podreferences.ts';
+import { tokenVolumePrefix } from '../../api/rules/podservervalues.ts';
 import type { Registry } from '../registry.ts';
 import type { Target } from '../target.ts';
 import { actingAs } from '../writers.ts';
@@ -10,7 +11,7 @@ import type { AdmissionPlugin } from './admission.ts';
 import { ensureDefaultAccount } from './defaultaccount.ts';
 
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** A little over an hour, so that a token is renewed before an hour is over. */
+/** Lifetime of a mounted token: a little over an hour, so that the node agent renews it before an hour is over. */
 const tokenSeconds = 3607;
 
 export const serviceAccountAdmission: AdmissionPlugin = {
@@ -24,7 +25,8 @@ export const serviceAccountAdmission: AdmissionPlugin = {
     spec.serviceAccountName ||= 'default';
     spec.serviceAccount = spec.serviceAccountName;
     const accounts = registry.view.collection('core/serviceaccounts');
-    // Nobody should have to wait for the account of a namespace just made.
+    // Create the default account here if its controller has not done so yet, so that a pod in a new namespace is
+    // accepted.
     if (spec.serviceAccountName === 'default' && !accounts.get(namespace, 'default'))
       return ensureDefaultAccount(registry, actingAs('kube-apiserver', 'create'), namespace).then(() =>
         runAs(registry, target, spec),
@@ -63,14 +65,14 @@ function runAs(registry: Registry, { kind, namespace, name }: Target, spec: PodS
     mountToken(registry, spec);
 }
 
-/** Adds the token volume, and mounts it wherever nothing else is mounted in its place. */
+/** Adds the token volume, and mounts it in every container that has no other mount at the same path. */
 function mountToken(registry: Registry, spec: PodSpec): void {
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   const without = containers.filter(
     (container) => !container.volumeMounts?.some((mount) => mount.mountPath === mountPath),
   );
   if (without.length === 0) return;
-  const name = `kube-api-access-${nameSuffix((bound) => registry.chance.randomBelow(bound))}`;
+  const name = `${tokenVolumePrefix}${nameSuffix((bound) => registry.chance.randomBelow(bound))}`;
   spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
   for (const container of without) mount(container, name);
 }

@@ -1,18 +1,15 @@
 /** StorageObjectInUseProtection: claims and volumes carry a finalizer that keeps them while they are in use. */
+import { protectionFinalizers } from '../../api/rules/storageprotection.ts';
 import type { AdmissionPlugin } from './admission.ts';
-
-const finalizers: Readonly<Record<string, string>> = {
-  'core/persistentvolumes': 'kubernetes.io/pv-protection',
-  'core/persistentvolumeclaims': 'kubernetes.io/pvc-protection',
-};
 
 export const storageProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
 
-  mutate(_registry, { operation, target: { kind }, object }) {
-    if (operation !== 'create' || !Object.hasOwn(finalizers, kind.id)) return;
+  mutate({ finalizing }, { operation, target: { kind }, object }) {
+    if (operation !== 'create' || !Object.hasOwn(protectionFinalizers, kind.id)) return;
+    if (!finalizing.protection) return;
     const meta = object!.metadata;
-    const finalizer = finalizers[kind.id]!;
+    const finalizer = protectionFinalizers[kind.id]!;
     if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
   },
 };

@@ -1,9 +1,9 @@
 /**
- * Allocation: values that objects of a kind take from a pool they share, such as the addresses of services.
+ * Allocation: values that objects of a kind take from a shared pool, such as the cluster IPs of services.
  *
- * It comes between preparation and validation: what was taken is validated with the rest, and an allocation that
- * fails hides what validation would say, as in Kubernetes. What a write takes is *reserved* until the write is
- * over; from then on the stored object itself says that it is taken.
+ * It runs between preparation and validation, so that allocated values are validated, too; when allocation fails,
+ * validation errors are not reported, as in Kubernetes. A value is *reserved* until its write has ended; from then on
+ * the stored object shows that the value is in use.
  */
 import type { ResourceId } from '../../api/kind.ts';
 import type { Admission } from '../admission/admission.ts';
@@ -14,15 +14,17 @@ export interface Allocator {
   /** The kind whose objects it serves. */
   readonly id: ResourceId;
   /**
-   * Fills in what the object takes, or throws. Never waits: between finding something free and reserving it
-   * nobody else may get a turn. Answers with how to give up what was reserved, if anything was.
+   * Fills in the allocated values, or throws. Synchronous: between finding a free value and reserving it no other
+   * write may run. Returns a function that releases the reservation, if there is one.
    */
   allocate(registry: Registry, admission: Admission): (() => void) | undefined;
   /** Called after an object is gone, before the write that removed it is answered. */
   removed?(registry: Registry, place: Place): Promise<void> | undefined;
 }
 
-/** Allocates for a write and checks it. What was reserved is given up when the check throws or the write is over. */
+/**
+ * Allocates for a write and validates it. The reservation is released when validation throws or the write has ended.
+ */
 export function allocated(registry: Registry, admission: Admission, check: () => void): void {
   const release = registry.allocators.get(admission.target.kind.storage.id)?.allocate(registry, admission);
   try {

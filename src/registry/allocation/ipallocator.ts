@@ -1,20 +1,22 @@
 /**
- * IP allocation: the addresses of an IPv4 range, without the two that name the network and everybody in it. The
- * first address is for one owner alone, the service that stands for the API server, whether that exists or not.
+ * IP allocation: the addresses of an IPv4 range, without network and broadcast address. The first address is reserved
+ * for the `kubernetes` service, whether or not it exists.
  */
 import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../../api/addresses.ts';
 import { NumberPool } from './numberpool.ts';
 
-/** Larger ranges than a class A network are not private, and smaller ones than this leave nothing to give out. */
+/**
+ * Bounds of the range: a /8 is the largest private network, and a range below the minimum has no address to give out.
+ */
 const prefixLengthMin = 8;
 const prefixLengthMax = 30;
 
-/** The lowest addresses are spared for services that ask for one by name; ranges up to this size spare none. */
+/** The lowest addresses are kept for services that request a fixed one (`clusterIP`); small ranges keep none. */
 const sparedMin = 16;
 const sparedMax = 256;
 const sparedShare = 16;
 
-/** Reads `10.0.0.0/24`; undefined when it is no IPv4 range that can be used. */
+/** Parses `10.0.0.0/24`; undefined when it is no usable IPv4 range. */
 export function parseIPRange(text: string): AddressRange | undefined {
   const range = isCIDR(text).length ? undefined : parseCIDR(text);
   if (range?.family !== 4) return undefined;
@@ -39,13 +41,13 @@ export class IPAllocator {
     return formatIPv4(this.pool.first);
   }
 
-  /** The number of an address; undefined for what is no IPv4 address. */
+  /** The number of an address; undefined for text that is no IPv4 address. */
   numberOf(ip: string): number | undefined {
     const address = parseIP(ip);
     return address?.family === 4 ? Number(address.value) : undefined;
   }
 
-  /** Why an address cannot be had; undefined when it can. */
+  /** Why an address cannot be allocated; undefined when it can. */
   problemWith(ip: string, owner = false): string | undefined {
     const number = this.numberOf(ip);
     if (number === undefined || !this.pool.has(number))

@@ -1,4 +1,4 @@
-/** A pool gives each number to one holder, the spared ones last, and all of them in the end. */
+/** A pool gives each number to one holder, the low reserved ones last, until none is left. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NumberPool } from './numberpool.ts';

@@ -1,16 +1,18 @@
 /**
- * Number pools: a range of whole numbers that are handed out one at a time. Addresses and ports are both such
- * numbers. A number may have several holders (a service that is stored and the write that is just storing it, say);
- * it is free when the last of them lets go.
+ * Number pools: a range of whole numbers that are handed out one at a time; addresses and ports are both such
+ * numbers. A number may have several holders, such as a stored service and the write that is storing it; it is free
+ * when the last holder has released it.
  */
 export class NumberPool {
   readonly #holders = new Map<number, number>();
-  /** Where the part begins that is given out first; the numbers below are for those who ask for one by name. */
+  /**
+   * Start of the upper part, which is given out first; the numbers below are for clients that request a fixed one.
+   */
   readonly #preferred: number;
   /** How many numbers are held below `#preferred`. */
   #heldBelow = 0;
 
-  /** `spared` of the lowest numbers are picked only when all others are held. */
+  /** The `spared` lowest numbers are picked only when all others are held. */
   constructor(
     readonly first: number,
     readonly last: number,
@@ -27,7 +29,7 @@ export class NumberPool {
     return this.#holders.get(number) ?? 0;
   }
 
-  /** Numbers outside the range are nobody's business here: objects may be older than the range. */
+  /** Ignores numbers outside the range: stored objects may be older than the configured range. */
   hold(number: number): void {
     if (!this.has(number)) return;
     const holders = this.holdersOf(number);
@@ -54,7 +56,7 @@ export class NumberPool {
     );
   }
 
-  /** The first free number from a random place on, around the end and back. */
+  /** The first free number from a random place on, wrapping around at the end. */
   #pickBetween(
     first: number,
     last: number,

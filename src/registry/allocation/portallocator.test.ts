@@ -1,4 +1,4 @@
-/** A range of ports says which can be had, in Kubernetes' words. */
+/** A port range says why a port cannot be allocated, in Kubernetes' words. */
 import { expect, test } from 'vitest';
 import { PortAllocator, parsePortRange } from './portallocator.ts';
 

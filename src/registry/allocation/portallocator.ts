@@ -1,9 +1,9 @@
-/** Port allocation: the ports that services may take on every node. A port is one number for all protocols. */
+/** Port allocation: the node ports of services. A port counts as taken for all protocols. */
 import { NumberPool } from './numberpool.ts';
 
 const portMax = 65_535;
 
-/** The lowest ports are spared for services that ask for one by name; ranges up to this size spare none. */
+/** The lowest ports are kept for services that request a fixed one (`nodePort`); small ranges keep none. */
 const sparedMin = 16;
 const sparedMax = 128;
 const sparedShare = 32;
@@ -13,7 +13,7 @@ export interface PortRange {
   readonly last: number;
 }
 
-/** Reads `30000-32767`; undefined when it is no range of ports. */
+/** Parses `30000-32767`; undefined when it is no port range. */
 export function parsePortRange(text: string): PortRange | undefined {
   const match = /^(\d{1,5})-(\d{1,5})$/.exec(text);
   const [first, last] = [Number(match?.[1] ?? 0), Number(match?.[2] ?? 0)];
@@ -29,7 +29,7 @@ export class PortAllocator {
     this.pool = new NumberPool(first, last, size <= sparedMin ? 0 : share);
   }
 
-  /** Why a port cannot be had; undefined when it can. */
+  /** Why a port cannot be allocated; undefined when it can. */
   problemWith(port: number): string | undefined {
     const { pool } = this;
     if (!pool.has(port))

@@ -1,6 +1,6 @@
 /**
- * Services get addresses and node ports of their own, whatever fails or happens at the same time, and nothing that
- * no stored service holds stays taken.
+ * Services get unique addresses and node ports under failures and concurrency, and a value that no stored service
+ * holds is free.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusError } from '../../api/errors.ts';

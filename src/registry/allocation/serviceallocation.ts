@@ -1,12 +1,12 @@
 /**
- * Service allocation: cluster addresses and node ports.
+ * Service allocation: cluster IPs and node ports.
  *
- * The truth is in the stored services: an address is taken when one of them holds it. What is kept here is only
- * derived from the view, plus what writes under way in this process have reserved. So there is nothing to repair
- * after a crash: whatever was reserved and not stored is free, because no service holds it.
+ * A value is taken when a stored service holds it. The pools here are derived from the view, plus the reservations of
+ * writes under way in this process. So there is nothing to repair after a crash: a value that was reserved and not
+ * stored is free, because no service holds it.
  *
- * Known limit: reservations are known to this process alone. With several servers on one store two of them could
- * give the same address to two services at the same moment. This is to be closed when such a store comes (etcd).
+ * Known limit: reservations are known to this process alone. Two servers on one store could give the same address to
+ * two services at the same moment. A store with several writers (etcd) needs shared reservations first.
  */
 import type { AddressRange } from '../../api/addresses.ts';
 import { internal, invalid as invalidObject } from '../../api/errors.ts';
@@ -40,7 +40,7 @@ export interface ServiceRanges {
   readonly nodePorts: PortRange;
 }
 
-/** The service that stands for the API server; the first address of the range is its alone. */
+/** The `kubernetes` service; the first address of the range is reserved for it. */
 export const kubernetesService = { namespace: 'default', name: 'kubernetes' } as const;
 
 const configured: readonly Family[] = ['IPv4'];
@@ -73,7 +73,7 @@ export class ServiceAllocator implements Allocator {
     });
   }
 
-  /** Address of the service that stands for the API server. */
+  /** Address of the `kubernetes` service. */
   get firstIP(): string {
     return this.#ips.first;
   }
@@ -110,18 +110,18 @@ export class ServiceAllocator implements Allocator {
       draft.release();
       throw error;
     }
-    // Nothing will be stored, so nobody else needs to be kept away from what was chosen.
+    // A dry run stores nothing, so its reservations can be released at once.
     if (request.dryRun) draft.release();
     return () => draft.release();
   }
 
-  /** An address is given out once; whether it may change later is for validation to say. */
+  /** Allocates an address only once; whether a client may change it later is decided by validation. */
   #allocateAddress(spec: ServiceSpec, before: ServiceSpec | undefined, target: Target, draft: Draft): void {
     if (isHeadless(spec) || (before && hasClusterIP(before) && before.clusterIP)) return;
     const { kind, namespace, name } = target;
     const owner = namespace === kubernetesService.namespace && name === kubernetesService.name;
     const { pool } = this.#ips;
-    // The owner of the first address need not ask for it.
+    // The kubernetes service gets the first address without requesting it.
     if (!spec.clusterIP && owner && !this.#ips.problemWith(this.firstIP, owner)) {
       spec.clusterIP = this.firstIP;
       spec.clusterIPs = [this.firstIP];
@@ -159,7 +159,7 @@ export class ServiceAllocator implements Allocator {
           invalid(`${index('spec.ports', i)}.nodePort`, nodePort, problem),
         ]);
       draft.take(this.#ports.pool, nodePort);
-      // The same number for another protocol is no second taking; for the same one validation refuses it.
+      // The same node port for another protocol is allowed; for the same protocol validation refuses it.
       own.add(nodePort);
     });
     if (wantsNodePorts(spec)) for (const port of ports) this.#fillNodePort(port, shared, draft);
@@ -188,8 +188,8 @@ export class ServiceAllocator implements Allocator {
   }
 
   /**
-   * The Endpoints of a service go with it, in the same request as in Kubernetes: a service made anew under the
-   * name must not find the old ones.
+   * Deletes the Endpoints together with their service, in the same request as in Kubernetes: a new service of the
+   * same name must not start with the old endpoints.
    */
   removed(registry: Registry, { namespace, name }: Place): Promise<void> | undefined {
     const entry = registry.view.collection('core/endpoints').get(namespace, name);
@@ -197,7 +197,7 @@ export class ServiceAllocator implements Allocator {
   }
 }
 
-/** What one write has taken and not stored yet. */
+/** The values that one write has reserved and not stored yet. */
 class Draft {
   #taken: { pool: NumberPool; number: number }[] = [];
 
@@ -226,6 +226,7 @@ async function removeEndpoints(registry: Registry, entry: Entry): Promise<void> 
   try {
     await remove(registry, actingAs('kube-apiserver', 'delete'), targetOf(entry), { preconditions: { uid } });
   } catch {
-    // The service is gone and its deletion is answered, whatever becomes of these; most likely they were gone too.
+    // The service is deleted already, so a failure here does not fail the request; most likely the Endpoints were
+    // gone.
   }
 }

@@ -1,18 +1,18 @@
-/** Backup: `GET /wherry/backup`, all that is stored at one version, as `wherry restore` takes it. */
+/** Backup: `GET /wherry/backup` streams all stored objects at one revision, as input for `wherry restore`. */
 import { methodNotAllowed, unavailable } from '../../api/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { drained } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 
 const path = '/wherry/backup';
-/** Each keeps the store from compacting, so they are few and come to an end. */
+/** Bounds on number and time: the store cannot compact while a backup runs. */
 const backupsMax = 4;
 const stallMaxMs = 30_000;
 const durationMaxMs = 60 * 60_000;
 
 const underWay = new WeakMap<Registry, number>();
 
-/** Answers when the path is that of backups; false when it is not. */
+/** Answers requests for the backup path; returns false for other paths. */
 export async function answerBackup(context: RequestContext, registry: Registry): Promise<boolean> {
   if (context.info.path !== path) return false;
   if (context.info.method !== 'GET') throw methodNotAllowed();

@@ -1,4 +1,4 @@
-/** Component statuses: computed when asked for, from what this server knows of itself. */
+/** Component statuses: computed on request, from the health of this server. */
 import { badRequest, methodNotAllowed, resourceNotFound, StatusError } from '../../api/errors.ts';
 import { parseFieldSelector } from '../../api/fieldselector.ts';
 import type { ComponentStatus } from '../../api/generated/types.ts';
@@ -14,7 +14,7 @@ export interface Component {
   failure(): string | undefined;
 }
 
-/** The contract lists them under a namespace as well, and knows no watch: `watch` is ignored. */
+/** Also served below a namespace, as the contract asks. Watches are not supported: `watch` is ignored. */
 export async function answerComponentStatus(
   context: RequestContext,
   info: ResourceInfo,

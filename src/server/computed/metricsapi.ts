@@ -16,7 +16,7 @@ export const metricsResources: readonly DiscoveryResource[] = [
   { name: 'pods', singularName: 'pod', namespaced: true, kind: 'PodMetrics', verbs: ['get', 'list'] },
 ];
 
-/** Figures are of about this time. */
+/** The `window` of the figures: the time over which usage is averaged. */
 const window = '10s';
 
 export async function answerMetrics(

@@ -1,6 +1,6 @@
 /**
- * Reviews: questions about who a user is and what that user may do, asked by POST and answered with the question and
- * its answer in one object. Nothing is stored.
+ * Reviews (TokenReview, SubjectAccessReview and others): the body of a POST asks who a user is or what the user may
+ * do; the answer is the same object with its status filled in. Nothing is stored.
  */
 import { normalized } from '../../api/encode.ts';
 import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
@@ -20,11 +20,11 @@ import { accessReview, localAccessReview, rulesReview, selfAccessReview } from '
 export interface Asked {
   readonly serving: Serving;
   readonly context: RequestContext;
-  /** '' for reviews that are in none. */
+  /** '' for cluster-scoped reviews. */
   readonly namespace: string;
 }
 
-/** One kind of review: how it is answered. It may refuse the question. */
+/** One kind of review: how it is answered. It may reject the request. */
 interface Form extends Expected {
   readonly resource: string;
   readonly group: string;
@@ -64,7 +64,7 @@ const resourceOf = ({ resource, kind, namespaced }: Form): DiscoveryResource => 
   verbs: ['create'],
 });
 
-/** What discovery tells of reviews. */
+/** The discovery entries of reviews. */
 export const reviewVersions: ComputedVersions = new Map(
   [authentication, authorization].map((group) => [
     `${group}/v1`,

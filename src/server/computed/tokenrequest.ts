@@ -1,4 +1,4 @@
-/** Token requests: `POST …/serviceaccounts/{name}/token` answers with a token that ends. Nothing is stored. */
+/** Token requests: `POST …/serviceaccounts/{name}/token` answers with a token that expires. Nothing is stored. */
 import { invalid as invalidObject, StatusError } from '../../api/errors.ts';
 import { type FieldError, invalid, notSupported } from '../../api/fielderror.ts';
 import type { ServiceAccount, TokenRequest } from '../../api/generated/types.ts';
@@ -83,7 +83,7 @@ function specErrors({
   return errors;
 }
 
-/** The object a token is bound to must be there, and be the one that is meant. */
+/** The object that a token is to be bound to must exist and have the given uid. */
 function boundObject(
   { registry }: Serving,
   namespace: string,

@@ -1,4 +1,7 @@
-/** Usage reports: what nodes and pods use, asked of every node's agent when a client asks for metrics. */
+/**
+ * Usage reports: resource usage of nodes and pods, requested from the agents of all nodes when a client asks for
+ * metrics.
+ */
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Node } from '../../api/generated/types.ts';
@@ -7,9 +10,9 @@ import type { Registry } from '../../registry/registry.ts';
 import type { NodeLocation, NodeWay } from '../../streams/nodeway.ts';
 import { locateNode } from '../pods/nodelocation.ts';
 
-/** Answers this new are given again. */
+/** Reports are cached this long. */
 const freshMs = 5_000;
-/** Nodes that are asked at once. */
+/** Nodes that are queried concurrently. */
 const askedMax = 32;
 const answerMs = 5_000;
 const answerBytesMax = 32 * 1024 * 1024;
@@ -33,7 +36,7 @@ export interface NodeReport extends Usage {
   readonly pods: readonly PodReport[];
 }
 
-/** The parts of a kubelet's summary that are read. */
+/** The fields of a kubelet's summary that are used. */
 interface Summary {
   readonly node: Measured;
   readonly pods?: readonly {
@@ -55,7 +58,7 @@ export class UsageReports {
     private readonly nodes: NodeWay,
   ) {}
 
-  /** Of all nodes that answer. */
+  /** The usage of all nodes that answer. */
   all(): Promise<readonly NodeReport[]> {
     const nowMs = this.registry.chance.nowMs();
     if (!this.#newest || nowMs - this.#newest.atMs >= freshMs)

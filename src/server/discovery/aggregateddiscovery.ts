@@ -1,6 +1,6 @@
 /**
- * Aggregated discovery: all groups, versions and resources in two answers, for clients that ask `/api` and `/apis`
- * for it. Others get the plain form there, and go on asking for each version.
+ * Aggregated discovery: all groups, versions and resources in two documents, for clients that accept them at `/api`
+ * and `/apis`. Other clients get the plain list there, and request each version.
  */
 import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
@@ -31,18 +31,18 @@ interface AggregatedResource {
 export class AggregatedDiscovery {
   /** The newest document of each path and version, and the generation of the table it was made from. */
   readonly #documents = new Map<string, { readonly generation: number; readonly document: ApiDocument }>();
-  /** The part of each version, as text. */
+  /** The JSON text of each version. */
   readonly #versions: VersionCache<string>;
 
   constructor(private readonly discovery: Discovery) {
     this.#versions = new VersionCache(discovery.kinds);
   }
 
-  /** Answers if the client asks for this form; false otherwise. */
+  /** Answers if the client accepts this form; false otherwise. */
   async answer(context: RequestContext): Promise<boolean> {
     const { path, method } = context.info;
     if ((path !== '/api' && path !== '/apis') || method !== 'GET') return false;
-    // Both forms say that there is another, for caches between.
+    // On answers in both forms, so that HTTP caches keep them apart.
     context.response.setHeader('Vary', 'Accept');
     const version = wantedVersion(context.request.headers.accept);
     if (version === undefined) return false;
@@ -95,7 +95,7 @@ export class AggregatedDiscovery {
   }
 }
 
-/** Group and version are empty where they are those of the list. */
+/** Group and version are empty when they are those of the list. */
 const kindOf = ({ group = '', version = '', kind }: DiscoveryResource): ResponseKind => ({
   group,
   version,
@@ -112,7 +112,10 @@ const wholeOf = (resource: DiscoveryResource): AggregatedResource => ({
   ...(resource.categories ? { categories: resource.categories } : {}),
 });
 
-/** A part of something that is not served itself needs a place; clients skip what has no kind. */
+/**
+ * An entry for a subresource whose resource is not served in this version. Clients skip it, because its kind is
+ * empty.
+ */
 const ownerless = (resource: string, part: DiscoveryResource): AggregatedResource => ({
   resource,
   responseKind: { group: '', version: '', kind: '' },
@@ -121,7 +124,9 @@ const ownerless = (resource: string, part: DiscoveryResource): AggregatedResourc
   verbs: [],
 });
 
-/** The version a client wants this form in; undefined when it prefers the plain one, or can read no JSON. */
+/**
+ * The version of this form that a client prefers; undefined when it prefers the plain form, or does not accept JSON.
+ */
 function wantedVersion(accept: string | undefined): string | undefined {
   if (!accept?.includes(group)) return undefined;
   for (const { type, parameters } of parseAccept(accept)) {

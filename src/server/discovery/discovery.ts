@@ -1,10 +1,10 @@
-/** Discovery: which groups, versions and resources there are, made from the table of kinds. */
+/** Discovery: the groups, versions and resources that are served, made from the table of kinds. */
 import type { Kind, Verb } from '../../api/kind.ts';
 import { componentStatus } from '../../api/kinds/componentstatus.ts';
 import type { KindTable } from '../../api/kinds.ts';
 import { VersionCache } from './versioncache.ts';
 
-/** A resource, or a part of one, as discovery describes it. */
+/** A resource or subresource, as discovery describes it. */
 export interface DiscoveryResource {
   name: string;
   singularName: string;
@@ -17,16 +17,23 @@ export interface DiscoveryResource {
   categories?: readonly string[];
 }
 
-/** Resources that no stored kind stands for. */
+/** Resources that are not stored kinds. */
 const coreExtras: readonly DiscoveryResource[] = [
   { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
 ];
 
 const lastGroup = 'extensions';
+
+/**
+ * Versions whose lists of resources name no apiVersion. Nor do the lists of groups. These documents are as old as
+ * Kubernetes 1.1, whose clients know their kinds without a version and refuse them with one.
+ */
+const unversionedLists: ReadonlySet<string> = new Set(['v1', 'extensions/v1beta1']);
+
 const connectVerbs = ['create', 'get'];
 const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
 
-/** Connections: parts of objects that are reached through the server rather than stored by it. */
+/** Connections: subresources that are tunnels to a node instead of stored data. */
 const connections: readonly DiscoveryResource[] = (
   [
     ['nodes/proxy', 'NodeProxyOptions', proxyVerbs],
@@ -45,8 +52,18 @@ const connections: readonly DiscoveryResource[] = (
   verbs,
 }));
 
-/** The scale of a controller was served by the extensions group first, and still is. */
+/**
+ * The scale of a controller was served by the extensions group first, and still is. The controller itself is only
+ * named there, as it was in Kubernetes 1.1, so that the scale is a part of something: it has no verbs.
+ */
 const extensionsExtras: readonly DiscoveryResource[] = [
+  {
+    name: 'replicationcontrollers',
+    singularName: 'replicationcontroller',
+    namespaced: true,
+    kind: 'ReplicationControllerDummy',
+    verbs: [],
+  },
   {
     name: 'replicationcontrollers/scale',
     singularName: '',
@@ -80,7 +97,7 @@ function resourcesOf(kind: Kind): DiscoveryResource[] {
   ];
 }
 
-/** Versions whose resources are worked out when asked for, and never stored. */
+/** Versions whose resources are computed on request, and never stored. */
 export type ComputedVersions = ReadonlyMap<string, readonly DiscoveryResource[]>;
 
 /** The resources of a version, sorted by name. */
@@ -130,7 +147,8 @@ export class Discovery {
       const [group, version] = apiVersion.split('/') as [string, string];
       groups.set(group, [...(groups.get(group) ?? []), version]);
     }
-    // Clients take a kind from the first group that has it, and this one has nothing that is not elsewhere.
+    // Last, because clients take a kind from the first group that has it, and all kinds of this one are also
+    // elsewhere.
     const old = groups.get(lastGroup);
     if (groups.delete(lastGroup)) groups.set(lastGroup, old!);
     return groups;
@@ -143,7 +161,7 @@ export class Discovery {
 
   groupList() {
     const groups = [...this.#groups()].map(([name, versions]) => this.#group(name, versions));
-    return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+    return { kind: 'APIGroupList', groups };
   }
 
   /** Every version that is served, the core's first: `v1`, `extensions/v1beta1`. */
@@ -154,7 +172,7 @@ export class Discovery {
 
   group(name: string) {
     const versions = this.#groups().get(name);
-    return versions && { kind: 'APIGroup', apiVersion: 'v1', ...this.#group(name, versions) };
+    return versions && { kind: 'APIGroup', ...this.#group(name, versions) };
   }
 
   /** undefined when no such version is served. */
@@ -171,13 +189,13 @@ export class Discovery {
     resources.sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
       kind: 'APIResourceList',
-      ...(apiVersion === 'v1' ? {} : { apiVersion: 'v1' }),
+      ...(unversionedLists.has(apiVersion) ? {} : { apiVersion: 'v1' }),
       groupVersion: apiVersion,
       resources,
     };
   }
 
-  /** Whether a version has a resource of this name, or a part of one: `pods`, `pods/status`. */
+  /** Whether a version has this resource or subresource: `pods`, `pods/status`. */
   serves(apiVersion: string, name: string): boolean {
     return this.resourceList(apiVersion)?.resources.some((resource) => resource.name === name) ?? false;
   }

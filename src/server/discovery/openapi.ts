@@ -1,7 +1,7 @@
 /**
- * The documents that describe the API to programs: OpenAPI 2 at `/openapi/v2`, as JSON and as the protobuf that
- * kubectl 1.8 to 1.26 reads; OpenAPI 3 below `/openapi/v3`, for kubectl since 1.27; Swagger 1.2 below `/swaggerapi`,
- * for kubectl before 1.8. What makes them is loaded when the first is asked for.
+ * The documents that describe the API: OpenAPI 2 at `/openapi/v2`, as JSON and as the protobuf that kubectl 1.8 to
+ * 1.26 reads; OpenAPI 3 below `/openapi/v3`, for kubectl since 1.27; Swagger 1.2 below `/swaggerapi`, for kubectl
+ * before 1.8. The code that builds them is loaded at the first request.
  */
 import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed, notAcceptable } from '../../api/errors.ts';
@@ -14,7 +14,7 @@ import type { Documents } from './openapi/documents.ts';
 
 const yearMs = 365 * 24 * 3600 * 1000;
 
-/** What a client may call the protobuf form, and any form that JSON is an answer to. */
+/** Media types of the protobuf form, and media ranges that JSON satisfies. */
 const protobufTypes = new Set([
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
@@ -42,7 +42,7 @@ export class OpenApi {
     return true;
   }
 
-  /** How a path is answered; undefined when there is nothing. */
+  /** The function that answers a path; undefined for unknown paths. */
   async #find(context: RequestContext, path: string): Promise<(() => Promise<void>) | undefined> {
     const documents = await this.#load();
     if (path === '/openapi/v2')
@@ -50,7 +50,7 @@ export class OpenApi {
         const binary = wantsProtobuf(context.request.headers.accept);
         await (await (binary ? documents.v2Protobuf() : documents.v2())).answer(context);
       };
-    // The names it had before.
+    // Paths of older Kubernetes versions.
     if (path === '/swagger-2.0.0.pb-v1') return async () => (await documents.v2Protobuf()).answer(context);
     if (path === '/swagger.json') return async () => (await documents.v2()).answer(context);
     if (path === '/openapi/v3') return async () => (await documents.v3Index()).answer(context);
@@ -63,7 +63,7 @@ export class OpenApi {
     return document && (() => document.answer(context));
   }
 
-  /** A document asked for by its hash may be kept for good; one with another hash is somewhere else. */
+  /** A document requested by its hash may be cached for ever; a wrong hash is redirected to the right one. */
   async #answerV3(context: RequestContext, document: ApiDocument): Promise<void> {
     const hash = context.info.queryText ? context.query.get('hash') : undefined;
     if (!hash) return document.answer(context);
@@ -99,7 +99,7 @@ function wantsProtobuf(accept: string | undefined): boolean {
   throw notAcceptable(['application/json', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf']);
 }
 
-/** The address the client reached, as the connection says: a Host header could name anything. */
+/** The server address of the connection. The Host header is not used: a client may put any name there. */
 function baseUrl({ socket }: ApiRequest): string {
   const { localAddress = '', localPort } = socket;
   const scheme = (socket as TLSSocket).encrypted ? 'https' : 'http';

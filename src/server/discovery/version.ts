@@ -1,4 +1,4 @@
-/** What `/version` says. Clients compare major and minor with their own; nothing else depends on it. */
+/** The answer of `/version`. Clients compare major and minor with their own; other fields are informational. */
 import { release } from '../../api/release.ts';
 
 export const versionInfo = {

@@ -1,18 +1,18 @@
 /**
- * Things made from the kinds of one version, such as its list of resources or its OpenAPI document: made when they are
- * asked for, and again when a kind of that version has come, changed or gone. Other versions keep theirs, so that a
- * kind more costs the same however many there are.
+ * Caches values made from the kinds of one version, such as its list of resources or its OpenAPI document. A value is
+ * rebuilt on request after a kind of that version was added, replaced or removed; other versions keep theirs, so the
+ * cost of adding a kind does not depend on how many kinds there are.
  */
 import type { KindTable } from '../../api/kinds.ts';
 
 export class VersionCache<T> {
   readonly #made = new Map<string, { readonly generation: number; readonly value: T }>();
-  /** The generation of the table when it was last looked through. */
+  /** The generation of the table at the last check. */
   #generation = 0;
 
   constructor(private readonly kinds: KindTable) {}
 
-  /** What was made for a version, or what `make` makes now. Nothing is kept for versions it makes nothing for. */
+  /** The cached value of a version, or what `make` returns. An undefined value is not cached. */
   get(apiVersion: string, make: () => T | undefined): T | undefined {
     this.#forgetOld();
     const known = this.#made.get(apiVersion);

@@ -1,7 +1,7 @@
 /**
- * Doors: where clients come in. A door listens at an address, reads requests from its connections and hands them to
- * the server; it says which requests may come in, who sends them, and what their users may do. A server may have
- * several; what happens to a request behind its door is the same for all (`http/chain.ts`).
+ * Doors: a door listens at an address, reads requests from its connections and hands them to the server. It decides
+ * which requests may enter, who their user is, and which authorizer applies. A server may have several doors; after
+ * the door all requests are treated alike (`http/chain.ts`).
  */
 import type { IncomingMessage } from 'node:http';
 import type { Authorizer } from '../../api/access.ts';
@@ -13,42 +13,42 @@ import type { LimitKeeper } from '../http/limits.ts';
 import type { Overload } from '../http/traffic.ts';
 
 export interface Door {
-  /** Where clients reach it: scheme, address and port. Known once it listens. */
+  /** URL for clients: scheme, address and port. Known once the door listens. */
   readonly url: string;
-  /** The user that the audit log names for requests that were refused before they were identified. */
+  /** The user in the audit log for requests that were refused before authentication. */
   readonly unidentified: User;
   /** Decides what the users of this door may do. */
   readonly authorizer: Authorizer;
 
-  /** Begins to take requests. Rejects when the address cannot be had. */
+  /** Starts to accept requests. Rejects when it cannot listen at the address. */
   listen(reception: Reception): Promise<void>;
 
-  /** Throws what the client is told when a request may not come in here, no matter who sends it. */
+  /** Throws the answer when a request may not enter here, whoever its user is. */
   admit(request: ApiRequest): void;
 
   /**
-   * The user who sent a request; throws a 401 when that cannot be told. A door that has to wait for it bounds that time.
-   * @param token sent by a browser as a WebSocket subprotocol; the request does not hold it any more
+   * The user of a request; throws a 401 when there is none. A door that has to wait for an answer needs a timeout.
+   * @param token sent by a browser as a WebSocket subprotocol; it has been removed from the request
    */
   identify(request: ApiRequest, token: string | undefined): User | Promise<User>;
 
-  /** Takes no more connections and closes those without a request. Safe to call before `listen`. */
+  /** Stops accepting connections and closes idle ones. Safe to call before `listen`. */
   shut(): void;
 
-  /** Closes the connections that are left, once clients had a moment for their last answers. Needs `shut` first. */
+  /** Closes the remaining connections after a short time for their last answers. Call `shut` first. */
   close(): Promise<void>;
 }
 
-/** Where doors bring their requests. Times are when a request arrived, on the monotonic clock. */
+/** Receives the requests of doors. Times are the arrival of a request, on the monotonic clock. */
 export interface Reception {
   readonly keeper: LimitKeeper;
 
   request(door: Door, request: ApiRequest, response: ApiResponse, begunMs: number): void;
 
-  /** A request for another protocol, to be answered on its bare socket. */
+  /** An upgrade request, to be answered on its raw socket. */
   upgrade(door: Door, request: IncomingMessage, upgrade: Upgrade, begunMs: number): void;
 
-  /** A request that the door refuses by itself; counted and audited like the others. */
+  /** A request that the door itself refuses; counted and audited like all others. */
   turnAway(
     door: Door,
     request: ApiRequest,

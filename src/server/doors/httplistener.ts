@@ -1,11 +1,12 @@
 /**
- * The HTTP listener of a door: one of Node's HTTP servers, over TLS or not, with all that can happen on its connections
- * led to the server's chain or refused with a Status.
+ * The HTTP listener of a door: a Node HTTP or HTTPS server whose events all lead to the server's chain, or are
+ * refused with a Status.
  */
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { methodNotAllowed, StatusError } from '../../api/errors.ts';
 import type { Arrivals } from '../http/arrivals.ts';
+import { GuardedResponse } from '../http/guardheaders.ts';
 import type { Limits } from '../http/limits.ts';
 import { refuse, refuseConnection } from '../http/refusal.ts';
 import { overload } from '../http/traffic.ts';
@@ -15,22 +16,28 @@ import { Pipelining } from './pipelining.ts';
 /** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
 export const keepAliveMs = 120_000;
 export const headersTimeoutMs = 30_000;
-/** When closing, clients get this long to take their last answer and let go of the connection. */
+/** How often Node looks for connections whose time is over; with its own 30 s, a head could take twice its time. */
+const timeoutCheckMs = 1_000;
+/** On close, clients get this long to read their last answer and close the connection. */
 const partingMs = 100;
 
-/** How Node's server is to be made, whatever it listens on. */
-export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({
+/** Options for Node's server, for HTTP and HTTPS. */
+export const listenerOptions = ({
+  headerBytesMax,
+}: Limits): ServerOptions<typeof IncomingMessage, typeof GuardedResponse> => ({
+  ServerResponse: GuardedResponse,
   maxHeaderSize: headerBytesMax,
   keepAliveTimeout: keepAliveMs,
   headersTimeout: headersTimeoutMs,
+  connectionsCheckingInterval: timeoutCheckMs,
   requestTimeout: 0,
-  // A request without one is refused like every other that is not local: with a Status.
+  // Node would refuse a request without Host by itself; here the door refuses it, with a Status.
   requireHostHeader: false,
   noDelay: true,
 });
 
 export class HttpListener {
-  /** Connections that are no longer HTTP's: nobody else would close them. */
+  /** Upgraded sockets: Node's server does not track them, so they are closed here. */
   readonly #detached = new Set<Socket>();
   readonly #pipelining = new Pipelining();
   #closed: Promise<void> | undefined;
@@ -41,7 +48,7 @@ export class HttpListener {
     private readonly reception: Reception,
     private readonly arrivals: Arrivals,
   ) {
-    // Their bytes are bounded. Node would drop those beyond 2,000, or refuse them, as its version has it.
+    // No limit on the number of headers, as their bytes are limited: by default Node drops headers beyond 2,000.
     server.maxHeadersCount = 0;
     server.on('request', (request, response) => this.#receive(request, response));
     server.on('checkExpectation', (request, response) => {
@@ -75,12 +82,12 @@ export class HttpListener {
     return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
-  /** Takes no more connections, and closes those without a request. */
+  /** Stops accepting connections, and closes idle ones. */
   shut(): void {
     this.#closed ??= new Promise((resolve) => this.server.close(() => resolve()));
   }
 
-  /** @param cut closes connections that are not the server's */
+  /** @param cut closes connections that Node's server does not track */
   async close(cut: () => void): Promise<void> {
     this.server.closeIdleConnections();
     const forced = setTimeout(() => {
@@ -117,12 +124,12 @@ export class HttpListener {
     this.#detach(socket);
     const proceed = () => this.reception.upgrade(this.door, request, { socket, head }, begunMs);
     const before = this.#pipelining.unfinished(socket);
-    // It is the last request of its connection, so it is no question how many wait.
+    // An upgrade is the last request of its connection, so the bound on waiting requests does not apply.
     if (before) before.once('close', proceed);
     else proceed();
   }
 
-  /** What is not even HTTP, or is too much of it, gets a Status all the same, once the requests before it have answers. */
+  /** Answers what Node's parser refuses (not HTTP, header too large) with a Status, after pending answers. */
   #refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     const { keeper } = this.reception;
     if (error.code === 'HPE_HEADER_OVERFLOW') keeper.reached('headerBytesMax');

@@ -1,4 +1,6 @@
-/** Proves who the local door lets in by the host they name: this machine, and pods by the names of the API in the cluster. */
+/**
+ * Proves which Host headers the local door accepts: those of this machine, and the names of the API service for pods.
+ */
 import { describe, expect, it } from 'vitest';
 import type { ApiRequest } from '../http/context.ts';
 import { LocalDoor } from './localdoor.ts';
@@ -25,7 +27,7 @@ describe('names of the API in the cluster', () => {
   });
 
   it.each(names)('%s is refused with the port a browser would have to name', (name) => {
-    // A foreign name server may let the name stand for this machine, but a page has to be at the server's own port.
+    // DNS rebinding: a foreign name may resolve to this machine, but the page's origin has the server's own port.
     expect(() => checkLocal(asked(`${name}:${ownPort}`))).toThrow(/local clients only/);
     expect(() => checkLocal(asked(name, {}, 80))).toThrow(/local clients only/);
     expect(() => checkLocal(asked(`${name}:443`, {}, 443))).toThrow(/local clients only/);

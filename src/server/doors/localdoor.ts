@@ -1,8 +1,9 @@
 /**
  * The local door: plain HTTP without authentication, for this machine only. A browser can be talked into sending
  * requests to localhost on behalf of any page (DNS rebinding, cross-site requests), so every request must name a
- * local host (or the API by its name in the cluster), and an origin, if it has one, must be local too. Every client that
- * is let in may do everything.
+ * local host (or the API by its name in the cluster), and an origin, if it has one, must be local too. Browsers leave the
+ * origin out of plain requests such as those for images; of these they say whether the page is another site's
+ * (`Sec-Fetch-Site`). Every client that is let in may do everything.
  */
 import { createServer, type Server } from 'node:http';
 import { isIP, type Socket } from 'node:net';
@@ -29,7 +30,7 @@ export interface LocalDoorOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Where pods of this machine find the server. */
+  /** The address under which pods of this machine reach the server. */
   readonly clusterIP?: string;
 }
 
@@ -38,7 +39,7 @@ export class LocalDoor implements Door {
   readonly authorizer = allowAll;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
-  /** Nearly all requests name the same host. */
+  /** The host checked last, cached because nearly all requests have the same. */
   readonly #isLocalHost = new LastMemo((host: string) => isLoopback(withoutPort(host)));
 
   constructor(private readonly options: LocalDoorOptions) {}
@@ -63,9 +64,15 @@ export class LocalDoor implements Door {
       );
     if (origin !== undefined && !isLocalOrigin(origin))
       throw forbiddenRequest(`this address serves local pages only, not origin ${JSON.stringify(origin)}`);
+    if (
+      origin === undefined &&
+      request.headers['sec-fetch-site'] === 'cross-site' &&
+      !isFollowedLink(request)
+    )
+      throw forbiddenRequest('this address serves local pages only, not those of other sites');
   }
 
-  /** Whether a host is what pods of this machine call the API. */
+  /** Whether a host is a name of the API service, as pods of this machine use it. */
   #isInCluster(host: string, request: ApiRequest): boolean {
     return withoutPort(host) === this.options.clusterIP || isClusterName(host, request);
   }
@@ -84,7 +91,7 @@ export class LocalDoor implements Door {
     await this.#listener?.close(() => this.#express!.closeAll());
   }
 
-  /** All connections begin in the express lane; Node's server has those that are handed over. */
+  /** All connections start in the express lane; those it hands over go to Node's server. */
   #expressLane(server: Server, reception: Reception, arrivals: Arrivals): ExpressLane {
     const byNode = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
     const lane = new ExpressLane({
@@ -117,8 +124,8 @@ export function isLoopback(host: string): boolean {
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '');
 
 /**
- * What pods call the API: the names of the service `kubernetes`, as the cluster's DNS knows them from the namespace
- * `default` and from everywhere.
+ * The names of the `kubernetes` service, as the cluster's DNS resolves them from the namespace `default` and from
+ * others.
  */
 const clusterNames: ReadonlySet<string> = new Set([
   'kubernetes',
@@ -129,12 +136,27 @@ const clusterNames: ReadonlySet<string> = new Set([
 const httpPort = 80;
 
 /**
- * A foreign name server could let such a name stand for this machine, and so give a page of its own access. A browser
- * then names the port that the server really listens on. Pods name that of the service, so any other is let in.
+ * Against DNS rebinding: a foreign name server could resolve such a name to this machine, to give its page access.
+ * The browser would then name the port that the server listens on. Pods name the service's port, so only other ports
+ * than the server's own are accepted.
  */
 function isClusterName(host: string, { socket }: ApiRequest): boolean {
   const [, name = '', port = httpPort] = /^([^:]+)(?::(\d{1,5}))?$/.exec(host.toLowerCase()) ?? [];
   return clusterNames.has(name) && Number(port) !== socket.localPort;
+}
+
+/**
+ * Whether a person followed a link to what is only read from memory. The page that has the link learns nothing of the
+ * answer and can change nothing by it. Proxied requests are not let in like this: what a GET does is up to their target.
+ */
+function isFollowedLink({ method, url, headers }: ApiRequest): boolean {
+  return (
+    method === 'GET' &&
+    headers['sec-fetch-mode'] === 'navigate' &&
+    headers['sec-fetch-dest'] === 'document' &&
+    headers['sec-fetch-user'] === '?1' &&
+    isBrief(method, url!)
+  );
 }
 
 function isLocalOrigin(origin: string): boolean {

@@ -1,11 +1,11 @@
 /**
- * Pipelining: requests that a client sends on one connection without waiting for answers are carried out one after the
- * other, as if it had waited.
+ * Pipelining: requests that a client sends on one connection without waiting for answers are handled one after the
+ * other, as if the client had waited.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests of one connection that may wait for the answers before theirs. */
+/** Requests of one connection that may wait for earlier answers. */
 const waitingMax = 1_000;
 
 export class Pipelining {
@@ -14,20 +14,20 @@ export class Pipelining {
   /** How many requests of a connection wait for those before them. */
   readonly #waiting = new WeakMap<Socket, number>();
 
-  /** The newest answer of a connection, if it is not out yet: nothing may be said before it. */
+  /** The newest answer of a connection, if it has not been sent: later answers must wait for it. */
   unfinished(socket: Socket): ServerResponse | undefined {
     const newest = this.#newest.get(socket);
     return newest && !newest.writableFinished && !newest.destroyed ? newest : undefined;
   }
 
-  /** Takes the next request of a connection in; the answer that it has to wait for, if there is one. */
+  /** Registers the next request of a connection; returns the answer that it has to wait for, if any. */
   add(socket: Socket, response: ServerResponse): ServerResponse | undefined {
     const before = this.unfinished(socket);
     this.#newest.set(socket, response);
     return before;
   }
 
-  /** Calls back when an answer is out; false when too many of its connection wait already. */
+  /** Calls back when an answer has been sent; false when too many requests of its connection are waiting. */
   after(before: ServerResponse, socket: Socket, proceed: () => void): boolean {
     const waiting = this.#waiting.get(socket) ?? 0;
     if (waiting >= waitingMax) return false;

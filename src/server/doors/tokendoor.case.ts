@@ -1,4 +1,4 @@
-/** For tests of doors: one that knows its users by tokens, and is told by the test what they may do. */
+/** For tests of doors: a door that identifies users by tokens, with an authorizer that the test controls. */
 import { createServer } from 'node:http';
 import { type Attributes, allowed, type Decision } from '../../api/access.ts';
 import { StatusError, unauthorized } from '../../api/errors.ts';
@@ -21,17 +21,17 @@ const users: ReadonlyMap<string, User> = new Map([
   ['m', mallory],
 ]);
 
-/** Answers later, as a door or an authorizer does that has to ask another server. */
+/** Resolves later, like a door or authorizer that has to ask another server. */
 const later = <T>(make: () => T): Promise<T> => new Promise((resolve) => setImmediate(resolve)).then(make);
 
 export class TokenDoor implements Door {
   readonly unidentified: User = { name: '', groups: [], extra: {} };
-  /** What authorizers were asked. */
+  /** The questions to the authorizer. */
   readonly asked: string[] = [];
   readonly authorizer = { decide: (attributes: Attributes) => this.#answer(() => this.#decide(attributes)) };
   #listener: HttpListener | undefined;
 
-  /** @param waits whether users and decisions are waited for */
+  /** @param waits whether identification and decisions are asynchronous */
   constructor(private readonly waits: boolean) {}
 
   get url(): string {

@@ -1,19 +1,19 @@
-/** Answers: headers, Status errors, and bytes on their way out. */
+/** Answers: headers, Status errors, and writing bodies. */
 import { constants, gzip } from 'node:zlib';
 import { AuthorizationFailure, internal, StatusError } from '../../api/errors.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 import { retryAfterSeconds } from './traffic.ts';
 
-/** Bodies from here on are compressed for clients that take it. */
+/** Bodies of at least this size are compressed for clients that accept it. */
 export const gzipBytesMin = 128 * 1024;
-/** A client whose request was answered before it was all sent gets this long to finish, and so to read why. */
+/** A client that is answered before it has sent its whole body gets this long to finish and read the answer. */
 const lingerMs = 500;
-/** Warnings together may be this long; beyond it each is cut. */
+/** Total length of warnings; beyond it each is cut. */
 const warningsTextMax = 4096;
 const warningCutAt = 256;
 
-/** Headers every API answer carries. */
+/** Headers of every API answer. */
 export function apiHeaders(context: RequestContext, contentType = 'application/json'): Headers {
   const headers: Headers = {
     'Audit-Id': context.auditId,
@@ -24,7 +24,7 @@ export function apiHeaders(context: RequestContext, contentType = 'application/j
   return headers;
 }
 
-/** The same as a list, for the answers that there are most of: Node writes it several times faster. */
+/** The same as a flat list, for the most frequent answers: Node writes a list several times faster. */
 function jsonHeaderList(context: RequestContext, length: number): string[] {
   const list = [
     'Audit-Id',
@@ -49,12 +49,12 @@ function warningHeaders(warnings: readonly string[]): string[] {
       .slice(0, warningsTextMax / warningCutAt);
   return texts.map((text) => {
     const quoted = text.replace(/[\u0000-\u001f\u007f]/g, ' ').replace(/[\\"]/g, '\\$&');
-    // Header bytes are UTF-8, as Go writes them; Node takes them as Latin-1 characters.
+    // Header bytes are UTF-8, as Go writes them; Node expects them as Latin-1 characters.
     return `299 - "${Buffer.from(quoted, 'utf8').toString('latin1')}"`;
   });
 }
 
-/** Answers with JSON text that is ready, a line feed included. */
+/** Answers with finished JSON text, a line feed included. */
 export function answerDocument(
   context: RequestContext,
   code: number,
@@ -65,7 +65,7 @@ export function answerDocument(
   context.response.end(document);
 }
 
-/** Answers with a value in the form the client asked for. */
+/** Answers with a value in the negotiated form. */
 export async function answerValue(
   context: RequestContext,
   code: number,
@@ -86,7 +86,7 @@ export async function answerValue(
   await answerBytes(context, code, [Buffer.from(text)]);
 }
 
-/** Answers with text in parts, compressed when it is long and the client agrees, at the pace the client reads. */
+/** Answers with text in parts, under back-pressure, compressed when it is long and the client accepts that. */
 export async function answerBytes(
   context: RequestContext,
   code: number,
@@ -110,7 +110,7 @@ export async function answerBytes(
     return;
   }
   response.writeHead(code, jsonHeaderList(context, size));
-  // The head of the answer and all parts leave in one write.
+  // Corked: the header and all parts leave in one write.
   response.cork();
   for (const part of parts.slice(0, -1)) response.write(part);
   response.end(parts.at(-1));
@@ -133,11 +133,12 @@ export function drained(response: ApiResponse): Promise<void> {
   });
 }
 
-/** Answers with the Status of an error. Errors are never turned into tables, and always are JSON. */
+/** Answers with the Status of an error: always as JSON, never as a table. */
 export function answerError(context: RequestContext, error: unknown, report: (error: Error) => void): void {
   const { response } = context;
   if (response.headersSent) {
-    // The answer had begun; all that is left is to break it off. That a client is slow is no failure of the server.
+    // The header was sent already, so the answer can only be cut off. A slow client is not reported as a server
+    // error.
     if (!(error instanceof StatusError)) report(error as Error);
     response.destroy();
     return;
@@ -161,7 +162,7 @@ export function answerError(context: RequestContext, error: unknown, report: (er
   answerEarly(context, status.code, headers, text);
 }
 
-/** The query may be what is wrong with the request; then it says nothing about the answer. */
+/** The query may be what is invalid about the request; then `pretty` cannot be read from it. */
 function isPrettyError(context: RequestContext): boolean {
   try {
     return context.pretty({ format: 'json', transform: undefined, transformVersion: '', pretty: false });
@@ -170,11 +171,11 @@ function isPrettyError(context: RequestContext): boolean {
   }
 }
 
-/** Answers a request of which nothing may have been read but its header. */
+/** Answers a request whose body may not have been read. */
 function answerEarly(context: RequestContext, code: number, headers: Headers, text: string): void {
   const { response } = context;
   const unread = !context.request.complete && hasBody(context);
-  // A body that was not read to its end would be taken for the next request.
+  // The rest of an unread body would be parsed as the next request.
   if (unread) headers.Connection = 'close';
   response.writeHead(code, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) });
   if (context.info.method === 'HEAD') response.end();
@@ -182,11 +183,10 @@ function answerEarly(context: RequestContext, code: number, headers: Headers, te
   else response.end(text);
 }
 
-/** There are too many requests under way. Kubernetes says so in plain text, and clients try again by themselves. */
+/** Too many requests under way. Kubernetes answers in plain text, and clients retry by themselves. */
 export function answerOverload(context: RequestContext): void {
   const headers: Headers = {
     ...apiHeaders(context, 'text/plain; charset=utf-8'),
-    'X-Content-Type-Options': 'nosniff',
     'Retry-After': String(retryAfterSeconds),
   };
   answerEarly(context, 429, headers, 'Too many requests, please try again later.\n');
@@ -203,7 +203,7 @@ function answerFailedDecision(context: RequestContext, { message }: Authorizatio
 const hasBody = ({ request: { headers } }: RequestContext): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** Closing while the client is still sending would reset the connection, and the answer would be lost with it. */
+/** Closing while the client is still sending would reset the connection, and the client would lose the answer. */
 function endLater({ http: { request, response } }: RequestContext, text: string): void {
   response.write(text);
   const end = (): void => {
@@ -223,7 +223,6 @@ export function answerText(
   context.response.writeHead(code, {
     'Cache-Control': 'no-cache, private',
     'Content-Type': contentType,
-    'X-Content-Type-Options': 'nosniff',
     'Content-Length': String(Buffer.byteLength(text)),
   });
   context.response.end(context.info.method === 'HEAD' ? undefined : text);

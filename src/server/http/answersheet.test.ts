@@ -1,10 +1,10 @@
-/** Proves that an answer is out, or the socket's own, before its memory is used for the next. */
+/** Proves that an answer has been sent, or its memory was left to the socket, before the memory is used again. */
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { poisonByte } from '../../switches.ts';
 import { fitsSheet, writeJoined } from './answersheet.ts';
 
-/** A socket that keeps what it is given, or says that it has passed it on. */
+/** A socket that keeps what is written, or reports it as sent. */
 class KeepingSocket {
   writableLength = 0;
   readonly pieces: Buffer[] = [];

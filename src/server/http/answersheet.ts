@@ -1,23 +1,23 @@
 /**
- * The answer sheet: memory in which the head and the body of a small answer are put together, so that a socket is given one
- * piece instead of two, which saves 4 µs of a create. A socket nearly always passes on at once what it is given, so the
- * next answer is written into the same memory. When the socket has kept a part, the memory is the socket's from then on and
- * a new sheet is taken. With `WHERRY_ASSERT=1` a sheet is overwritten after each answer, so an answer that was not out yet
- * would be broken.
+ * The answer sheet: a reused buffer in which header and body of a small answer are put together, so that the socket
+ * gets one write instead of two, which saves 4 µs of a create. A socket nearly always sends at once, so the next
+ * answer can be written into the same memory. When the socket has queued a part, it keeps the buffer, and a new one
+ * is allocated. With `WHERRY_ASSERT=1` the buffer is overwritten after each answer, which would break an answer that
+ * was not yet sent.
  */
 import type { Socket } from 'node:net';
 import { poison } from '../../switches.ts';
 
-/** Longer bodies are not copied behind their heads. */
+/** Longer bodies are not copied; they are written on their own. */
 const joinedBytesMax = 16 * 1024;
 
-/** A character of text may take three bytes. */
+/** A UTF-16 unit takes up to three bytes in UTF-8. */
 let sheet = Buffer.allocUnsafeSlow(3 * joinedBytesMax);
 
 export const fitsSheet = (head: string, body: Buffer | string): boolean =>
   head.length + body.length <= joinedBytesMax;
 
-/** Writes both to the socket; calls back as `socket.write` does. */
+/** Writes header and body to the socket; the callback is that of `socket.write`. */
 export function writeJoined(
   socket: Socket,
   head: string,

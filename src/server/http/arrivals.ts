@@ -6,7 +6,7 @@
  */
 import { optimized } from '../../switches.ts';
 
-/** Of more than this, the rest waits a tick: those before may be answered by then, and other work gets its turn. */
+/** Requests handled per tick; the rest waits for the next, so that answers can be sent and other work can run. */
 const turnMax = 64;
 
 export class Arrivals {

@@ -1,4 +1,4 @@
-/** Proves that a browser's token is read from its subprotocols, and is nowhere in the request afterwards. */
+/** Proves that a browser's token is read from its subprotocols, and removed from the request. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { takeBearerProtocol } from './bearerprotocol.ts';

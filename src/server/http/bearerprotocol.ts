@@ -1,6 +1,6 @@
 /**
  * Bearer tokens of browsers: a page cannot set headers on a WebSocket, so it sends its token as a subprotocol, next
- * to one that is meant. The token is taken out before anybody looks at the list or sends it on.
+ * to the real one. The token is removed before the list is used or passed on.
  */
 import type { IncomingMessage } from 'node:http';
 import { unauthorized } from '../../api/errors.ts';
@@ -8,7 +8,7 @@ import { bearerProtocolPrefix, withoutBearer } from '../../streams/forwardedhead
 
 const header = 'sec-websocket-protocol';
 
-/** The token, if there is one. The request no longer has it afterwards, however it is read. */
+/** The token, if there is one. It is removed from all forms of the request's headers. */
 export function takeBearerProtocol(request: IncomingMessage): string | undefined {
   const { headers, rawHeaders } = request;
   const offered = headers[header];
@@ -30,7 +30,7 @@ export function takeBearerProtocol(request: IncomingMessage): string | undefined
   return token;
 }
 
-/** Base64 for URLs, unpadded, of UTF-8. Anything else is refused: Node would skip over what does not fit. */
+/** Unpadded base64url of UTF-8. Other text is refused: Node's decoder would skip invalid characters. */
 function decode(text: string): string {
   const bytes = Buffer.from(text, 'base64url');
   if (text === '' || bytes.toString('base64url') !== text) throw unauthorized();

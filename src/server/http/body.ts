@@ -53,7 +53,7 @@ const yamlTypes = new Set(['application/yaml', 'text/yaml', 'application/x-yaml'
 /** The type of a Content-Type header, without its parameters. */
 export const mediaType = (header = ''): string => header.replace(/;.*$/s, '').trim().toLowerCase();
 
-/** The contract takes any media type: what is neither YAML nor protobuf is read as JSON. */
+/** By the contract any media type is accepted: all but YAML and protobuf are read as JSON. */
 export function bodyFormat(contentType: string | undefined): BodyFormat {
   const type = mediaType(contentType);
   if (type === protobufType) return 'protobuf';
@@ -63,7 +63,7 @@ export function bodyFormat(contentType: string | undefined): BodyFormat {
 /** Finds the model of a protobuf message. */
 export type ModelFor = (apiVersion: string, kind: string) => Model | undefined;
 
-/** The value in a body. `kind` names what was expected, for error messages. */
+/** The parsed body. `kind` is the expected kind, for error messages. */
 export function parseBody(
   bytes: Buffer,
   format: BodyFormat,

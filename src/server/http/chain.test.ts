@@ -1,6 +1,6 @@
 /**
- * Proves that requests of every door take the same steps: a second door with users and an authorizer of its own is
- * served beside the local one, for plain requests, watches and upgrades alike, whether it answers at once or later.
+ * Proves that requests of every door take the same steps: a second door with its own users and authorizer runs beside
+ * the local one, for plain requests, watches and upgrades, with synchronous and asynchronous decisions.
  */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -71,7 +71,7 @@ describe.each([
     doors: [new LocalDoor({ host: '127.0.0.1', port: 0 }), door],
     audit,
   }));
-  /** Of the requests sent with an id, once there are so many. */
+  /** The audit entries of requests with an id, once there are so many. */
   async function events(id: string, count: number): Promise<Json[]> {
     for (;;) {
       const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
@@ -81,7 +81,7 @@ describe.each([
     }
   }
 
-  /** The one answer to a request on a socket of its own. */
+  /** The answer to a request on a raw socket. */
   async function answer(bytes: string) {
     const { hostname, port } = new URL(door.url);
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });

@@ -47,9 +47,9 @@ import type { Overload } from './traffic.ts';
 const steps: readonly Step[] = [parse, enter, authenticate, authorize, limit, auditStart, route, answer];
 
 export class Chain implements Reception {
-  /** Requests that wait for something. */
+  /** Requests that are waiting for a promise. */
   #underWay = 0;
-  /** Called when nothing is under way any more. */
+  /** Called when no request is under way any more. */
   #onRest = (): void => undefined;
 
   constructor(private readonly services: Services) {}
@@ -81,12 +81,12 @@ export class Chain implements Reception {
     record(context, response.statusCode, this.services);
   }
 
-  /** Lets nobody in any more. */
+  /** Refuses all new requests. */
   close(): void {
     this.services.closing = true;
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no request is under way any more. */
   rest(): Promise<void> {
     return new Promise((resolve) => {
       this.#onRest = resolve;
@@ -112,7 +112,7 @@ export class Chain implements Reception {
     );
   }
 
-  /** Takes the steps from one on, without a promise as long as nothing has to be waited for. */
+  /** Runs the steps from an index on; synchronously, without a promise, as long as no step returns one. */
   #take(context: RequestContext, from: number): void | Promise<void> {
     for (let at = from; at < steps.length; at++) {
       const waiting = steps[at]!(context, this.services);
@@ -129,7 +129,7 @@ export class Chain implements Reception {
     try {
       complete(context, this.services);
     } catch (error) {
-      // Nobody waits for this promise: an error that leaves it would end the process.
+      // This promise is not awaited: a rejection would be unhandled and end the process.
       this.services.report(error as Error);
     }
     if (--this.#underWay === 0) this.#onRest();

@@ -1,7 +1,7 @@
 /**
- * Chunked outlets: watch lines as chunks of an HTTP answer. Node would frame every line of every watcher anew; here a
- * chunk is made once for all watchers that are told the same, and handed to their sockets as it is. It
- * has no figure of its own yet.
+ * Chunked outlets: watch lines as chunks of an HTTP answer. Node would frame every line for every watcher; here a
+ * chunk is built once for all watchers that get the same notices, and written to their sockets directly. It has no
+ * figure of its own yet.
  */
 import type { ServerResponse } from 'node:http';
 import type { Notice } from '../../registry/watchevent.ts';
@@ -10,10 +10,10 @@ import type { Outlet } from '../objects/watchstream.ts';
 
 const lineEnd = '\r\n';
 
-/** For an answer whose header is out. Node ends it, and so writes the last, empty chunk. */
+/** For an answer whose header is sent. Node ends the answer, with the last, empty chunk. */
 export function chunkedOutlet(response: ServerResponse, onDrain: () => void): Outlet {
   const { socket } = response;
-  // An answer that has to wait for the one before it has no socket yet; then Node does the framing.
+  // An answer queued behind another (pipelining) has no socket yet; then Node does the framing.
   const target = optimized && socket && !response.writableNeedDrain ? socket : undefined;
   (target ?? response).on('drain', onDrain);
   if (target) response.on('close', () => target.off('drain', onDrain));
@@ -29,7 +29,7 @@ export function chunkedOutlet(response: ServerResponse, onDrain: () => void): Ou
   };
 }
 
-/** The chunk of some notices: the one made for the watcher before, if that was told just these. */
+/** The chunk of some notices; the cached one, if the watcher before got the same notices. */
 function sharedChunk(notices: readonly Notice[]): Buffer {
   const first = notices[0]!;
   if (first.batch && isSame(first.batch.notices, notices)) return first.batch.bytes;

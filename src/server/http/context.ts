@@ -1,4 +1,4 @@
-/** One request on its way through the server: what it asks for, and how its answer is to look. */
+/** One request on its way through the chain: what it asks for, and how it is answered. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Decision } from '../../api/access.ts';
@@ -13,15 +13,15 @@ import type { RequestInfo } from './requestinfo.ts';
 import type { Handler } from './routes.ts';
 import type { Lane } from './traffic.ts';
 
-/** A request as Node's server reads it, or as the express lane does. */
+/** A request of Node's server, or of the express lane. */
 export type ApiRequest = IncomingMessage | PlainRequest;
 
 export type Headers = Record<string, string | string[]>;
 
-/** By name, or as a list of names and values, which is written several times faster. */
+/** An object, or a flat list of names and values, which is written several times faster. */
 export type HeaderFields = string[] | Headers;
 
-/** What handlers need of a response, whether Node's server or the express lane sends it. */
+/** The parts of a response that handlers use, from Node's server or the express lane. */
 export interface ApiResponse {
   readonly statusCode: number;
   readonly headersSent: boolean;
@@ -51,49 +51,49 @@ function nextId(): string {
 export class RequestContext {
   /** Texts for Warning headers. */
   readonly warnings: string[] = [];
-  /** What is asked for; set by the first step, and empty when the URL cannot be read. */
+  /** The parsed URL; set by the first step, and empty when the URL is invalid. */
   info!: RequestInfo;
-  /** Who sends it: the unidentified user of its door until the door has identified it. */
+  /** The user: the door's unidentified user until authentication. */
   user: User;
-  /** Whether the user may do this; undefined when it was refused before that was asked. */
+  /** The decision of the authorizer; undefined when the request was refused earlier. */
   decision: Decision | undefined;
-  /** As what it is counted among the requests under way; undefined when it is not. */
+  /** The limit under which it is counted; undefined when it is not counted. */
   lane: Lane | undefined;
-  /** Whose it is, where that is counted. */
+  /** The client it is counted for, if limits are per client. */
   client: string | undefined;
-  /** How long its answer may take; 0 when that is not limited. */
+  /** Time limit of the answer; 0 for none. */
   timeLimitMs = 0;
-  /** What answers it, once it is routed. */
+  /** The handler; set by routing. */
   handler: Handler | undefined;
-  /** The address it came from, when that is to be written down: a socket that is closed does not know it any more. */
+  /** The client's address for the audit log, read early: a closed socket does not know it any more. */
   address: string | undefined;
-  /** Of an object whose name is not in the path. */
+  /** Name of the object when it is not in the path, as in a create. */
   objectName: string | undefined;
-  /** What went wrong, when the answer says so. */
+  /** The error that was answered, if any. */
   failure: Status | undefined;
-  /** The code with which an upgrade was answered; 0 when it was not. */
+  /** The status code of an upgrade's answer; 0 before that. */
   upgradeCode = 0;
   #auditId: string | undefined;
 
   constructor(
     readonly door: Door,
     readonly request: ApiRequest,
-    /** There is none for an upgrade. */
+    /** Undefined for an upgrade. */
     readonly response: ApiResponse,
-    /** When it arrived, on the monotonic clock. */
+    /** Arrival time, on the monotonic clock. */
     readonly begunMs: number,
-    /** The bare socket of a request for another protocol, which is answered there. */
+    /** The raw socket of an upgrade request, on which it is answered. */
     readonly upgrade?: Upgrade,
   ) {
     this.user = door.unidentified;
   }
 
-  /** Node's own request and response, for what lasts: that never comes by the express lane. */
+  /** Node's own request and response, for watches and connections, which never go through the express lane. */
   get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
     return this as unknown as { request: IncomingMessage; response: ServerResponse };
   }
 
-  /** What the request is known by in answers and logs: the client's own choice, if it made one. */
+  /** The id of the request in answers and logs: the client's, if it sent one. */
   get auditId(): string {
     if (this.#auditId === undefined) {
       const sent = this.request.headers['audit-id'];
@@ -110,9 +110,9 @@ export class RequestContext {
     return negotiate(this.request.headers.accept, watching);
   }
 
-  /** Whether the answer is for people's eyes. */
+  /** Whether to indent the answer, for human readers. */
   pretty(negotiated: Negotiated): boolean {
-    const pretty = this.info.queryText.includes('pretty') ? this.query.get('pretty') : undefined;
+    const pretty = this.info.mayHave('pretty') ? this.query.get('pretty') : undefined;
     return wantsPretty(negotiated, pretty, this.request.headers['user-agent']);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Documents about the API itself: made once, when first asked for, and answered many times. Clients keep them by
- * their ETag and ask again only whether they have changed.
+ * Documents about the API itself: built at the first request and cached. Clients cache them by their ETag and
+ * revalidate.
  */
 import { createHash } from 'node:crypto';
 import { gzip } from 'node:zlib';
@@ -8,7 +8,7 @@ import { acceptsGzip, apiHeaders, gzipBytesMin } from './answer.ts';
 import type { Headers, RequestContext } from './context.ts';
 
 export class ApiDocument {
-  /** Of the content, in hexadecimal. */
+  /** Hash of the content, in hexadecimal. */
   readonly hash: string;
   #compressed: Promise<Buffer> | undefined;
 
@@ -23,7 +23,7 @@ export class ApiDocument {
     return new ApiDocument(contentType, Buffer.from(`${JSON.stringify(value)}\n`));
   }
 
-  /** Answers a GET or HEAD. `more` are headers that differ from those of any API answer. */
+  /** Answers a GET or HEAD. `more` are headers that replace the default ones. */
   async answer(context: RequestContext, more: Headers = {}): Promise<void> {
     const { request, response } = context;
     const compressible = this.bytes.length >= gzipBytesMin;
@@ -56,7 +56,7 @@ export class ApiDocument {
   }
 }
 
-/** Whether the client has this very document: its tags are a list, `*` means any. */
+/** Whether the client's `If-None-Match` has this document's tag; `*` matches any. */
 function isKnown(ifNoneMatch: string | undefined, hash: string): boolean {
   if (!ifNoneMatch) return false;
   return ifNoneMatch.split(',').some((tag) => {

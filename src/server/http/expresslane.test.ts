@@ -13,7 +13,7 @@ let node: HttpServer;
 let lane: ExpressLane;
 let client: Socket;
 let serve: Serve;
-/** Who answered what, in order. */
+/** Which server answered which request, in order. */
 let answered: string[];
 let cut: number;
 let socketThere: Socket;
@@ -83,7 +83,7 @@ describe('the express lane', () => {
   it('answers one request after the other, and keeps the connection', async () => {
     client.write(get('/a'));
     expect(await receive(/\[\]$/)).toMatch(
-      /^HTTP\/1\.1 200 OK\r\nContent-Length: 2\r\nDate: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=120\r\n\r\n\[\]$/,
+      /^HTTP\/1\.1 200 OK\r\nContent-Length: 2\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nDate: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=120\r\n\r\n\[\]$/,
     );
     client.write(post('/b', 'body'));
     await receive(/\[body\]$/);
@@ -157,7 +157,7 @@ describe('the express lane', () => {
     client.write(get('/2'));
     await once(socketThere, 'data');
     await new Promise((resolve) => client.write(get('/3'), resolve));
-    // It has left this side: a server that still read would have it after a turn of the event loop.
+    // The bytes have been sent: a server that was still reading would get them within one tick.
     for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
     expect(answered).toEqual(['/1']);
     expect(socketThere.isPaused()).toBe(true);
@@ -275,7 +275,7 @@ describe('an answer in the express lane', () => {
     serve = (_request, response) => response.writeHead(304, {}).end();
     client.write(get('/a'));
     expect(await receive(/\r\n\r\n$/)).toMatch(
-      /^HTTP\/1\.1 304 Not Modified\r\nDate: [^\r]*\r\nConnection: /,
+      /^HTTP\/1\.1 304 Not Modified\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nDate: [^\r]*\r\nConnection: /,
     );
   });
 

@@ -14,20 +14,20 @@ import { Departures } from './departures.ts';
 import { PlainReader, type PlainRequest } from './plainrequest.ts';
 import { PlainResponse } from './plainresponse.ts';
 
-/** What has not arrived by then is left to Node's server, which has bounds on time for it. */
+/** A request that is not complete by then is handed over to Node's server, which has its own timeouts. */
 const restMaxMs = 1_000;
 
 export interface ExpressOptions {
   readonly headerBytesMax: number;
-  /** A connection on which nothing has been asked yet is kept so long, and one between two requests so long. */
+  /** Idle timeouts of a connection: before its first request, and between two requests. */
   readonly firstMaxMs: number;
   readonly keepAliveMs: number;
   /** Whether a request can be answered here. */
   readonly accepts: (method: string, url: string) => boolean;
   readonly serve: (request: PlainRequest, response: PlainResponse) => void;
-  /** Takes a connection over; the bytes read so far are in the socket again. */
+  /** Hands a connection over to Node's server; the bytes read so far are unshifted into the socket. */
   readonly handOver: (socket: Socket) => void;
-  /** Tells a client that its request was cut off. */
+  /** Answers a client that closed its side in the middle of a request. */
   readonly refuseCut: (socket: Socket) => void;
 }
 
@@ -61,10 +61,10 @@ class Connection {
   readonly #reader: PlainReader;
   /** The answer under way. */
   #response: PlainResponse | undefined;
-  /** What has arrived of a request that is not all there, or behind one that is not answered. */
+  /** Bytes of an incomplete request, or of one that waits for the answer before it. */
   #parts: Buffer[] = [];
   #bytes = 0;
-  /** How many bytes the request will have of which some are here. */
+  /** Total bytes of the incomplete request. */
   #expected = 0;
   #restTimer: NodeJS.Timeout | undefined;
   #ended = false;
@@ -134,7 +134,7 @@ class Connection {
 
   readonly #onAnswered = (): void => {
     const { socket } = this;
-    // A client that does not take its answers is not asked for more.
+    // Back-pressure: no further request is read until the client has taken its answers.
     if (socket.writableNeedDrain && !socket.destroyed) return void socket.once('drain', this.#onAnswered);
     this.#response = undefined;
     if (socket.destroyed) return;
@@ -170,7 +170,7 @@ class Connection {
     else this.#cutOff();
   };
 
-  /** The client has closed its side, and what it sent is no request that can be answered here. */
+  /** The client has closed its side, and its last bytes are not a complete plain request. */
   #cutOff(): void {
     this.#leave();
     this.options.refuseCut(this.socket);
@@ -186,7 +186,7 @@ class Connection {
     this.socket.destroy();
   };
 
-  /** Nothing has moved for long. While an answer is being made that is nobody's fault. */
+  /** The idle timeout of the socket. It does not apply while a request is being handled. */
   readonly #onTimeout = (): void => {
     if (!this.#response) this.socket.destroy();
   };

@@ -1,4 +1,4 @@
-/** Proves that limits which make no sense are refused, and that the others are kept and counted. */
+/** Proves that invalid limits are refused, and that valid ones are enforced and counted. */
 import { describe, expect, it } from 'vitest';
 import { defaultLimits, LimitKeeper, limitForms, limitNames, limitsProblem } from './limits.ts';
 
@@ -19,7 +19,7 @@ describe('limits', () => {
   });
 
   it('that are all right are taken, and the others are as by default', () => {
-    // Proves that an absent limit and an undefined one are the same.
+    // Proves that a missing limit and an undefined one are the same.
     const given = { watchersMax: 3, bytesWarned: 2 ** 40, bodyBytesMax: undefined };
     expect(limitsProblem(given)).toBeUndefined();
     const { limits } = new LimitKeeper(given);
@@ -27,7 +27,7 @@ describe('limits', () => {
   });
 
   it('have options and defaults, each its own', () => {
-    // Proves that no two share a name, which is also their name in metrics.
+    // Proves that names are unique; they are also the names in metrics.
     expect(new Set(limitNames.map((name) => limitForms[name].option)).size).toBe(limitNames.length);
     expect(limitsProblem(defaultLimits)).toBeUndefined();
   });

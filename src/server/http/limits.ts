@@ -1,6 +1,6 @@
 /**
- * Limits: whatever is counted, measured or timed has its bound in this one table. An option sets it, `/metrics` shows
- * it under the name of that option, and how often it was reached.
+ * Limits: the one table of all bounds on counts, sizes and times. Each is set by an option; `/metrics` shows its
+ * value under the option's name, and how often it was reached.
  */
 
 const kibibyte = 1024;
@@ -11,15 +11,15 @@ const gibibyte = 1024 * mebibyte;
 export interface LimitForm {
   /** The option of the command, without its dashes; also the name in metrics. */
   readonly option: string;
-  /** What the figure counts. */
+  /** Unit of the value. */
   readonly unit: 'count' | 'bytes' | 'ms';
-  /** The figure of a server that is not told otherwise. */
+  /** Default. */
   readonly default: number;
-  /** What the limit is about, as `wherry --help` prints it. */
+  /** Description for `wherry --help`. */
   readonly says: string;
 }
 
-/** Names and figures are those of kube-apiserver where it has them. */
+/** Names and defaults are those of kube-apiserver where it has them. */
 const forms = {
   readsInFlightMax: {
     option: 'max-requests-inflight',
@@ -103,9 +103,9 @@ const forms = {
 
 /** The limits, by their names in `StartOptions.limits`. */
 export type LimitName = keyof typeof forms;
-/** The same, by their options of the command. */
+/** Limits by command line option. */
 export type LimitOption = (typeof forms)[LimitName]['option'];
-/** A figure for each limit; unit and meaning are in `limitForms`. */
+/** A value for each limit; unit and meaning are in `limitForms`. */
 export type Limits = { readonly [name in LimitName]: number };
 
 /** Option, unit, default and meaning of each limit. */
@@ -113,18 +113,18 @@ export const limitForms: Readonly<Record<LimitName, LimitForm>> = forms;
 /** All limits, in the order of `wherry --help`. */
 export const limitNames = Object.keys(forms) as readonly LimitName[];
 
-/** The limits of a server that is not told otherwise. */
+/** The defaults. */
 export const defaultLimits = Object.fromEntries(
   limitNames.map((name) => [name, forms[name].default]),
 ) as Limits;
 
-/** What a timer can hold; sizes and counts need no more. */
+/** The longest delay of a timer; also the bound for sizes and counts. */
 const limitMax = 2 ** 31 - 1;
 const bytesMax = 2 ** 48;
-/** Node reads requests with less than this only in part. */
+/** Smallest header limit: below it Node's parser reads requests only in part. */
 const headerBytesMin = kibibyte;
 
-/** Why limits cannot be used; undefined when they can. */
+/** Why limits are invalid; undefined when they are valid. */
 export function limitsProblem(limits: Partial<Limits>): string | undefined {
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(forms, name)) return `there is no limit ${JSON.stringify(name)}`;
@@ -138,7 +138,7 @@ export function limitsProblem(limits: Partial<Limits>): string | undefined {
   return undefined;
 }
 
-/** The limits in force, and how often each was reached. */
+/** The limits of a server, and how often each was reached. */
 export class LimitKeeper {
   readonly limits: Limits;
   readonly #reached = new Map<LimitName, number>();

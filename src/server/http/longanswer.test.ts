@@ -1,4 +1,6 @@
-/** Proves that a list of any size goes out in every form, part by part, and is the same as if it had been made whole. */
+/**
+ * Proves that a list of any size is streamed in every form, with the same content as one that is built as a whole.
+ */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { gunzipSync } from 'node:zlib';
@@ -7,7 +9,7 @@ import type { Headers } from '../../../test/http.ts';
 import { parseMetrics } from '../../../test/metrics.ts';
 import { useProxied } from '../pods/proxying.case.ts';
 
-/** More than are made whole, by number and by size. */
+/** More items and bytes than lists that are built as a whole have. */
 const count = 1_200;
 const ballast = `é"\n${'x'.repeat(3_700)}`;
 const api = useProxied({ requestTimeoutMs: 3_000 });
@@ -24,7 +26,7 @@ beforeAll(async () => {
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const metadata = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 
-/** How a form is asked for, where in its text the items are, and what stands between two of them. */
+/** How a form is requested, where the items are in its text, and their separator. */
 const forms: [form: string, headers: Headers, query: string, items: RegExp, between: string][] = [
   ['plain', {}, '', /(?<="items":\[).*(?=\]\}\n$)/s, ','],
   ['pretty', {}, '?pretty=true', /(?<="items": \[).*(?=\n {2}\]\n\}$)/s, ','],
@@ -35,12 +37,12 @@ const forms: [form: string, headers: Headers, query: string, items: RegExp, betw
   ['metadata', { Accept: metadata }, '', /(?<="items":\[).*(?=\]\}\n$)/s, ','],
 ];
 
-/** Ages in tables go on while this is read. */
+/** Ages in tables change between two reads. */
 const withoutAges = (text: string): string => text.replaceAll(/(?<=["\s])\d+s(?=["\s])/g, 'age');
 
 describe.each(forms)('a long list, %s', (_, headers, query, items, between) => {
   it('is, byte by byte, what its pages are', async () => {
-    // Proves that the streamed form agrees with lists that are short enough to be made whole.
+    // Proves that the streamed form agrees with short lists, which are built as a whole.
     const whole = await api.get(`${path}${query}`, headers);
     expect(whole.status).toBe(200);
     const limited = `${path}${query}${query ? '&' : '?'}limit=600`;
@@ -51,7 +53,7 @@ describe.each(forms)('a long list, %s', (_, headers, query, items, between) => {
     const [all, first, second] = [whole, page, rest].map(({ text }) => items.exec(withoutAges(text))![0]);
     expect(all!.length).toBeGreaterThan(100_000);
     expect(all === `${first}${between}${second}`).toBe(true);
-    // Around the items the last page is like the whole: neither has more to come.
+    // Apart from its items the last page equals the whole list: neither has a continue token.
     const around = (text: string): string => text.replace(items, '');
     expect(around(whole.text)).toBe(around(rest.text));
   });
@@ -66,7 +68,7 @@ describe.each(forms)('a long list, %s', (_, headers, query, items, between) => {
 });
 
 describe('a client that does not read', () => {
-  /** Asks for the long list, and reads nothing but the header. */
+  /** Requests the long list, and reads only the header. */
   async function paused(): Promise<IncomingMessage> {
     const sent = request(`${api.url}${path}`, { agent: false }).end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -82,21 +84,21 @@ describe('a client that does not read', () => {
   };
 
   it('does not have its answer made in advance', async () => {
-    // Proves back-pressure: of thirty lists of five megabytes each only a little waits in memory.
+    // Proves back-pressure: of thirty lists of five megabytes each only a little is buffered.
     const before = process.memoryUsage().arrayBuffers;
     const responses = await Promise.all(Array.from({ length: 30 }, paused));
-    // While a client that does read gets its answer, whatever is made in advance for the others would be, too.
+    // By the time another client has its whole answer, text built in advance for the stalled ones would be in memory.
     expect((await api.get(path)).body.items).toHaveLength(count);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(75 * 1024 * 1024);
-    // One that reads after all gets all of it.
+    // A stalled client that reads again gets the whole list.
     expect(JSON.parse((await read(responses[0]!)).toString()).items).toHaveLength(count);
   });
 
   it('is let go of when the time of a request is over', async () => {
-    // Proves that stalled answers end, are no failure of the server, and count among requests until then.
+    // Proves that stalled answers time out, are not reported as server errors, and count as under way until then.
     const metrics = async () => parseMetrics((await api.get('/metrics')).text);
     const reads = async (): Promise<number> =>
-      // The one that asks counts too.
+      // This request counts, too.
       (await metrics()).value('apiserver_current_inflight_requests', { request_kind: 'readOnly' }) - 1;
     while ((await reads()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     const response = await paused();
@@ -112,7 +114,7 @@ describe('a client that does not read', () => {
 
 describe('a short list', () => {
   it('has a length', async () => {
-    // Proves that what is made whole says how long it is.
+    // Proves that answers built as a whole have a Content-Length.
     for (const [, headers, query] of forms) {
       const reply = await api.get(`/api/v1/namespaces/small/configmaps${query}`, headers);
       expect(Number(reply.headers['content-length'])).toBe(reply.bytes.length);

@@ -1,6 +1,6 @@
 /**
- * Long answers: lists of any size, made part by part at the pace the client reads. None is ever whole in memory, and
- * making a part takes a few milliseconds, after which others get their turn.
+ * Long answers: lists of any size, built and sent part by part under back-pressure. The whole text is never in
+ * memory, and a part takes a few milliseconds, after which other work can run.
  */
 import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
@@ -8,13 +8,13 @@ import { acceptsGzip, answerValue, apiHeaders, drained, gzipBytesMin } from './a
 import type { ApiResponse, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 
-/** Up to here a list is made whole: it is quicker. */
+/** Shorter lists are built as a whole, which is faster. */
 const wholeItemsMax = 1_000;
-/** Items that are made in one go. */
+/** Items built per event loop tick. */
 const sliceItems = 100;
 const sliceChars = 256 * 1024;
 
-/** An object whose last field is a long list, with items that are made when it is their turn. */
+/** An object whose last field is a long list, with items that are built lazily. */
 export interface LongValue {
   readonly head: Readonly<Record<string, unknown>>;
   readonly field: 'items' | 'rows';
@@ -30,7 +30,7 @@ export const answerParts = (
   length: number,
 ): Promise<void> => stream(context, code, parts, 'application/json', length);
 
-/** Answers with a value in the form the client asked for. */
+/** Answers with a value in the negotiated form. */
 export async function answerLong(
   context: RequestContext,
   code: number,
@@ -78,13 +78,13 @@ async function stream(
   response.end();
 }
 
-/** A client that reads as fast as we write has taken a part before anybody else had a turn. */
+/** Lets other work run between parts: for a client that reads fast, `drain` comes in the same tick. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const taken = (response: ApiResponse): Promise<void> | undefined =>
   response.destroyed ? undefined : drained(response);
 
-/** Texts of items, put together to what goes out at once. */
+/** Joins the texts of items to buffers of a suitable size for one write. */
 function* slices(texts: Iterable<string>): Generator<Buffer, void, undefined> {
   let slice = '';
   let items = 0;
@@ -105,7 +105,7 @@ function* jsonTexts({ head, field, size, item }: LongValue): Generator<string, v
   yield `${end}\n`;
 }
 
-/** With two spaces for every level; a line feed inside a text is escaped, so all that are left end lines. */
+/** Indents by two spaces per level. Line feeds inside JSON strings are escaped, so all others end lines. */
 function* prettyTexts({ head, field, size, item }: LongValue): Generator<string, void, undefined> {
   const end = '\n  ]\n}';
   yield JSON.stringify({ ...head, [field]: [0] }, null, 2).slice(0, -`\n    0${end}`.length);
@@ -114,7 +114,7 @@ function* prettyTexts({ head, field, size, item }: LongValue): Generator<string,
   yield end;
 }
 
-/** YAML sorts its keys, so some of the head may come behind the list. */
+/** YAML keys are sorted, so some keys of the head come behind the list. */
 async function yamlTexts(value: LongValue): Promise<Iterable<string>> {
   const { writeYaml } = await import('../../api/yaml.ts');
   const { head, field, size, item } = value;

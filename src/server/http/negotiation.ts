@@ -1,6 +1,6 @@
 /**
- * Negotiation: which form of an answer a client wants. JSON is the form of record; YAML is written from it; tables
- * and bare metadata are views of it. Entries of `Accept` are tried by quality, then in order.
+ * Negotiation: the form of an answer. JSON is the original; YAML, tables and metadata-only objects are derived from
+ * it. Entries of `Accept` are tried by quality, then in order.
  */
 import { notAcceptable, unsupportedParameters } from '../../api/errors.ts';
 
@@ -14,7 +14,7 @@ export interface Negotiated {
   readonly pretty: boolean;
 }
 
-/** Longer headers are cut off by the HTTP server; more entries than this are not tried. */
+/** Entries of `Accept` that are tried. The length of the header is limited by the HTTP server. */
 const entriesMax = 50;
 
 const available: readonly string[] = ['application/json', 'application/yaml'];
@@ -62,7 +62,7 @@ function transformOf(parameters: Map<string, string>, format: 'json' | 'yaml'): 
   return { format, transform: as, transformVersion: `meta.k8s.io/${version}`, pretty };
 }
 
-/** The entries of an `Accept` header, the most wanted first. */
+/** The entries of an `Accept` header, by preference. */
 export function parseAccept(accept: string): MediaRange[] {
   const ranges: MediaRange[] = [];
   for (const part of accept.split(',').slice(0, entriesMax)) {
@@ -89,7 +89,7 @@ export function parseAccept(accept: string): MediaRange[] {
   return ranges.filter((range) => range.quality > 0).sort((a, b) => b.quality - a.quality);
 }
 
-/** `pretty` in the query decides; otherwise people's tools get indented text. */
+/** `pretty` in the query decides; otherwise browsers, curl and wget get indented text. */
 export function wantsPretty(
   negotiated: Negotiated,
   pretty: string | undefined,

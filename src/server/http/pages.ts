@@ -1,4 +1,4 @@
-/** Pages: paths that are not about resources, such as health, metrics, versions and the documents about the API. */
+/** Pages: non-resource paths, such as health, metrics, version and OpenAPI documents. */
 import { methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { answerBackup } from '../computed/backup.ts';
@@ -19,7 +19,7 @@ export class Pages {
     private readonly registry: Registry,
     private readonly discovery: Discovery,
     private readonly health: readonly HealthCheck[],
-    /** The figures of the server, as text. */
+    /** The metrics, as text. */
     private readonly metrics: () => Promise<string>,
   ) {
     this.#aggregated = new AggregatedDiscovery(discovery);
@@ -30,7 +30,7 @@ export class Pages {
     if (!(await this.#answer(context))) answerText(context, 404, '404 page not found\n');
   }
 
-  /** False when there is no such page. */
+  /** False when the path is unknown. */
   async #answer(context: RequestContext): Promise<boolean> {
     const { path, method } = context.info;
     if (method === 'GET' || method === 'HEAD') {
@@ -65,13 +65,13 @@ export class Pages {
     if (rest.length) return undefined;
     if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
     if (root !== 'apis') return undefined;
-    const described = discovery.group(group!);
-    if (!described || version === undefined) return described;
+    const described = known(discovery.group(group!));
+    if (version === undefined) return described;
     return known(discovery.resourceList(`${group}/${version}`));
   }
 }
 
-/** A version that is not served is an API error, not an unknown page. */
+/** A group or version that is not served is an API error, not an unknown page. */
 function known<T>(document: T | undefined): T {
   if (document === undefined) throw resourceNotFound();
   return document;

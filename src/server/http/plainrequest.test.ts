@@ -1,4 +1,4 @@
-/** Proves that a request is taken for plain only if Node's parser reads the very same out of it. */
+/** Proves that a request counts as plain only if Node's parser reads exactly the same from it. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -19,7 +19,7 @@ const socket = new Socket();
 const read = (text: string, headerBytesMax = 1_000) =>
   new PlainReader(socket, headerBytesMax).read(Buffer.from(text, 'latin1'));
 
-/** What Node makes of the bytes, when nothing comes behind them. */
+/** What Node's parser reads from the bytes. */
 async function nodeReads(text: string): Promise<{ requests: Seen[]; failed: boolean }> {
   const requests: Seen[] = [];
   let failed = false;
@@ -87,6 +87,8 @@ describe('a plain request', () => {
     ['chunks', 'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n'],
     ['two lengths', 'POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n'],
     ['a length that is no number', 'POST / HTTP/1.1\r\nContent-Length: 0x0\r\n\r\n'],
+    ['a tab behind its length', 'POST / HTTP/1.1\r\nContent-Length: 0\t\r\n\r\n'],
+    ['a tab and a space there', 'POST / HTTP/1.1\r\nContent-Length: 0\t \r\n\r\n'],
     ['an upgrade', 'GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
     ['an expectation', 'POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n'],
     ['the wish to close', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
@@ -109,7 +111,7 @@ describe('a plain request', () => {
   });
 });
 
-/** Nearly always something good, and sometimes something odd. */
+/** A random request: mostly valid, sometimes with an oddity. */
 const mostly = (good: readonly string[], odd: readonly string[]) =>
   fc.oneof(
     { weight: 15, arbitrary: fc.constantFrom(...good) },
@@ -126,7 +128,16 @@ const requestText = fc
     version: mostly(['HTTP/1.1'], ['HTTP/1.0', 'HTTP/1.1 ', 'http/1.1', 'HTTP/2.0']),
     length: mostly(
       ['Content-Length: 2', 'content-length:2 ', 'Content-Length: 02'],
-      ['Content-Length: 3', 'Content-Length: +2', 'Content-Length: 2, 2', 'Content-Length : 2', 'A: b'],
+      [
+        'Content-Length: 2\t',
+        'Content-Length: 2 \t',
+        'Content-Length:\t2',
+        'Content-Length: 3',
+        'Content-Length: +2',
+        'Content-Length: 2, 2',
+        'Content-Length : 2',
+        'A: b',
+      ],
     ),
     fields: fc.array(
       mostly(

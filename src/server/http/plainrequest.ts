@@ -1,18 +1,18 @@
 /**
- * Plain requests: those that nearly all clients send nearly always. One request with its whole body, a header that says
- * nothing about how it is framed but its length, and nothing behind it. What is plain is read here, in a fraction of
- * the time; all else, be it only unusual, is for Node's parser.
+ * Plain requests: the common case, parsed in a fraction of the time of Node's parser. A plain request has arrived
+ * with its whole body, has no framing header but Content-Length, and is not followed by other bytes. Everything else
+ * goes to Node's parser.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A request, and all bytes of it together, that is waited for here when its body has not all arrived. */
+/** Largest request that is buffered here while its body arrives. */
 const plainBytesMax = 256 * 1024;
 
 const methods = new Set(['DELETE', 'GET', 'PATCH', 'POST', 'PUT']);
 const headEnd = Buffer.from('\r\n\r\n');
 
-/** What changes how a request or its connection is to be read. */
+/** Headers that change how a request or its connection is read. */
 const framing = new Set([
   'expect',
   'http2-settings',
@@ -25,7 +25,7 @@ const framing = new Set([
 ]);
 
 export class PlainRequest {
-  /** Nothing of it is still to come. */
+  /** The request is complete. */
   readonly complete = true;
 
   constructor(
@@ -37,9 +37,12 @@ export class PlainRequest {
   ) {}
 }
 
-/** Reads the requests of one connection. */
+/** Parses the requests of one connection. */
 export class PlainReader {
-  /** The header of the request before. Clients send the same again, so its fields are read once and shared, frozen. */
+  /**
+   * The header of the previous request. Clients repeat their headers, so the parsed fields are cached and shared,
+   * frozen.
+   */
   #fieldsText = '';
   #fields: IncomingHttpHeaders = {};
 
@@ -48,7 +51,7 @@ export class PlainReader {
     private readonly headerBytesMax: number,
   ) {}
 
-  /** The request that the bytes are, or how many bytes it will have; undefined when it is not plain. */
+  /** The request in the bytes, or its expected length when incomplete; undefined when it is not plain. */
   read(bytes: Buffer): PlainRequest | number | undefined {
     const end = bytes.indexOf(headEnd);
     if (end < 0 || end + headEnd.length > this.headerBytesMax) return undefined;
@@ -82,7 +85,7 @@ export class PlainReader {
   }
 }
 
-/** Header fields, each on a line of its own; undefined when there is anything odd about them. */
+/** Parses header fields, one per line; undefined when a line is unusual. */
 function readFields(text: string): IncomingHttpHeaders | undefined {
   const fields: IncomingHttpHeaders = {};
   for (const line of text.split('\r\n').slice(0, -1)) {
@@ -90,7 +93,8 @@ function readFields(text: string): IncomingHttpHeaders | undefined {
     const name = sent.toLowerCase();
     if (name === '' || framing.has(name) || fields[name] !== undefined) return undefined;
     if (name === 'connection' && !/^keep-alive\s*$/i.test(value)) return undefined;
-    fields[name] = value.trim();
+    // Node strips only spaces behind a length, and refuses one with a tab there.
+    fields[name] = name === 'content-length' ? value.replace(/ +$/, '') : value.trim();
   }
   return fields;
 }

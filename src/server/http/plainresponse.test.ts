@@ -1,11 +1,11 @@
-// Proves that small answers, which are put together in the same memory over and over, reach their clients as they are.
+// Proves that small answers, which are built in the same reused memory, reach their clients intact.
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { Departures } from './departures.ts';
 import { PlainResponse } from './plainresponse.ts';
 
-/** A socket that passes on what it is given at once, or keeps it until it is let go. */
+/** A socket that sends what is written at once, or keeps it until it is released. */
 class TestSocket extends Writable {
   readonly #keeps: boolean;
   readonly #kept: { readonly chunk: Buffer; readonly done: () => void }[] = [];
@@ -53,7 +53,9 @@ describe('a plain response', () => {
     }
     slow.letGo();
     expect(bodyOf(slow)).toBe('for the slow one');
-    expect(slow.text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 16\r\nDate: /);
+    expect(slow.text).toMatch(
+      /^HTTP\/1\.1 200 OK\r\nContent-Length: 16\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nDate: /,
+    );
   });
 
   it('is whole whatever its length, as bytes and as text', async () => {

@@ -1,4 +1,4 @@
-/** Plain responses: the answers to plain requests, straight into the socket. To handlers they look like Node's. */
+/** Plain responses: answers to plain requests, written directly to the socket. To handlers they look like Node's. */
 import { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,10 +7,11 @@ import { LastMemo } from '../../memo.ts';
 import { fitsSheet, writeJoined } from './answersheet.ts';
 import type { ApiResponse, HeaderFields } from './context.ts';
 import type { Departures } from './departures.ts';
+import { guardLines } from './guardheaders.ts';
 
 /** Codes of answers without a body. */
 const bodiless = new Set([204, 304]);
-/** Longer answers do not wait for others. */
+/** Longer answers are sent at once instead of with the others of the tick. */
 const departingBytesMax = 64 * 1024;
 
 export class PlainResponse extends EventEmitter implements ApiResponse {
@@ -18,16 +19,16 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
   writableEnded = false;
   writableFinished = false;
   #fields = '';
-  /** Whether its length is among the fields. */
+  /** Whether the handler has set Content-Length. */
   #measured = false;
-  /** The head, until it has left together with the first bytes behind it. */
+  /** The header text, until it is sent together with the first bytes of the body. */
   #head: string | undefined;
   #begun = false;
   #chunked = false;
-  /** Whether the client has to take some before it gets more. */
+  /** Whether the socket is applying back-pressure. */
   #draining = false;
 
-  /** `onEnd` is called when all of the answer has been written. */
+  /** `onEnd` is called when the whole answer has been written. */
   constructor(
     private readonly socket: Socket,
     private readonly keepAliveSeconds: number,
@@ -70,7 +71,7 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
     this.#chunked = !measured && !bodiless.has(code);
     this.#head =
       `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${fields}${this.#chunked ? 'Transfer-Encoding: chunked\r\n' : ''}` +
-      `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n\r\n`;
+      `${guardLines}Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n\r\n`;
     return this;
   }
 
@@ -128,7 +129,7 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
     this.socket.destroy();
   }
 
-  /** The connection is closed; nothing more will come of this. */
+  /** Called when the connection is closed: later writes are ignored. */
   closed(): void {
     if (!this.writableFinished) this.emit('close');
   }
@@ -163,5 +164,5 @@ function field(name: string, value: string): string {
 
 const dateText = new LastMemo((second: number) => new Date(second * 1000).toUTCString());
 
-/** Now, as HTTP writes it: made once a second. */
+/** The current time as an HTTP date, cached for a second. */
 const date = (): string => dateText.of(Math.floor(wallClock() / 1000));

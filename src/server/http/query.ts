@@ -1,7 +1,7 @@
-/** Query parameters, read the way Kubernetes reads them. */
+/** Query parameters, parsed as Kubernetes does. */
 import { badRequest } from '../../api/errors.ts';
 
-/** Parameters beyond this many are not read. */
+/** A query with more parameters is refused. */
 const parametersMax = 1000;
 
 export class Query {
@@ -33,7 +33,7 @@ export class Query {
     return this.#values.has(name);
   }
 
-  /** Absent, `false` and `0` are false; everything else is true, an empty value too. */
+  /** Absent, `false` and `0` are false; everything else is true, also an empty value. */
   flag(name: string): boolean {
     return this.optionalFlag(name) ?? false;
   }

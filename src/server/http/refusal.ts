@@ -1,14 +1,15 @@
-/** Refusals: what a client is told whose connection cannot go on. */
+/** Refusals: error answers on raw sockets, which are closed afterwards. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { badRequest, StatusError } from '../../api/errors.ts';
+import { guardLines } from './guardheaders.ts';
 
-/** A client that was refused gets this long to read why; it may still be sending. */
+/** A refused client gets this long to read the answer; it may still be sending. */
 const lingerMs = 1_000;
 
 export const cutOff = (): StatusError => badRequest('the request ended before its body did');
 
-/** What is not even HTTP, or is too much of it, gets a Status all the same. */
+/** Answers what Node's parser refuses (not HTTP, header too large) with a Status. */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, headerBytesMax: number): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -25,7 +26,7 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, h
   refuse(socket, badRequest('the request is not valid HTTP'));
 }
 
-/** Answers with a Status and closes, whatever the client is doing. */
+/** Answers with a Status and closes, in whatever state the connection is. */
 export function refuse(socket: Socket, { status }: StatusError): void {
   const body = `${JSON.stringify(status)}\n`;
   const retryAfter = status.details?.retryAfterSeconds;
@@ -36,7 +37,7 @@ export function refuse(socket: Socket, { status }: StatusError): void {
     ...(retryAfter ? [`Retry-After: ${retryAfter}`] : []),
   ];
   socket.end(
-    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code]}\r\n${guardLines}${headers.join('\r\n')}\r\n\r\n${body}`,
   );
   socket.resume();
   setTimeout(() => socket.destroy(), lingerMs).unref();

@@ -1,4 +1,7 @@
-/** What a method and a URL ask for: proxies in both forms (streaming contract, 5.1 and 5.4), verbs, and what lasts. */
+/**
+ * What a method and a URL ask for: proxies in both forms (streaming contract, 5.1 and 5.4), verbs, and which requests
+ * are long-running.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isBrief, parseRequest } from './requestinfo.ts';
@@ -66,7 +69,7 @@ describe('proxy paths', () => {
     ['/api/v1/proxy/nodes/n1%2fa', 'nodes', undefined, 'n1', '/api/v1/proxy/nodes/n1', 'a'],
   ] as const)
     it(path, () => {
-      // Proves where the API ends and the target's path begins, which stays as it was sent.
+      // Proves where the API's part of the path ends and the target's begins, which stays as it was sent.
       const form = path.startsWith('/api/v1/proxy/') ? 'prefix' : 'connect';
       const info = parse(path);
       expect(info).toMatchObject({
@@ -103,19 +106,19 @@ describe('proxy paths', () => {
     '/api/v1/watch/proxy/nodes/n',
   ])
     it(`${path} is none`, () => {
-      // Proves that nothing else is taken for a proxy.
+      // Proves that no other path is taken for a proxy.
       expect(parse(path)?.proxy).toBeUndefined();
     });
 
   it('may hold bytes that are no text, others may not', () => {
-    // Proves that only what is handed on need not be text.
+    // Proves that only the proxied part of a path may be invalid UTF-8.
     expect(() => parse('/api/v1/namespaces/n/pods/%FF')).toThrow('malformed percent-encoding');
     expect(() => parse('/api/v1/namespaces/n/pods/p/proxy/%zz')).toThrow('malformed percent-encoding');
     expect(() => parse('/api/v1/namespaces/n/pods/p/proxy/%')).toThrow('malformed percent-encoding');
   });
 
   it('are cut where their segments say, however they are encoded', () => {
-    // Proves that what is authorized (the segments) and what is sent on (the tail) are parts of one whole.
+    // Proves that the authorized part (the segments) and the forwarded part (the tail) make up the whole path.
     const part = fc.constantFrom(
       ...[
         '/',
@@ -185,19 +188,19 @@ describe('what lasts', () => {
     ['GET', '/api/v1/pods?fieldSelector=metadata.name%3Dwatch', undefined, 'list'],
     ['GET', '/api/v1/pods?a=watch=true', undefined, 'list'],
     ['GET', '/api/v1/pods?a=%26watch=true', undefined, 'list'],
-    // The path of an object is not watched by a parameter, nor by another method.
+    // The path of an object is not watched by a parameter, nor is a collection by another method than GET.
     ['GET', '/api/v1/namespaces/n/pods/p?watch=true', undefined, 'get'],
     ['HEAD', '/api/v1/pods?watch=true', undefined, 'list'],
     ['POST', '/api/v1/pods?watch=true', undefined, 'create'],
     ['DELETE', '/api/v1/namespaces/n/pods?watch=true', undefined, 'deletecollection'],
     ['GET', '/version?watch=true', undefined, 'get'],
-    // The old form says it in the path.
+    // The old form has it in the path.
     ['GET', '/api/v1/watch/pods', 'watch', 'watch'],
     ['GET', '/api/v1/watch/pods?watch=false', 'watch', 'watch'],
     ['GET', '/api/v1/watch/namespaces/n/pods/p', 'watch', 'watch'],
     ['GET', '/api/v1/watch/namespaces/n/pods/p/status', undefined, 'get'],
     ['POST', '/api/v1/watch/pods', undefined, 'create'],
-    // Connections last, whatever their method.
+    // Connections are long-running, whatever their method.
     ['GET', '/api/v1/namespaces/n/pods/p/log', 'connection', 'get'],
     ['POST', '/api/v1/namespaces/n/pods/p/exec', 'connection', 'create'],
     ['GET', '/api/v1/namespaces/n/pods/p/attach?watch=true', 'connection', 'get'],
@@ -209,7 +212,7 @@ describe('what lasts', () => {
     ['PUT', '/api/v1/namespaces/n/pods/p', undefined, 'update'],
     ['OPTIONS', '/api/v1/pods', undefined, 'options'],
   ] as const)('%s %s: %s', (method, url, lasting, verb) => {
-    // Proves that the URL alone decides it, and that the verb says the same.
+    // Proves that the URL alone decides that, in agreement with the verb.
     const info = parseRequest(method, url);
     expect([info.lasting, info.verb]).toEqual([lasting, verb]);
     expect(isBrief(method, url)).toBe(lasting === undefined);

@@ -11,22 +11,21 @@
  */
 import type { Action } from '../../api/access.ts';
 import { badRequest } from '../../api/errors.ts';
-import { freezeJson } from '../../api/object.ts';
 import { optimized } from '../../switches.ts';
 import { actionOf } from './action.ts';
 import { Query } from './query.ts';
 
-/** Requests that last as long as their client likes: a watch, or a connection to a pod, service or node. */
+/** Long-running requests: a watch, or a connection to a pod, service or node. */
 export type Lasting = 'watch' | 'connection';
 
 export class RequestInfo {
-  /** How the request lasts; undefined when it is over as soon as it is answered. */
+  /** Whether and how the request is long-running; undefined for ordinary requests. */
   readonly lasting: Lasting | undefined;
-  /** What is being done, in Kubernetes' words; on paths that are not about resources HTTP's own, in small letters. */
+  /** The Kubernetes verb; for non-resource paths the HTTP method in lower case. */
   readonly verb: string;
-  /** Whether it counts among the requests that read; the others count among those that write. */
+  /** Whether it counts as a read request; others count as writes. */
   readonly readOnly: boolean;
-  /** Whether its answer has to be ready in time. One object is read from memory, which takes none. */
+  /** Whether the request timeout applies. Not to reads of one object, which are answered from memory. */
   readonly timed: boolean;
   #query: Query | undefined;
   #action: Action | undefined;
@@ -49,7 +48,7 @@ export class RequestInfo {
     this.verb = verbOf(this, resource);
   }
 
-  /** The parameters of the query, read when first asked for. Throws when there are too many. */
+  /** The query parameters, parsed on demand. Throws when there are too many. */
   get query(): Query {
     this.#query ??= new Query(this.queryText);
     return this.#query;
@@ -59,6 +58,12 @@ export class RequestInfo {
   get action(): Action {
     this.#action ??= actionOf(this);
     return this.#action;
+  }
+
+  /** Whether the query may hold a parameter, found out without reading it. Names may be percent-encoded. */
+  mayHave(name: string): boolean {
+    const { queryText } = this;
+    return queryText !== '' && (queryText.includes(name) || queryText.includes('%'));
   }
 }
 
@@ -75,34 +80,34 @@ export interface ResourceInfo {
   /** undefined: the collection. */
   readonly name: string | undefined;
   readonly subresource: string | undefined;
-  /** What follows the subresource, for proxies. */
+  /** The path segments behind the subresource, for proxies. */
   readonly tail: readonly string[];
   /** The path began with `watch/`. */
   readonly watchPrefix: boolean;
-  /** Set when what is asked for is behind a pod, service or node. */
+  /** Set for proxied requests to a pod, service or node. */
   readonly proxy: ProxyInfo | undefined;
 }
 
-/** Where in a path the API ends and what is proxied begins. Both parts are as they were sent: still encoded. */
+/** Where in a path the API's part ends and the proxied part begins. Both are as sent: still encoded. */
 export interface ProxyInfo {
   /** `connect`: the name is followed by `/proxy`. `prefix`: the path began with `proxy/`. */
   readonly form: 'connect' | 'prefix';
-  /** Up to and including `/proxy` or, in the prefix form, the name. */
+  /** The path up to and including `/proxy` or, in the prefix form, the name. */
   readonly prefix: string;
-  /** What follows behind the next slash; undefined when there is no slash. */
+  /** The path behind the next slash; undefined when there is no slash. */
   readonly tail: string | undefined;
 }
 
-const noTail: readonly string[] = [];
+const noTail: readonly string[] = Object.freeze([]);
 
-/** Parts of pods, services and nodes that are connections. */
+/** Subresources of pods, services and nodes that are connections. */
 const connections = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
 function lastingOf(info: RequestInfo, resource: ResourceInfo): Lasting | undefined {
   if (connections.has(resource.subresource ?? '')) return 'connection';
   if (info.method !== 'GET') return undefined;
   if (resource.watchPrefix) return resource.subresource === undefined ? 'watch' : undefined;
-  // Only collections are watched by parameter: the one of an object is ignored, as in Kubernetes.
+  // Only collections are watched by a parameter: for an object it is ignored, as in Kubernetes.
   if (resource.name !== undefined || info.queryText === '') return undefined;
   return hasWatchFlag(info) ? 'watch' : undefined;
 }
@@ -111,7 +116,7 @@ function hasWatchFlag(info: RequestInfo): boolean {
   try {
     return info.query.flag('watch');
   } catch {
-    // Too many parameters to be read. The handler reads them too, and so refuses the request.
+    // Too many parameters. The handler parses them again and refuses the request.
     return false;
   }
 }
@@ -139,27 +144,27 @@ export type ProxiedInfo = ResourceInfo & { readonly proxy: ProxyInfo };
 
 export const isProxy = (info: ResourceInfo): info is ProxiedInfo => info.proxy !== undefined;
 
-/** Of a request whose URL could not be read. */
+/** The info of a request with an invalid URL. */
 export const unreadInfo = (method: string): RequestInfo => new RequestInfo(method, '', '', undefined);
 
-/** The only parts of a namespace object with a path of their own; other third segments are resources. */
+/** Subresources of a namespace; other third segments are resources in the namespace. */
 const namespaceSubresources = new Set(['finalize', 'status']);
 
-/** What can be proxied, and whether it is in a namespace. */
+/** Resources that can be proxied to, and whether they are namespaced. */
 const proxied: ReadonlyMap<string, boolean> = new Map([
   ['pods', true],
   ['services', true],
   ['nodes', false],
 ]);
 
-/** Clients ask for the same over and over: the info of this many URLs of a method is kept, if they are no longer than this. */
+/** Cache of parsed URLs, per method: number of entries, and longest URL, since clients repeat the same requests. */
 const knownMax = 1_000;
 const knownCharsMax = 200;
 const known = new Map<string, Map<string, RequestInfo>>();
 
 /**
- * What a URL asks for. Requests for the same URL share the answer, which is frozen. Together with counted request ids that
- * made reads of one object 13 % faster.
+ * Parses method and URL. Requests for the same URL share the cached result, which is frozen. Together with counted
+ * request ids that made reads of one object 13 % faster.
  */
 export function parseRequest(method: string, url: string): RequestInfo {
   const ofMethod = known.get(method);
@@ -167,13 +172,23 @@ export function parseRequest(method: string, url: string): RequestInfo {
   if (seen) return seen;
   const info = parse(method, url);
   if (url.length > knownCharsMax || !optimized) return info;
-  freezeJson(info);
+  freeze(info);
   if (!ofMethod || ofMethod.size >= knownMax) known.set(method, new Map([[url, info]]));
   else ofMethod.set(url, info);
   return info;
 }
 
-/** Whether a request is over as soon as it is answered. So is one that cannot be read. */
+/** By name: a walk over all values takes five times as long, with every URL that has not been seen. */
+function freeze(info: RequestInfo): void {
+  const { resource } = info;
+  Object.freeze(info);
+  if (!resource) return;
+  Object.freeze(resource);
+  Object.freeze(resource.tail);
+  Object.freeze(resource.proxy);
+}
+
+/** Whether a request is not long-running. A request with an invalid URL is not. */
 export function isBrief(method: string, url: string): boolean {
   try {
     return parseRequest(method, url).lasting === undefined;
@@ -196,7 +211,7 @@ function parse(method: string, url: string): RequestInfo {
   return new RequestInfo(method, path, queryText, resource, sentPath);
 }
 
-/** Behind a proxy there may be bytes that are no text; they are not read here, so they need not be exact. */
+/** The part behind a proxy may be invalid UTF-8; it is forwarded as sent, so its decoded form need not be exact. */
 function decodePath(path: string): { path: string; exact: boolean } {
   if (/%(?![0-9a-f]{2})/i.test(path)) throw malformed();
   try {
@@ -240,7 +255,7 @@ function parseSegments(
     third !== undefined &&
     !(segments.length === at + 3 && namespaceSubresources.has(third))
   ) {
-    // An empty namespace means all of them.
+    // An empty namespace means all namespaces.
     namespace = segments[at + 1] || undefined;
     at += 2;
   }
@@ -266,7 +281,7 @@ function parseSegments(
   };
 }
 
-/** `/api/v1/proxy/namespaces/{ns}/pods/{name}[/…]`, `/api/v1/proxy/nodes/{name}[/…]`; undefined when it is neither. */
+/** `/api/v1/proxy/namespaces/{ns}/pods/{name}[/…]`, `/api/v1/proxy/nodes/{name}[/…]`; undefined for other paths. */
 function parseProxyPrefix(segments: string[], sent: string): ResourceInfo | undefined {
   const namespaced = segments[4] === 'namespaces';
   const at = namespaced ? 6 : 4;
@@ -281,7 +296,7 @@ function parseProxyPrefix(segments: string[], sent: string): ResourceInfo | unde
     resource,
     namespace,
     name,
-    // Code that does not know this form must not take it for the object itself.
+    // A subresource, so that code that does not know this form does not take it for the object itself.
     subresource: 'proxy',
     tail: segments.length > at + 2 ? segments.slice(at + 2) : noTail,
     watchPrefix: false,
@@ -289,7 +304,10 @@ function parseProxyPrefix(segments: string[], sent: string): ResourceInfo | unde
   };
 }
 
-/** Finds the place in the path as it was sent. An encoded slash has counted as one until here, so it does here too. */
+/**
+ * Finds the boundary in the encoded path. An encoded slash was counted as a separator when decoding, and is here,
+ * too.
+ */
 function proxyInfo(form: ProxyInfo['form'], sent: string, slashes: number): ProxyInfo {
   const slash = /\/|%2f/gi;
   let found = slash.exec(sent);

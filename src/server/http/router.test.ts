@@ -1,4 +1,4 @@
-/** Proves that routes are worked out from the table of kinds, once, and anew when it has changed. */
+/** Proves that routes are built from the table of kinds once, and again when it has changed. */
 import { describe, expect, it } from 'vitest';
 import { parseMetrics } from '../../../test/metrics.ts';
 import { defineKind } from '../../api/kind.ts';
@@ -9,7 +9,7 @@ import { ns, useProxied } from '../pods/proxying.case.ts';
 const api = useProxied();
 const drawers = '/apis/storage.example/v1/namespaces/ns/configmaps';
 
-/** Config maps in another group: they need no place of their own in the store. */
+/** Config maps in another group, stored as the core kind. */
 const drawer = defineKind<ApiObject>({
   kind: 'ConfigMap',
   resource: 'configmaps',

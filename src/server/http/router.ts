@@ -1,8 +1,7 @@
-/** The router: from what a request asks for to the handler that answers it. */
+/** The router: finds the handler of a request. */
 import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Proxying } from '../pods/proxying.ts';
-import { answerText } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import type { Pages } from './pages.ts';
 import { isProxy, type ProxiedInfo, type RequestInfo, type ResourceInfo } from './requestinfo.ts';
@@ -11,9 +10,9 @@ import { type Resources, RouteTable } from './routetable.ts';
 
 export class Router {
   #table: RouteTable | undefined;
-  /** Which state of the table of kinds the routes were made from. */
+  /** The generation of the table of kinds from which the routes were built. */
   #generation = -1;
-  /** Loaded with the first connection, like all that carries them: few starts need it. */
+  /** Loaded at the first connection, with all code for connections: most processes never need it. */
   #proxying: Promise<Proxying> | undefined;
   readonly #page: Handler;
   readonly #proxy: Handler = async (context, info) =>
@@ -27,7 +26,7 @@ export class Router {
     this.#page = (context) => pages.answer(context);
   }
 
-  /** What answers a request; throws when there is nothing, or not for its method. */
+  /** The handler of a request; throws 404 or 405. */
   find(context: RequestContext): Handler {
     const { info, upgrade } = context;
     const { resource } = info;
@@ -36,12 +35,12 @@ export class Router {
     if (isProxy(resource)) return this.#proxy;
     const found = this.#routes.find(resource);
     if (typeof found === 'function') return found;
-    if (!found) return this.#unknown(info, resource);
+    if (!found) throw resourceNotFound();
     if (found.deprecation) context.warnings.push(found.deprecation);
     return resourceHandler(found, info, resource);
   }
 
-  /** Whether there is such a resource or, with a subresource, such a part of it. */
+  /** Whether a resource or subresource is served. */
   serves(apiVersion: string, resource: string, subresource: string | undefined): boolean {
     return this.discovery.serves(apiVersion, subresource ? `${resource}/${subresource}` : resource);
   }
@@ -55,13 +54,7 @@ export class Router {
     return this.#table;
   }
 
-  /** A group that is not served is no part of the API: its paths are unknown pages. */
-  #unknown({ path }: RequestInfo, { group }: ResourceInfo): Handler {
-    if (path.startsWith('/apis/') && !this.#routes.hasGroup(group)) return unknownPage;
-    throw resourceNotFound();
-  }
-
-  /** Watches, connections into pods and proxies take an upgrade of the connection; nothing else does. */
+  /** Only watches, connections into pods and proxies accept an upgrade. */
   #findUpgrade({ info, request }: RequestContext): Handler {
     const { resource, lasting, method } = info;
     const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket';
@@ -83,8 +76,6 @@ export class Router {
     return this.#proxying;
   }
 }
-
-const unknownPage: Handler = (context) => answerText(context, 404, '404 page not found\n');
 
 function resourceHandler(routes: ResourceRoutes, info: RequestInfo, resource: ResourceInfo): Handler {
   const { watch } = routes;

@@ -1,6 +1,6 @@
 /**
- * The table of routes: for each version and resource what answers its paths, made from the table of kinds in one go.
- * Finding a route is two lookups in maps; nothing is searched or put together for a request.
+ * The table of routes: the handlers of each version and resource, built from the table of kinds in one go. Finding a
+ * route is two map lookups, without any work per request.
  */
 import type { Kind } from '../../api/kind.ts';
 import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
@@ -17,29 +17,27 @@ import { withConnections } from '../pods/podroutes.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 import type { Handler, ResourceRoutes } from './routes.ts';
 
-/** Versions of which nothing is stored. */
+/** Versions whose resources are not stored. */
 export const computedVersions: ComputedVersions = new Map([
   ...reviewVersions,
   [metricsVersion, metricsResources],
 ]);
 
-/** What the handlers of resources work with. */
+/** What the handlers need. */
 export interface Resources {
   readonly serving: Serving;
   readonly watching: Watching;
   readonly connecting: Connecting;
   readonly components: readonly Component[];
-  /** What nodes and pods use. */
+  /** Resource usage of nodes and pods. */
   readonly usage: UsageReports;
 }
 
-/** One version: a handler that answers everything, or routes by resource. */
+/** One version: a handler for all its paths, or routes by resource. */
 type VersionRoutes = Handler | Map<string, ResourceRoutes>;
 
 export class RouteTable {
   readonly #versions = new Map<string, VersionRoutes>();
-  /** All but the core, which has no name. */
-  readonly #groups = new Set<string>();
 
   constructor(resources: Resources) {
     const { serving, watching, connecting, usage } = resources;
@@ -56,14 +54,10 @@ export class RouteTable {
       this.#addComputed(version, (context, info) => answerReview(serving, context, info));
   }
 
-  /** What answers a whole version, or the routes of a resource; undefined when there is neither. */
+  /** The handler of a whole version, or the routes of a resource; undefined when there is neither. */
   find({ apiVersion, resource }: ResourceInfo): Handler | ResourceRoutes | undefined {
     const version = this.#versions.get(apiVersion);
     return version instanceof Map ? version.get(resource) : version;
-  }
-
-  hasGroup(group: string): boolean {
-    return this.#groups.has(group);
   }
 
   #stored(apiVersion: string): Map<string, ResourceRoutes> {
@@ -75,12 +69,11 @@ export class RouteTable {
     return version;
   }
 
-  #add({ apiVersion, group, resource }: Kind, routes: ResourceRoutes): void {
-    if (group) this.#groups.add(group);
+  #add({ apiVersion, resource }: Kind, routes: ResourceRoutes): void {
     this.#stored(apiVersion).set(resource, routes);
   }
 
-  /** Resources of the core that no stored kind stands for. */
+  /** Core resources that are not stored kinds. */
   #addCore({ serving, components }: Resources): void {
     const core = this.#stored('v1');
     const { chance } = serving.registry;
@@ -102,12 +95,11 @@ export class RouteTable {
   }
 
   #addComputed(apiVersion: string, handler: Handler): void {
-    this.#groups.add(apiVersion.split('/')[0]!);
     this.#versions.set(apiVersion, handler);
   }
 }
 
-/** Everything below the path of the resource goes to one handler. */
+/** All paths below the resource go to one handler. */
 const answeredBy = (all: Handler): ResourceRoutes => ({
   namespaced: false,
   deprecation: undefined,

@@ -1,4 +1,5 @@
-/** The API server: what serves requests, put together, and the doors they come in by. */
+/** The API server: puts chain, router, handlers and doors together. */
+import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
 import type { NodeWay } from '../../streams/nodeway.ts';
@@ -22,29 +23,32 @@ import { Router } from './router.ts';
 import { computedVersions, type Resources } from './routetable.ts';
 import { Traffic } from './traffic.ts';
 
-/** When closing, requests under way get this long. */
+/** On close, requests under way get this long. */
 const drainMaxMs = 10_000;
 
 export interface ServerOptions {
-  /** Where requests come in. */
   readonly doors: readonly Door[];
   readonly createStatus: 200 | 201;
   readonly watchDefault: WatchDefault;
+  readonly manner: Manner;
   readonly keeper: LimitKeeper;
   readonly components: readonly Component[];
-  /** What the health of this process is made of. */
+  /** The health checks of this process. */
   readonly health: readonly HealthCheck[];
-  /** How the agents of nodes are reached. */
+  /** How the server connects to the agents of nodes. */
   readonly nodes: NodeWay;
-  /** What nodes and pods use. */
+  /** Resource usage of nodes and pods. */
   readonly usage: UsageReports;
-  /** Types of node addresses in the order they are tried. Default: Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP. */
+  /**
+   * Types of node addresses, in order of preference. Default: Hostname, InternalDNS, InternalIP, ExternalDNS,
+   * ExternalIP.
+   */
   readonly nodeAddressTypes?: readonly string[];
-  /** Figures of the store, to be shown with those of the server. */
+  /** Metrics of the store, shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;
-  /** Told of every request. The server does not close it. */
+  /** The audit log; gets every request. The server does not close it. */
   readonly audit?: AuditLog;
-  /** Told of failures that are the server's own. */
+  /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
 
@@ -68,6 +72,7 @@ export class ApiServer {
     this.#watching = {
       registry,
       watchDefault: options.watchDefault,
+      manner: options.manner,
       streams: new Set(),
       keeper,
       metrics: watches,
@@ -95,9 +100,9 @@ export class ApiServer {
   }
 
   #resources(registry: Registry, options: ServerOptions): Resources {
-    const { keeper, createStatus, components, usage, nodes } = options;
+    const { keeper, createStatus, manner, components, usage, nodes } = options;
     return {
-      serving: { registry, keeper, createStatus },
+      serving: { registry, keeper, createStatus, manner },
       watching: this.#watching,
       connecting: {
         registry,
@@ -110,17 +115,17 @@ export class ApiServer {
     };
   }
 
-  /** Opens all doors, in their order. */
+  /** Opens all doors, in order. */
   async listen(): Promise<void> {
     for (const door of this.#doors) await door.listen(this.#chain);
   }
 
-  /** Where the first door is. */
+  /** The address of the first door. */
   get url(): string {
     return this.#doors[0]!.url;
   }
 
-  /** Takes no more requests, ends watches, cuts connections, lets the rest be answered. Safe to call twice. */
+  /** Stops accepting requests, ends watches and connections, waits for the other requests. Safe to call twice. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;

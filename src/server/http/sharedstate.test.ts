@@ -1,4 +1,4 @@
-/** Proves that what several requests share cannot be changed by one of them. */
+/** Proves that values which several requests share cannot be changed by one of them. */
 import { Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { optimized } from '../../switches.ts';

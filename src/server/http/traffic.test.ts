@@ -1,4 +1,4 @@
-/** Proves that connections to nodes and pods have bounds of their own, and are counted out however they end. */
+/** Proves that connections to nodes and pods have limits of their own, and are released however they end. */
 import { once } from 'node:events';
 import { createServer, request, type ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ async function settled(connections: number): Promise<void> {
   expect((await metrics()).value('wherry_connections')).toBe(connections);
 }
 
-/** From an address of this machine; not answered until the agent lets it be. */
+/** From a local address; answered when the agent allows it. */
 function ask(localAddress: string) {
   const sent = request(`${api.url}${path}`, { agent: false, localAddress });
   sent.on('error', () => undefined).end();
@@ -38,7 +38,7 @@ function ask(localAddress: string) {
 
 describe('connections', () => {
   it('have a bound for each client and one in all', async () => {
-    // Proves both bounds, that connections are no part of the requests under way, and that there is room afterwards.
+    // Proves both limits, that connections are not counted as requests, and that closing them makes room.
     const first = ask('127.0.0.1');
     ask('127.0.0.1');
     await settled(2);

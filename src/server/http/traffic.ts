@@ -1,22 +1,22 @@
 /**
- * Traffic: who is let in, and who is under way. Requests that read and requests that write are counted apart, as in
- * Kubernetes. Watches and connections last as long as their clients like, so they do not count among the others; they
- * have bounds of their own, in all and for each client.
+ * Traffic: counts and limits the requests under way. Reads and writes are counted separately, as in Kubernetes.
+ * Watches and connections are long-running, so they are not among those; they have limits of their own, in total and
+ * per client.
  */
 import { StatusError } from '../../api/errors.ts';
 import type { RequestContext } from './context.ts';
 import type { LimitKeeper, LimitName } from './limits.ts';
 import type { Lasting } from './requestinfo.ts';
 
-/** When a client that was refused may try again. */
+/** Retry-After of a refused request. */
 export const retryAfterSeconds = 1;
 
 export type Lane = 'readOnly' | 'mutating' | Lasting;
 
-/** There are too many requests under way. */
+/** Too many requests under way. */
 export class Overload extends Error {}
 
-/** The only one there is: a server that is full has no time for stack traces. */
+/** A single instance: creating errors with stack traces would cost too much on an overloaded server. */
 export const overload = new Overload('too many requests');
 
 const bounds: Readonly<Record<Lasting, { all: LimitName; each: LimitName; what: string }>> = {
@@ -44,7 +44,7 @@ export class Traffic {
     return lane === 'mutating' ? this.#writes : this.#open[lane];
   }
 
-  /** Counts a request in; false when there are too many already. Nothing is made here: every request comes by. */
+  /** Counts a request; false when there are too many. Allocates nothing, as it runs for every request. */
   enter(context: RequestContext, lane: 'readOnly' | 'mutating'): boolean {
     const { limits } = this.keeper;
     if (lane === 'readOnly') {
@@ -63,7 +63,7 @@ export class Traffic {
     return false;
   }
 
-  /** Counts a watch or a connection in, or throws what its client is to be told. */
+  /** Counts a watch or a connection, or throws the error for the client. */
   enterLong(context: RequestContext, lane: Lasting): void {
     const { all, each, what } = bounds[lane];
     const { limits } = this.keeper;
@@ -82,7 +82,7 @@ export class Traffic {
     return new StatusError(429, 'TooManyRequests', `${why}, please try again later`, { retryAfterSeconds });
   }
 
-  /** Counts a request out; safe to call twice, and for one that was never let in. */
+  /** Releases a request; safe to call twice, and for one that was never counted. */
   leave(context: RequestContext): void {
     const { lane, client } = context;
     context.lane = undefined;

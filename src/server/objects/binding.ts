@@ -1,4 +1,4 @@
-/** Bindings: pods put on nodes, by `…/pods/{name}/binding` or the older `…/bindings`, whose body names the pod. */
+/** Bindings: assign pods to nodes, by `…/pods/{name}/binding` or the older `…/bindings`, whose body names the pod. */
 import { methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
 import type { Binding } from '../../api/generated/types.ts';
 import { modelOf } from '../../api/model.ts';
@@ -10,14 +10,14 @@ import type { ResourceInfo } from '../http/requestinfo.ts';
 import { objectBody, type Serving, writeRequest } from './objects.ts';
 import { answerSuccess } from './presentation.ts';
 
-/** `POST …/bindings`; nothing of it can be read. */
+/** `POST …/bindings`; bindings cannot be read. */
 export function createBinding(serving: Serving, context: RequestContext, info: ResourceInfo): Promise<void> {
   if (info.name !== undefined) throw resourceNotFound();
   if (context.info.method !== 'POST') throw methodNotAllowed();
   return bindPod(serving, context, info.namespace, undefined);
 }
 
-/** @param name of the pod; undefined when the body says it */
+/** @param name of the pod; undefined when the body names it */
 export async function bindPod(
   serving: Serving,
   context: RequestContext,
@@ -35,6 +35,6 @@ export async function bindPod(
     name: name ?? binding.metadata.name ?? '',
     part: 'binding',
   };
-  await bind(registry, request, target, binding);
+  await bind(registry, request, target, binding, serving.manner);
   await answerSuccess(context, serving.createStatus);
 }

@@ -1,4 +1,4 @@
-/** Evictions: `POST …/pods/{name}/eviction` deletes a pod unless a disruption budget objects. */
+/** Evictions: `POST …/pods/{name}/eviction` deletes a pod if its disruption budget allows it. */
 import type { Eviction } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
@@ -30,6 +30,6 @@ export async function evictPod(
   await answerSuccess(context, serving.createStatus);
 }
 
-/** Bodies of both versions are alike, and clients send either. */
+/** The bodies of both versions have the same fields, and clients send either. */
 const evictionVersion = ({ value }: Input): string =>
   isJsonObject(value) && value.apiVersion === 'policy/v1beta1' ? value.apiVersion : 'policy/v1';

@@ -1,4 +1,4 @@
-/** The routes of a stored kind: which verb answers which method, of the collection, of objects and of their parts. */
+/** The routes of a stored kind: the verb for each method of the collection, of objects and of their subresources. */
 import type { Kind } from '../../api/kind.ts';
 import { scaleForms } from '../../registry/scale.ts';
 import { requestToken } from '../computed/tokenrequest.ts';
@@ -53,7 +53,7 @@ function objectMethods(serving: Serving, kind: Kind): Methods {
   ]);
 }
 
-/** A part that is named by its kind but not known here is there, and refuses every method. */
+/** A subresource that the kind names but that has no handler: every method gets 405. */
 function partRoute(serving: Serving, kind: Kind, part: string): Route {
   switch (part) {
     case 'binding':
@@ -98,10 +98,10 @@ function scaleRoute(serving: Serving, kind: Kind, apiVersion: string): Route {
   return (context, info) => scaleObject(serving, context, kind, info, form);
 }
 
-/** Where the replicas of core kinds were scaled first, and still can be. */
+/** The extensions group, in which core kinds were scaled first, and still can be. */
 export const oldScaleVersion = 'extensions/v1beta1';
 
-/** The routes by which a core kind is scaled there, beside those of a resource that has the same name there. */
+/** The scale routes of a core kind in that group, merged with the routes of a resource of the same name there. */
 export function oldScaleRoutes(
   serving: Serving,
   kind: Kind,

@@ -1,4 +1,4 @@
-/** Proves that the registry learns from every write of a client who it is from, and how it is to be carried out. */
+/** Proves that the registry gets user and options of every write by a client. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mergePatch, useCluster } from '../../../test/http.ts';
 import type { Admission } from '../../registry/admission/admission.ts';

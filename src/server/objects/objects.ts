@@ -17,10 +17,11 @@ import { type DeleteOptions, remove, removeCollection } from '../../registry/del
 import type { Entry } from '../../registry/entry.ts';
 import { type FieldValidation, type Input, readObject } from '../../registry/input.ts';
 import { list, read } from '../../registry/list.ts';
+import type { Manner } from '../../registry/manner.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { fieldManagerBytesMax, Request } from '../../registry/request.ts';
+import { fieldManagerBytesMax, Request, unprintable } from '../../registry/request.ts';
 import { filterOf } from '../../registry/selection.ts';
 import { collectionOf, type Part, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
@@ -34,11 +35,12 @@ import { answerEntry, answerList } from './presentation.ts';
 export interface Serving {
   readonly registry: Registry;
   readonly keeper: LimitKeeper;
-  /** HTTP code of a create: the contract's 200, or Kubernetes' 201. */
+  /** HTTP code of a create: 200 as in the contract, or 201 as in Kubernetes. */
   readonly createStatus: 200 | 201;
+  readonly manner: Manner;
 }
 
-/** Names in a path are checked for what no name may hold; other odd names are just not found. */
+/** Refuses names in a path with characters that no name may have; other unusual names are just not found. */
 export function checkPathName(name: string): void {
   const problems = isPathSegment(name);
   if (problems.length)
@@ -49,11 +51,11 @@ export function checkPathName(name: string): void {
 
 const verbs = { CreateOptions: 'create', UpdateOptions: 'update', PatchOptions: 'patch' } as const;
 
-/** When it is too late to answer a request, on the registry's clock; undefined: never. */
+/** Deadline of a request, on the registry's clock; undefined: none. */
 const deadlineOf = ({ registry }: Serving, { timeLimitMs }: RequestContext): number | undefined =>
   timeLimitMs > 0 ? registry.chance.nowMs() + timeLimitMs : undefined;
 
-/** The request of a client to the registry. A bad option is refused. */
+/** The registry request of a client request. An invalid option is refused. */
 export function writeRequest(serving: Serving, context: RequestContext, kind: keyof typeof verbs): Request {
   const verb = verbs[kind];
   const deadlineMs = deadlineOf(serving, context);
@@ -99,9 +101,11 @@ const requestOf = (
 function fieldManagerErrors(manager: string): FieldError[] {
   if (Buffer.byteLength(manager) > fieldManagerBytesMax)
     return [tooLong('fieldManager', fieldManagerBytesMax)];
-  const position = [...manager].findIndex((character) => /\p{C}/u.test(character));
-  if (position < 0) return [];
-  const code = [...manager][position]!.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  const at = manager.search(unprintable);
+  if (at < 0) return [];
+  const code = manager.codePointAt(at)!.toString(16).toUpperCase().padStart(4, '0');
+  // Go counts bytes.
+  const position = Buffer.byteLength(manager.slice(0, at));
   return [invalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`)];
 }
 
@@ -111,7 +115,7 @@ const modelFor = (serving: Serving) => (apiVersion: string, kind: string) =>
   serving.registry.kinds.kind(apiVersion, kind)?.model ??
   (kind === 'DeleteOptions' ? modelOf('DeleteOptions') : otherModel(apiVersion, kind));
 
-/** Models of bodies that are no stored kinds, by version and kind: [model, table]. */
+/** Models of bodies that are not stored kinds, by version and kind: [model, table]. */
 const otherModels: Readonly<Record<string, readonly [string, string?]>> = {
   'v1 Binding': ['Binding'],
   'authentication.k8s.io/v1 SelfSubjectReview': ['SelfSubjectReview', 'authentication-v1'],
@@ -143,7 +147,7 @@ const patchTypes: Record<string, PatchType> = {
   'application/strategic-merge-patch+json': 'strategic',
 };
 
-/** The language a patch is in. Asked first: clients learn from the refusal which ones there are. */
+/** The format of a patch. Checked first: the 415 lists the supported ones. */
 export function patchType(context: RequestContext): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
   if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType();
@@ -164,7 +168,7 @@ export async function patchBody(serving: Serving, context: RequestContext): Prom
 
 // Verbs
 
-/** The request there is most of: answered in the same turn when nothing has to be waited for. */
+/** The most frequent request: answered in the same tick unless it has to wait for the view. */
 export function getObject(
   serving: Serving,
   context: RequestContext,
@@ -207,7 +211,7 @@ export async function listObjects(
   await answerList(context, kind, result, serving.registry.chance.nowMs());
 }
 
-/** A create without a namespace in the path goes where the body says, or to `default`. */
+/** A create without a namespace in the path uses that of the body, or `default`. */
 export async function createObject(
   serving: Serving,
   context: RequestContext,
@@ -255,8 +259,8 @@ export async function replaceObject(
 }
 
 /**
- * kubectl before 1.22 sends ephemeral containers as a kind of their own. It holds those to add: what a pod has
- * already it looked for in that kind, and did not find.
+ * kubectl before 1.22 sends ephemeral containers as an EphemeralContainers object. It contains only those to add,
+ * because the existing ones are not in the list that such a kubectl reads.
  */
 function oldEphemeralContainers({ value, duplicates }: Input): Patch | undefined {
   if (!isJsonObject(value) || value.kind !== 'EphemeralContainers' || value.apiVersion !== 'v1')
@@ -296,7 +300,7 @@ async function deleteOptions(serving: Serving, context: RequestContext, kind: Ki
   return options;
 }
 
-/** Options come from the body or, when there is none, from the query. */
+/** Options come from the body or, without a body, from the query. */
 async function sentDeleteOptions(serving: Serving, context: RequestContext): Promise<DeleteOptions> {
   const bytes = await readBody(context.request, serving.keeper);
   if (bytes.length === 0) return queryDeleteOptions(context);
@@ -364,12 +368,14 @@ export async function deleteObject(
   );
   if (!removed || kind.deleteReturnsObject)
     return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
-  const { code, ...status } = success(200, {
+  const { code, ...rest } = success(200, {
     name,
     ...(kind.group ? { group: kind.group } : {}),
     kind: kind.resource,
     uid: entry.object().metadata.uid,
   });
+  // A current server leaves out the code of a deletion that succeeded, and of nothing else.
+  const status = serving.manner === 'contract' ? { ...rest, code } : rest;
   await answerValue(context, code, status, { ...negotiated, transform: undefined });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Presentation: objects, lists and watch events in the form a client asked for. Plain JSON goes out as the bytes
- * that are stored; everything else is made from them.
+ * Presentation: objects, lists and watch events in the negotiated form. Plain JSON is sent as the stored bytes; all
+ * other forms are made from them.
  */
 import { badRequest, success, wrongTransform } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -14,9 +14,9 @@ import type { RequestContext } from '../http/context.ts';
 import { answerLong, answerParts, type LongValue } from '../http/longanswer.ts';
 import type { Negotiated } from '../http/negotiation.ts';
 
-/** Up to here the text of a list is made whole: it is quicker. */
+/** A list text up to this size is built as a whole, which is faster. */
 const wholeBytesMax = 4 * 1024 * 1024;
-/** Longer ones go out in buffers of about this size. */
+/** Longer ones are sent in buffers of about this size. */
 const partBytes = 1024 * 1024;
 
 export function includeObject(context: RequestContext): IncludeObject {
@@ -28,7 +28,9 @@ export function includeObject(context: RequestContext): IncludeObject {
   );
 }
 
-/** What showing an object needs to know of its kind; a Scale, say, is shown but is no stored kind. */
+/**
+ * The parts of a kind that are needed to present an object; also implemented by Scale, which is not a stored kind.
+ */
 export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'cells' | 'rowConditions'>;
 
 export function answerEntry(
@@ -49,7 +51,7 @@ export function answerEntry(
   return answerObject(context, code, kind, entry.object(kind), nowMs);
 }
 
-/** Answers with one object in the form the client asked for. */
+/** Answers with one object in the negotiated form. */
 export async function answerObject(
   context: RequestContext,
   code: number,
@@ -61,7 +63,7 @@ export async function answerObject(
   await answerValue(context, code, shapedObject(context, negotiated, kind, object, nowMs), negotiated);
 }
 
-/** Something was done that leaves no object to show. */
+/** Answers with a success Status when there is no object to return. */
 export const answerSuccess = (context: RequestContext, code: number): Promise<void> =>
   answerValue(context, code, success(code), { ...context.negotiate(), transform: undefined });
 
@@ -129,7 +131,7 @@ export async function answerList(
   await answerLong(context, 200, long, negotiated);
 }
 
-/** Answers with a list of objects in the form the client asked for. */
+/** Answers with a list in the negotiated form. */
 export async function answerObjects(
   context: RequestContext,
   kind: Shown,
@@ -143,7 +145,7 @@ export async function answerObjects(
   await answerLong(context, 200, long, negotiated);
 }
 
-/** A list with its items made one by one: all the objects of a large one would not fit into memory. */
+/** A list with lazily parsed items: the parsed objects of a large list would not fit into memory. */
 function longList(
   context: RequestContext,
   { transform, transformVersion: version }: Negotiated,
@@ -159,7 +161,7 @@ function longList(
         head: { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata },
         field: 'items',
         size,
-        // Inside a list objects go without kind and apiVersion.
+        // Items of a list have no kind and apiVersion.
         item: (index) => {
           const { kind: _kind, apiVersion: _apiVersion, ...item } = object(index);
           return item;

@@ -1,4 +1,4 @@
-/** Scaling: `…/scale`, the number of replicas as an object of its own, read, replaced and patched. */
+/** Scaling: `…/scale`, read, replaced and patched. */
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { readObject } from '../../registry/input.ts';

@@ -2,6 +2,7 @@
 import { badRequest, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
+import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
@@ -15,23 +16,24 @@ import type { WatchMetrics } from '../observe/watchmetrics.ts';
 import { includeObject } from './presentation.ts';
 import { type Outlet, WatchStream } from './watchstream.ts';
 
-/** A watch that names no time ends after half an hour to an hour, so that not all end at once. */
+/** Default timeout of a watch: random between half an hour and an hour, so that not all end at once. */
 const timeoutMinMs = 1_800_000;
-/** Longer wishes are cut to what a timer can hold. */
+/** Longer timeouts are cut to the maximum of a timer. */
 const timeoutMaxMs = 2 ** 31 - 1;
 
 export interface Watching {
   readonly registry: Registry;
   readonly watchDefault: WatchDefault;
-  /** Streams that are open, to be ended when the server closes. */
+  readonly manner: Manner;
+  /** Open streams, to be ended when the server closes. */
   readonly streams: Set<WatchStream>;
   readonly keeper: LimitKeeper;
   readonly metrics: WatchMetrics;
-  /** Told of failures that are the server's own. */
+  /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
 
-/** Checks the request and opens the watch; errors from here are ordinary answers. */
+/** Checks the request and opens the watch; errors until here are ordinary answers. */
 async function prepare(
   watching: Watching,
   context: RequestContext,
@@ -75,9 +77,10 @@ async function prepare(
         sendInitialEvents,
       },
       watching.watchDefault,
+      watching.manner,
     );
   } catch (error) {
-    // A version that is too old is told inside the stream; clients relist on it.
+    // A version that is too old is reported inside the stream, as an ERROR event; clients list again on it.
     if (!(error instanceof StatusError && error.code === 410)) throw error;
     open = error;
   }
@@ -93,7 +96,7 @@ async function prepare(
   };
 }
 
-/** A version may go while its objects stay, in the version they are stored as. */
+/** Ends the watch of a version that is removed while the kind's stored version stays. */
 function endWithVersion(kinds: KindTable, { apiVersion, resource }: Kind, stream: WatchStream): void {
   const look = (): void => {
     if (!kinds.resource(apiVersion, resource)) stream.end();
@@ -129,14 +132,14 @@ async function watchOverHttp(
   if (response.destroyed) return;
   response.on('close', () => stream.end());
   response.writeHead(200, { ...apiHeaders(context), 'Transfer-Encoding': 'chunked' });
-  // Clients wait for the header before they do anything else.
+  // Sent at once: clients wait for the header.
   response.flushHeaders();
   outlet = chunkedOutlet(response, () => stream.onDrain());
   run();
   await stream.ended;
 }
 
-/** Text a WebSocket may hold back before its watcher waits, as much as a bare socket does. */
+/** Text that a WebSocket may buffer before its watcher pauses, as much as for a plain socket. */
 const socketBufferBytes = 16 * 1024;
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
@@ -155,7 +158,7 @@ async function watchOverWebSocket(
     end: () => send.end(),
   };
   const { stream, run } = await prepare(watching, context, kind, info, outlet);
-  // However it goes, nobody watches any more when the connection is gone.
+  // However the connection ends, the watcher is closed with it.
   socket.on('close', () => stream.end());
   if (socket.destroyed) stream.end();
   const server = new WebSocketServer({
@@ -172,7 +175,7 @@ async function watchOverWebSocket(
     send = {
       write: (lines) => {
         let full = false;
-        // Called when the line is out, or cannot go out any more.
+        // Called when the line has been sent, or has failed.
         const sent = (): void => {
           if (full) stream.onDrain();
         };
@@ -183,7 +186,7 @@ async function watchOverWebSocket(
       },
       end: () => webSocket.close(1000),
     };
-    // What the client says is of no interest; that it has gone is.
+    // Messages of the client are ignored; only its close matters.
     webSocket.on('error', () => stream.end());
     webSocket.on('close', () => stream.end());
     run();

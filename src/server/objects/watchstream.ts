@@ -1,6 +1,6 @@
 /**
- * Watch streams: a watcher's notices as lines of JSON, over HTTP or a WebSocket. One line per event, sent as soon
- * as it is known; bookmarks for clients that want them; an end after the time the client or the server chose.
+ * Watch streams: a watcher's notices as lines of JSON, over HTTP or a WebSocket. Sends one line per event, bookmarks
+ * for clients that want them, and ends at the timeout of the client or the server.
  */
 import { internal, type Status, watchExpired } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -19,14 +19,14 @@ import type { Negotiated } from '../http/negotiation.ts';
 import type { WatchCounter } from '../observe/watchmetrics.ts';
 
 const bookmarkIntervalMs = 60_000;
-/** The last bookmark goes out this long before the end, so that a client can resume from it. */
+/** The last bookmark is sent this long before the end, so that a client can resume from it. */
 const lastBookmarkMs = 2_000;
 
-/** Where lines go. */
+/** Where lines are written to. */
 export interface Outlet {
-  /** False: no more until onDrain has been called. */
+  /** Returns false to apply back-pressure until onDrain. */
   write(lines: readonly Buffer[]): boolean;
-  /** The same for notices that go out as they are stored; many outlets may be handed the same ones. */
+  /** The same for notices in their stored form; outlets with the same notices can share their bytes. */
   writeShared(notices: readonly Notice[]): boolean;
   end(): void;
 }
@@ -36,16 +36,16 @@ export interface StreamOptions {
   readonly negotiated: Negotiated;
   readonly include: IncludeObject;
   readonly bookmarks: boolean;
-  /** Send a marked bookmark when the initial state is through. */
+  /** Send an annotated bookmark after the initial state. */
   readonly markInitialState: boolean;
   readonly timeoutMs: number;
   readonly nowMs: () => number;
-  /** What may be handed to the outlet before it has passed on what it has. */
+  /** Bytes that may be written before the outlet has sent the previous ones. */
   readonly backlogBytesMax: number;
-  /** Told when so much is waiting that the rest has to wait in history. */
+  /** Called when the outlet applies back-pressure, and events stay in history. */
   readonly backlogFull: () => void;
   readonly counter: WatchCounter;
-  /** Told of failures that are the server's own. */
+  /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
 
@@ -122,14 +122,14 @@ export class WatchStream {
     this.#resolveEnded();
   }
 
-  /** Says why the watch cannot go on, and ends it. */
+  /** Sends an ERROR event, and ends. */
   fail(status: Status): void {
     if (this.#ended) return;
     this.outlet.write([Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`)]);
     this.end();
   }
 
-  /** Only a watcher that has seen everything may be told that it is up to date. */
+  /** A bookmark is only sent to a watcher that has seen all events. */
   #bookmark(): void {
     this.#watcher?.pump();
     if (this.#watcher?.caughtUp) this.outlet.write([this.#bookmarkLine(this.view.revision, false)]);
@@ -167,7 +167,7 @@ export class WatchStream {
     return Buffer.from(`${JSON.stringify({ type: notice.type, object })}\n`);
   }
 
-  /** The first table names the columns, the later ones do not. */
+  /** Only the first table has column definitions. */
   #table(row: object, resourceVersion: string | undefined): object {
     this.#columns = this.#columns === undefined ? columnDefinitions(this.options.kind) : null;
     return {

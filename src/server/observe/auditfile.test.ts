@@ -1,4 +1,6 @@
-/** Proves that the file behind the audit log loses nothing while it can, says what it loses, and never grows without end. */
+/**
+ * Proves that the audit file loses no line while the disk works, counts the lines it loses, and is bounded in size.
+ */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +32,7 @@ const lines = (from: number, to: number): string[] =>
 const backups = async (): Promise<string[]> =>
   (await readdir(folder)).filter((name) => name !== 'audit.log').sort();
 
-/** Waits for what the file does in the background. */
+/** Waits for background writes. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + 10_000; !(await condition()); )
     if (Date.now() > deadline) throw new Error('waited in vain');
@@ -39,7 +41,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 
 describe('lines', () => {
   it('are all there, in order, when the file is closed', async () => {
-    // Proves that closing writes what was waiting, and that what comes afterwards is counted as lost.
+    // Proves that closing writes the buffered lines, and that later ones are counted as lost.
     const file = await openFile();
     for (const line of lines(1, 5000)) file.append(line);
     await file.close();
@@ -67,7 +69,7 @@ describe('lines', () => {
   });
 
   it('beyond what may wait are dropped and counted, and the next ones are taken again', async () => {
-    // Proves the bound on memory: nothing is written within one turn, so all of it would have to wait.
+    // Proves the bound on memory: nothing is written within one tick, so all lines would be buffered.
     const file = await openFile({ queueCharsMax: 700 });
     for (const line of lines(100, 299)) file.append(line);
     expect(file.dropped).toBe(200 - Math.floor(700 / 'line 100\n'.length));
@@ -83,7 +85,7 @@ describe('lines', () => {
 
 describe('a file that has reached its size', () => {
   it('is put aside, and only the newest of those are kept', async () => {
-    // Proves rotation: no line is split or lost but with the files that go, and the oldest go first.
+    // Proves rotation: no line is split or lost except with deleted files, and the oldest are deleted first.
     let nowMs = Date.UTC(2026, 0, 31, 9, 5, 0, 123);
     const file = await openFile({ bytesMax: 20, backupsMax: 2, nowMs: () => nowMs });
     for (const line of lines(1, 8)) {
@@ -101,7 +103,7 @@ describe('a file that has reached its size', () => {
   });
 
   it('takes no name that is taken', async () => {
-    // Proves that a clock that stands still, or goes back, costs no log.
+    // Proves that a clock that stands still, or goes back, loses no file.
     const file = await openFile({ bytesMax: 10, nowMs: () => 0 });
     for (const line of lines(1, 4)) {
       const written = file.written;
@@ -140,7 +142,7 @@ describe('a file that cannot be written', () => {
   });
 
   it('is told of once, and written again when that works', async () => {
-    // Proves that trouble is reported once, what is lost is counted, and the log goes on afterwards.
+    // Proves that an error is reported once, that lost lines are counted, and that the log recovers.
     const file = await openFile({ bytesMax: 5 });
     file.append('one\n');
     await until(() => file.written === 1);
@@ -159,7 +161,7 @@ describe('a file that cannot be written', () => {
   });
 
   it('may be taken away', async () => {
-    // Proves that whoever empties the folder does not stop the log.
+    // Proves that deleting the files from outside does not stop the log.
     const file = await openFile({ bytesMax: 5 });
     file.append('one\n');
     await until(() => file.written === 1);

@@ -1,36 +1,35 @@
 /**
- * The file behind the audit log: lines are taken at once and written in the background, many at a time. What waits has
- * a bound. When the disk is slower than the requests, lines are dropped and counted; the server is never slowed down,
- * and never grows, for the sake of its log.
+ * The file of the audit log: lines are buffered and written in the background, in batches. The buffer is bounded:
+ * when the disk is slower than the requests, lines are dropped and counted; the log never slows the server down.
  *
  *   closed ──► idle ──► waiting (for more lines to come) ──► writing ──► idle
  *
- * A file that has reached its size is renamed after the time (`audit-2026-01-31T09-05-00.123.log`), and the oldest of
- * those are removed.
+ * A file that has reached its size is renamed after the time (`audit-2026-01-31T09-05-00.123.log`), and the oldest
+ * renamed files are deleted.
  */
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
-/** Characters that may wait. */
+/** Characters that may be buffered. */
 const queueCharsMax = 8 * 1024 * 1024;
-/** Lines are collected this long, or until there are this many characters of them. */
+/** A batch is written after this time, or at this many characters. */
 const gatherMs = 50;
 const gatherChars = 256 * 1024;
-/** After a failure the next attempt waits this long. */
+/** Delay of the next attempt after a failure. */
 const retryMs = 1_000;
-/** On closing, the disk gets this long to take what is left. */
+/** On close, the time to write the remaining lines. */
 const closeMs = 5_000;
-/** The log says who did what, which is nobody else's business. */
+/** Readable by the owner only: the log shows who did what. */
 const fileMode = 0o600;
 
 export interface AuditFileOptions {
   readonly file: string;
-  /** A file that would grow beyond this is put aside. */
+  /** Size at which the file is rotated. */
   readonly bytesMax: number;
-  /** Files put aside that are kept. */
+  /** Rotated files that are kept. */
   readonly backupsMax: number;
   readonly nowMs: () => number;
-  /** Told when writing fails; not again until it has worked in between. */
+  /** Called when a write fails; not again until one has succeeded. */
   readonly report: (error: Error) => void;
   /** Default: 8 Mi characters. */
   readonly queueCharsMax?: number;
@@ -63,17 +62,17 @@ export class AuditFile {
     return new AuditFile(options, handle, (await handle.stat()).size);
   }
 
-  /** Lines handed to the disk. */
+  /** Lines written. */
   get written(): number {
     return this.#written;
   }
 
-  /** Lines that were lost, because the disk was too slow or refused them. */
+  /** Lines lost, because the disk was too slow or failed. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Takes a line, which ends in a line feed. */
+  /** Buffers a line, which ends in a line feed. */
   append(line: string): void {
     if (this.#closed || this.#chars + line.length > (this.options.queueCharsMax ?? queueCharsMax)) {
       this.#dropped++;
@@ -115,7 +114,7 @@ export class AuditFile {
     this.#chars = 0;
     this.#writing = this.#write(lines).finally(() => {
       this.#writing = undefined;
-      // What has come meanwhile waits for the others of its time.
+      // Lines that arrived meanwhile are collected for the next batch.
       if (this.#lines.length > 0 && !this.#closed)
         this.#timer = setTimeout(() => this.#flush(), this.#failing ? retryMs : gatherMs);
     });
@@ -138,7 +137,7 @@ export class AuditFile {
       this.#dropped += lines.length;
       if (!this.#failing) this.options.report(error as Error);
       this.#failing = true;
-      // Whatever is wrong with it, the next attempt begins with a fresh one.
+      // Reopen the file at the next attempt, whatever the error was.
       await this.#handle?.close().catch(() => undefined);
       this.#handle = undefined;
     }
@@ -154,7 +153,7 @@ export class AuditFile {
     const { file, backupsMax } = this.options;
     await this.#handle?.close();
     this.#handle = undefined;
-    // It may have been removed already, by a person or a log rotator.
+    // It may have been removed already, by an administrator or a log rotator.
     await rename(file, await this.#backupName()).catch(ignoreMissing);
     const folder = dirname(file);
     const names = (await readdir(folder)).filter((name) => isBackup(name, file)).sort();
@@ -176,7 +175,7 @@ const stem = (file: string): string => basename(file, extname(file));
 
 const backupTime = /^-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}$/;
 
-/** Only what this log has put aside itself is ever removed. */
+/** Only files that this log has rotated itself are deleted. */
 function isBackup(name: string, file: string): boolean {
   const start = stem(file);
   const end = extname(file);

@@ -1,9 +1,9 @@
 /**
- * The audit log: who asked for what, when, and what came of it, as JSON lines in the shape of audit.k8s.io/v1. The level
- * is Metadata: bodies are never written down. Requests are told of when they are done; those that last (watches, logs,
- * connections) also when their answer begins.
+ * The audit log: JSON lines in the shape of audit.k8s.io/v1 for all requests. The level is Metadata: bodies are never
+ * recorded. Requests are recorded at their end; long-running ones (watches, logs, connections) also when their answer
+ * starts.
  *
- * Lines are put together by hand, in the order Kubernetes writes them: that takes a third of what JSON.stringify does.
+ * Lines are concatenated by hand, in the field order of Kubernetes, in a third of the time of JSON.stringify.
  */
 
 import { allowed, type Decision } from '../../api/access.ts';
@@ -14,7 +14,7 @@ import { LastMemo, Memo } from '../../memo.ts';
 import type { RequestContext } from '../http/context.ts';
 import { AuditFile } from './auditfile.ts';
 
-/** Longer ones are cut; a request may have a mebibyte of either. */
+/** Longer URLs and user agents are cut; a request may have a mebibyte of either. */
 const wordCharsMax = 1_024;
 const uriCharsMax = 32 * 1_024;
 const cutMark = '...TRUNCATED';
@@ -24,9 +24,9 @@ const fileBytesDefault = 100 * 1024 * 1024;
 const backupsDefault = 10;
 
 export interface AuditOptions {
-  /** Path of the file; it is made when it does not exist, and appended to when it does. */
+  /** Path of the file; created when missing, otherwise appended to. */
   readonly file: string;
-  /** Size at which the file is renamed and a new one begun. Default 100 MiB. */
+  /** Size at which the file is renamed and a new one started. Default 100 MiB. */
   readonly fileBytesMax?: number;
   /** Renamed files that are kept; the oldest beyond that are deleted. Default 10. */
   readonly backupsMax?: number;
@@ -46,10 +46,10 @@ export type Stage = 'ResponseStarted' | 'ResponseComplete';
 
 export class AuditLog {
   readonly #users = new Memo(userText);
-  /** Many requests share a millisecond. */
+  /** Cached, because many requests share a millisecond. */
   readonly #received = new LastMemo(microTime);
   readonly #now = new LastMemo(microTime);
-  /** Most requests come from few programs at few places. */
+  /** Cached, because most requests come from few programs at few addresses. */
   readonly #agent = new LastMemo((agent: string) => text(agent, wordCharsMax));
   readonly #address = new LastMemo((address: string) => text(address, wordCharsMax));
 
@@ -66,7 +66,7 @@ export class AuditLog {
     return this.file.dropped;
   }
 
-  /** @param code of the answer; 0 when the client left before there was one */
+  /** @param code of the answer; 0 when the client disconnected before it */
   tell(context: RequestContext, stage: Stage, code: number): void {
     this.file.append(this.#line(context, stage, code));
   }
@@ -94,7 +94,7 @@ export class AuditLog {
   }
 }
 
-/** As Kubernetes writes it: what is empty is left out. */
+/** As Kubernetes writes it: empty fields are left out. */
 function userText({ name, uid, groups, extra = {} }: User): string {
   return JSON.stringify({
     ...(name ? { username: name } : {}),
@@ -114,7 +114,7 @@ function annotations({ allowed: isAllowed, reason }: Decision): string {
   return `,"annotations":{"authorization.k8s.io/decision":"${decision}","authorization.k8s.io/reason":${text(reason, wordCharsMax)}}`;
 }
 
-/** A time with microseconds, as Kubernetes writes it here. */
+/** A time with microseconds, as in Kubernetes' audit events. */
 const microTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 
 function text(value: string, charsMax: number): string {
@@ -122,7 +122,7 @@ function text(value: string, charsMax: number): string {
   return stringText(value);
 }
 
-/** What nearly all requests are written down with. */
+/** Built once, because nearly all requests are allowed. */
 const allowedAnnotations = annotations(allowed);
 
 function objectReference({ info: { resource: info }, objectName }: RequestContext): string {

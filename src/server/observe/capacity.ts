@@ -1,10 +1,10 @@
-/** Capacity: says in good time that a cluster is outgrowing what it was planned for. Nothing is refused. */
+/** Capacity: warns when the number of objects or the size of the store exceeds a configured figure. Nothing is refused. */
 import type { Registry } from '../../registry/registry.ts';
 import { type LimitKeeper, type LimitName, limitForms } from '../http/limits.ts';
 import { countObjects } from './storemetrics.ts';
 
 const intervalMs = 10_000;
-/** Who was warned about is warned about again only after it was this far below its figure. */
+/** A warning is repeated only after the figure has been below this share of its limit. */
 const relief = 0.9;
 
 export interface CapacityOptions {

@@ -1,4 +1,4 @@
-/** Proves that figures are written as Prometheus reads them, whatever labels hold. */
+/** Proves that metrics are written as Prometheus reads them, with any label values. */
 import { describe, expect, it } from 'vitest';
 import { parseMetrics } from '../../../test/metrics.ts';
 import { Exposition, Histogram, labelText } from './exposition.ts';
@@ -14,7 +14,7 @@ describe('labels', () => {
     '"} 1\napiserver_request_total{code="200',
     'ümläut ☃',
   ])('may hold %j', (value) => {
-    // Proves that a hostile value stays one value: it reads back as it was, and adds no sample.
+    // Proves that a hostile value cannot add a sample, and reads back as it was.
     const out = new Exposition()
       .family('a_total', 'counter', 'Help.')
       .sample(7, labelText({ x: value, y: '1' }));
@@ -26,7 +26,7 @@ describe('labels', () => {
 
 describe('numbers', () => {
   it('may be without bounds or none', () => {
-    // Proves the spelling of the values JavaScript has other words for.
+    // Proves the spelling of infinities and NaN.
     const out = new Exposition().family('g', 'gauge', 'Help with\na line.');
     for (const value of [1.5, 1e21, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN])
       out.sample(value);
@@ -38,7 +38,7 @@ describe('numbers', () => {
 
 describe('a histogram', () => {
   it('counts what is at or below each bound', () => {
-    // Proves that buckets add up, and that bounds belong to the bucket below.
+    // Proves that buckets are cumulative, and that bounds are inclusive.
     const histogram = new Histogram([1, 2, 4]);
     for (const value of [0.5, 1, 1.5, 4, 100]) histogram.observe(value);
     const out = new Exposition().family('h', 'histogram', 'Help.');

@@ -1,16 +1,16 @@
-/** Exposition: figures in the text form that Prometheus reads (version 0.0.4). */
+/** Exposition: metrics in the text format of Prometheus (version 0.0.4). */
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
 export type MetricLabels = Readonly<Record<string, string>>;
 
-/** Labels as text, to be made once for figures that are written often: `verb="GET",code="200"`. */
+/** Labels as text, built once for metrics that are written often: `verb="GET",code="200"`. */
 export const labelText = (labels: MetricLabels): string =>
   Object.entries(labels)
     .map(([name, value]) => `${name}="${escapeValue(value)}"`)
     .join(',');
 
-/** Values may come from outside: a quote or a line end in one must not begin something new. */
+/** Escapes quotes and line ends: values may come from clients, and must not add labels or samples. */
 const escapeValue = (value: string): string =>
   value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 
@@ -26,20 +26,20 @@ export class Exposition {
   #text = '';
   #name = '';
 
-  /** Begins a family; the samples that follow belong to it. */
+  /** Starts a family; the samples that follow belong to it. */
   family(name: string, type: 'counter' | 'gauge' | 'histogram', help: string): this {
     this.#name = name;
     this.#text += `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
     return this;
   }
 
-  /** `labels` is text as `labelText` makes it. */
+  /** `labels` is a result of `labelText`. */
   sample(value: number, labels = '', suffix = ''): this {
     this.#text += `${this.#name}${suffix}${labels && `{${labels}}`} ${formatNumber(value)}\n`;
     return this;
   }
 
-  /** A family of one figure. */
+  /** A family of one sample. */
   single(name: string, type: 'counter' | 'gauge', help: string, value: number): this {
     return this.family(name, type, help).sample(value);
   }
@@ -49,19 +49,19 @@ export class Exposition {
   }
 }
 
-/** A distribution over fixed buckets. */
+/** A histogram with fixed buckets. */
 export class Histogram {
   readonly #counts: number[];
   #sum = 0;
   #count = 0;
 
-  /** @param bounds upper ends of the buckets, rising */
+  /** @param bounds upper ends of the buckets, ascending */
   constructor(private readonly bounds: readonly number[]) {
     this.#counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
   observe(value: number): void {
-    // Most values are small, so most searches end with the first bucket.
+    // Linear search: most values are small, and end in the first bucket.
     let i = 0;
     while (i < this.bounds.length && value > this.bounds[i]!) i++;
     this.#counts[i]!++;

@@ -1,25 +1,25 @@
 /**
- * Health: `/healthz` and `/livez` tell whether this process is well, `/readyz` whether work can be brought to it. Each
- * is made of checks, which can be listed (`?verbose`), left out (`?exclude=name`) and asked one by one (`/readyz/name`).
+ * Health: `/healthz` and `/livez` tell whether this process works, `/readyz` whether it can take requests. Checks can
+ * be listed (`?verbose`), left out (`?exclude=name`) and requested one by one (`/readyz/name`).
  */
 import { answerText } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 
-/** A check that has not answered by then has failed. */
+/** Timeout of a check. */
 const checkMaxMs = 2_000;
 
 export interface HealthCheck {
   readonly name: string;
-  /** Asked by `/readyz` alone: it will pass in time, and a restart would not help. */
+  /** Only part of `/readyz`: it will pass in time, and a restart would not help. */
   readonly readyOnly?: boolean;
-  /** Why it fails; undefined when all is well. */
+  /** Why it fails; undefined when it passes. */
   failure(): string | undefined | Promise<string | undefined>;
 }
 
 const endpoints = new Set(['healthz', 'livez', 'readyz']);
 const ping: HealthCheck = { name: 'ping', failure: () => undefined };
 
-/** Answers when the path is about health; false when it is not. */
+/** Answers health paths; returns false for other paths. */
 export async function answerHealth(context: RequestContext, known: readonly HealthCheck[]): Promise<boolean> {
   const [, endpoint, ...rest] = context.info.path.split('/');
   if (!endpoint || !endpoints.has(endpoint)) return false;
@@ -34,7 +34,9 @@ export async function answerHealth(context: RequestContext, known: readonly Heal
   return one !== undefined;
 }
 
-/** One check says why it fails; all together do not, as anybody may ask for them. */
+/**
+ * The answer of a single check says why it fails; the list of all does not, as unauthenticated clients may read it.
+ */
 async function answerOne(context: RequestContext, check: HealthCheck): Promise<void> {
   const failure = await failureOf(check);
   if (failure === undefined) answerText(context, 200, 'ok');

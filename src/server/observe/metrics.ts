@@ -1,4 +1,4 @@
-/** Metrics: all figures of a server, put together when `/metrics` is asked for. */
+/** Metrics: all metrics of a server, collected when `/metrics` is requested. */
 import type { Registry } from '../../registry/registry.ts';
 import { type LimitKeeper, limitForms, limitNames } from '../http/limits.ts';
 import type { Traffic } from '../http/traffic.ts';
@@ -51,7 +51,7 @@ function writeTraffic(out: Exposition, traffic: Traffic): void {
   out.single('wherry_connections', 'gauge', 'Connections to pods and nodes.', traffic.underWay('connection'));
 }
 
-/** Times are in seconds here, as everywhere in metrics. */
+/** Times are in seconds, as usual in Prometheus. */
 function writeLimits(out: Exposition, keeper: LimitKeeper): void {
   const forms = limitNames.map((name) => ({ name, ...limitForms[name] }));
   out.family('wherry_limit', 'gauge', 'Bounds that are in force, by the option that sets them.');

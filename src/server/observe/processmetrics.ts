@@ -1,15 +1,15 @@
-/** Process metrics: processor, memory, files and the event loop, under the names that Prometheus clients use. */
+/** Process metrics: CPU, memory, open files and event loop lag, under the names that Prometheus clients use. */
 import { readdir, readFile } from 'node:fs/promises';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { wallClock } from '../../clock.ts';
 import type { Exposition } from './exposition.ts';
 
-/** How often the event loop is looked at. */
+/** Sampling interval of the event loop delay. */
 const resolutionMs = 20;
 const quantiles = [50, 90, 99];
 
 export class ProcessMetrics {
-  /** Made with the first scrape: a server that is not scraped does not measure itself. */
+  /** Created at the first scrape: a server that is not scraped measures nothing. */
   #delay: IntervalHistogram | undefined;
   #closed = false;
 
@@ -40,7 +40,7 @@ export class ProcessMetrics {
       return;
     }
     const delay = this.#delay;
-    // Without a single look there is nothing to tell; a minimum of nothing is not zero.
+    // Without samples there are no values: the minimum would not be zero.
     if (delay.count === 0) return;
     const figures: [string, number, string][] = [
       ['min', delay.min, 'Shortest'],
@@ -79,7 +79,7 @@ function writeProcess(out: Exposition): void {
     .sample(1, `version="${process.version}"`);
 }
 
-/** Linux says how many files are open; elsewhere these are left out. */
+/** Open files are known on Linux only; elsewhere these metrics are left out. */
 async function writeFiles(out: Exposition): Promise<void> {
   try {
     const [open, limits] = await Promise.all([

@@ -1,7 +1,7 @@
 /**
- * Request metrics: how many requests there were and how long they took, by verb, resource and code, under the names that
- * dashboards of kube-apiserver know. Paths come from outside and can say anything, so only resources that are served
- * get a series of their own; all others share one. Resources that are not served any more lose theirs.
+ * Request metrics: number and duration of requests by verb, resource and code, under the names of kube-apiserver.
+ * Paths come from clients and can be anything, so only served resources get their own series; all others share one.
+ * The series of resources that are no longer served are deleted.
  */
 
 import type { RequestInfo, ResourceInfo } from '../http/requestinfo.ts';
@@ -11,7 +11,7 @@ const secondsBounds: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
 
-/** Kubernetes counts by HTTP's words for verbs, but for those HTTP does not have. */
+/** Kubernetes' metrics use HTTP methods as verbs, except for LIST, WATCH and the like. */
 const metricVerbs: Readonly<Record<string, string>> = {
   get: 'GET',
   head: 'GET',
@@ -27,7 +27,7 @@ const metricVerbs: Readonly<Record<string, string>> = {
   proxy: 'CONNECT',
 };
 
-/** Paths that are not about resources and are counted by themselves. */
+/** Non-resource paths with their own series. */
 const pages = new Set(['/api', '/apis', '/healthz', '/livez', '/metrics', '/readyz', '/version']);
 
 class Series {
@@ -50,25 +50,25 @@ class Series {
   }
 }
 
-/** Whether there is such a resource or, with a subresource, such a part of it. */
+/** Whether a resource or subresource is served. */
 export type Serves = (apiVersion: string, resource: string, subresource: string | undefined) => boolean;
 
 export class RequestMetrics {
-  /** By resource. Every request looks here, so nothing is made to find its series. */
+  /** By resource. Looked up for every request without allocating a key. */
   readonly #resources = new Map<string, Series[]>();
-  /** By path; what is not counted by itself is at ''. */
+  /** By path; all other paths are at ''. */
   readonly #pages = new Map<string, Series[]>();
 
   constructor(private readonly serves: Serves) {}
 
-  /** @param code 0 when the client left before there was an answer */
+  /** @param code 0 when the client disconnected before the answer */
   record(info: RequestInfo, code: number, tookMs: number): void {
     const series = this.#of(info);
     series.countCode(code);
     series.seconds.observe(tookMs / 1000);
   }
 
-  /** One more, or with -1 one less, of the requests that last. */
+  /** Adds 1 or -1 to the number of long-running requests. */
   addLongRunning(info: RequestInfo, change: 1 | -1): void {
     this.#of(info).longRunning += change;
   }
@@ -97,7 +97,7 @@ export class RequestMetrics {
     return series ?? add(this.#pages, known, seriesOf(verb, '', undefined, known));
   }
 
-  /** A request that lasts counts down where it has counted up, so its series stays until then. */
+  /** The series of a long-running request is kept until it has ended, where it was counted at its start. */
   #forgetUnserved(): void {
     for (const [resource, all] of this.#resources) {
       const kept = all.filter(
@@ -145,13 +145,13 @@ function seriesOf(verb: string, scope: string, info: ResourceInfo | undefined, p
   return new Series(verb, scope, info?.apiVersion ?? '', info?.subresource, labels);
 }
 
-/** Kubernetes counts connections as such, but for logs, which are read. */
+/** Kubernetes counts connections as CONNECT, except logs, which are GET. */
 function metricVerb({ lasting, resource, verb }: RequestInfo): string {
   if (lasting === 'connection' && resource!.subresource !== 'log') return 'CONNECT';
   return metricVerbs[verb] ?? 'other';
 }
 
-/** How much a request is about: one object, a namespace, or the cluster. */
+/** The scope of a request: one object, a namespace, or the cluster. */
 function scopeOf({ name, namespace }: ResourceInfo, verb: string): string {
   if (name !== undefined || verb === 'POST') return 'resource';
   return namespace === undefined ? 'cluster' : 'namespace';

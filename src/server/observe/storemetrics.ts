@@ -1,6 +1,6 @@
 /**
- * Store metrics: how long writes take and how many objects there are. Kubernetes calls its store etcd, and dashboards
- * look for that name whatever the store is.
+ * Store metrics: duration of writes and number of objects. The names contain `etcd`, as in Kubernetes, because
+ * dashboards look for them, whatever the store is.
  */
 import { groupResource, type ResourceId } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
@@ -8,7 +8,7 @@ import type { Registry } from '../../registry/registry.ts';
 import { SEPARATOR } from '../../store/store.ts';
 import { type Exposition, Histogram, labelText } from './exposition.ts';
 
-/** Kubernetes begins at 5 ms; a store in the same process takes a fraction of that. */
+/** Buckets begin below Kubernetes' 5 ms: a store in the same process takes a fraction of that. */
 const secondsBounds: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 5, 10, 30, 60,
 ];
@@ -26,7 +26,7 @@ class Series {
 
 export class StoreMetrics {
   readonly #series = new Map<string, Series>();
-  /** Takes the time of a write; `failed` when the store could not carry it out. */
+  /** Records the duration of a write; `failed` when the store failed. */
   observe(operation: string, key: string, tookMs: number, failed: boolean): void {
     const id = key.slice(0, Math.max(key.indexOf(SEPARATOR), 0));
     const written = `${operation} ${id}`;
@@ -40,7 +40,7 @@ export class StoreMetrics {
     series.seconds.observe(tookMs / 1000);
   }
 
-  /** Resources of which nothing can be written any more are forgotten. */
+  /** Deletes the series of resources that are no longer served. */
   writeTo(out: Exposition, kinds: KindTable): void {
     for (const [written, { id }] of this.#series)
       if (id !== '' && !isStored(kinds, id)) this.#series.delete(written);
@@ -59,7 +59,7 @@ const isStored = (kinds: KindTable, id: string): boolean => {
   return false;
 };
 
-/** How many objects there are, of all resources together. */
+/** The number of objects of all resources together. */
 export function countObjects({ kinds, view }: Registry): number {
   let count = 0;
   for (const kind of kinds.stored()) count += view.collection(kind).size;

@@ -1,9 +1,9 @@
-/** Watch metrics: how many events went out, and how many watchers were too slow to get them all. */
+/** Watch metrics: number of events sent, and of watchers that were too slow. */
 import type { Kind } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
 import { type Exposition, labelText } from './exposition.ts';
 
-/** The figures of one kind; every stream of it counts here. */
+/** The metrics of one kind, shared by all its streams. */
 export class WatchCounter {
   events = 0;
   /** Watches that ended because history had moved past them. */
@@ -13,7 +13,7 @@ export class WatchCounter {
 }
 
 export class WatchMetrics {
-  /** By version and resource: a kind that is replaced counts on. */
+  /** By version and resource, so that a replaced kind continues its counters. */
   readonly #counters = new Map<string, WatchCounter>();
 
   of(kind: Kind): WatchCounter {
@@ -26,7 +26,7 @@ export class WatchMetrics {
     return counter;
   }
 
-  /** What is not served any more is forgotten. */
+  /** Deletes the metrics of kinds that are no longer served. */
   writeTo(out: Exposition, kinds: KindTable): void {
     for (const [id, { kind }] of this.#counters)
       if (!kinds.resource(kind.apiVersion, kind.resource)) this.#counters.delete(id);

@@ -1,4 +1,4 @@
-/** Connecting: what connections to pods and nodes need, and the list of those that are open. */
+/** Connecting: what handlers of connections share, and the list of open connections. */
 import { unavailable } from '../../api/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { NodeWay } from '../../streams/nodeway.ts';
@@ -6,7 +6,7 @@ import type { NodeWay } from '../../streams/nodeway.ts';
 export interface Connecting {
   readonly registry: Registry;
   readonly nodes: NodeWay;
-  /** Types of node addresses, the one to be tried first in front. */
+  /** Types of node addresses, in order of preference. */
   readonly addressTypes: readonly string[];
   readonly open: OpenConnections;
 }
@@ -15,16 +15,16 @@ export class OpenConnections {
   readonly #cuts = new Set<() => void>();
   #closed = false;
 
-  /** Takes a connection in, until what is returned is called. `cut` breaks it off. */
+  /** Registers a connection until the returned function is called. `cut` closes it. */
   add(cut: () => void): () => void {
     if (this.#closed) throw unavailable('the server is shutting down');
-    // The same function may be added twice; each is a connection of its own.
+    // Wrapped, because the same function may be added for two connections.
     const own = (): void => cut();
     this.#cuts.add(own);
     return () => void this.#cuts.delete(own);
   }
 
-  /** The server closes: nobody is waited for, and nobody comes any more. */
+  /** Closes all connections, and refuses new ones. */
   cutAll(): void {
     this.#closed = true;
     for (const cut of this.#cuts) cut();

@@ -1,4 +1,4 @@
-/** Proves every rule for the options of a log, row by row of the contract. */
+/** Proves every rule for log options, row by row of the contract. */
 import { describe, expect, it } from 'vitest';
 import { StatusError } from '../../api/errors.ts';
 import { Query } from '../http/query.ts';
@@ -24,7 +24,7 @@ describe('options that do not parse', () => {
     ['limitBytes=1.5', number('1.5')],
     ['limitBytes=9223372036854775808', number('9223372036854775808', 'value out of range')],
     ['sinceTime=bad', 'parsing time "bad" as "2006-01-02T15:04:05Z07:00": cannot parse "bad" as "2006"'],
-    // Before anything is validated.
+    // Parse errors come before validation errors.
     ['tailLines=-1&sinceSeconds=x', number('x')],
   ])('%s', (text, message) => {
     expect(refusal(text)).toMatchObject({ code: 400, reason: 'BadRequest', message });

@@ -1,4 +1,4 @@
-/** The options of a log request: read, checked in Kubernetes' words, and written for a kubelet. */
+/** The options of a log request: parsed, validated with Kubernetes' messages, and translated for the kubelet. */
 import { badRequest, invalid as invalidObject } from '../../api/errors.ts';
 import { type FieldError, forbidden } from '../../api/fielderror.ts';
 import { parseTime } from '../../api/time.ts';
@@ -8,9 +8,9 @@ const int64Max = 2n ** 63n - 1n;
 
 export interface LogOptions {
   readonly container: string | undefined;
-  /** Do not ask the kubelet for a certificate that can be verified. */
+  /** Do not verify the kubelet's certificate. */
   readonly insecure: boolean;
-  /** For the kubelet: what was asked for, and nothing else. */
+  /** The query for the kubelet, with the requested options only. */
   readonly kubeletQuery: string;
 }
 
@@ -54,13 +54,13 @@ function int64(query: Query, name: string): bigint | undefined {
   const refuse = (why: string) =>
     badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text.slice(0, 256))}: ${why}`);
   if (!/^[+-]?\d+$/.test(text)) throw refuse('invalid syntax');
-  // More digits than this are leading zeros, or far too many.
+  // More digits are leading zeros, or out of range.
   const value = text.length > 256 ? int64Max + 1n : BigInt(text.replace(/^\+/, ''));
   if (value > int64Max || value < -int64Max - 1n) throw refuse('value out of range');
   return value;
 }
 
-/** Nothing and `null` stand for the first second of year 1, which is no limit. */
+/** Empty and `null` are Go's zero time, which means no limit. */
 function time(query: Query, name: string): string | undefined {
   const text = query.get(name);
   if (!text || text === 'null') return undefined;

@@ -1,4 +1,4 @@
-/** Proves which address and port of a node are dialled, as its object tells. */
+/** Proves which address and port of a node are dialled, according to the Node object. */
 import { describe, expect, it } from 'vitest';
 import type { Node, NodeStatus } from '../../api/generated/types.ts';
 import { locateNode } from './nodelocation.ts';

@@ -1,22 +1,22 @@
-/** Where the agent of a node is reached: from a Node object to an address, a port and what the agent can do. */
+/** Node locations: address, port and abilities of a node's agent, from its Node object. */
 import { plain } from '../../api/errors.ts';
 import type { Node, NodeAddress } from '../../api/generated/types.ts';
 import type { NodeLocation } from '../../streams/nodeway.ts';
 
-/** Where kubelets listen unless they say otherwise. */
+/** Default port of kubelets. */
 const kubeletPort = 10_250;
 const portMax = 65_535;
-/** Nodes that declare it serve every WebSocket form themselves. */
+/** Nodes that declare this feature serve every WebSocket protocol themselves. */
 const webSocketFeature = 'ExtendWebSocketsToKubelet';
 
-/** Types of addresses, the one to be tried first in front. */
+/** Types of addresses, in order of preference. */
 export const defaultAddressTypes: readonly string[] = [
   'Hostname',
   'InternalDNS',
   'InternalIP',
   'ExternalDNS',
   'ExternalIP',
-  // All that nodes of 1.1 may have.
+  // The address field of nodes in Kubernetes 1.1.
   'LegacyHostIP',
 ];
 

@@ -1,6 +1,6 @@
 /**
- * Translation for nodes that speak SPDY only: WebSockets of newer clients end at the server, which is the kubelet's
- * client for them.
+ * Translation for nodes that speak SPDY only: the server ends the WebSocket of a newer client, and acts as an SPDY
+ * client of the kubelet.
  */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,12 +12,12 @@ import type { SpdyRefused } from '../../streams/spdyupgrade.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import { headerList, refuseUpgrade, upgradeProtocol } from '../../streams/upgraderequest.ts';
 
-/** A client that was refused gets this long to read why. */
+/** A refused client gets this long to read the answer. */
 const lingerMs = 10_000;
 
-/** The subprotocol that kubelets of before 1.36 do not serve. */
+/** The subprotocol that kubelets before 1.36 do not serve. */
 const sessionProtocol = 'v5.channel.k8s.io';
-/** `SPDY/3.1+portforward.k8s.io`: SPDY inside of a WebSocket. */
+/** `SPDY/3.1+portforward.k8s.io`: SPDY tunnelled in a WebSocket. */
 const tunnelPrefix = 'SPDY/3.1+';
 const tunnelSuffix = '.k8s.io';
 
@@ -31,7 +31,7 @@ export const needsSessionTranslation = (request: IncomingMessage, node: NodeLoca
 export const needsUntunnelling = (request: IncomingMessage, node: NodeLocation): boolean =>
   !node.servesWebSockets && isWebSocket(request) && tunnelledProtocols(request).length > 0;
 
-/** The protocols inside of tunnels. */
+/** Protocols inside tunnels. */
 const tunnelledProtocols = (request: IncomingMessage): string[] =>
   headerList(request, 'sec-websocket-protocol')
     .filter((name) => name.startsWith(tunnelPrefix) && name.endsWith(tunnelSuffix))
@@ -43,14 +43,14 @@ export interface NodeRequest {
   readonly path: string;
 }
 
-/** The server's own headers: nothing of the client's is passed on. */
+/** The server's own headers: none of the client's are passed on. */
 const ownHeaders = ({ host, port }: NodeLocation) =>
   [
     ['Host', hostPort(host, port)],
     ['User-Agent', 'wherry'],
   ] as const;
 
-/** Exec and attach. From here on failures are told inside the WebSocket, which is accepted first. */
+/** Exec and attach. The WebSocket is accepted first, so later failures are reported inside it. */
 export async function translate(
   request: IncomingMessage,
   { socket, head }: Upgrade,
@@ -73,7 +73,7 @@ export async function translate(
   await translateSession(webSocket, () => openRemoteCommand(connect, asked), wish);
 }
 
-/** Port-forward. The WebSocket is accepted when the kubelet has agreed, so that a client can fall back. */
+/** Port-forward. The WebSocket is accepted only after the kubelet, so that the client can still fall back. */
 export async function untunnelTo(
   request: IncomingMessage,
   { socket, head }: Upgrade,
@@ -103,7 +103,7 @@ export async function untunnelTo(
   }
 }
 
-/** Said by the kubelet about its own connection, or not true any more of the body. */
+/** Headers that concern the kubelet's own connection, or no longer fit the body. */
 const dropped = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'upgrade']);
 
 function relayRefusal(socket: Duplex, { statusCode, headers, body }: SpdyRefused['refused']): void {

@@ -1,6 +1,6 @@
 /**
- * Pod connections: exec, attach and portforward. What is asked for is checked, container and node are found, and
- * the client is joined with the kubelet API of the node; the server runs nothing itself.
+ * Pod connections: exec, attach and portforward. Checks the request, finds container and node, and connects the
+ * client with the kubelet API of the node; the server runs nothing itself.
  */
 import { badRequest, methodNotAllowed, plain, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -69,11 +69,11 @@ export async function connect(
   }
 }
 
-/** What is asked for, read before the pod is looked for. */
+/** The parsed request, before the pod is looked up. */
 interface Asked {
-  /** The kubelet's name for it. */
+  /** The kubelet's name for the operation. */
   readonly root: string;
-  /** Of a session in a container; a forwarding has none. */
+  /** For exec and attach; undefined for portforward. */
   readonly options?: SessionOptions;
   readonly kubeletQuery: (own: boolean) => string;
 }
@@ -97,7 +97,7 @@ function portForward({ query }: RequestContext): Asked {
   return { root: 'portForward', kubeletQuery: () => text };
 }
 
-/** Client and kubelet talk to each other, or, when they have no protocol in common, through the server. */
+/** Client and kubelet talk directly or, when they have no protocol in common, through a translation. */
 async function join(
   { http: { request } }: RequestContext,
   upgrade: Upgrade,

@@ -1,4 +1,4 @@
-/** Logs: the text of a container, streamed from the kubelet API of its node over HTTP or a WebSocket. */
+/** Logs: the output of a container, streamed from the kubelet API of its node over HTTP or a WebSocket. */
 import { type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -17,16 +17,16 @@ import type { Connecting } from './connecting.ts';
 import { logOptions } from './logoptions.ts';
 import { chooseContainer, findPod, kubeletPath, locatePod } from './podtarget.ts';
 
-/** The head of a kubelet's answer. */
+/** The status and headers of a kubelet's answer. */
 const headBytesMax = 64 * 1024;
-/** Of a kubelet's refusal this much is read. */
+/** Bytes of a kubelet's error that are read. */
 const refusalBytesMax = 50_000;
 const refusalMs = 10_000;
-/** A WebSocket gets messages of at most this size, as in Kubernetes. */
+/** Largest WebSocket message, as in Kubernetes. */
 const messageBytesMax = 2048;
-/** Bytes a WebSocket may hold back before the kubelet has to wait. */
+/** Bytes a WebSocket may buffer before back-pressure is applied to the kubelet. */
 const backlogBytesMax = 256 * 1024;
-/** How long a client has to answer a close frame. */
+/** Timeout of the close handshake. */
 const closeMs = 10_000;
 
 export async function serveLog(
@@ -52,7 +52,7 @@ export async function serveLog(
 }
 
 interface LogRequest {
-  /** Undefined: the pod is on none yet, and so has no log. */
+  /** Undefined: the pod is not scheduled yet, and so has no log. */
   readonly node: NodeLocation | undefined;
   readonly path: string;
   readonly insecure: boolean;
@@ -74,14 +74,14 @@ async function logOverHttp(
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
   response.on('close', onClose);
-  // Who left while the pod was looked for is not told of again.
+  // The client disconnected while the pod was looked up.
   if (response.destroyed) onClose();
   try {
     const kubelet = await open(connecting, { node, ...log }, gone.signal);
     response.writeHead(200, { ...apiHeaders(context, 'text/plain'), 'Transfer-Encoding': 'chunked' });
-    // A quiet log must not look like a server that hangs.
+    // Send the header now, so that a log without output does not look like a hanging server.
     response.flushHeaders();
-    // When either side breaks off, the answer has begun already: there is no status left to send.
+    // The answer has started, so a failure of either side can only close the connection.
     await pipeline(kubelet, response).catch(() => undefined);
   } catch (error) {
     if (!(error instanceof ClientGone)) throw error;
@@ -135,7 +135,7 @@ async function sendLog(
   const closed = new Promise<void>((resolve) => webSocket.once('close', () => resolve()));
   const send = (bytes: Buffer, sent?: () => void): void =>
     webSocket.send(encoding ? bytes.toString(encoding) : bytes, { binary: !encoding }, sent);
-  // Says that the connection stands.
+  // An empty message tells the client that the connection works.
   send(Buffer.alloc(0));
   try {
     for await (const chunk of kubelet as AsyncIterable<Buffer>) {
@@ -149,7 +149,7 @@ async function sendLog(
       if (webSocket.readyState !== webSocket.OPEN) break;
     }
   } catch {
-    // It broke off in the middle: an end that looks like one would be a lie.
+    // The log broke off: closing normally would look like its end.
     webSocket.terminate();
   }
   webSocket.close(1000);
@@ -158,7 +158,7 @@ async function sendLog(
   clearTimeout(timer);
 }
 
-/** The kubelet's answer, once it is a success. Anything else is thrown as what the client is to be told. */
+/** The kubelet's answer, if it is a success. Errors are thrown as a Status for the client. */
 async function open(
   { nodes }: Connecting,
   { node, path, insecure, pod }: LogRequest & { node: NodeLocation },
@@ -189,7 +189,7 @@ async function open(
 
 function ask(backend: Duplex, host: string, path: string, gone: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Ends the request, and later the answer, when the client leaves.
+    // When the client disconnects, abort the request to the kubelet, and later its answer.
     gone.addEventListener('abort', () => backend.destroy());
     request({
       createConnection: () => backend,
@@ -217,13 +217,13 @@ async function refusalText(answer: IncomingMessage): Promise<string> {
       if (size >= refusalBytesMax) break;
     }
   } catch {
-    // What came of it will have to do.
+    // Use the part of the error text that was read.
   }
   clearTimeout(timer);
   return Buffer.concat(chunks).subarray(0, refusalBytesMax).toString('utf8');
 }
 
-/** Kubernetes has its own words for most codes, and says for whom they are. */
+/** Kubernetes has its own message for most codes, which names the object. */
 const refusals: Readonly<Record<number, readonly [reason: string, message: string]>> = {
   401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
   404: ['NotFound', 'the server could not find the requested resource'],

@@ -1,4 +1,4 @@
-/** Proves how options of exec, attach and portforward become those of a kubelet. */
+/** Proves how options of exec, attach and portforward are translated to those of a kubelet. */
 import { describe, expect, it } from 'vitest';
 import { Query } from '../http/query.ts';
 import { encodedCommands, kubeletPortsQuery, kubeletSessionQuery, sessionOptions } from './podoptions.ts';

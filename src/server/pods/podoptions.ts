@@ -1,6 +1,6 @@
 /**
- * The options of exec, attach and portforward: from the query of the API to that of a kubelet, which has other
- * names for them and takes nothing but `1` for true.
+ * The options of exec, attach and portforward: translates the query of the API to that of a kubelet, which has other
+ * names and accepts only `1` for true.
  */
 import { badRequest } from '../../api/errors.ts';
 import type { Query } from '../http/query.ts';
@@ -12,7 +12,7 @@ export interface SessionOptions {
   readonly stdout: boolean;
   readonly stderr: boolean;
   readonly tty: boolean;
-  /** Neither stdout nor stderr was asked for: both are on because nobody said anything. */
+  /** The client named neither stdout nor stderr, so both are on by default. */
   readonly outputByDefault: boolean;
 }
 
@@ -27,22 +27,22 @@ export function sessionOptions(query: Query): SessionOptions {
   };
 }
 
-/** Who will read the query. */
+/** The kubelet that reads the query. */
 export interface SessionReader {
-  /** The client opens the streams, and the kubelet waits for each that was asked for. */
+  /** With SPDY the client opens the streams, and the kubelet waits for each that was requested. */
   readonly spdy: boolean;
-  /** Our own agent, which can be told that some streams need not be waited for. */
+  /** Wherry's own agent, which can be told that some streams are optional. */
   readonly own: boolean;
 }
 
-/** Sorted by name, as Kubernetes writes it. Only our own agent knows `optional`. */
+/** Sorted by name, as in Kubernetes. Only Wherry's own agent knows `optional`. */
 export function kubeletSessionQuery(
   options: SessionOptions,
   commands: readonly string[],
   { spdy, own }: SessionReader,
 ): string {
   const { stdin, outputByDefault } = options;
-  // A client that asked for its input alone opens nothing else, and a foreign kubelet would wait for it.
+  // A client that requested only stdin opens no other stream; another kubelet would wait for the default ones.
   const output = own || !(spdy && outputByDefault && stdin);
   return [
     ...commands.map((command) => `command=${command}`),
@@ -54,7 +54,7 @@ export function kubeletSessionQuery(
   ].join('&');
 }
 
-/** The words of a command in the order they were given, still encoded: they are bytes, not necessarily text. */
+/** The arguments of a command in their order, still encoded: they are bytes, not necessarily UTF-8. */
 export const encodedCommands = (queryText: string): string[] =>
   queryText
     .split('&')

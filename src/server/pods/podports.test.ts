@@ -1,4 +1,4 @@
-/** Pods that only the agent of their node can reach, proxied through its port-forward. Streaming contract, 5.3. */
+/** Pods that only the agent of their node can reach, proxied through port-forward. Streaming contract, 5.3. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -41,7 +41,7 @@ async function podOnAgent(on: Proxied = api, features = ['PodPortsThroughKubelet
 
 describe('pods behind an agent', () => {
   it('are reached through it, though they are on loopback', async () => {
-    // Proves the way through the agent, over one connection for requests one after the other.
+    // Proves the path through the agent, with one connection for consecutive requests.
     const port = await api.listen('127.0.0.1', (request, response) => response.end(`pod ${request.url}`));
     const { name, paths, uid } = await podOnAgent();
     for (let i = 0; i < 5; i++)
@@ -51,7 +51,7 @@ describe('pods behind an agent', () => {
   });
 
   it('are reached as endpoints of services too', async () => {
-    // Proves that the way to a pod does not depend on how it was chosen.
+    // Proves that the connection does not depend on how the pod was chosen.
     const port = await api.listen('127.0.0.1', (request, response) => response.end(`pod ${request.url}`));
     const { name } = await podOnAgent();
     const targetRef = { kind: 'Pod', namespace: 'ns', name };
@@ -64,7 +64,7 @@ describe('pods behind an agent', () => {
   });
 
   it('are refused on a node that does not say so', async () => {
-    // Proves that the policy holds where the agent does not stand in for it.
+    // Proves that the address policy holds for pods that are dialled directly.
     const port = await api.listen('127.0.0.1', (_request, response) => response.end('never'));
     const { name } = await podOnAgent(api, ['SomethingElse']);
     expect(failure(await api.get(`${ns}/pods/${name}:${port}/proxy/`))).toBe(
@@ -73,7 +73,7 @@ describe('pods behind an agent', () => {
   });
 
   it('that have no address yet are refused', async () => {
-    // Proves that a pod that does not run is not looked for.
+    // Proves that a pod that does not run is not dialled.
     const { nodeName } = await podOnAgent();
     await api.pod('early', undefined, { nodeName });
     expect(failure(await api.get(`${ns}/pods/early:80/proxy/`))).toBe(
@@ -82,7 +82,7 @@ describe('pods behind an agent', () => {
   });
 
   it('carry bodies, many requests at a time', async () => {
-    // Proves that requests do not mix and do not wait for each other.
+    // Proves that concurrent requests do not mix and do not wait for each other.
     const port = await api.listen('127.0.0.1', (request, response) => request.pipe(response));
     const { name } = await podOnAgent();
     const bodies = Array.from({ length: 12 }, () => randomBytes(200_000));
@@ -109,7 +109,7 @@ describe('pods behind an agent', () => {
   });
 
   it('that refuse the connection are a 503', async () => {
-    // Proves that a refusal at the agent reads like any other.
+    // Proves that a connection refused at the agent is reported like any other.
     const { name } = await podOnAgent();
     expect(failure(await api.get(`${ns}/pods/${name}:1/proxy/`))).toBe(
       '503 ServiceUnavailable error trying to reach service: dial tcp 127.0.0.1:1: connect: connection refused',
@@ -120,7 +120,7 @@ describe('pods behind an agent', () => {
   });
 
   it('of an agent that cannot be reached, or refuses, are a 503', async () => {
-    // Proves that failures of the way itself are told.
+    // Proves that failures of the connection to the agent are reported.
     const { name, nodeName } = await podOnAgent();
     const refusing = createServer((_request, response) =>
       response.writeHead(404).end('pod does not exist\n'),
@@ -136,7 +136,7 @@ describe('pods behind an agent', () => {
   });
 
   it('are found again when their agent has moved', async () => {
-    // Proves that a way that is kept follows the node object.
+    // Proves that a cached dialer follows changes of the node object.
     const port = await api.listen('127.0.0.1', (_request, response) => response.end('here'));
     const { name, nodeName } = await podOnAgent();
     const asked = () => api.agents.asked.at(-1)!.port;
@@ -167,7 +167,7 @@ describe('pods behind an agent', () => {
   });
 
   it('meet no failure of the server', () => {
-    // Proves that whatever was refused above was meant to be.
+    // Proves that every refusal above was intended: no internal error was reported.
     expect(api.failures).toEqual([]);
   });
 });

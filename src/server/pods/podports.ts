@@ -1,6 +1,6 @@
 /**
  * Ports of pods that only the agent of their node can reach. Each pod in use has a dialer, which keeps connections to
- * the agent for the next dial.
+ * the agent for reuse.
  */
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../api/generated/types.ts';
@@ -9,24 +9,24 @@ import type { PortDialer } from '../../streams/portdialer.ts';
 import type { Connecting } from './connecting.ts';
 import { kubeletPath } from './podtarget.ts';
 
-/** Without a connection for this long, a pod is forgotten. A dialer closes what is idle, but stays itself. */
+/** A dialer without connections is dropped after this time. A dialer closes its idle connections by itself. */
 const idleMs = 60_000;
 const protocol = 'portforward.k8s.io';
-/** What is told of an agent's refusal. */
+/** Bytes of an agent's error text that are reported. */
 const refusalBytesMax = 1_000;
 
 interface Way {
   readonly dialer: PortDialer;
-  /** Where the agent was last said to be. */
+  /** The last known location of the agent. */
   location: NodeLocation;
-  /** Connections and attempts under way. */
+  /** Open connections and attempts. */
   uses: number;
   idle: NodeJS.Timeout | undefined;
   close(): void;
 }
 
 export class PodPorts {
-  /** By uid: a pod of the same name is another pod. */
+  /** By uid: a new pod of the same name has another. */
   readonly #ways = new Map<string, Way>();
 
   constructor(private readonly connecting: Connecting) {}
@@ -65,7 +65,7 @@ export class PodPorts {
       dialer.close();
     };
     const way: Way = { dialer, location, uses: 0, idle: undefined, close };
-    // Cut with the rest when the server closes.
+    // Closed with all others when the server closes.
     const release = this.connecting.open.add(close);
     this.#ways.set(uid, way);
     return way;

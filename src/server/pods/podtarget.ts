@@ -1,4 +1,4 @@
-/** What a pod connection is about: the pod, one of its containers, and the node that both are on. */
+/** The target of a pod connection: the pod, one of its containers, and their node. */
 import { badRequest, notFound } from '../../api/errors.ts';
 import type { Node, Pod, PodSpec } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -14,7 +14,7 @@ export async function findPod({ registry }: Connecting, pods: Kind, info: Resour
   ).object() as Pod;
 }
 
-/** Without a name the only container is meant; init and ephemeral containers must be named. */
+/** Without a name the only container is used; init and ephemeral containers must be named. */
 export function chooseContainer({ metadata, spec = {} }: Pod, asked: string | undefined): string {
   const names = containerNames(spec);
   if (asked) {
@@ -34,7 +34,7 @@ const containerNames = (spec: PodSpec): (string | undefined)[] =>
     (container) => container.name,
   );
 
-/** Undefined when the pod is on no node yet. */
+/** Undefined when the pod is not scheduled yet. */
 export function locatePod(connecting: Connecting, { spec }: Pod): NodeLocation | undefined {
   const { registry, nodes, addressTypes } = connecting;
   const name = spec?.nodeName;
@@ -42,7 +42,7 @@ export function locatePod(connecting: Connecting, { spec }: Pod): NodeLocation |
   const node = registry.view.collection('core/nodes').get('', name)?.object() as Node | undefined;
   if (!node) throw notFound(registry.kinds.resource('v1', 'nodes')!, name);
   const location = locateNode(node, addressTypes);
-  // Our own agent serves everything, whatever the object says.
+  // Wherry's own agent serves all protocols, whatever its Node object declares.
   return nodes.isLocal(name) ? { ...location, servesWebSockets: true } : location;
 }
 

@@ -1,4 +1,7 @@
-/** For tests of proxying: an API server whose objects a test plants, with nodes whose agents are servers of the test. */
+/**
+ * For tests of proxying: an API server with objects that a test creates, and nodes whose agents are servers of the
+ * test.
+ */
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -22,19 +25,19 @@ import { LocalDoor } from '../doors/localdoor.ts';
 import { LimitKeeper, type Limits } from '../http/limits.ts';
 import { ApiServer, type ServerOptions } from '../http/server.ts';
 
-/** An address of this machine that pods may have; undefined when there is none to test with. */
+/** A non-loopback address of this machine for pods; undefined when there is none. */
 export const machineAddress: string | undefined = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(
     ({ address, internal, family }) => !internal && family === 'IPv4' && isAllowedTarget(address),
   )?.address;
 
-/** The path of the namespace that pods are planted in. */
+/** The path of the namespace of the pods. */
 export const ns = '/api/v1/namespaces/ns';
 
 export const failure = ({ body }: Reply): string => `${body.code} ${body.reason ?? '-'} ${body.message}`;
 
-/** Agents by the name of their node: each is an HTTP server that listens nowhere. */
+/** Agents by node name: HTTP servers that do not listen on a port. */
 class Agents implements NodeWay {
   readonly servers = new Map<string, Server>();
   readonly asked: NodeLocation[] = [];
@@ -85,6 +88,7 @@ export class Proxied extends Client {
     this.server = new ApiServer(this.registry, {
       doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
+      manner: 'contract',
       watchDefault: 'history',
       keeper: new LimitKeeper(this.limits),
       components: [],
@@ -106,7 +110,7 @@ export class Proxied extends Client {
     await this.#closeStore();
   }
 
-  /** Stores an object as it is. */
+  /** Stores an object without validation. */
   async plant(resource: string, namespace: string, object: object): Promise<void> {
     const kind = this.registry.kinds.resource('v1', resource)!;
     const whole = { kind: kind.kind, apiVersion: 'v1', ...structuredClone(object) } as unknown as ApiObject;
@@ -132,7 +136,7 @@ export class Proxied extends Client {
     });
   }
 
-  /** A server of this machine; answers with its port. */
+  /** An HTTP server on this machine; returns its port. */
   async listen(address: string, handler: RequestListener | Server): Promise<number> {
     const server = typeof handler === 'function' ? createServer(handler) : handler;
     const sockets = new Set<Socket>();
@@ -149,7 +153,7 @@ export class Proxied extends Client {
     return (server.address() as AddressInfo).port;
   }
 
-  /** A target that tells what it was asked for. */
+  /** A target that answers with the request it got. */
   echo(where = machineAddress ?? ''): Promise<number> {
     return this.listen(where, async (request, response) => {
       let body = '';
@@ -160,7 +164,7 @@ export class Proxied extends Client {
     });
   }
 
-  /** A name that no other object has. */
+  /** A unique object name. */
   fresh(what: string): string {
     return `${what}-${++this.#count}`;
   }
@@ -175,7 +179,7 @@ export class Proxied extends Client {
   }
 }
 
-/** @param options of the server that differ, asked for when it starts */
+/** @param options that differ from the defaults, evaluated at start */
 export function useProxied(limits?: Partial<Limits>, options?: () => Partial<ServerOptions>): Proxied {
   const proxied = new Proxied(limits, options);
   beforeAll(() => proxied.start());

@@ -1,4 +1,4 @@
-/** Proxying with the clients that people have: kubectl and the JavaScript client. Streaming contract, 12.13. */
+/** Proxying with real clients: kubectl and the JavaScript client. Streaming contract, 12.13. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
@@ -9,7 +9,7 @@ import { machineAddress, useProxied } from './proxying.case.ts';
 const api = useProxied();
 const address = machineAddress ?? '';
 
-/** A pod that tells what it was asked for; answers with its name and port. */
+/** A pod that answers with the request it got; returns its name and port. */
 async function pod(name: string): Promise<string> {
   const port = await api.listen(address, (request, response) => {
     response.setHeader('Content-Type', 'application/json');
@@ -21,7 +21,7 @@ async function pod(name: string): Promise<string> {
 
 describeWith('kubectl')('kubectl', () => {
   it.skipIf(!machineAddress)('reads through both forms, and shows refusals', async () => {
-    // Proves that `get --raw` works as people use it.
+    // Proves that `kubectl get --raw` works.
     const id = await pod('for-kubectl');
     const raw = (path: string) =>
       promisify(execFile)('kubectl', [
@@ -43,7 +43,7 @@ describeWith('kubectl')('kubectl', () => {
 
 describe('the JavaScript client', () => {
   it.skipIf(!machineAddress)('calls a pod, with the path in the tail and as a parameter', async () => {
-    // Proves that the client's own calls arrive.
+    // Proves that the proxy calls of the client library work.
     const config = new KubeConfig();
     config.loadFromClusterAndUser({ name: 'c', server: api.url, skipTLSVerify: true }, { name: 'u' });
     const core = config.makeApiClient(CoreV1Api);

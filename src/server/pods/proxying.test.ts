@@ -1,4 +1,7 @@
-/** Proxying through the API: what a target is asked for, and what the client is answered. Streaming contract, 5. */
+/**
+ * Proxying through the API: the request that a target gets, and the answer that the client gets. Streaming contract,
+ * 5.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
@@ -11,7 +14,7 @@ const address = machineAddress ?? '';
 
 describe('ids', () => {
   it('that are incomplete are no path of the API', async () => {
-    // Proves that the prefix form is taken for nothing else.
+    // Proves that a prefix path is not taken for another resource.
     for (const path of [
       '/api/v1/proxy',
       '/api/v1/proxy/nodes',
@@ -42,7 +45,7 @@ describe.skipIf(!machineAddress)('pods', () => {
 
 describe('methods', () => {
   it.skipIf(!machineAddress)('pass, seven of them, on both forms', async () => {
-    // Proves that whatever the target takes is handed on with its body.
+    // Proves that all methods are forwarded with their body.
     const port = await api.echo();
     const pod = api.fresh('pod');
     await api.pod(pod, address);
@@ -56,7 +59,7 @@ describe('methods', () => {
   });
 
   it('beyond those are not allowed', async () => {
-    // Proves the 405, before anything is looked up.
+    // Proves the 405, before any lookup.
     for (const method of ['TRACE', 'PROPFIND', 'LOCK'])
       for (const path of [`${ns}/pods/nope/proxy/x`, '/api/v1/proxy/nodes/nope/x'])
         expect(failure(await api.request(method, path))).toBe(
@@ -87,7 +90,7 @@ describe.skipIf(!machineAddress)('paths', () => {
   });
 
   it('are not redirected when there is no target', async () => {
-    // Proves that a pod is looked up first.
+    // Proves that the pod is looked up before redirecting.
     expect((await api.get(`${ns}/pods/nope/proxy`)).status).toBe(404);
   });
 
@@ -112,7 +115,7 @@ describe.skipIf(!machineAddress)('paths', () => {
   });
 
   it('may be given as a parameter when they end at the name', async () => {
-    // Proves the rule for `path`: the tail wins, and the parameter is consumed only where it counts.
+    // Proves the rule for `path`: the path's tail wins, and the parameter is consumed only when it is used.
     const id = await reached();
     const base = `${ns}/pods/${id}/proxy`;
     for (const [tail, url] of [
@@ -134,7 +137,7 @@ describe.skipIf(!machineAddress)('paths', () => {
   });
 
   it('pass queries that mean something to the API', async () => {
-    // Proves that watch, timeout, dryRun and pretty are the target's business.
+    // Proves that watch, timeout, dryRun and pretty are passed to the target.
     const id = await reached();
     const query = 'watch=true&timeout=never&dryRun=x&pretty=1&limit=a&a=b=c&&d';
     expect((await api.get(`${ns}/pods/${id}/proxy/x?${query}`)).body.url).toBe(`/x?${query}`);
@@ -143,7 +146,7 @@ describe.skipIf(!machineAddress)('paths', () => {
 
 describe.skipIf(!machineAddress)('headers', () => {
   it('keep the host, and no credentials', async () => {
-    // Proves that what authenticates at the API never reaches the target.
+    // Proves that credentials for the API never reach the target.
     const port = await api.echo();
     const pod = api.fresh('pod');
     await api.pod(pod, address);
@@ -158,7 +161,7 @@ describe.skipIf(!machineAddress)('headers', () => {
   });
 
   it('of answers get the prefix, and lose CORS in the connect form', async () => {
-    // Proves Location, HTML and CORS end to end, in both forms.
+    // Proves that Location, HTML and CORS are rewritten, in both forms.
     const port = await api.listen(address, (request, response) => {
       response.setHeader('Access-Control-Allow-Origin', '*');
       response.setHeader('Location', '/next?a');
@@ -183,7 +186,7 @@ describe.skipIf(!machineAddress)('headers', () => {
 
 describe.skipIf(!machineAddress)('upgrades', () => {
   it('carry a WebSocket, in both forms', async () => {
-    // Proves a WebSocket echo through the API, without the token of the browser.
+    // Proves a WebSocket echo through the API, without the browser's token.
     const server = createServer();
     const sockets = new WebSocketServer({ server });
     let seen: string[] = [];
@@ -213,7 +216,7 @@ describe.skipIf(!machineAddress)('upgrades', () => {
   });
 
   it('without a target are refused with a Status', async () => {
-    // Proves that failures before the tunnel are answers.
+    // Proves that failures before the tunnel are HTTP answers.
     const pod = api.fresh('pod');
     await api.pod(pod, address);
     const upgraded = async (path: string): Promise<string> => {
@@ -238,7 +241,7 @@ describe.skipIf(!machineAddress)('upgrades', () => {
 
 describe.skipIf(!machineAddress)('the server', () => {
   it('cuts what is proxied when it closes', async () => {
-    // Proves that an endless answer and a tunnel do not keep the server from closing, nor outlive it.
+    // Proves that an endless answer and a tunnel neither keep the server from closing nor outlive it.
     const { Proxied } = await import('./proxying.case.ts');
     const own = new Proxied();
     await own.start();
@@ -259,7 +262,7 @@ describe.skipIf(!machineAddress)('the server', () => {
   });
 
   it('meets no failure of its own in all of this', () => {
-    // Proves that whatever was refused above was meant to be.
+    // Proves that every refusal above was intended: no internal error was reported.
     expect(api.failures).toEqual([]);
   });
 });

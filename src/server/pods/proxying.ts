@@ -1,6 +1,6 @@
 /**
- * Proxying: requests to what runs in pods, behind services and on nodes, handed on through the API. Two forms of path
- * lead there, `…/{name}/proxy/…` and the older `/api/v1/proxy/…/{name}/…`.
+ * Proxying: forwards requests to pods, services and nodes. Two forms of path lead there, `…/{name}/proxy/…` and the
+ * older `/api/v1/proxy/…/{name}/…`.
  */
 import { methodNotAllowed } from '../../api/errors.ts';
 import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/reverseproxy.ts';
@@ -21,7 +21,7 @@ export class Proxying {
     this.#targets = new ProxyTargets(connecting, new PodPorts(connecting));
   }
 
-  /** Serves a request to its end, or an upgraded connection. */
+  /** Serves a proxied request, or an upgraded connection, to its end. */
   serve(context: RequestContext, info: ProxiedInfo): Promise<void> {
     return context.upgrade ? this.#upgrade(context, info, context.upgrade) : this.#request(context, info);
   }
@@ -32,7 +32,7 @@ export class Proxying {
     if (!methods.has(method)) throw methodNotAllowed();
     const reached = await this.#targets.choose(info);
     const path = targetPath(info.proxy, queryText);
-    // Relative links of a page only work below a path that ends in a slash.
+    // Redirect to the path with a slash: relative links of a page only work below it.
     if (path === undefined && (method === 'GET' || method === 'HEAD')) return redirect(context, info.proxy);
     const target = { ...reached, ...publicSide(info.proxy), path: path ?? withQuery('/', queryText) };
     const release = this.connecting.open.add(() => response.destroy());
@@ -69,10 +69,10 @@ const publicSide = ({ form, prefix }: ProxyInfo): Omit<ProxyTarget, 'connect' | 
   keepHost: true,
 });
 
-/** What to ask the target for; undefined when the path ends before it says so. */
+/** The path to request from the target; undefined when the client has to be redirected first. */
 function targetPath({ form, tail }: ProxyInfo, queryText: string): string | undefined {
   if (tail !== undefined) return withQuery(safePath(tail), queryText);
-  // The tail has always won over the parameter of that name, which is the target's own then.
+  // The tail wins over the `path` parameter, which is then passed to the target.
   if (form !== 'connect' || !queryText) return undefined;
   const parts = queryText.split('&');
   const named = (part: string): boolean => /^(?:%70|p)(?:%61|a)(?:%74|t)(?:%68|h)(?:=|$)/.test(part);

@@ -1,4 +1,6 @@
-/** Targets of proxying: which pod, service or node an id leads to, at which address and port. Streaming contract, 5. */
+/**
+ * Targets of proxying: which pod, service or node an id leads to, at which address and port. Streaming contract, 5.
+ */
 import { createServer } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { failure, machineAddress, ns, useProxied } from './proxying.case.ts';
@@ -6,7 +8,7 @@ import { failure, machineAddress, ns, useProxied } from './proxying.case.ts';
 const api = useProxied();
 const address = machineAddress ?? '';
 
-// Whatever is refused below is meant to be: the server meets no failure of its own.
+// Every refusal below is intended: no internal error is reported.
 afterAll(() => expect(api.failures).toEqual([]));
 
 describe('ids', () => {
@@ -55,7 +57,7 @@ describe.skipIf(!machineAddress)('pods', () => {
   });
 
   it('have an address among several', async () => {
-    // Proves that the first of podIPs stands in for podIP.
+    // Proves that the first of podIPs is used when podIP is missing.
     const port = await api.echo();
     const pod = api.fresh('pod');
     await api.pod(pod, undefined, { ips: [address, '127.0.0.1'] });
@@ -63,7 +65,7 @@ describe.skipIf(!machineAddress)('pods', () => {
   });
 
   it('that refuse the connection are a 503', async () => {
-    // Proves the words of a failed dial, also for the port that goes without saying.
+    // Proves the message of a failed dial, also for the default port.
     const pod = api.fresh('pod');
     await api.pod(pod, address);
     const why = `error trying to reach service: dial tcp ${address}`;
@@ -80,7 +82,7 @@ describe.skipIf(!machineAddress)('pods', () => {
 describe('pods elsewhere', () => {
   for (const ip of ['127.0.0.1', '::1', '169.254.169.254', '0.0.0.0', '::ffff:127.0.0.1', 'localhost'])
     it(`at ${ip} are refused`, async () => {
-      // Proves that the server cannot be sent to itself or to a cloud's metadata.
+      // Proves that the server cannot be made to connect to itself or to a cloud's metadata service.
       const port = await api.echo('127.0.0.1');
       const pod = api.fresh('pod');
       await api.pod(pod, ip);
@@ -92,7 +94,7 @@ describe('pods elsewhere', () => {
     });
 
   it('without an address are not there yet', async () => {
-    // Proves that a client is told to try again, unless it asks in today's form for a pod that no node has.
+    // Proves that a client is told to retry, except in the new form for an unscheduled pod.
     const [bound, floating] = [api.fresh('pod'), api.fresh('pod')];
     await api.pod(bound, undefined, { nodeName: 'far' });
     await api.pod(floating, undefined);
@@ -109,7 +111,7 @@ describe('pods elsewhere', () => {
 
   for (const port of ['http', '0', '65536', '-1', '1e3', '080000', '%2B80'])
     it(`under the port ${port} are refused`, async () => {
-      // Proves that a port is a number that ports have.
+      // Proves that only valid port numbers are accepted.
       const pod = api.fresh('pod');
       await api.pod(pod, '10.1.1.1');
       expect(failure(await api.get(`${ns}/pods/${pod}:${port}/proxy/`))).toBe(
@@ -132,7 +134,7 @@ describe('services', () => {
   const call = async (id: string) => failure(await api.get(`${ns}/services/${id}/proxy/`));
 
   it('without endpoints are not found, or not available', async () => {
-    // Proves the refusals before an endpoint is looked for.
+    // Proves the errors of services without endpoints.
     const bare = await service(undefined);
     expect(await call(bare)).toBe(`404 NotFound services "${bare}" not found`);
     const empty = await service([]);
@@ -144,7 +146,7 @@ describe('services', () => {
   });
 
   it('have no port that they do not declare', async () => {
-    // Proves the refusal of a number, in Go's way of writing it.
+    // Proves the refusal of a number, with Go's formatting.
     const name = await service([]);
     for (const port of ['99', '%2B099', '99'])
       expect(await call(`${name}:${port}`)).toBe(
@@ -156,7 +158,7 @@ describe('services', () => {
   });
 
   it('use no endpoint that is not a pod of the namespace', async () => {
-    // Proves that addresses without a pod, of other pods, elsewhere, or not ready are passed over.
+    // Proves that addresses without a pod, of other pods, on other nodes, or not ready are skipped.
     const pod = api.fresh('pod');
     await api.pod(pod, '10.1.1.1');
     await api.plant('pods', 'other', { metadata: { name: pod }, status: { podIP: '10.2.2.2' } });
@@ -180,7 +182,7 @@ describe('services', () => {
   });
 
   it('on loopback are refused', async () => {
-    // Proves that the address policy holds behind services too.
+    // Proves that the address policy also holds for services.
     const pod = api.fresh('pod');
     await api.pod(pod, '127.0.0.1');
     const port = await api.echo('127.0.0.1');
@@ -189,7 +191,7 @@ describe('services', () => {
   });
 
   it.skipIf(!machineAddress)('are reached by number, name, or no port at all', async () => {
-    // Proves steps 1 to 4: the endpoint's port under the name that the service port has.
+    // Proves steps 1 to 4: the endpoint port has the name of the service port.
     const [first, second] = [await api.echo(), await api.echo()];
     const pod = api.fresh('pod');
     await api.pod(pod, address);
@@ -224,7 +226,7 @@ describe('services', () => {
   });
 
   it.skipIf(!machineAddress)('spread over their endpoints', async () => {
-    // Proves that an endpoint is chosen by chance, each time.
+    // Proves that an endpoint is chosen at random, each time.
     const ports = await Promise.all(
       ['a', 'b', 'c'].map((name) => api.listen(address, (_request, response) => response.end(name))),
     );
@@ -257,7 +259,7 @@ describe('nodes', () => {
   };
 
   it('are reached through their agent, without a port or under its own', async () => {
-    // Proves that the agent is asked whatever the scheme, at the port that the node tells.
+    // Proves that the agent is used for any scheme, at the port in the Node object.
     const name = await node([{ type: 'InternalIP', address: '10.3.3.3' }], 10_333);
     agent(name);
     for (const id of [name, `${name}:`, `${name}:10333`, `http:${name}:10333`, `https:${name}:`]) {
@@ -268,7 +270,7 @@ describe('nodes', () => {
   });
 
   it('that cannot be reached are a 503', async () => {
-    // Proves that the failure of the way to the node is told.
+    // Proves that a failed connection to the node is reported.
     const name = await node([{ type: 'InternalIP', address: '10.3.3.4' }]);
     expect(failure(await api.get(`/api/v1/nodes/${name}/proxy/healthz`))).toBe(
       '503 ServiceUnavailable error trying to reach service: dial tcp 10.3.3.4:10250: connect: connection refused',
@@ -276,7 +278,7 @@ describe('nodes', () => {
   });
 
   it('without an address are a failure', async () => {
-    // Proves that there is nothing to dial.
+    // Proves the error of a node without an address.
     const name = await node([]);
     expect(failure(await api.get(`/api/v1/nodes/${name}/proxy/`))).toBe(
       '500 - no preferred addresses found; known addresses: []',

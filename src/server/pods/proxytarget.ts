@@ -1,7 +1,7 @@
 /**
- * Where a proxied request goes: from `[scheme:]name[:port]` to a pod, service or node, and from there to an address.
- * Pods and endpoints are written by users, so each address is looked at before it is dialled; pods that run as
- * processes of a node agent are reached through the agent, which dials its own pods only.
+ * Proxy targets: from `[scheme:]name[:port]` to a pod, service or node, and from there to an address. Pods and
+ * endpoints are written by users, so each address is checked before it is dialled; pods that run as processes of a
+ * node agent are reached through the agent, which dials its own pods only.
  */
 import { badRequest, notFound, type StatusError, unavailable } from '../../api/errors.ts';
 import type { Endpoints, Node, Pod, Service } from '../../api/generated/types.ts';
@@ -15,7 +15,7 @@ import type { Connecting } from './connecting.ts';
 import { locateNode } from './nodelocation.ts';
 import type { PodPorts } from './podports.ts';
 
-/** Nodes whose pods have no address of their own declare it. */
+/** Declared by nodes whose pods have no addresses of their own. */
 const throughAgentFeature = 'PodPortsThroughKubelet';
 const portMax = 65_535;
 
@@ -25,7 +25,7 @@ interface Asked {
   readonly id: string;
   readonly namespace: string;
   readonly name: string;
-  /** Name or number; '' when none is named. */
+  /** Port name or number; '' when none is given. */
   readonly port: string;
   readonly secure: boolean;
   readonly form: ProxyInfo['form'];
@@ -52,7 +52,7 @@ export class ProxyTargets {
       ? portNumber(asked.port, asked.invalid)
       : (declaredPort(pod) ?? (asked.secure ? 443 : 80));
     const [ip] = addressesOf(pod);
-    // It will have one soon. Today's servers refuse a pod on no node as one with a bad address; 1.1 did not.
+    // Retry later: the pod has no address yet. In the new form an unscheduled pod is a bad address, as in Kubernetes.
     if (!ip && (pod.spec?.nodeName || asked.form === 'prefix'))
       throw unavailable(`no address available for pod ${JSON.stringify(asked.name)}`);
     return this.#reach(pod, ip, port, asked.secure);
@@ -70,7 +70,7 @@ export class ProxyTargets {
       const port = ports.find((candidate) => (candidate.name ?? '') === portName)?.port;
       if (port === undefined) continue;
       for (const { ip, targetRef } of this.#fromAnywhere(addresses)) {
-        // Otherwise a user who may write endpoints could make the server connect to any address.
+        // Otherwise a user who may write Endpoints could make the server connect to any address.
         if (targetRef?.namespace !== namespace || (targetRef.kind ?? 'Pod') !== 'Pod') continue;
         const pod = this.#find('pods', namespace, targetRef.name ?? '') as Pod | undefined;
         if (pod && ip && addressesOf(pod).includes(ip)) return this.#reach(pod, ip, port, secure);
@@ -105,7 +105,7 @@ export class ProxyTargets {
     return { connect: () => dialTcp([ip], port), host, secure };
   }
 
-  /** All of a list once, beginning anywhere. */
+  /** All elements once, from a random one on. */
   *#fromAnywhere<T>(list: readonly T[]): Generator<T> {
     if (list.length === 0) return;
     const start = this.connecting.registry.chance.randomBelow(list.length);
@@ -145,11 +145,11 @@ function portNumber(text: string, invalid: () => StatusError): number {
   return port;
 }
 
-/** The first port of the first container that has any. */
+/** The first port of the first container that has one. */
 const declaredPort = ({ spec }: Pod): number | undefined =>
   spec?.containers?.flatMap(({ ports = [] }) => ports)[0]?.containerPort;
 
-/** Endpoints know the ports of a service by name only. */
+/** Endpoints have the ports of a service by name only. */
 function servicePortName({ metadata, spec }: Service, port: string): string {
   if (!/^[+-]?\d{1,18}$/.test(port)) return port;
   const found = spec?.ports?.find((candidate) => candidate.port === Number(port));

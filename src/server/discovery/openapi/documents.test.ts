@@ -1,4 +1,4 @@
-/** Proves that the documents describe all that is served, hold together, and are made once. */
+/** Proves that the documents describe everything that is served, have no dangling references, and are built once. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { KindTable } from '../../../api/kinds.ts';
@@ -19,7 +19,7 @@ const v3Names = discovery.served().map((version) => prefixOf(version).slice(1));
 const v3 = new Map<string, Json>();
 for (const name of v3Names) v3.set(name, parse(await documents.v3(name)));
 
-/** What a document holds, in whichever version it is. */
+/** The parts of a document, independent of its version. */
 const all: [string, { paths: Json; schemas: Json; parameters: Json }][] = [
   ['v2', { paths: v2.paths, schemas: v2.definitions, parameters: v2.parameters }],
   ...[...v3].map(([name, { paths, components }]) => [name, { paths, ...components }] as [string, any]),
@@ -33,7 +33,7 @@ const operationsOf = (paths: Json): [string, string, Json][] =>
       .map((method) => [path, method, item[method]] as [string, string, Json]),
   );
 
-/** Every model that can be reached from another. */
+/** Every model that is reachable from another. */
 function reach(model: Model, found = new Map<string, Model>()): Map<string, Model> {
   const name = definitionName(model);
   if (found.has(name)) return found;
@@ -100,7 +100,7 @@ describe('every document', () => {
   it.each(all)(
     '%s says which kind a PATCH is for, and that dry runs and validation are there',
     (_, { paths }) => {
-      // One that is handed on through a proxy is not a patch of anything here.
+      // A PATCH that is proxied to a pod is no patch of an API object.
       const patches = operationsOf(paths).filter(
         ([, method, operation]) => method === 'patch' && operation['x-kubernetes-action'] !== 'connect',
       );
@@ -158,11 +158,11 @@ describe('all documents together', () => {
         const item = v2.paths[`${collection}/{name}${part ? `/${part}` : ''}`] ?? {};
         for (const [verb, method] of Object.entries(methodOf)) {
           const where = verb === 'create' && !part ? v2.paths[collection] : item;
-          expect(where[method] !== undefined, `${verb} ${name}`).toBe(verbs.includes(verb));
+          expect(where?.[method] !== undefined, `${verb} ${name}`).toBe(verbs.includes(verb));
         }
         if (part) continue;
-        expect(v2.paths[collection].get !== undefined, `list ${name}`).toBe(verbs.includes('list'));
-        expect(v2.paths[collection].delete !== undefined, name).toBe(verbs.includes('deletecollection'));
+        expect(v2.paths[collection]?.get !== undefined, `list ${name}`).toBe(verbs.includes('list'));
+        expect(v2.paths[collection]?.delete !== undefined, name).toBe(verbs.includes('deletecollection'));
         const watched = v2.paths[collection.replace(prefix, `${prefix}/watch`)];
         expect(watched !== undefined, `watch ${name}`).toBe(verbs.includes('watch'));
       }

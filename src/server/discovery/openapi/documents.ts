@@ -1,7 +1,6 @@
 /**
- * The documents that describe the API, by the path they are served at. Each is built when it is first asked for, from
- * the table of kinds as it is then, and anew when the table has changed since. A document about one version is built
- * anew only when that version has changed.
+ * The documents that describe the API, by path. Each is built at its first request, from the current table of kinds,
+ * and again after the table has changed. A document of one version is rebuilt only when that version has changed.
  */
 import { Descriptions } from '../../../api/descriptions.ts';
 import type { KindTable } from '../../../api/kinds.ts';
@@ -16,18 +15,18 @@ import { type DocumentV2, documentV2 } from './v2.ts';
 import { documentV3 } from './v3.ts';
 
 /**
- * The client asks with an `@` in the type's name; Go refuses that in an answer, so it is a dot here.
+ * The type in the answer has a dot where the request has an `@`, because Go's parser refuses the `@` in an answer.
  */
 const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 type Built = Map<string, Promise<ApiDocument>>;
 
 export class Documents {
-  /** Documents about everything, of one generation of the table. */
+  /** Documents about all versions, of one generation of the table. */
   readonly #whole: Built = new Map();
   #generation = 0;
   readonly #v3: VersionCache<Built>;
-  /** By the address of the server, which Swagger 1.2 names. */
+  /** By the address of the server, which is part of Swagger 1.2 documents. */
   readonly #swagger12: VersionCache<Built>;
 
   constructor(
@@ -62,7 +61,7 @@ export class Documents {
     });
   }
 
-  /** By `api/v1` or `apis/extensions/v1beta1`; undefined when that is not served. */
+  /** By `api/v1` or `apis/extensions/v1beta1`; undefined when that version is not served. */
   async v3(name: string): Promise<ApiDocument | undefined> {
     const apiVersion = this.#apiVersionAt(name);
     if (apiVersion === undefined) return undefined;
@@ -71,7 +70,7 @@ export class Documents {
     return built(this.#v3.get(apiVersion, () => new Map())!, '', build);
   }
 
-  /** By the path of what is declared, '' for the listing; undefined when there is none. */
+  /** By path, '' for the listing; undefined when there is none. */
   async swagger12(path: string, basePath: string): Promise<ApiDocument | undefined> {
     if (path === '') return ApiDocument.json(resourceListing(this.#swaggerPaths()));
     if (!this.#swaggerPaths().includes(path)) return undefined;
@@ -115,7 +114,7 @@ export class Documents {
   }
 }
 
-/** Builds a document unless it is there; one that could not be built is tried again next time. */
+/** Builds a document unless it is cached; a failed build is repeated at the next request. */
 function built(documents: Built, key: string, build: () => Promise<ApiDocument>): Promise<ApiDocument> {
   const known = documents.get(key);
   if (known) return known;

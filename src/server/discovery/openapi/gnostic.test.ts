@@ -1,4 +1,7 @@
-/** Proves that the protobuf form says what the JSON form says, read with messages written down here once more. */
+/**
+ * Proves that the protobuf form has the content of the JSON form, by reading it with a second, separate message
+ * table.
+ */
 import protobuf from 'protobufjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { KindTable } from '../../../api/kinds.ts';
@@ -75,7 +78,7 @@ beforeAll(async () => {
 const extensions = (list: Json[] = []): Json =>
   Object.fromEntries(list.map(({ name, value }) => [name, readYaml(value.yaml).value]));
 
-/** A decoded schema, written as JSON writes it. */
+/** A decoded schema in its JSON form. */
 function schema(value: Json = {}): Json {
   const written: Json = { ...extensions(value.vendor_extension) };
   if (value._ref) written.$ref = value._ref;

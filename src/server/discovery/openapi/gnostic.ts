@@ -1,9 +1,9 @@
 /**
- * OpenAPI 2 in protobuf, the only form in which kubectl 1.8 to 1.26 takes it. The messages are those of the gnostic
- * project; the ones no client reads (the answers of operations) are left out.
+ * OpenAPI 2 in protobuf, the only form that kubectl 1.8 to 1.26 accepts. The messages are those of the gnostic
+ * project; parts that no client reads (the responses of operations) are left out.
  *
- * Messages are made from the inside out: each function answers with the bytes of a message or field. Bytes are kept
- * as text of Latin-1 characters until the end, because joining texts costs nothing and joining buffers copies them.
+ * Messages are built from the inside out: each function returns the bytes of a message or field. Bytes are kept as
+ * Latin-1 strings until the end, because concatenating strings is cheap and concatenating buffers copies them.
  */
 import { writeYaml } from '../../../api/yaml.ts';
 import { parameter as parameterOf } from './parameters.ts';
@@ -21,8 +21,8 @@ import {
 const lengthDelimited = 2;
 
 /**
- * What is true of all objects, told once more for an object of no kind. `kubectl drain --dry-run=server` before 1.21
- * looks for that: it forgets to say that it is about pods.
+ * A path for objects of any kind. `kubectl drain --dry-run=server` before 1.21 needs it: it checks for dry-run
+ * support with an empty kind instead of Pod.
  */
 const anyObject: Readonly<Record<string, PathV2>> = {
   '/apis/{group}/{version}/namespaces/{namespace}/{resource}/{name}': {
@@ -53,7 +53,7 @@ const nested = (number: number, value: string): string =>
 const utf8 = (value: string): string =>
   /^[\x20-\x7e\n]*$/.test(value) ? value : Buffer.from(value).toString('latin1');
 
-/** An unset text is not written. */
+/** An empty string is not written. */
 const text = (number: number, value: string | undefined): string =>
   value ? nested(number, utf8(value)) : '';
 
@@ -69,7 +69,7 @@ const repeated = <T>(
   encode: (value: T) => string,
 ): string => (values ?? []).map((value) => nested(number, encode(value))).join('');
 
-/** Any: a value as YAML. */
+/** Any: a value, as YAML. */
 const any = (value: unknown): string => text(2, writeYaml(value));
 
 /** NamedAny for each `x-…` key. */

@@ -1,4 +1,4 @@
-/** Names: what the types of the API are called in documents. Generated clients are built on them. */
+/** Names of the API's types in OpenAPI documents. Client generators depend on them. */
 import type { Model } from '../../../api/model.ts';
 
 export interface GroupVersionKind {
@@ -9,7 +9,7 @@ export interface GroupVersionKind {
 
 const metaPackage = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-/** Models of the core table that belong to all groups. */
+/** Models of the core table that all groups share. */
 const metaModels = new Set([
   'APIGroup',
   'APIGroupList',
@@ -53,7 +53,7 @@ const authenticationModels = new Set([
   'TokenRequestStatus',
 ]);
 
-/** Values that are no models, and where Kubernetes keeps them. */
+/** Scalar types with a definition of their own, and their Kubernetes packages. */
 export const valueNames = {
   FieldsV1: `${metaPackage}.FieldsV1`,
   IntOrString: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
@@ -66,7 +66,7 @@ export const valueNames = {
 
 export type ValueName = keyof typeof valueNames;
 
-/** `io.k8s.api.core.v1.Pod`; `com.example.v1.Widget` for a table that comes at run time. */
+/** `io.k8s.api.core.v1.Pod`; `com.example.v1.Widget` for a kind that is added at run time. */
 export function definitionName({ file, name }: Model): string {
   if (file.includes('/')) {
     const { group, version } = splitApiVersion(file);
@@ -81,11 +81,11 @@ export function definitionName({ file, name }: Model): string {
   return `io.k8s.api.${group}.${version}.${name}`;
 }
 
-/** The kind a model stands for; undefined for models that are only parts of others. */
+/** The kind of a model; undefined for models that are only parts of others. */
 export function groupVersionKind(model: Model): GroupVersionKind | undefined {
   const { gvk } = model.definition;
   if (gvk === undefined) {
-    // Not every table says it; a model that begins with its kind is one all the same.
+    // Some field tables do not name their kinds: a model that begins with `kind` and has metadata is one.
     if (model.order[0]?.name !== 'kind' || !model.fields.has('metadata')) return undefined;
     if (model.file.includes('/')) return { ...splitApiVersion(model.file), kind: model.name };
     const [group, version] = model.file.split('-') as [string, string];
@@ -95,13 +95,13 @@ export function groupVersionKind(model: Model): GroupVersionKind | undefined {
   return { group: parts.length > 2 ? parts[0]! : '', kind: parts.at(-1)!, version: parts.at(-2)! };
 }
 
-/** `extensions/v1beta1` in two. */
+/** Splits `extensions/v1beta1`. */
 export function splitApiVersion(apiVersion: string): { group: string; version: string } {
   const slash = apiVersion.indexOf('/');
   return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
 }
 
-/** A group as part of a name: `rbac`, `comExample`. First words are enough for the groups of Kubernetes itself. */
+/** A group as part of a name: `rbac`, `comExample`. For the groups of Kubernetes itself the first label is enough. */
 export function groupWord(group: string): string {
   if (!group.includes('.') || group.endsWith('.k8s.io')) return group.split('.')[0] || 'core';
   const [first, ...rest] = group.split('.').reverse();

@@ -1,4 +1,4 @@
-/** Proves that operations follow from what discovery says, also for what is not served today. */
+/** Proves that operations are derived from discovery, also for resources that are not built in. */
 import { describe, expect, it } from 'vitest';
 import { KindTable } from '../../../api/kinds.ts';
 import type { Discovery, DiscoveryResource } from '../discovery.ts';
@@ -15,7 +15,7 @@ function operations(apiVersion: string, ...resources: Partial<DiscoveryResource>
     ...resource,
   }));
   const discovery = { resourceList: () => ({ resources: described }) } as unknown as Discovery;
-  // The first is about the version itself.
+  // The first operation is that of the version itself.
   return operationsOf(discovery, kinds, apiVersion).slice(1);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Operations: everything that can be asked of the resources of one version, worked out from what discovery says
- * about them, so that documents promise what is served and nothing else.
+ * Operations: all requests that the resources of one version accept, derived from discovery, so that documents
+ * describe exactly what is served.
  */
 import type { KindTable } from '../../../api/kinds.ts';
 import { findModel, type Model, modelOf } from '../../../api/model.ts';
@@ -24,19 +24,19 @@ export interface Operation {
   readonly method: Method;
   readonly id: string;
   readonly description: string;
-  /** What Kubernetes calls it in `x-kubernetes-action`; undefined for discovery. */
+  /** The value of `x-kubernetes-action`; undefined for discovery. */
   readonly action?: string;
   readonly gvk?: GroupVersionKind;
-  /** Those in the path are not among them. */
+  /** Query parameters; path parameters are not included. */
   readonly parameters: readonly Parameter[];
   readonly body?: { readonly model: Model | 'Patch'; readonly required: boolean };
-  /** What a success is answered with; undefined for text of any kind. */
+  /** Model of a successful answer; undefined for plain text. */
   readonly answer?: Model;
   /** A success may also be answered as 201. */
   readonly creates?: true;
 }
 
-/** One resource, or a part of one, with all that its operations share. */
+/** One resource or subresource, with everything that its operations share. */
 interface Subject {
   readonly apiVersion: string;
   readonly prefix: string;
@@ -44,16 +44,16 @@ interface Subject {
   readonly part: string | undefined;
   readonly namespaced: boolean;
   readonly gvk: GroupVersionKind;
-  /** Begins the names of operations: `CoreV1`. */
+  /** Prefix of operation ids: `CoreV1`. */
   readonly family: string;
-  /** Kind of the object that has the part; the same as the gvk's for a whole one. */
+  /** Kind of the parent object; the same as the gvk's for a whole resource. */
   readonly owner: string;
   readonly model: Model;
   readonly verbs: readonly string[];
   readonly deleteAnswer: Model;
 }
 
-/** All operations on the resources of a version. Resources of kinds no table knows are left out. */
+/** All operations of a version. Resources whose kind has no model are left out. */
 export function operationsOf(discovery: Discovery, kinds: KindTable, apiVersion: string): Operation[] {
   const operations: Operation[] = [groupVersionOperation(apiVersion)];
   for (const resource of discovery.resourceList(apiVersion)?.resources ?? []) {
@@ -106,7 +106,7 @@ function subjectOf(kinds: KindTable, apiVersion: string, described: DiscoveryRes
 
 function modelFor(kinds: KindTable, { group, kind, version }: GroupVersionKind): Model | undefined {
   const known = kinds.kind(group ? `${group}/${version}` : version, kind);
-  // Tables are named after groups; what belongs to all groups, or to one without a table, is in the core's.
+  // Field tables are named after groups; models that all groups share, or whose group has none, are in the core's.
   return known?.model ?? findModel(kind, `${group.split('.')[0] || 'core'}-${version}`) ?? findModel(kind);
 }
 
@@ -123,7 +123,7 @@ const collectionPath = ({ prefix, namespaced, resource }: Subject, allNamespaces
   namespaced && !allNamespaces ? `${prefix}/namespaces/{namespace}/${resource}` : `${prefix}/${resource}`;
 
 function collectionOperations(subject: Subject): Operation[] {
-  const { family, gvk, model, namespaced, verbs } = subject;
+  const { family, gvk, model, namespaced, resource, verbs } = subject;
   const list = model.models.find(`${model.name}List`, model.file);
   const operations: Operation[] = [];
   for (const all of namespaced ? [true, false] : [false]) {
@@ -135,7 +135,7 @@ function collectionOperations(subject: Subject): Operation[] {
         path,
         method: 'get',
         id: `list${family}${name}${all ? 'ForAllNamespaces' : ''}`,
-        description: `Lists or watches objects of the kind ${gvk.kind}${where}.`,
+        description: `List of ${resource}${where}; with watch=true, a stream of changes to them.`,
         action: 'list',
         gvk,
         parameters: parametersOf(listParameters),
@@ -159,7 +159,7 @@ function collectionOperations(subject: Subject): Operation[] {
         path,
         method: 'delete',
         id: `delete${family}Collection${name}`,
-        description: `Deletes all objects of the kind ${gvk.kind} that the selectors match.`,
+        description: `Deletes those in the list of ${resource} that the selectors match.`,
         action: 'deletecollection',
         gvk,
         parameters: parametersOf(deleteCollectionParameters),
@@ -170,7 +170,7 @@ function collectionOperations(subject: Subject): Operation[] {
   return operations;
 }
 
-/** A binding or eviction is not kept: only whether it worked is told. */
+/** A binding or eviction is not stored: the answer is a Status. */
 const answerOf = ({ gvk, model }: Subject): Model =>
   gvk.kind === 'Binding' || gvk.kind === 'Eviction' ? modelOf('Status') : model;
 
@@ -242,7 +242,7 @@ function itemOperations(subject: Subject): Operation[] {
 const itemPath = (subject: Subject): string =>
   `${collectionPath(subject, false)}/{name}${subject.part === undefined ? '' : `/${subject.part}`}`;
 
-/** The old way to watch: by a path of its own. */
+/** The old form of watches: paths with `/watch/`. */
 function watches(subject: Subject): Operation[] {
   const { family, gvk, namespaced, prefix, verbs } = subject;
   if (!verbs.includes('watch')) return [];
@@ -250,7 +250,7 @@ function watches(subject: Subject): Operation[] {
     path: `${prefix}/watch${path.slice(prefix.length)}`,
     method: 'get',
     id: `watch${family}${name}`,
-    description: `Watches ${what}. The same path without "watch" does it too, with watch=true.`,
+    description: `Watches ${what}. Lists can watch for changes to the described resources too, with watch=true.`,
     action,
     gvk,
     parameters: parametersOf(listParameters),
@@ -280,7 +280,7 @@ const connectVerbs: Readonly<Record<string, Method>> = {
   update: 'put',
 };
 
-/** Their options are query parameters, and what comes back is up to the container. */
+/** Options are query parameters, and the answer comes from the container. */
 function connections(subject: Subject): Operation[] {
   const { family, gvk, namespaced, owner, part, verbs } = subject;
   const options = part === 'log' ? findModel('PodLogOptions') : subject.model;

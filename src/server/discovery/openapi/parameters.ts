@@ -1,4 +1,4 @@
-/** Parameters: what requests may say in their path and query. */
+/** Parameters of requests, in path and query. */
 
 export interface Parameter {
   readonly name: string;
@@ -32,15 +32,15 @@ const all = [
   query(
     'fieldSelector',
     'string',
-    'Limits the answer to objects whose fields match, such as metadata.name=a.',
+    'Limits the list of returned objects to those whose fields match, such as metadata.name=a.',
   ),
-  query('labelSelector', 'string', 'Limits the answer to objects whose labels match.'),
+  query('labelSelector', 'string', 'Limits the list of returned objects to those whose labels match.'),
   query('limit', 'integer', 'Most objects in one answer; the rest comes with the continue token.'),
   query('resourceVersion', 'string', 'Version that the answer is at or follows; empty means the newest.'),
   query('resourceVersionMatch', 'string', 'How resourceVersion counts: Exact or NotOlderThan.'),
   query('sendInitialEvents', 'boolean', 'Makes a watch begin with the objects there are, then a bookmark.'),
   query('timeoutSeconds', 'integer', 'Ends the request after this many seconds.'),
-  query('watch', 'boolean', 'Answers with changes as they happen, instead of a list.'),
+  query('watch', 'boolean', 'Watch for changes to the described resources: they are sent as they happen.'),
 
   // Writes
   query('dryRun', 'string', 'All: does everything but keep the result.'),
@@ -79,7 +79,7 @@ export const deleteParameters: readonly string[] = [
   'orphanDependents',
   'propagationPolicy',
 ];
-/** A collection is deleted as it is listed. */
+/** deletecollection takes the parameters of a list. */
 export const deleteCollectionParameters: readonly string[] = [
   ...deleteParameters,
   'fieldSelector',
@@ -88,7 +88,7 @@ export const deleteCollectionParameters: readonly string[] = [
 ];
 
 /**
- * Parameters that documents write out at each operation rather than refer to: kubectl looks for them there, to
- * learn whether it may ask for a dry run or for field validation, and old ones follow no reference.
+ * Parameters that are repeated at each operation instead of referenced: kubectl looks for them there to detect
+ * support for dry run and field validation, and old versions do not follow references.
  */
 export const inlineParameters: ReadonlySet<string> = new Set(patchParameters);

@@ -1,6 +1,6 @@
 /**
- * Schemas: models written as OpenAPI describes types. Version 2 and 3 differ in where definitions stand, in how a
- * reference gets a description of its own, and in whether a value may be of several types.
+ * Schemas: models as OpenAPI types. Versions 2 and 3 differ in where definitions are, in how a reference gets a
+ * description of its own, and in whether a value may have several types.
  */
 import type { Descriptions } from '../../../api/descriptions.ts';
 import type { Field, FieldDefinition, Model } from '../../../api/model.ts';
@@ -26,7 +26,7 @@ export type Dialect = 'v2' | 'v3';
 
 const places: Record<Dialect, string> = { v2: '#/definitions/', v3: '#/components/schemas/' };
 
-/** A quantity or an int-or-string is written as text or number; version 2 has no way to say so. */
+/** Quantity and int-or-string are text or number; OpenAPI 2 cannot express that. */
 const values: Record<Dialect, Record<ValueName, Schema>> = {
   v2: {
     FieldsV1: { type: 'object' },
@@ -48,10 +48,10 @@ const values: Record<Dialect, Record<ValueName, Schema>> = {
   },
 };
 
-/** Values that a description names; more would bury what it says. */
+/** Allowed values listed in a description; a longer list would hide the rest of the text. */
 const namedMax = 12;
 
-/** The definitions of one document. What is referred to is defined, with everything it is made of. */
+/** The definitions of one document. A referenced model is defined, with all models it refers to. */
 export class Definitions {
   readonly #schemas = new Map<string, Schema>();
   readonly #names = new Map<Model, string>();
@@ -71,7 +71,7 @@ export class Definitions {
     if (name === undefined) {
       name = this.#freeName(definitionName(model));
       this.#names.set(model, name);
-      // The name is taken before the fields are looked at: a model may hold itself.
+      // The name is registered before the fields are visited: models may be recursive.
       const schema: Schema = {};
       this.#schemas.set(name, schema);
       Object.assign(schema, this.#modelSchema(model));
@@ -79,7 +79,9 @@ export class Definitions {
     return { $ref: places[this.dialect] + name };
   }
 
-  /** Kinds that come at run time may have parts of the same name; the second is told apart as Kubernetes does it. */
+  /**
+   * Kinds that are added at run time may have models of the same name; the second gets a suffix, as in Kubernetes.
+   */
   #freeName(wished: string): string {
     let name = wished;
     for (let number = 2; this.#schemas.has(name); number++) name = `${wished}_v${number}`;
@@ -119,7 +121,7 @@ export class Definitions {
       ...extensionsOf(field.definition),
     };
     if (type.$ref === undefined || this.dialect === 'v2') return { ...more, ...type };
-    // Beside a reference nothing else counts in version 3.
+    // In OpenAPI 3.0 other keys beside a `$ref` are ignored.
     return Object.keys(more).length ? { ...more, allOf: [type] } : type;
   }
 
@@ -151,7 +153,7 @@ export class Definitions {
 
 const describedBy = (description: string | undefined): Schema => (description ? { description } : {});
 
-/** The values of a list are those of its items; tables write them at the list. */
+/** The enum of a list applies to its items; field tables put it at the list. */
 function withEnum(type: Schema, { enum: closed }: FieldDefinition): Schema {
   if (!closed) return type;
   if (type.items) return { ...type, items: { ...type.items, enum: closed } };
@@ -160,7 +162,7 @@ function withEnum(type: Schema, { enum: closed }: FieldDefinition): Schema {
   return { ...type, enum: closed };
 }
 
-/** Says which values there are: tools show the description, and few show anything else. */
+/** Lists the allowed values in the description, because few tools show an enum. */
 function withValues(description: string | undefined, definition: FieldDefinition): string | undefined {
   const { enum: closed, known } = definition;
   const named = (closed ?? known)?.filter((value) => value !== '');

@@ -1,4 +1,4 @@
-/** Proves that Swagger 1.2 keeps to the few types that kubectl 1.1 knows, and names models as it looks for them. */
+/** Proves that Swagger 1.2 uses only the types that kubectl 1.1 knows, and the model names that it looks for. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { KindTable } from '../../../api/kinds.ts';
 import { Discovery } from '../discovery.ts';
@@ -76,7 +76,7 @@ describe('a declaration', () => {
       };
       for (const [name, { properties }] of Object.entries<Json>(models))
         for (const [field, property] of Object.entries<Json>(properties)) {
-          // Only these are never part of a manifest.
+          // Only these models never appear in a manifest.
           if (/^(unversioned|json)\./.test(property.$ref ?? '')) continue;
           check(`${name}.${field}`, property);
         }
@@ -100,6 +100,18 @@ describe('a declaration', () => {
       items: { $ref: 'v1.Container' },
     });
     expect(models['v1.PodSpec'].required).toEqual(['containers']);
+  });
+
+  it('says what the command-line tests of Kubernetes 1.1 look for', () => {
+    const text = JSON.stringify(core);
+    for (const words of [
+      'list of returned',
+      'List of pods',
+      'list of pods',
+      'Watch for changes to the described resources',
+      'watch for changes to the described resources',
+    ])
+      expect(text).toContain(words);
   });
 
   it('has the operations, with the types of their time', () => {

@@ -1,8 +1,9 @@
 /**
- * Swagger 1.2, which kubectl 1.0 to 1.8 validates manifests with before it sends them.
+ * Swagger 1.2, with which kubectl 1.0 to 1.8 validates manifests before sending them.
  *
- * It reads only the models, and knows few types: what is neither a model, a list, text, number nor boolean has to be
- * `any`, or it refuses the manifest. A quantity, a time or an int-or-string is text to it, and text may be a number.
+ * These versions read only the models, and know few types: a type that is neither a model, a list, text, number nor
+ * boolean has to be `any`, or the manifest is refused. A quantity, a time or an int-or-string is declared as text,
+ * and they accept a number as text.
  */
 import type { Descriptions } from '../../../api/descriptions.ts';
 import type { Field, Model } from '../../../api/model.ts';
@@ -28,7 +29,7 @@ interface Declared {
 
 const swaggerVersion = '1.2';
 
-/** The names the types of all groups had then. */
+/** Names of shared types as kubectl of that time expects them. */
 const oldNames: Readonly<Record<string, string>> = {
   Status: 'unversioned.Status',
   WatchEvent: 'json.WatchEvent',
@@ -42,7 +43,7 @@ function modelName({ file, name }: Model): string {
   return `${version}.${name}`;
 }
 
-/** What there is to read about, at `/swaggerapi`. */
+/** The listing of all declarations, at `/swaggerapi`. */
 export const resourceListing = (paths: readonly string[]) => ({
   swaggerVersion,
   apis: paths.map((path) => ({ path, description: `API at ${path}` })),
@@ -50,7 +51,7 @@ export const resourceListing = (paths: readonly string[]) => ({
   info: { title: '', description: '' },
 });
 
-/** The paths of discovery and of the version have declarations too, with one operation each. */
+/** Declarations of the discovery paths, with one operation each. */
 export const smallDeclaration = (path: string, basePath: string) => ({
   swaggerVersion,
   apiVersion: '',
@@ -151,7 +152,7 @@ function operationOf(operation: Operation, models: Models): object {
   };
 }
 
-/** The models of one declaration. What is named is declared, with everything it is made of. */
+/** The models of one declaration. A referenced model is declared, with all models it refers to. */
 class Models {
   readonly #names = new Map<Model, string>();
   readonly #declared = new Map<string, Declared>();
@@ -165,7 +166,7 @@ class Models {
   name(model: Model): string {
     const known = this.#names.get(model);
     if (known !== undefined) return known;
-    // Two groups may have models of the same name; the second is told apart by its table.
+    // Two groups may have models of the same name; the second gets the name of its table as a suffix.
     const wished = modelName(model);
     let id = this.#declared.has(wished) ? `${wished}.${model.file}` : wished;
     for (let number = 2; this.#declared.has(id); number++) id = `${wished}.${model.file}_v${number}`;
@@ -205,7 +206,7 @@ class Models {
       case 'model':
         return { $ref: this.name(field.model) };
       case 'array': {
-        // Lists of lists and of maps are not known to it; nothing has them.
+        // Swagger 1.2 has no lists of lists or of maps; no built-in kind uses them.
         const { $ref, type } = this.#type(field.items!);
         return { type: 'array', items: $ref === undefined ? { type } : { $ref } };
       }

@@ -1,4 +1,4 @@
-/** OpenAPI 2 ("Swagger"): one document for everything that is served. */
+/** OpenAPI 2 ("Swagger"): one document for all versions. */
 import type { Descriptions } from '../../../api/descriptions.ts';
 import { modelOf } from '../../../api/model.ts';
 import { versionInfo } from '../version.ts';
@@ -46,7 +46,7 @@ export const patchTypes: readonly string[] = [
 ];
 export const answerTypes: readonly string[] = ['application/json', 'application/yaml'];
 
-/** Parameters in a path, in the order they stand there, then those that every path takes. */
+/** Path parameters in their order, then the parameters that every path takes. */
 export const pathParameters = (path: string): string[] => [
   ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!),
   'pretty',
@@ -57,7 +57,7 @@ export const tagOf = (apiVersion: string): string => {
   return `${groupWord(group)}_${version}`;
 };
 
-/** Operations come by version, each with those of its resources. */
+/** Operations arrive by version, and within a version by resource. */
 export function documentV2(
   operations: ReadonlyMap<string, readonly Operation[]>,
   descriptions: Descriptions,

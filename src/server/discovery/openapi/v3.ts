@@ -1,4 +1,4 @@
-/** OpenAPI 3: one document for each version of each group, complete in itself. */
+/** OpenAPI 3: one self-contained document for each version of each group. */
 import type { Descriptions } from '../../../api/descriptions.ts';
 import { modelOf } from '../../../api/model.ts';
 import { versionInfo } from '../version.ts';

@@ -1,4 +1,4 @@
-/** Answering: runs the handler. Error exits: whatever it throws, and 504 when it is not done in time. */
+/** Answering: runs the handler. Error exits: any error of the handler, and 504 at its timeout. */
 import { requestTimeout } from '../../../api/errors.ts';
 import type { RequestContext } from '../context.ts';
 import type { LimitKeeper } from '../limits.ts';

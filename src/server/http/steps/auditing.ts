@@ -1,6 +1,6 @@
 /**
- * Auditing: requests that last are written down when their answer begins, not only when they are over. It has no error
- * exit, and comes before routing because a request that is refused there has been answered, too.
+ * Auditing: records long-running requests when their answer starts, not only at their end. It has no error exit. It
+ * comes before routing, because a request that is refused there is also answered.
  */
 import type { RequestContext } from '../context.ts';
 import { onSocketStarted, onStarted } from '../statusline.ts';
@@ -11,7 +11,10 @@ export function auditStart(context: RequestContext, { audit }: Services): void {
     onStarted(context.http.response, (code) => audit.tell(context, 'ResponseStarted', code));
 }
 
-/** An upgrade is answered by many parts of the server, as bytes on its socket. Metrics need the code as well. */
+/**
+ * Records the status code of an upgrade from the bytes on its socket, as many parts of the server answer upgrades.
+ * Metrics need the code as well.
+ */
 export function noteUpgradeCode(context: RequestContext, { audit }: Services): void {
   onSocketStarted(context.upgrade!.socket, (code) => {
     context.upgradeCode = code;

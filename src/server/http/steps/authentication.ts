@@ -1,10 +1,10 @@
-/** Authentication: which user sends a request, as its door says. Error exit: 401. */
+/** Authentication: asks the door for the user of a request. Error exit: 401. */
 import type { User } from '../../../api/user.ts';
 import { takeBearerProtocol } from '../bearerprotocol.ts';
 import type { RequestContext } from '../context.ts';
 
 export function authenticate(context: RequestContext): void | Promise<void> {
-  // Taken out of the request at every door, because a token is never passed on.
+  // Removed from the request at every door, so that a token is never passed on.
   const token = context.upgrade && takeBearerProtocol(context.http.request);
   const user = context.door.identify(context.request, token);
   if (user instanceof Promise) return identified(context, user);

@@ -1,9 +1,12 @@
-/** Completion, after the last step and after every error exit: counts the request out and writes down what became of it. */
+/**
+ * Completion, after the last step and after every error exit: releases the request's limits and records metrics and
+ * audit.
+ */
 import type { RequestContext } from '../context.ts';
 import { isLong } from '../traffic.ts';
 import type { Services } from './step.ts';
 
-/** An answer that its client does not take is waited for as long as a request may take. */
+/** Records a request when the client has read its answer, at the latest after the request timeout. */
 export function complete(context: RequestContext, services: Services): void {
   if (context.upgrade) return record(context, context.upgradeCode, services);
   const { response } = context;
@@ -28,7 +31,7 @@ function awaitTaken(context: RequestContext, services: Services): void {
   response.on('close', done);
 }
 
-/** @param code of the answer; 0 when the client left before there was one */
+/** @param code of the answer; 0 when the client disconnected before it */
 export function record(context: RequestContext, code: number, services: Services): void {
   const { info } = context;
   const { requests, traffic, audit } = services;

@@ -1,6 +1,6 @@
 /**
- * Entry: whether a request may come in at its door, no matter who sends it. Error exit: what the door says (403 at the
- * local one for other hosts and pages), or 503 while the server is being closed.
+ * Entry: whether a request may enter at its door, whoever its user is. Error exits: the door's (the local one answers
+ * 403 for foreign hosts and origins), and 503 while the server closes.
  */
 import { unavailable } from '../../../api/errors.ts';
 import type { RequestContext } from '../context.ts';

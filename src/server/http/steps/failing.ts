@@ -1,4 +1,4 @@
-/** Failing, the error exit of every step: tells the client what was thrown. */
+/** Failing, the error exit of every step: sends the thrown error to the client. */
 import { StatusError, unavailable } from '../../../api/errors.ts';
 import { StoreUnavailableError } from '../../../store/store.ts';
 import { ClientGone, type Upgrade } from '../../../streams/tunnel.ts';
@@ -8,9 +8,9 @@ import { refuse } from '../refusal.ts';
 import { Overload } from '../traffic.ts';
 import type { Services } from './step.ts';
 
-/** Never throws: a request that cannot even be refused loses its connection. */
+/** Never throws: when even the error cannot be sent, the connection is closed. */
 export function fail(context: RequestContext, error: unknown, { report }: Services): void {
-  // A store that has stopped working is not the client's fault.
+  // A failed store is a server error.
   const known = error instanceof StoreUnavailableError ? unavailable(error.message) : error;
   try {
     if (context.upgrade) failUpgrade(context, context.upgrade, known, report);

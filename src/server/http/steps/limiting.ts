@@ -1,6 +1,6 @@
 /**
- * Limiting: counts a request in among those under way, and says how long its answer may take. Error exits: 429 when
- * there are too many, 400 for a time limit that cannot be read.
+ * Limiting: counts a request as under way, and sets its timeout. Error exits: 429 when there are too many, 400 for an
+ * invalid `timeout`.
  */
 import { badRequest } from '../../../api/errors.ts';
 import type { RequestContext } from '../context.ts';
@@ -8,12 +8,12 @@ import { parseDurationMs } from '../../../api/duration.ts';
 import { overload } from '../traffic.ts';
 import type { Services } from './step.ts';
 
-/** Paths by which a server is looked after: they must be answered when it is full, too. */
+/** Paths for monitoring, which are not limited: they must work when the server is overloaded. */
 const unlimited = new Set(['/healthz', '/livez', '/metrics', '/readyz']);
 
 export function limit(context: RequestContext, { keeper, traffic, requests }: Services): void {
   const { info } = context;
-  // Upgrades have left HTTP's connections for good, so each counts as one that lasts, whatever its path is.
+  // An upgraded connection counts as long-running, whatever its path.
   const lasting = info.lasting ?? (context.upgrade && 'connection');
   if (lasting) {
     traffic.enterLong(context, lasting);
@@ -24,7 +24,7 @@ export function limit(context: RequestContext, { keeper, traffic, requests }: Se
   if (!entered && !unlimited.has(info.path)) throw overload;
   if (!info.timed) return;
   const maxMs = keeper.limits.requestTimeoutMs;
-  context.timeLimitMs = info.queryText.includes('timeout') ? wishedMs(context, maxMs) : maxMs;
+  context.timeLimitMs = info.mayHave('timeout') ? wishedMs(context, maxMs) : maxMs;
 }
 
 function wishedMs({ query }: RequestContext, maxMs: number): number {

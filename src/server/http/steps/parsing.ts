@@ -1,4 +1,4 @@
-/** Parsing, the first step: what the method and the URL ask for. Error exit: 400 for a URL that cannot be read. */
+/** Parsing, the first step: reads method and URL. Error exit: 400 for an invalid URL. */
 import type { RequestContext } from '../context.ts';
 import { parseRequest, unreadInfo } from '../requestinfo.ts';
 

@@ -1,4 +1,4 @@
-/** Routing: which handler answers. Error exits: 404, 405, and 400 for an upgrade where there is nothing to upgrade to. */
+/** Routing: finds the handler. Error exits: 404, 405, and 400 for an upgrade of a path without one. */
 import type { RequestContext } from '../context.ts';
 import type { Services } from './step.ts';
 

@@ -1,4 +1,4 @@
-/** A step of the chain, and what steps work with. */
+/** A step of the chain, and the parts of the server that steps use. */
 import type { AuditLog } from '../../observe/auditlog.ts';
 import type { RequestMetrics } from '../../observe/requestmetrics.ts';
 import type { RequestContext } from '../context.ts';
@@ -7,8 +7,8 @@ import type { Router } from '../router.ts';
 import type { Traffic } from '../traffic.ts';
 
 /**
- * Does its part and lets the request go on, or throws what the client is told. A step that has to wait returns a
- * promise; all others must not, so that a request that waits for nothing is answered without a promise being made.
+ * Lets the request go on, or throws the error for the client. Only a step that has to wait returns a promise; without
+ * one, a request is answered synchronously, and no promise is allocated.
  */
 export type Step = (context: RequestContext, services: Services) => void | Promise<void>;
 
@@ -18,8 +18,8 @@ export interface Services {
   readonly requests: RequestMetrics;
   readonly router: Router;
   readonly audit: AuditLog | undefined;
-  /** Told of failures that are the server's own. */
+  /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
-  /** Set when the server is being closed: nobody else is let in. */
+  /** Set when the server is closing: new requests are refused. */
   closing: boolean;
 }

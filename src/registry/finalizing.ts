@@ -1,0 +1,17 @@
+/**
+ * Finalizing: which finalizers of its own a server puts on objects. A finalizer holds an object until something takes
+ * it off, so it is put on only where something does.
+ */
+export interface Finalizing {
+  /** Claims and volumes are held while they are in use. */
+  readonly protection: boolean;
+  /** Owners are held until their dependents are orphaned, or deleted before them. */
+  readonly collection: boolean;
+  /**
+   * As in Kubernetes 1.1, what need not be held goes with the request: a claim that no pod uses, a controller whose
+   * pods are to stay. Otherwise it goes when a controller takes the finalizer off, as a current server has it.
+   */
+  readonly prompt: boolean;
+}
+
+export const fullFinalizing: Finalizing = { protection: true, collection: true, prompt: true };
