@@ -52,7 +52,7 @@ export class AdmissionChain {
 
   async mutate(registry: Registry, admission: Admission): Promise<void> {
     for (const plugin of this.#mutating) {
-      // Most have nothing to wait for, and waiting for nothing has its price too.
+      // Most plugins return synchronously: an await for each would cost a microtask for nothing.
       const waiting = plugin.mutate!(registry, admission);
       if (waiting) await waiting;
     }
