@@ -142,7 +142,7 @@ export function checkDeletePreconditions(
 
 /**
  * Whether a deletion lets dependents forget the object before it is answered: always where no garbage collector would do
- * it later, and for kinds of old whose dependents stay unless something else is asked for.
+ * it later, and for replication controllers, which Kubernetes 1.1 deleted at once, unless something else is asked for.
  */
 function orphansAtOnce(
   { finalizing }: Registry,
@@ -153,7 +153,7 @@ function orphansAtOnce(
 ): boolean {
   if (dryRun || kind.uncollected || propagationOf(kind, object, options) !== 'Orphan') return false;
   const asked = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
-  return !finalizing.collection || (finalizing.prompt && !asked && kind.defaultPropagation === 'Orphan');
+  return !finalizing.collection || (finalizing.prompt && !asked && kind.id === 'core/replicationcontrollers');
 }
 
 /** Marks an object for deletion. An object without finalizers and grace period may be removed afterwards. */
