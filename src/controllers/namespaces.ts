@@ -45,7 +45,7 @@ export const namespaceController: Controller = {
         } else if (kind.namespaced && (!entry || !previous)) {
           const { namespace } = (entry ?? previous)!;
           // A write that was let in before the deletion began may come after it, and even after the namespace is gone.
-          if (!entry || isGoing(registry, namespace)) queue.add(namespace);
+          if (isGoing(registry, namespace)) queue.add(namespace);
         }
       },
       // A kind that is added may have objects to delete; a removed one no longer has to be waited for.
