@@ -7,6 +7,14 @@ import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
+export type LogFormat = 'json' | 'text';
+const logFormats: readonly string[] = ['json', 'text'];
+
+export interface LogForm {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+}
+
 /** Nodes that only pretend: each costs some memory and a sign of life now and then. */
 const simulatedNodesMax = 10_000;
 const auditMegabytesMax = 1_000_000;
@@ -15,14 +23,14 @@ const auditBackupsMax = 10_000;
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
   readonly start: StartOptions;
-  readonly logLevel: LogLevel;
+  readonly log: LogForm;
 }
 
 export interface NodeLine {
   readonly command: 'node';
   readonly server: string;
   readonly node: NodeOptions;
-  readonly logLevel: LogLevel;
+  readonly log: LogForm;
 }
 
 /** `backup` from a server, `restore` into a folder. */
@@ -108,7 +116,9 @@ Options of restore
   --data-dir FOLDER     the folder to make; it must not hold objects yet (default .wherry)
 
 Options of up, serve and node
-  --log-level LEVEL     silent, error, warn, info or debug (default warn)
+  --log-level LEVEL     what is logged on standard error: silent, error, warn, info (the configuration in force,
+                        nodes that join, events of pods, slow requests) or debug (every request) (default warn)
+  --log-format FORMAT   json: a JSON object per line; text: a line for people (default json)
 
 Options of all
   --version             print the version
@@ -150,6 +160,7 @@ const options = {
   'pod-range': { ...text, for: ['up', 'node'] },
   'kubelet-port': { ...text, for: ['up', 'node'] },
   'log-level': { ...text, for: ['up', 'serve', 'node'] },
+  'log-format': { ...text, for: ['up', 'serve', 'node'] },
   version: { ...flag, for: commands },
   help: { ...flag, for: commands },
 } as const;
@@ -158,7 +169,10 @@ type Values = ReturnType<typeof parse>['values'];
 
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parse(args);
-  const logLevel = oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel;
+  const log: LogForm = {
+    level: oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel,
+    format: oneOf('--log-format', values['log-format'] ?? 'json', logFormats) as LogFormat,
+  };
   const [command, ...rest] = positionals;
   if (values.version) return { command: 'version' };
   if (values.help || command === undefined) return { command: 'help' };
@@ -174,9 +188,9 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
       throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
-  if (command === 'node') return { command, logLevel, ...nodeLine(values) };
-  if (command === 'serve') return { command, logLevel, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', logLevel, start: { ...startOptions(values, '*'), ...upOptions(values) } };
+  if (command === 'node') return { command, log, ...nodeLine(values) };
+  if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
 /** `runs`: the controllers that run by default, from which `--controllers=-name` takes away. */

@@ -17,6 +17,7 @@ export {
 } from '../server/http/limits.ts';
 export type { AuditOptions } from '../server/observe/auditlog.ts';
 export type { IngressOptions } from './localingress.ts';
+export type { LogLine, LogOptions, LogValue } from './log.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { type Cluster, type StartOptions, start } from './start.ts';

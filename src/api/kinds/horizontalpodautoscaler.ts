@@ -87,7 +87,6 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>({
   kind: 'HorizontalPodAutoscaler',
   resource: 'horizontalpodautoscalers',
   singular: 'horizontalpodautoscaler',
-  shortNames: ['hpa'],
   group: 'extensions',
   version: 'v1beta1',
   table: 'extensions-v1beta1',

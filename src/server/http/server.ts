@@ -20,6 +20,7 @@ import type { LimitKeeper } from './limits.ts';
 import { Pages } from './pages.ts';
 import { Router } from './router.ts';
 import { computedVersions, type Resources } from './routetable.ts';
+import type { RequestObserver } from './steps/step.ts';
 import { Traffic } from './traffic.ts';
 
 /** When closing, requests under way get this long. */
@@ -44,6 +45,8 @@ export interface ServerOptions {
   readonly storeMetrics?: StoreMetrics;
   /** Told of every request. The server does not close it. */
   readonly audit?: AuditLog;
+  /** Told of every request that is over. */
+  readonly observer?: RequestObserver;
   /** Told of failures that are the server's own. */
   readonly report: (error: Error) => void;
 }
@@ -89,6 +92,7 @@ export class ApiServer {
       requests,
       router: this.#router,
       audit,
+      observer: options.observer,
       report,
       closing: false,
     });

@@ -148,7 +148,7 @@ const patchTypes: Record<string, PatchType> = {
 /** The language a patch is in. Asked first: clients learn from the refusal which ones there are. */
 export function patchType(context: RequestContext): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
-  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType();
+  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType(Object.keys(patchTypes));
   return patchTypes[sent]!;
 }
 

@@ -12,12 +12,16 @@ import type { Traffic } from '../traffic.ts';
  */
 export type Step = (context: RequestContext, services: Services) => void | Promise<void>;
 
+/** Told of every request that is over. @param code of the answer; 0 when the client left before there was one */
+export type RequestObserver = (context: RequestContext, code: number, durationMs: number) => void;
+
 export interface Services {
   readonly keeper: LimitKeeper;
   readonly traffic: Traffic;
   readonly requests: RequestMetrics;
   readonly router: Router;
   readonly audit: AuditLog | undefined;
+  readonly observer: RequestObserver | undefined;
   /** Told of failures that are the server's own. */
   readonly report: (error: Error) => void;
   /** Set when the server is being closed: nobody else is let in. */
