@@ -20,6 +20,14 @@ import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
+export type LogFormat = 'json' | 'text';
+const logFormats: readonly string[] = ['json', 'text'];
+
+export interface LogForm {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+}
+
 /** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
 const simulatedNodesMax = 10_000;
 const auditMegabytesMax = 1_000_000;
@@ -28,14 +36,14 @@ const auditBackupsMax = 10_000;
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
   readonly start: StartOptions;
-  readonly logLevel: LogLevel;
+  readonly log: LogForm;
 }
 
 export interface NodeLine {
   readonly command: 'node';
   readonly server: string;
   readonly node: NodeOptions;
-  readonly logLevel: LogLevel;
+  readonly log: LogForm;
 }
 
 /** `backup` from a server, or `restore` into a folder. */
@@ -128,7 +136,9 @@ Options of restore
 Options of kubeconfig
 ${kubeconfigHelp}
 Options of up, serve and node
-  --log-level LEVEL     silent, error, warn, info or debug (default warn)
+  --log-level LEVEL     what is logged on standard error: silent, error, warn, info (the configuration in force,
+                        nodes that join, events of pods, slow requests) or debug (every request) (default warn)
+  --log-format FORMAT   json: a JSON object per line; text: a line for people (default json)
 
 Options of all
   --version             print the version
@@ -173,6 +183,7 @@ const options = {
   'pod-range': { ...text, for: ['up', 'node'] },
   'kubelet-port': { ...text, for: ['up', 'node'] },
   'log-level': { ...text, for: ['up', 'serve', 'node'] },
+  'log-format': { ...text, for: ['up', 'serve', 'node'] },
   version: { ...flag, for: commands },
   help: { ...flag, for: commands },
 } as const;
@@ -181,7 +192,10 @@ type Values = ReturnType<typeof parse>['values'];
 
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parse(args);
-  const logLevel = oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel;
+  const log: LogForm = {
+    level: oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel,
+    format: oneOf('--log-format', values['log-format'] ?? 'json', logFormats) as LogFormat,
+  };
   const [command, ...rest] = positionals;
   if (values.version) return { command: 'version' };
   if (values.help || command === undefined) return { command: 'help' };
@@ -198,9 +212,9 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
-  if (command === 'node') return { command, logLevel, ...nodeLine(values) };
-  if (command === 'serve') return { command, logLevel, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', logLevel, start: { ...startOptions(values, '*'), ...upOptions(values) } };
+  if (command === 'node') return { command, log, ...nodeLine(values) };
+  if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
 const refuse = (message: string): never => {
