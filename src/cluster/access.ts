@@ -3,8 +3,6 @@ import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Authentication } from '../access/authentication/authentication.ts';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
-import { type Authorizer, allowed } from '../api/access.ts';
-import { masters } from '../api/user.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
@@ -13,6 +11,7 @@ import { plantClusterInfo } from '../registry/clusterinfo.ts';
 import type { Registry } from '../registry/registry.ts';
 import { SecureDoor } from '../server/doors/securedoor.ts';
 import { ensureAdministrators } from './administrators.ts';
+import { type OpenAuthorization, openAuthorization } from './authorization.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
 import type { ClusterUser, SecureOptions } from './secureoptions.ts';
@@ -52,8 +51,9 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     opened?.close();
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
+  const authorization = await openAuthorization(registry, secure, undefined);
   await ensureAdministrators(registry);
-  return new Access(options, opened, authentication);
+  return new Access(options, opened, authentication, authorization);
 }
 
 interface OpenedCertificates {
@@ -102,6 +102,7 @@ export class Access {
     { secure, users, dataDir, registry, onError, onWarning }: AccessOptions,
     private readonly opened: OpenedCertificates,
     readonly authentication: Authentication,
+    readonly authorization: OpenAuthorization,
   ) {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
     this.#registry = registry;
@@ -116,7 +117,7 @@ export class Access {
       orAnyPort: secure.orAnyPort,
       tls: opened.tls,
       authenticator: authentication,
-      authorizer: administrators,
+      authorizer: authorization.authorizer,
       minVersion: secure.minVersion,
       ciphers: secure.ciphers,
       http2: secure.http2 === false ? false : { streamsMax: secure.http2StreamsMax },
@@ -148,6 +149,7 @@ export class Access {
 
   async close(): Promise<void> {
     await this.authentication.close();
+    this.authorization.close();
     this.opened.close();
   }
 
@@ -195,10 +197,3 @@ function servingFiles({ certFile, keyFile }: SecureOptions) {
     throw new Error('a certificate file and its key file must be named together');
   return { certFile, keyFile };
 }
-
-const administrators: Authorizer = {
-  decide: ({ user: { groups } }) =>
-    groups.includes(masters) || groups.includes(administrator.groups[0])
-      ? allowed
-      : { allowed: false, reason: '' },
-};

@@ -206,6 +206,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         viewCheck(registry),
         ...(chosen.length ? [controllersCheck(idle)] : []),
         nodesCheck(registry, () => ways.localNames, nodesStartup),
+        ...(access?.authorization.checks ?? []),
       ],
       nodes: ways,
       usage,

@@ -4,6 +4,7 @@ import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
 import { bootstrapSigner } from './bootstrapsigner.ts';
+import { clusterRoleAggregation } from './clusterroleaggregation.ts';
 import { disruptionController } from './disruption.ts';
 import { endpointsController } from './endpoints.ts';
 import { eventExpiryController } from './eventexpiry.ts';
@@ -33,6 +34,7 @@ export const controllers: readonly Controller[] = [
   tokenController,
   tokenCleaner,
   bootstrapSigner,
+  clusterRoleAggregation,
   protectionController,
   resourceQuotaController,
   replicationController,

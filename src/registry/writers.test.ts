@@ -57,6 +57,7 @@ const programs: Record<WriterName, string> = {
   'kube-controller-manager': 'kube-controller-manager',
   'kube-scheduler': 'kube-scheduler',
   'bootstrap-signer': 'kube-controller-manager',
+  'clusterrole-aggregation-controller': 'kube-controller-manager',
   'cronjob-controller': 'kube-controller-manager',
   'daemon-set-controller': 'kube-controller-manager',
   'deployment-controller': 'kube-controller-manager',

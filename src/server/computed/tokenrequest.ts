@@ -8,6 +8,7 @@ import { formatTime } from '../../api/time.ts';
 import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Target } from '../../registry/target.ts';
 import type { BoundClaims } from '../../registry/tokens.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -43,6 +44,8 @@ export async function requestToken(
     await read(registry, { kind: accounts, namespace, name }, undefined)
   ).object() as ServiceAccount;
   checkUid(request, account);
+  const target: Target = { kind: accounts, namespace, name, part: 'token' };
+  await registry.admission.connect(registry, asking, target, request);
   const spec = settledSpec(request, registry, context.warnings);
   const bound = boundObject(registry, account, spec.boundObjectRef);
   const life = lifeOf(registry, spec, bound);

@@ -173,7 +173,9 @@ export class Discovery {
 
   group(name: string) {
     const versions = this.#groups().get(name);
-    return versions && { kind: 'APIGroup', ...this.#group(name, versions) };
+    // Clients of 1.1 refuse the document of the one group they know when it names an apiVersion.
+    const apiVersion = name === lastGroup ? {} : { apiVersion: 'v1' };
+    return versions && { kind: 'APIGroup', ...apiVersion, ...this.#group(name, versions) };
   }
 
   /** undefined when no such version is served. */
