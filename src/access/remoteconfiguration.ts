@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Agent, AgentOptions } from 'node:https';
 import path from 'node:path';
 import { readYaml } from '../api/yaml.ts';
-import { readTextFile } from './followedfile.ts';
 import { remoteAgent } from './remotecall.ts';
+import { readTextFile } from './textfile.ts';
 
 export interface RemoteService {
   readonly url: string;

@@ -1,9 +1,10 @@
 /** The `wherry` command. */
 import { readFileSync } from 'node:fs';
 import type { Progress } from '../cluster/backup.ts';
-import { start, startNode } from '../cluster/index.ts';
+import { type Cluster, type StartOptions, start, startNode } from '../cluster/index.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
+import type { KubeconfigLine } from './kubeconfigflags.ts';
 import { logger } from './log.ts';
 import {
   type BackupLine,
@@ -29,6 +30,7 @@ async function run(ending: Ending): Promise<void> {
   if (line.command === 'help') process.stdout.write(help);
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'node') await runNode(ending, line);
+  else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if ('file' in line) await runBackup(line);
   else await runCluster(ending, line);
 }
@@ -54,6 +56,7 @@ async function runCluster(ending: Ending, { command, start: options, logLevel }:
     }),
   );
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
+  process.stdout.write(secureLines(cluster, options));
   if (command !== 'up') return;
   const description = await cluster.nodesReady.catch(async (error: Error) => {
     // Without its node the cluster is not what was requested: close it.
@@ -61,7 +64,25 @@ async function runCluster(ending: Ending, { command, start: options, logLevel }:
     throw error;
   });
   if (description) process.stdout.write(`${description}\n`);
-  process.stdout.write(`Try: kubectl -s ${new URL(cluster.url).host} get nodes\n`);
+  process.stdout.write(`Try: kubectl ${reaching(cluster, options)} get nodes\n`);
+}
+
+/** Where the secure door is, and what its administrator needs. */
+function secureLines({ secureUrl, kubeconfigFile }: Cluster, { secure, port }: StartOptions): string {
+  if (secureUrl === undefined) return '';
+  const wanted = typeof secure === 'object' ? secure.port : undefined;
+  const taken =
+    wanted && Number(new URL(secureUrl).port || 443) !== wanted ? ` (port ${wanted} is taken)` : '';
+  const where = port === 'off' && !taken ? '' : `Secure door at ${secureUrl}${taken}\n`;
+  return where + (kubeconfigFile === undefined ? '' : `Administrator's kubeconfig: ${kubeconfigFile}\n`);
+}
+
+const reaching = ({ url, kubeconfigFile }: Cluster, { port }: StartOptions): string =>
+  port === 'off' ? `--kubeconfig ${kubeconfigFile ?? 'FILE'}` : `-s ${new URL(url).host}`;
+
+async function runKubeconfig(line: KubeconfigLine): Promise<void> {
+  const { writeUserKubeconfig } = await import('../cluster/userkubeconfig.ts');
+  process.stdout.write(await writeUserKubeconfig(line));
 }
 
 async function runNode(ending: Ending, { server, node: options, logLevel }: NodeLine): Promise<void> {

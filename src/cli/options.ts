@@ -2,7 +2,20 @@
 import { parseArgs } from 'node:util';
 import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
+import {
+  authenticationArgs,
+  authenticationHelp,
+  readAuthentication,
+  withTruths,
+} from './authenticationflags.ts';
+import {
+  type KubeconfigLine,
+  kubeconfigArgs,
+  kubeconfigHelp,
+  readKubeconfigLine,
+} from './kubeconfigflags.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
+import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
@@ -37,6 +50,7 @@ export type CommandLine =
   | ClusterLine
   | NodeLine
   | BackupLine
+  | KubeconfigLine
   | { readonly command: 'help' }
   | { readonly command: 'version' };
 
@@ -51,11 +65,13 @@ Commands
   node     run this machine as a node of a server elsewhere
   backup   write all objects of a running server to a file: wherry backup FILE
   restore  make a data folder from such a file: wherry restore FILE
+  kubeconfig
+           print a kubeconfig for the administrator or any user of the secure door
 
 Options of up and serve
-  --port PORT           port to listen on; 0 takes any free one (default 8080)
-  --host HOST           loopback address to listen on (default 127.0.0.1)
-  --data-dir FOLDER     where objects, pods and logs are kept (default .wherry)
+  --port PORT           port for plain HTTP; 0 takes any free one, off none (default 8080)
+  --host HOST           loopback address for plain HTTP (default 127.0.0.1)
+${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (default .wherry)
   --in-memory           keep objects in memory only
   --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
   --like KIND           kubernetes: do as today's Kubernetes where Wherry's contract, the API of 1.1, differs;
@@ -77,6 +93,8 @@ Options of up and serve
   --service-account-token-secrets
                         make a secret with a token for every account, as Kubernetes 1.1 did
 
+Users of the secure door
+${authenticationHelp}
 Limits of up and serve
 ${limitHelp}
 Options of up
@@ -107,6 +125,8 @@ Options of backup
 Options of restore
   --data-dir FOLDER     the folder to make; it must not hold objects yet (default .wherry)
 
+Options of kubeconfig
+${kubeconfigHelp}
 Options of up, serve and node
   --log-level LEVEL     silent, error, warn, info or debug (default warn)
 
@@ -118,13 +138,13 @@ Options of all
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
-const commands: readonly string[] = ['up', 'serve', 'node', 'backup', 'restore'];
+const commands: readonly string[] = ['up', 'serve', 'node', 'backup', 'restore', 'kubeconfig'];
 
 /** Every option, with the commands that accept it. */
 const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
-  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore'] },
+  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'kubeconfig'] },
   'in-memory': { ...flag, for: ['up', 'serve'] },
   history: { ...text, for: ['up', 'serve'] },
   like: { ...text, for: ['up', 'serve'] },
@@ -135,6 +155,8 @@ const options = {
   'audit-log': { ...text, for: ['up', 'serve'] },
   'audit-log-maxsize': { ...text, for: ['up', 'serve'] },
   'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
+  ...secureArgs,
+  ...authenticationArgs,
   ...limitArgs,
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
@@ -142,7 +164,8 @@ const options = {
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
-  server: { ...text, for: ['node', 'backup'] },
+  server: { ...text, for: ['node', 'backup', 'kubeconfig'] },
+  ...kubeconfigArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
   'log-links': { ...text, for: ['up', 'node'] },
@@ -174,18 +197,28 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
       throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
+  if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
   if (command === 'node') return { command, logLevel, ...nodeLine(values) };
   if (command === 'serve') return { command, logLevel, start: startOptions(values, 'housekeeping') };
   return { command: 'up', logLevel, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
+const refuse = (message: string): never => {
+  throw new UsageError(message);
+};
+
 /** `runs`: the controllers that run by default; `--controllers=-name` removes from these. */
 function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions {
   if (values['in-memory'] && values['data-dir'] !== undefined)
     throw new UsageError('--in-memory and --data-dir exclude each other');
+  const listening = readListening(values, refuse);
+  const secure = readAuthentication(values, listening, refuse);
+  if (values.port === 'off' && !secure)
+    throw new UsageError('--port off and --secure-port off together leave no way in');
   return {
     host: values.host,
-    port: portOf('--port', values.port ?? '8080'),
+    port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
+    secure,
     ...(values['in-memory']
       ? { store: 'memory' as const }
       : { store: 'lmdb' as const, dataDir: values['data-dir'] ?? '.wherry' }),
@@ -199,9 +232,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     leaderElection: values['leader-elect'],
     controllerSettings: { serviceAccountTokenSecrets: values['service-account-token-secrets'] ?? false },
     auditLog: auditOptions(values),
-    limits: readLimits(values, (message) => {
-      throw new UsageError(message);
-    }),
+    limits: readLimits(values, refuse),
   };
 }
 
@@ -281,7 +312,7 @@ function nodeOptions(values: Values): NodeOptions {
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options });
+    return parseArgs({ args: withTruths(args, options), allowPositionals: true, options });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw unknownOption(message);
@@ -300,7 +331,8 @@ function unknownOption(message: string): UsageError {
 
 function portOf(option: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65535) return Number(value);
-  throw new UsageError(`${option} must be a number from 0 to 65535, not ${JSON.stringify(value)}`);
+  const off = option === '--port' ? ', or off' : '';
+  throw new UsageError(`${option} must be a number from 0 to 65535${off}, not ${JSON.stringify(value)}`);
 }
 
 function countOf(option: string, value: string, max: number): number {

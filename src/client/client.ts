@@ -1,5 +1,6 @@
 /** A thin typed client of the API: one method per verb, over HTTP. Refusals are thrown as `StatusError`. */
 import { Agent, type IncomingMessage, request } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { ClientWatch, type WatchHandlers } from './clientwatch.ts';
 import { refusal } from './refusal.ts';
 import type { Resource } from './resources.ts';
@@ -45,6 +46,11 @@ export interface ClientOptions {
   readonly token?: string;
   /** Certificates, in PEM, that sign the certificate of a server over TLS. */
   readonly ca?: string;
+  /** Client certificate and its key, in PEM. */
+  readonly cert?: string;
+  readonly key?: string;
+  /** Opens a connection in memory, in place of one over the network. */
+  readonly connect?: (() => Duplex) | undefined;
 }
 
 export class Client {
@@ -60,7 +66,10 @@ export class Client {
     // Load TLS only when needed: that takes Node some milliseconds.
     this.#secure = this.#base.protocol === 'https:' ? process.getBuiltinModule('node:https') : undefined;
     const kept = { keepAlive: true, maxSockets: connectionsMax };
-    this.#agent = this.#secure ? new this.#secure.Agent({ ...kept, ca: options.ca }) : new Agent(kept);
+    const { ca, cert, key, connect } = options;
+    this.#agent = this.#secure ? new this.#secure.Agent({ ...kept, ca, cert, key }) : new Agent(kept);
+    // Agents of Node take any stream for a connection, which their types do not say.
+    if (connect) Object.assign(this.#agent, { createConnection: connect });
   }
 
   async get<T>(of: Resource<T>, namespace: string | undefined, name: string): Promise<T> {
@@ -150,9 +159,7 @@ export class Client {
       port: this.#base.port,
       method,
       path,
-      // A watch has its own connection, which closes with it.
-      agent: pooled ? this.#agent : false,
-      ...(pooled ? {} : { ca: this.options.ca }),
+      ...(pooled ? { agent: this.#agent } : this.#alone()),
       headers: {
         Accept: 'application/json',
         'User-Agent': userAgent,
@@ -160,6 +167,12 @@ export class Client {
         ...(bytes ? { 'Content-Type': type, 'Content-Length': bytes.length } : {}),
       },
     });
+  }
+
+  /** A watch has a connection of its own, which ends with it. Node looks at `createConnection` where no agent is named. */
+  #alone(): object {
+    const { ca, cert, key, connect } = this.options;
+    return connect ? { createConnection: connect } : { agent: false, ca, cert, key };
   }
 
   #call(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {

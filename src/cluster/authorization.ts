@@ -1,5 +1,5 @@
 /** Authorization of a cluster, put together: what users may do, which admission plugins run, and the default policy. */
-import { type AuthorizationOptions } from '../access/authorization/authorizationoptions.ts';
+import type { AuthorizationOptions } from '../access/authorization/authorizationoptions.ts';
 import { ensureDefaultPolicy } from '../access/authorization/bootstrap.ts';
 import { makeAuthorizer } from '../access/authorization/makeauthorizer.ts';
 import type { Authorizer } from '../api/access.ts';

@@ -1,5 +1,13 @@
 /** The public surface of the package: everything exported here is documented, and changes are announced. */
 
+export type {
+  AuthenticationOptions,
+  OidcOptions,
+  RequestHeaderOptions,
+  ServiceAccountOptions,
+  TokenWebhookSettings,
+} from '../access/authentication/authenticationoptions.ts';
+export type { StaticUser } from '../access/authentication/statictokens.ts';
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
@@ -16,8 +24,10 @@ export {
   limitNames,
 } from '../server/http/limits.ts';
 export type { AuditOptions } from '../server/observe/auditlog.ts';
+export type { ListenOptions, SniFiles } from './listenoptions.ts';
 export type { IngressOptions } from './localingress.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
+export type { ClusterUser, SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { type Cluster, type StartOptions, start } from './start.ts';
 export { StartError } from './starterror.ts';

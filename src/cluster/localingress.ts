@@ -8,6 +8,7 @@ import { IngressController } from '../ingress/controller.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import { isAllowedTarget } from '../streams/targetaddress.ts';
 import { Closers } from './closers.ts';
+import type { ApiWay } from './doors.ts';
 import { machineAddress } from './node.ts';
 
 export interface IngressOptions {
@@ -25,12 +26,16 @@ export interface RunningIngress {
 }
 
 export async function startIngress(
-  url: string,
+  api: ApiWay,
+  apiPorts: readonly number[],
   { port, tlsPort, host = '0.0.0.0' }: IngressOptions,
   { now, onError }: { now: () => number; onError: (error: Error) => void },
 ): Promise<RunningIngress> {
   const closers = new Closers();
-  const client = new Client(url, { userAgent: userAgentOf('wherry-ingress') });
+  const client = new Client(api.url, {
+    userAgent: userAgentOf('wherry-ingress'),
+    connect: api.connect,
+  });
   closers.add(() => client.close());
   const address = machineAddress();
   const controller = new IngressController({
@@ -42,7 +47,7 @@ export async function startIngress(
     // Besides allowed addresses, the machine's own is dialled, which pods on its network share; but not the
     // API's port.
     dial: async ({ ip, port }) => {
-      const own = ip === address && port !== Number(new URL(url).port);
+      const own = ip === address && !apiPorts.includes(port);
       if (!own && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);
       return dialTcp([ip], port);
     },

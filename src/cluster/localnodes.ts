@@ -1,12 +1,13 @@
 /** The nodes of this process: one that runs pods as processes of the machine, and any number of simulated ones. */
 import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
+import type { ApiWay } from './doors.ts';
 import { type NodeOptions, type OpenNode, openNode } from './node.ts';
 import type { Ways } from './nodeway.ts';
 import { SimulatedNodes } from './simulatednodes.ts';
 
 export interface LocalNodesOptions {
-  readonly url: string;
+  readonly api: ApiWay;
   readonly ways: Ways;
   /** Absent: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
@@ -25,7 +26,10 @@ export class LocalNodes {
   #closed = false;
 
   constructor(private readonly options: LocalNodesOptions) {
-    this.#client = new Client(options.url, { userAgent: userAgentOf('kubelet') });
+    this.#client = new Client(options.api.url, {
+      userAgent: userAgentOf('kubelet'),
+      connect: options.api.connect,
+    });
     this.simulated = new SimulatedNodes({ client: this.#client, ...options });
   }
 

@@ -176,7 +176,7 @@ async function listening(
   now: () => number,
 ): Promise<KubeletListening> {
   const { authorityData, authorityOf, issueServingCertificate, makeNodeAuthority, nodeAuthoritySecret } =
-    await import('../client/nodecertificates.ts');
+    await import('../pki/nodecertificates.ts');
   const { namespace } = nodeAuthoritySecret;
   const stored = () => client.get(secrets, namespace, nodeAuthoritySecret.name);
   const secret = await stored().catch(async (error: unknown) => {

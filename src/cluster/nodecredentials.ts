@@ -6,7 +6,7 @@ import {
   makeNodeAuthority,
   type NodeAuthority,
   nodeAuthoritySecret,
-} from '../client/nodecertificates.ts';
+} from '../pki/nodecertificates.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf } from '../registry/target.ts';
 import { actingAs } from '../registry/writers.ts';

@@ -9,7 +9,7 @@ import {
   issueServingCertificate,
   makeNodeAuthority,
   type NodeAuthority,
-} from '../client/nodecertificates.ts';
+} from '../pki/nodecertificates.ts';
 import { memoryPipe } from '../streams/memorypipe.ts';
 import { Ways } from './nodeway.ts';
 

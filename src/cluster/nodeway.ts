@@ -6,7 +6,7 @@
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { NodeAuthority } from '../client/nodecertificates.ts';
+import type { NodeAuthority } from '../pki/nodecertificates.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import { readError } from '../streams/neterror.ts';
 import type { NodeLocation, NodeWay } from '../streams/nodeway.ts';

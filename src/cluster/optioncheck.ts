@@ -17,6 +17,8 @@ const startNames: Names<StartOptions> = {
   dataDir: true,
   host: true,
   port: true,
+  secure: true,
+  users: true,
   history: true,
   like: true,
   createStatus: true,

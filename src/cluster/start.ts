@@ -5,6 +5,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
@@ -22,14 +24,14 @@ import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/ser
 import type { Finalizing } from '../registry/finalizing.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
-import { type Advertised, KubernetesService } from '../registry/kubernetesservice.ts';
+import { KubernetesService } from '../registry/kubernetesservice.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
+import type { TokenSettings } from '../registry/tokens.ts';
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
-import { isLoopback, LocalDoor } from '../server/doors/localdoor.ts';
 import { LimitKeeper, type Limits, limitsProblem } from '../server/http/limits.ts';
 import { ApiServer } from '../server/http/server.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
@@ -38,7 +40,9 @@ import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
+import type { Access } from './access.ts';
 import { Closers } from './closers.ts';
+import { Doors } from './doors.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { IngressOptions, RunningIngress } from './localingress.ts';
@@ -47,6 +51,7 @@ import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
 import { checkStartOptions } from './optioncheck.ts';
+import type { ClusterUser, SecureOptions } from './secureoptions.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
 import { StartError } from './starterror.ts';
 
@@ -55,10 +60,14 @@ export interface StartOptions {
   readonly store?: 'memory' | 'lmdb';
   /** Folder for objects, pods and logs; made when it does not exist. One server at a time can use it. */
   readonly dataDir?: string;
-  /** Address to listen on; loopback only. Default `127.0.0.1`. */
+  /** Address of the local door, which serves plain HTTP; loopback only. Default `127.0.0.1`. */
   readonly host?: string;
-  /** Port to listen on. Default 0: any free one. */
-  readonly port?: number;
+  /** Port of the local door. Default 0: any free one. `off` closes it, when there is a secure one. */
+  readonly port?: number | 'off';
+  /** Open a door over TLS beside the local one, for users who are known and may do what their roles allow. */
+  readonly secure?: boolean | SecureOptions;
+  /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
+  readonly users?: readonly ClusterUser[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
   /**
@@ -113,8 +122,14 @@ export interface StartOptions {
 export interface Cluster {
   /** Where the API answers, such as `http://127.0.0.1:43121`. */
   readonly url: string;
-  /** A kubeconfig for this cluster, as YAML text. */
+  /** Where the secure door answers, such as `https://127.0.0.1:43122`; undefined when there is none. */
+  readonly secureUrl: string | undefined;
+  /** File that holds the administrator's kubeconfig for the secure door; undefined when none was written. */
+  readonly kubeconfigFile: string | undefined;
+  /** A kubeconfig for the local door or, when that is closed, for the administrator at the secure one; YAML text. */
   readonly kubeconfig: string;
+  /** A kubeconfig for a user of the secure door: one of the option `users`, or the administrator, `wherry-admin`. */
+  readonly kubeconfigFor: (user: string) => string;
   /** Resolves when the nodes of this process are registered, with a few lines about them for people. */
   readonly nodesReady: Promise<string | undefined>;
   /** Stops and starts single simulated nodes. */
@@ -132,11 +147,6 @@ const systemChance: Chance = {
 /** Starts a cluster in this process. Resolves when the API answers; nodes register after that. */
 export async function start(options: StartOptions = {}): Promise<Cluster> {
   checkStartOptions(options);
-  const host = options.host ?? '127.0.0.1';
-  if (!isLoopback(host))
-    throw new StartError(
-      `${host} is not an address of this machine alone, and plain HTTP is served on loopback only`,
-    );
   const chance: Chance = { ...systemChance, ...options.chance };
   const report = options.onError ?? (() => undefined);
   const ranges = serviceRanges(options);
@@ -158,7 +168,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
-    const registry = new Registry(store, view, kinds, chance, [services], finalizingOf(options, chosen));
+    const finalizing = finalizingOf(options, chosen);
+    const tokenSettings = await tokenSettingsOf(options);
+    const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
@@ -169,14 +181,20 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const usage = new UsageReports(registry, ways);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
-    const door = new LocalDoor({ host, port: options.port ?? 0, clusterIP: services.firstIP });
+    const access = await secureAccess(options, registry, services.firstIP, report);
+    closers.add(() => access?.close());
+    const onWarning = options.onWarning ?? (() => undefined);
+    const authentication =
+      access?.authentication ?? (await makeAuthenticator({}, { registry, onError: report, onWarning }));
+    const doors = new Doors({ ...options, serviceIP: services.firstIP }, access);
     const server = new ApiServer(registry, {
-      doors: [door],
+      doors: doors.all,
       createStatus: options.createStatus ?? (options.like ? 201 : 200),
       manner: options.like ?? 'contract',
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,
+      authentication,
       audit,
       components: [
         { name: 'etcd-0', failure: () => (registry.writeFailure ?? view.failure)?.message },
@@ -188,6 +206,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         viewCheck(registry),
         ...(chosen.length ? [controllersCheck(idle)] : []),
         nodesCheck(registry, () => ways.localNames, nodesStartup),
+        ...(access?.authorization.checks ?? []),
       ],
       nodes: ways,
       usage,
@@ -195,6 +214,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     });
     closers.add(() => server.close());
     await server.listen();
+    await access?.announce();
     const capacity = new Capacity({
       registry,
       keeper,
@@ -203,13 +223,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     });
     closers.add(() => capacity.close());
     await capacity.start();
-    const kubernetes = new KubernetesService(registry, advertised(server.url, services.firstIP), report);
+    const kubernetes = new KubernetesService(registry, doors.advertised(services.firstIP), report);
     closers.add(() => kubernetes.close());
     await kubernetes.start();
     const settings = { ...defaultSettings, ...options.controllerSettings };
     // Closed before the server, so that nodes can report that they are going.
     const nodes = new LocalNodes({
-      url: server.url,
+      api: doors.inside,
       ways,
       node,
       simulated: options.simulatedNodes ?? 0,
@@ -234,7 +254,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     let ingress: RunningIngress | undefined;
     if (options.ingress) {
       const { startIngress } = await import('./localingress.ts');
-      ingress = await startIngress(server.url, options.ingress, { now: chance.nowMs, onError: report });
+      ingress = await startIngress(doors.inside, doors.ports, options.ingress, {
+        now: chance.nowMs,
+        onError: report,
+      });
     }
     closers.add(() => ingress?.close());
     const described = (): string | undefined =>
@@ -245,14 +268,55 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     return {
       nodesReady,
       simulated: nodes.simulated,
-      url: server.url,
-      kubeconfig: kubeconfigFor(server.url),
+      url: doors.url,
+      secureUrl: doors.secureUrl,
+      kubeconfigFile: access?.kubeconfigFile,
+      kubeconfig: options.port === 'off' ? access!.adminKubeconfig : kubeconfigFor(doors.url),
+      kubeconfigFor: (name) => userKubeconfig(access, name),
       close: () => closers.close(),
     };
   } catch (error) {
     await closers.close().catch(report);
     throw asStartError(error, options);
   }
+}
+
+/** undefined: the defaults. */
+async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {
+  if (!secure) return undefined;
+  try {
+    return await readTokenSettings(secure === true ? {} : secure);
+  } catch (error) {
+    throw new StartError((error as Error).message, { cause: error });
+  }
+}
+
+/** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
+async function secureAccess(
+  { secure = false, users = [], store, dataDir, onWarning = () => undefined }: StartOptions,
+  registry: Registry,
+  serviceIP: string,
+  onError: (error: Error) => void,
+): Promise<Access | undefined> {
+  if (!secure) {
+    if (users.length) throw new StartError('users need the secure door: set the option "secure"');
+    return undefined;
+  }
+  const { openAccess } = await import('./access.ts');
+  return openAccess({
+    secure: secure === true ? {} : secure,
+    users,
+    dataDir: store === 'memory' ? undefined : dataDir,
+    serviceIP,
+    registry,
+    onError,
+    onWarning,
+  });
+}
+
+function userKubeconfig(access: Access | undefined, name: string): string {
+  if (!access) throw new Error('this cluster has no secure door: start it with the option "secure"');
+  return access.kubeconfigFor(name);
 }
 
 /** A stock API server puts finalizers on whether anything takes them off or not; here it depends on who runs. */
@@ -302,15 +366,6 @@ function serviceRanges(options: StartOptions): ServiceRanges {
       `the service node port range must be two ports such as 30000-32767, not ${JSON.stringify(portText)}`,
     );
   return { addresses, nodePorts };
-}
-
-/**
- * The address of the API for the `kubernetes` service. The URL has no port when it is 80, and brackets around
- * an IPv6 address.
- */
-function advertised(url: string, clusterIP: string): Advertised {
-  const { hostname, port } = new URL(url);
-  return { clusterIP, ip: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) };
 }
 
 function limitKeeper({ limits = {} }: StartOptions): LimitKeeper {

@@ -4,12 +4,8 @@ import { createServer } from 'node:http';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
-import {
-  issueServingCertificate,
-  makeNodeAuthority,
-  type NodeAuthority,
-} from '../client/nodecertificates.ts';
 import { events, ingresses, secrets } from '../client/resources.ts';
+import { issueServingCertificate, makeNodeAuthority, type NodeAuthority } from '../pki/nodecertificates.ts';
 import { answered, ask, expose, listening, namespace, route, until, useIngress } from './ingress.case.ts';
 
 const stage = useIngress();

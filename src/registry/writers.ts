@@ -30,6 +30,7 @@ const controller = (account: string): Writer => {
 
 /** Accounts in `kube-system`, one for each controller that has one in Kubernetes. */
 const accounts = [
+  'bootstrap-signer',
   'clusterrole-aggregation-controller',
   'cronjob-controller',
   'daemon-set-controller',
@@ -50,6 +51,7 @@ const accounts = [
   'resourcequota-controller',
   'service-account-controller',
   'statefulset-controller',
+  'token-cleaner',
   'ttl-after-finished-controller',
 ] as const;
 

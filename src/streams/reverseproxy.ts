@@ -17,6 +17,7 @@ import { type Duplex, finished } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { plain, StatusError, unavailable } from '../api/errors.ts';
+import { bodySink } from './bodysink.ts';
 import { tunnelHeaders } from './forwardedheaders.ts';
 import type { LinkRule } from './linkrewriting.ts';
 import { readError } from './neterror.ts';
@@ -300,10 +301,10 @@ function begin(answer: IncomingMessage, response: ServerResponse, headers: strin
 
 /** Copies the body. When the target breaks off or the client leaves, the other side is closed, too. */
 const through = (answer: IncomingMessage, response: ServerResponse): Promise<void> =>
-  pipeline(answer, response).catch(() => undefined);
+  pipeline(answer, bodySink(response)).catch(() => undefined);
 
 const ended = (response: ServerResponse): Promise<void> =>
-  new Promise((resolve) => finished(response, () => resolve()));
+  new Promise((resolve) => finished(bodySink(response), () => resolve()));
 
 /**
  * Discards the rest of a request body, which would block the connection; closes the connection if it does not

@@ -1,5 +1,6 @@
 /** A server without controllers whose door believes who sends a request, with authorization as a cluster has it. */
 import { randomInt, randomUUID } from 'node:crypto';
+import { makeAuthenticator } from '../../src/access/authentication/makeauthenticator.ts';
 import type { AuthorizationOptions } from '../../src/access/authorization/authorizationoptions.ts';
 import { KindTable } from '../../src/api/kinds.ts';
 import { type OpenAuthorization, openAuthorization } from '../../src/cluster/authorization.ts';
@@ -55,7 +56,12 @@ export class AccessServer extends Client {
     const namespaces = new SystemNamespaces(this.registry, report);
     await namespaces.start();
     this.#authorization = await openAuthorization(this.registry, options, undefined);
+    const authentication = await makeAuthenticator(
+      {},
+      { registry: this.registry, onError: report, onWarning: () => undefined },
+    );
     this.#server = new ApiServer(this.registry, {
+      authentication,
       doors: [new NamedDoor(this.#authorization.authorizer)],
       createStatus: 201,
       manner: 'kubernetes',
@@ -70,6 +76,7 @@ export class AccessServer extends Client {
     await this.#server.listen();
     this.#closers.push(
       () => this.#server.close(),
+      () => authentication.close(),
       () => this.#authorization.close(),
       () => namespaces.close(),
       () => view.close(),

@@ -63,11 +63,7 @@ class Replay {
 }
 
 /** Cases that are about credentials, or about parts of the server that are not authorization. */
-const others: readonly RegExp[] = [
-  /^token of alice/,
-  /^by one who may$/,
-  /issuer$|reads the keys$/,
-];
+const others: readonly RegExp[] = [/^token of alice/, /^by one who may$/, /issuer$|reads the keys$/];
 const isOther = ({ name, path: url }: Case): boolean =>
   others.some((pattern) => pattern.test(name)) && /tokenreviews|openid/.test(url);
 
@@ -115,7 +111,12 @@ describe('with ABAC', () => {
       modern({ user: 'eve', namespace: '*', resource: 'configmaps', apiGroup: '', readonly: true }),
       modern({ group: 'system:unauthenticated', nonResourcePath: '/healthz', readonly: true }),
       modern({ user: 'carol', group: 'ops', nonResourcePath: '/version', readonly: true }),
-      modern({ user: 'system:serviceaccount:team:robot', namespace: 'team', resource: 'pods', apiGroup: '*' }),
+      modern({
+        user: 'system:serviceaccount:team:robot',
+        namespace: 'team',
+        resource: 'pods',
+        apiGroup: '*',
+      }),
     ];
     await writeFile(file, `${lines.join('\n')}\n`);
     await server.start({ authorizationModes: ['ABAC'], authorizationPolicyFile: file });

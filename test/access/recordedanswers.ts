@@ -97,7 +97,9 @@ export function answerDifference({ expect }: Case, reply: Reply): string | undef
   const { object, fields = {}, reason, details, message, text, headers = {} } = expect;
   const found: (string | undefined)[] = [
     object === undefined ? undefined : difference(object, reply.body),
-    ...Object.entries(fields).map(([path, value]) => difference(value, valueAt(reply.body, path) ?? null, path)),
+    ...Object.entries(fields).map(([path, value]) =>
+      difference(value, valueAt(reply.body, path) ?? null, path),
+    ),
     reason === undefined ? undefined : difference(reason, reply.body?.reason, 'reason'),
     details === undefined ? undefined : difference(details, reply.body?.details, '.details'),
     // Several causes are told in no fixed order.

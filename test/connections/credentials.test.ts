@@ -9,7 +9,7 @@ import {
   authorityOf,
   issueServingCertificate,
   makeNodeAuthority,
-} from '../../src/client/nodecertificates.ts';
+} from '../../src/pki/nodecertificates.ts';
 import { useCluster } from '../http.ts';
 import { nodeAt, podOn } from '../kubelet.ts';
 

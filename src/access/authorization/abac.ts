@@ -2,7 +2,15 @@
  * ABAC: who may do what, from a file with one policy per line, read once. There are two forms of a policy; the older one,
  * of Kubernetes 1.1, has no version, and is turned into the other when it is read.
  */
-import { allowed, type Attributes, type Authorizer, type Decision, type PathRule, type ResourceRule, type UserRules } from '../../api/access.ts';
+import {
+  type Attributes,
+  type Authorizer,
+  allowed,
+  type Decision,
+  type PathRule,
+  type ResourceRule,
+  type UserRules,
+} from '../../api/access.ts';
 import { isJsonObject, type JsonObject } from '../../api/object.ts';
 import { authenticated, type User } from '../../api/user.ts';
 import { matchesPath } from './ruleset.ts';
@@ -48,7 +56,8 @@ export function readPolicies(text: string, file: string): readonly Policy[] {
 function readPolicy(line: string): Policy {
   const value: unknown = JSON.parse(line);
   if (!isJsonObject(value)) throw new Error('a policy is a JSON object');
-  if (value.apiVersion === undefined && value.kind === undefined) return modern(propertiesOf(value, oldNames));
+  if (value.apiVersion === undefined && value.kind === undefined)
+    return modern(propertiesOf(value, oldNames));
   if (value.apiVersion !== version || value.kind !== 'Policy')
     throw new Error(`a policy is of kind Policy and version ${version}, or has neither kind nor version`);
   if (value.spec !== undefined && !isJsonObject(value.spec)) throw new Error('spec is a JSON object');

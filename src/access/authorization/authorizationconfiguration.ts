@@ -86,7 +86,11 @@ function webhookOf(value: unknown, place: string): WebhookSettings {
     throw new Error(`${place}.timeout must be a duration of at most ${timeoutMaxMs / 1000}s`);
   return {
     configFile: kubeConfigFile,
-    version: oneOf(given.subjectAccessReviewVersion, ['v1', 'v1beta1'], `${place}.subjectAccessReviewVersion`),
+    version: oneOf(
+      given.subjectAccessReviewVersion,
+      ['v1', 'v1beta1'],
+      `${place}.subjectAccessReviewVersion`,
+    ),
     allowedMs: given.cacheAuthorizedRequests === false ? 0 : durationMs('authorizedTTL', 5 * 60_000),
     refusedMs: given.cacheUnauthorizedRequests === false ? 0 : durationMs('unauthorizedTTL', 30_000),
     timeoutMs,

@@ -53,7 +53,8 @@ function pieces({
         if (resourceNames.length === 0) found.push(piece);
         for (const name of resourceNames) found.push({ ...piece, resourceNames: [name] });
       }
-  for (const url of nonResourceURLs) for (const verb of verbs) found.push({ verbs: [verb], nonResourceURLs: [url] });
+  for (const url of nonResourceURLs)
+    for (const verb of verbs) found.push({ verbs: [verb], nonResourceURLs: [url] });
   return found;
 }
 

@@ -6,9 +6,9 @@ import { type Authorizer, isMaster, type ResourceAction } from '../../api/access
 import { forbidden, notFound } from '../../api/errors.ts';
 import type { ClusterRole, PolicyRule, RoleBinding } from '../../api/generated/types.ts';
 import { type ApiObject, type JsonObject, semanticEqual } from '../../api/object.ts';
+import { rbacGroup } from '../../api/rules/rbac.ts';
 import type { User } from '../../api/user.ts';
 import type { Admission, Guard } from '../../registry/admission/admission.ts';
-import { rbacGroup } from '../../api/rules/rbac.ts';
 import { describePieces, everything, quotedList, TooManyPieces, uncovered } from './coverage.ts';
 import type { RbacAuthorizer } from './rbac.ts';
 import type { RbacIndex } from './rbacindex.ts';
@@ -95,7 +95,14 @@ export class Escalation {
 }
 
 /** Set by the server, so they say nothing of what a client changes. */
-const serverFields = ['resourceVersion', 'uid', 'creationTimestamp', 'managedFields', 'selfLink', 'generation'];
+const serverFields = [
+  'resourceVersion',
+  'uid',
+  'creationTimestamp',
+  'managedFields',
+  'selfLink',
+  'generation',
+];
 
 /** Whether nothing differs but finalizers and owners: what the garbage collector changes to get an object deleted. */
 function isCollectorsChange(object: ApiObject, old: ApiObject): boolean {

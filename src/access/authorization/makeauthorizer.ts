@@ -1,13 +1,17 @@
 /** Authorization put together from options: the union of authorizers, and the checks of roles and bindings. */
-import { allowAll, type Authorizer } from '../../api/access.ts';
+import { type Authorizer, allowAll } from '../../api/access.ts';
 import type { Guard } from '../../registry/admission/admission.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { readTextFile } from '../followedfile.ts';
 import { readRemoteService } from '../remoteconfiguration.ts';
+import { readTextFile } from '../textfile.ts';
 import { AbacAuthorizer, readPolicies } from './abac.ts';
 import { alwaysDeny } from './alwaysdeny.ts';
 import { type ConfiguredAuthorizer, readAuthorizationConfiguration } from './authorizationconfiguration.ts';
-import { type AuthorizationMode, type AuthorizationOptions, authorizationModes } from './authorizationoptions.ts';
+import {
+  type AuthorizationMode,
+  type AuthorizationOptions,
+  authorizationModes,
+} from './authorizationoptions.ts';
 import { defaultRules } from './bootstrappolicy.ts';
 import { Escalation } from './escalation.ts';
 import { NodeAuthorizer } from './nodeauthorizer.ts';
@@ -43,7 +47,8 @@ export async function makeAuthorizer(
     AlwaysAllow: () => allowAll,
     AlwaysDeny: () => alwaysDeny,
     RBAC: () => rbac,
-    Node: () => new NodeAuthorizer(new NodeGraph(registry.view), () => new RuleSet(defaultRules('system:node'))),
+    Node: () =>
+      new NodeAuthorizer(new NodeGraph(registry.view), () => new RuleSet(defaultRules('system:node'))),
     ABAC: () => abac(options.authorizationPolicyFile),
     Webhook: async ({ webhook }) => {
       const { configFile, ...settings } = webhook!;
@@ -74,14 +79,21 @@ async function chosenAuthorizers(options: AuthorizationOptions): Promise<readonl
     return wanted.map((mode) => (mode === 'Webhook' ? webhookOf(options) : { mode }));
   }
   if (modes || authorizationWebhook)
-    throw new Error('the authorization configuration file excludes authorization modes and a webhook of their own');
+    throw new Error(
+      'the authorization configuration file excludes authorization modes and a webhook of their own',
+    );
   const text = await readTextFile(file, 'authorization configuration file');
   try {
     const chosen = readAuthorizationConfiguration(text);
-    checkPolicyFile(chosen.map(({ mode }) => mode), options);
+    checkPolicyFile(
+      chosen.map(({ mode }) => mode),
+      options,
+    );
     return chosen;
   } catch (error) {
-    throw new Error(`the authorization configuration file ${file} cannot be used: ${(error as Error).message}`);
+    throw new Error(
+      `the authorization configuration file ${file} cannot be used: ${(error as Error).message}`,
+    );
   }
 }
 

@@ -2,7 +2,15 @@
  * The Node authorizer: what nodes may do. They read what the pods that are bound to them need, and write about themselves
  * and their pods; that they write about no others is for the admission plugin NodeRestriction to see to.
  */
-import { allowed, type Attributes, type Authorizer, type Decision, noRules, type ResourceAction, type UserRules } from '../../api/access.ts';
+import {
+  type Attributes,
+  type Authorizer,
+  allowed,
+  type Decision,
+  noRules,
+  type ResourceAction,
+  type UserRules,
+} from '../../api/access.ts';
 import { nodeOf, nodeUserPrefix } from '../../api/nodeidentity.ts';
 import type { User } from '../../api/user.ts';
 import type { NodeGraph, Reached } from './nodegraph.ts';

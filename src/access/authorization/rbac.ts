@@ -147,7 +147,10 @@ export class RbacAuthorizer implements Authorizer {
   #refused(user: User, namespace: string | undefined): Decision {
     const missing = this.missingRoles(user, namespace);
     if (missing.length === 0) return noOpinion;
-    return { allowed: false, reason: `RBAC: ${missing.length === 1 ? missing[0] : `[${missing.join(', ')}]`}` };
+    return {
+      allowed: false,
+      reason: `RBAC: ${missing.length === 1 ? missing[0] : `[${missing.join(', ')}]`}`,
+    };
   }
 }
 

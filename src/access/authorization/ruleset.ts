@@ -38,7 +38,11 @@ export class RuleSet {
   }
 
   /** Tells of the names that rules for a verb and a resource are for, until `told` answers true. */
-  names(verb: string, { group, resource, subresource }: ResourceAction, told: (names: Names) => boolean): boolean {
+  names(
+    verb: string,
+    { group, resource, subresource }: ResourceAction,
+    told: (names: Names) => boolean,
+  ): boolean {
     const among = (rules: readonly ResourceRule[] | undefined): boolean =>
       rules?.some(
         ({ verbs, groups, names }) =>

@@ -3,9 +3,9 @@
  * allows or denies decides. What nobody allows is refused, with the reasons of all.
  */
 import {
-  allowed,
   type Attributes,
   type Authorizer,
+  allowed,
   type Decision,
   isMaster,
   type UserRules,

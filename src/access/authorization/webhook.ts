@@ -3,7 +3,14 @@
  * remembered for a while, and the same question is asked once at a time.
  */
 import { createHash } from 'node:crypto';
-import { type Action, type Attributes, type Authorizer, type Decision, noRules, type UserRules } from '../../api/access.ts';
+import {
+  type Action,
+  type Attributes,
+  type Authorizer,
+  type Decision,
+  noRules,
+  type UserRules,
+} from '../../api/access.ts';
 import type { LabelRequirement } from '../../api/labelselector.ts';
 import { isJsonObject, type JsonObject } from '../../api/object.ts';
 import type { User } from '../../api/user.ts';
@@ -113,7 +120,14 @@ export class WebhookAuthorizer implements Authorizer {
     let pauseMs = firstPauseMs;
     for (let attempt = 1; ; attempt++) {
       const leftMs = endMs - performance.now();
-      const { code, text } = await callRemote({ url, method: 'POST', headers, body, agent, timeoutMs: leftMs });
+      const { code, text } = await callRemote({
+        url,
+        method: 'POST',
+        headers,
+        body,
+        agent,
+        timeoutMs: leftMs,
+      });
       if (code === 200 || code === 201) return text;
       const again = code === 429 || code >= 500;
       if (!again || attempt === attemptsMax || pauseMs >= endMs - performance.now() || this.#closed)
@@ -175,7 +189,12 @@ function decisionOf(text: string, apiVersion: string): Decision {
   const { allowed, denied, reason } = isJsonObject(review.status) ? review.status : {};
   const given = typeof reason === 'string' ? reason.slice(0, reasonCharsMax) : '';
   if (allowed === true && denied === true)
-    return { allowed: false, denied: true, reason: given, error: 'webhook subject access review returned both allow and deny response' };
+    return {
+      allowed: false,
+      denied: true,
+      reason: given,
+      error: 'webhook subject access review returned both allow and deny response',
+    };
   if (denied === true) return { allowed: false, denied: true, reason: given };
   return { allowed: allowed === true, reason: given };
 }

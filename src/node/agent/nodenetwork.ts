@@ -89,7 +89,7 @@ export class NodeNetwork implements NetworkAdvice {
       const made = bridge instanceof NodeBridge ? bridge : undefined;
       if (mode === 'netns' && !made) throw new Error(`pods cannot have networks of their own: ${bridge}`);
       if (mode === 'host' && problem === undefined && !made)
-        onError(new Error(`cluster IPs cannot be had: ${bridge}`));
+        onError(new Error(`cluster IPs are not available: ${bridge}`));
       const why = mode === 'host' ? 'as asked for' : made ? undefined : String(bridge);
       return new NodeNetwork(options, spawner, made, why);
     } catch (error) {

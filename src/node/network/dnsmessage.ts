@@ -192,11 +192,11 @@ function encodeData(record: DnsRecord): Buffer {
 export function encodeName(labels: readonly string[]): Buffer {
   const parts = labels.map((label) => {
     const bytes = Buffer.from(label, 'latin1');
-    if (bytes.length === 0 || bytes.length > labelBytesMax) throw new RangeError('no label of a name');
+    if (bytes.length === 0 || bytes.length > labelBytesMax) throw new RangeError('invalid DNS label length');
     return Buffer.concat([Buffer.from([bytes.length]), bytes]);
   });
   const name = Buffer.concat([...parts, Buffer.alloc(1)]);
-  if (name.length > nameBytesMax) throw new RangeError('no name');
+  if (name.length > nameBytesMax) throw new RangeError('DNS name too long');
   return name;
 }
 

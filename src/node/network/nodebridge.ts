@@ -276,7 +276,7 @@ export async function netnsProblem(spawner: Spawner, claimFolder?: string): Prom
     await ip.batch(['link set lo up', 'link set eth0 up'], namespace);
     return undefined;
   } catch (error) {
-    return `this system does not let it be: ${(error as Error).message}`;
+    return `the system does not allow it: ${(error as Error).message}`;
   } finally {
     await removeNetwork(ip, probe)
       .then(() => claims.drop(probe))

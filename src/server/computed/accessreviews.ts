@@ -13,8 +13,8 @@ import type {
 } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/object.ts';
 import type { User } from '../../api/user.ts';
-import type { Asked } from './reviews.ts';
 import { ReviewedSelectors, selectorErrors } from './reviewedselectors.ts';
+import type { Asked } from './reviews.ts';
 
 type Spec = NonNullable<SubjectAccessReview['spec']>;
 type Status = SubjectAccessReviewStatus;

@@ -2,7 +2,7 @@
 import { child, type FieldError, forbidden, index, invalid, required } from '../../api/fielderror.ts';
 import { FieldSelector, type FieldTerm, parseFieldSelector } from '../../api/fieldselector.ts';
 import type { ResourceAttributes } from '../../api/generated/types.ts';
-import { LabelSelector, parseLabelSelector, selectorFromObject } from '../../api/labelselector.ts';
+import { type LabelSelector, parseLabelSelector, selectorFromObject } from '../../api/labelselector.ts';
 
 type Attributes = NonNullable<ResourceAttributes['fieldSelector']>;
 type Requirement = NonNullable<Attributes['requirements']>[number];
@@ -85,11 +85,7 @@ function attributesErrors(given: Attributes | undefined, path: string): FieldErr
     return [required(list, `when ${path} is specified, requirements or rawSelector is required`)];
   if (rawSelector && requirements.length)
     return [
-      invalid(
-        child(path, 'rawSelector'),
-        rawSelector,
-        'may not specified at the same time as requirements',
-      ),
+      invalid(child(path, 'rawSelector'), rawSelector, 'may not specified at the same time as requirements'),
     ];
   return requirements.flatMap((requirement, at) => requirementErrors(requirement, index(list, at)));
 }

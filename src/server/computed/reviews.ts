@@ -7,9 +7,9 @@ import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors
 import type { SelfSubjectReviewStatus, TokenReview, TokenReviewStatus } from '../../api/generated/types.ts';
 import { modelOf } from '../../api/model.ts';
 import type { ApiObject, JsonObject } from '../../api/object.ts';
+import type { User } from '../../api/user.ts';
 import { settleNamespace } from '../../registry/create.ts';
 import { type Expected, readObject } from '../../registry/input.ts';
-import { TokenError, verifyToken } from '../../registry/tokenverification.ts';
 import type { ComputedVersions, DiscoveryResource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -107,28 +107,27 @@ function checkPlace({ namespaced }: Form, { metadata }: ApiObject, namespace: st
 
 function selfReview(object: ApiObject, { serving, context }: Asked): SelfSubjectReviewStatus {
   object.metadata = { creationTimestamp: serving.registry.now() };
-  const { name, uid, groups, extra = {} } = context.user;
-  const details = Object.entries(extra).map(([key, values]) => [key, [...values]]);
-  return {
-    userInfo: {
-      username: name,
-      ...(uid ? { uid } : {}),
-      groups: [...groups],
-      ...(details.length ? { extra: Object.fromEntries(details) } : {}),
-    },
-  };
+  return { userInfo: userInfo(context.user) };
 }
 
-async function tokenReview(object: ApiObject, { serving: { registry } }: Asked): Promise<TokenReviewStatus> {
+async function tokenReview(object: ApiObject, { serving }: Asked): Promise<TokenReviewStatus> {
   const { token, audiences } = (object as TokenReview).spec ?? {};
   if (!token) throw badRequest('token is required for TokenReview in authentication');
-  try {
-    const wanted = audiences?.length ? audiences : registry.tokens.defaultAudiences;
-    const { user, audiences: meant } = await verifyToken(registry, token, wanted);
-    return { authenticated: true, user: user as TokenReviewStatus['user'], audiences: [...meant] };
-  } catch (error) {
-    if (!(error instanceof TokenError)) throw error;
-    const bad = 'invalid bearer token';
-    return { error: error.message ? `[${bad}, ${error.message}]` : bad };
-  }
+  const { registry, reviewToken } = serving;
+  await registry.view.caughtUp();
+  const asked = audiences?.length ? audiences : registry.tokens.settings.audiences;
+  const verdict = await reviewToken(token, asked);
+  if ('error' in verdict) return verdict;
+  return { authenticated: true, user: userInfo(verdict.user), audiences: [...verdict.audiences] };
+}
+
+/** A user as reviews show it: what is empty is left out. */
+function userInfo({ name, uid, groups, extra = {} }: User): NonNullable<TokenReviewStatus['user']> {
+  const details = Object.entries(extra).map(([key, values]) => [key, [...values]]);
+  return {
+    username: name,
+    ...(uid ? { uid } : {}),
+    ...(groups.length ? { groups: [...groups] } : {}),
+    ...(details.length ? { extra: Object.fromEntries(details) } : {}),
+  };
 }

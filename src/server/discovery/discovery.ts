@@ -2,6 +2,7 @@
 import type { Kind, Verb } from '../../api/kind.ts';
 import { componentStatus } from '../../api/kinds/componentstatus.ts';
 import type { KindTable } from '../../api/kinds.ts';
+import { issuerPath, keysPath } from './issuerdocuments.ts';
 import { VersionCache } from './versioncache.ts';
 
 /** A resource or subresource, as discovery describes it. */
@@ -208,6 +209,7 @@ export class Discovery {
       ...versions.map((version) => `/apis/${name}/${version}`),
     ]);
     return [
+      issuerPath,
       '/api',
       '/api/v1',
       '/apis',
@@ -217,6 +219,7 @@ export class Discovery {
       '/metrics',
       '/openapi/v2',
       '/openapi/v3',
+      keysPath,
       '/readyz',
       '/swaggerapi',
       '/version',

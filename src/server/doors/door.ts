@@ -8,7 +8,7 @@ import type { Authorizer } from '../../api/access.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
-import type { ApiRequest, ApiResponse } from '../http/context.ts';
+import type { ApiRequest, ApiResponse, RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import type { Overload } from '../http/traffic.ts';
 
@@ -23,14 +23,14 @@ export interface Door {
   /** Starts to accept requests. Rejects when it cannot listen at the address. */
   listen(reception: Reception): Promise<void>;
 
-  /** Throws the answer when a request may not enter here, whoever its user is. */
+  /** Throws the error for the client when a request may not enter here, before its user is known. */
   admit(request: ApiRequest): void;
 
   /**
    * The user of a request; throws a 401 when there is none. A door that has to wait for an answer needs a timeout.
    * @param token sent by a browser as a WebSocket subprotocol; it has been removed from the request
    */
-  identify(request: ApiRequest, token: string | undefined): User | Promise<User>;
+  identify(context: RequestContext, token: string | undefined): User | Promise<User>;
 
   /** Stops accepting connections and closes idle ones. Safe to call before `listen`. */
   shut(): void;

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { Authorizer } from '../../api/access.ts';
 import type { User } from '../../api/user.ts';
 import { Arrivals } from '../http/arrivals.ts';
-import type { ApiRequest } from '../http/context.ts';
+import type { RequestContext } from '../http/context.ts';
 import type { Door, Reception } from './door.ts';
 import { HttpListener, listenerOptions } from './httplistener.ts';
 
@@ -30,8 +30,8 @@ export class NamedDoor implements Door {
 
   admit(): void {}
 
-  identify({ headers }: ApiRequest): User {
-    const sent = headers['x-sent-by'];
+  identify({ request }: RequestContext): User {
+    const sent = request.headers['x-sent-by'];
     return sent === undefined ? anonymous : (JSON.parse(String(sent)) as User);
   }
 

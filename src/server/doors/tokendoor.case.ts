@@ -4,7 +4,7 @@ import { type Attributes, allowed, type Decision } from '../../api/access.ts';
 import { StatusError, unauthorized } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import { Arrivals } from '../http/arrivals.ts';
-import type { ApiRequest } from '../http/context.ts';
+import type { ApiRequest, RequestContext } from '../http/context.ts';
 import type { Door, Reception } from './door.ts';
 import { HttpListener, listenerOptions } from './httplistener.ts';
 
@@ -48,7 +48,7 @@ export class TokenDoor implements Door {
     if (headers.origin !== undefined) throw new StatusError(403, 'Forbidden', 'no pages here', {});
   }
 
-  identify({ headers }: ApiRequest, token: string | undefined): User | Promise<User> {
+  identify({ request: { headers } }: RequestContext, token: string | undefined): User | Promise<User> {
     const sent = token ?? headers.authorization?.replace(/^Bearer /, '');
     return this.#answer(() => {
       if (sent === 'broken') throw new Error('the list of users is lost');

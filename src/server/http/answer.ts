@@ -1,6 +1,7 @@
 /** Answers: headers, Status errors, and writing bodies. */
 import { constants, gzip } from 'node:zlib';
 import { AuthorizationFailure, internal, StatusError } from '../../api/errors.ts';
+import { jsonText } from '../../api/jsontext.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 import { retryAfterSeconds } from './traffic.ts';
@@ -82,7 +83,7 @@ export async function answerValue(
     context.response.end(text);
     return;
   }
-  const text = context.pretty(negotiated) ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`;
+  const text = context.pretty(negotiated) ? jsonText(value, 2) : `${jsonText(value)}\n`;
   await answerBytes(context, code, [Buffer.from(text)]);
 }
 

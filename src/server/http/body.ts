@@ -1,9 +1,11 @@
 /** Request bodies: read under a bound on size and time, then parsed by their type. */
+import { isUtf8 } from 'node:buffer';
 import { badRequest, requestTimeout, tooLarge } from '../../api/errors.ts';
 import { countKeys, findDuplicates, JsonError, readJson } from '../../api/json.ts';
 import type { Model } from '../../api/model.ts';
 import type { Input } from '../../registry/input.ts';
 import type { ApiRequest } from './context.ts';
+import { Http2Request } from './http2request.ts';
 import type { LimitKeeper } from './limits.ts';
 import { PlainRequest } from './plainrequest.ts';
 
@@ -22,6 +24,7 @@ export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Pro
   const announced = Number(request.headers['content-length'] ?? Number.NaN);
   if (announced > limits.bodyBytesMax) return Promise.reject(refuse());
   if (request instanceof PlainRequest) return request.body;
+  if (request instanceof Http2Request && request.body) return request.body;
   if (announced === 0) return noBody;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -98,6 +101,7 @@ async function parseForeign(
   }
   const { readYaml, YamlError } = await import('../../api/yaml.ts');
   try {
+    if (!isUtf8(bytes)) throw new YamlError('invalid UTF-8');
     const { value, duplicates } = await readYaml(bytes.toString('utf8'));
     return { value, duplicates };
   } catch (error) {

@@ -6,6 +6,7 @@ import type { Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door } from '../doors/door.ts';
+import type { Http2Request } from './http2request.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';
 import type { Query } from './query.ts';
@@ -13,15 +14,15 @@ import type { RequestInfo } from './requestinfo.ts';
 import type { Handler } from './routes.ts';
 import type { Lane } from './traffic.ts';
 
-/** A request of Node's server, or of the express lane. */
-export type ApiRequest = IncomingMessage | PlainRequest;
+/** A request as Node's server reads it, as the express lane does, or as it came in a stream of HTTP/2. */
+export type ApiRequest = IncomingMessage | PlainRequest | Http2Request;
 
 export type Headers = Record<string, string | string[]>;
 
 /** An object, or a flat list of names and values, which is written several times faster. */
 export type HeaderFields = string[] | Headers;
 
-/** The parts of a response that handlers use, from Node's server or the express lane. */
+/** What handlers need of a response, whatever sends it: Node's server, the express lane or HTTP/2. */
 export interface ApiResponse {
   readonly statusCode: number;
   readonly headersSent: boolean;
@@ -55,6 +56,8 @@ export class RequestContext {
   info!: RequestInfo;
   /** The user: the door's unidentified user until authentication. */
   user: User;
+  /** The authenticated user of an impersonated request, and the constraint under which impersonation was allowed. */
+  impersonator: { readonly user: User; readonly constraint: string | undefined } | undefined;
   /** The decision of the authorizer; undefined when the request was refused earlier. */
   decision: Decision | undefined;
   /** The limit under which it is counted; undefined when it is not counted. */
@@ -73,6 +76,7 @@ export class RequestContext {
   failure: Status | undefined;
   /** The status code of an upgrade's answer; 0 before that. */
   upgradeCode = 0;
+  #annotations: Record<string, string> | undefined;
   #auditId: string | undefined;
 
   constructor(
@@ -88,16 +92,30 @@ export class RequestContext {
     this.user = door.unidentified;
   }
 
-  /** Node's own request and response, for watches and connections, which never go through the express lane. */
+  /**
+   * Node's own request and response, for what lasts: that never comes by the express lane. Those of HTTP/2 have all of
+   * their methods that handlers use, and no socket of their own.
+   */
   get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
     return this as unknown as { request: IncomingMessage; response: ServerResponse };
+  }
+
+  /** Whether there is anything to add to the audit log. */
+  get hasAnnotations(): boolean {
+    return this.#annotations !== undefined && Object.keys(this.#annotations).length > 0;
+  }
+
+  /** What authenticators and others have to add to the audit log. */
+  get annotations(): Record<string, string> {
+    this.#annotations ??= {};
+    return this.#annotations;
   }
 
   /** The id of the request in answers and logs: the client's, if it sent one. */
   get auditId(): string {
     if (this.#auditId === undefined) {
       const sent = this.request.headers['audit-id'];
-      this.#auditId = typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent) ? sent : nextId();
+      this.#auditId = typeof sent === 'string' && sent !== '' ? sent : nextId();
     }
     return this.#auditId;
   }

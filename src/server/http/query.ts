@@ -1,5 +1,6 @@
 /** Query parameters, parsed as Kubernetes does. */
 import { badRequest } from '../../api/errors.ts';
+import { exactNumber, isInt64 } from '../../api/exactjson.ts';
 
 /** A query with more parameters is refused. */
 const parametersMax = 1000;
@@ -49,9 +50,10 @@ export class Query {
     if (value === undefined || value === '') return undefined;
     if (!/^[+-]?\d+$/.test(value))
       throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
-    const number = Number(value);
-    if (!Number.isSafeInteger(number))
+    const number = exactNumber(value);
+    if (typeof number === 'bigint' ? !isInt64(number) : !Number.isSafeInteger(number))
       throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`);
-    return number;
+    // Counts and seconds beyond 2^53 need not be exact.
+    return Number(number);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Request info: what a method and a URL ask for. Worked out once and kept per URL; the express lane, authorization,
+ * Request info: what a method and a URL ask for. Parsed once and cached per URL; the express lane, authorization,
  * limits, routing, metrics and audit all read it, and none of them looks at the URL again.
  *
  *   /api/v1/…                         core group

@@ -6,6 +6,7 @@ import type { WebSocket } from 'ws';
 import { badRequest, internal, plain, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 
+import { bodySink } from '../../streams/bodysink.ts';
 import { hostPort, readError } from '../../streams/neterror.ts';
 import type { NodeLocation } from '../../streams/nodeway.ts';
 import { ClientGone, type Upgrade } from '../../streams/tunnel.ts';
@@ -82,7 +83,7 @@ async function logOverHttp(
     // Send the header now, so that a log without output does not look like a hanging server.
     response.flushHeaders();
     // The answer has started, so a failure of either side can only close the connection.
-    await pipeline(kubelet, response).catch(() => undefined);
+    await pipeline(kubelet, bodySink(response)).catch(() => undefined);
   } catch (error) {
     if (!(error instanceof ClientGone)) throw error;
   } finally {

@@ -6,7 +6,7 @@ import type { RequestContext } from '../context.ts';
 export function authenticate(context: RequestContext): void | Promise<void> {
   // Removed from the request at every door, so that a token is never passed on.
   const token = context.upgrade && takeBearerProtocol(context.http.request);
-  const user = context.door.identify(context.request, token);
+  const user = context.door.identify(context, token);
   if (user instanceof Promise) return identified(context, user);
   context.user = user;
 }

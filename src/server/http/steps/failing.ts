@@ -18,7 +18,8 @@ export function fail(context: RequestContext, error: unknown, { report }: Servic
     else answerError(context, known, report);
   } catch (unanswerable) {
     report(unanswerable as Error);
-    context.request.socket.destroy();
+    if (context.upgrade) context.upgrade.socket.destroy();
+    else context.response.destroy();
   }
 }
 

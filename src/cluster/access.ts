@@ -1,0 +1,199 @@
+/** The secure door of a cluster, put together: certificates, who is let in, and what they may do. */
+import { hostname, networkInterfaces } from 'node:os';
+import path from 'node:path';
+import type { Authentication } from '../access/authentication/authentication.ts';
+import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import type { Certified } from '../pki/authority.ts';
+import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
+import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
+import { TlsFiles } from '../pki/tlsfiles.ts';
+import { plantClusterInfo } from '../registry/clusterinfo.ts';
+import type { Registry } from '../registry/registry.ts';
+import { SecureDoor } from '../server/doors/securedoor.ts';
+import { ensureAdministrators } from './administrators.ts';
+import { type OpenAuthorization, openAuthorization } from './authorization.ts';
+import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
+import { machineAddress } from './node.ts';
+import type { ClusterUser, SecureOptions } from './secureoptions.ts';
+import { StartError } from './starterror.ts';
+
+export interface AccessOptions {
+  readonly secure: SecureOptions;
+  readonly users: readonly ClusterUser[];
+  /** Where keys are kept; absent: in memory. */
+  readonly dataDir: string | undefined;
+  /** The address of the service `kubernetes`. */
+  readonly serviceIP: string;
+  readonly registry: Registry;
+  readonly onError: (error: Error) => void;
+  readonly onWarning: (message: string) => void;
+}
+
+const defaultHost = '127.0.0.1';
+
+/** Throws a `StartError` when files cannot be used. */
+export async function openAccess(options: AccessOptions): Promise<Access> {
+  const { secure, users, registry, onError, onWarning } = options;
+  let opened: OpenedCertificates | undefined;
+  let authentication: Authentication;
+  try {
+    opened = openCertificates(options);
+    const { tls } = opened;
+    authentication = await makeAuthenticator(secure, {
+      registry,
+      users,
+      clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
+      publish: true,
+      onError,
+      onWarning,
+    });
+  } catch (error) {
+    opened?.close();
+    throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
+  }
+  const authorization = await openAuthorization(registry, secure, undefined);
+  await ensureAdministrators(registry);
+  return new Access(options, opened, authentication, authorization);
+}
+
+interface OpenedCertificates {
+  readonly certificates: ClusterCertificates;
+  readonly tls: TlsFiles;
+  close(): void;
+}
+
+function openCertificates({
+  secure,
+  dataDir,
+  serviceIP,
+  registry,
+  onError,
+  onWarning,
+}: AccessOptions): OpenedCertificates {
+  const certificates = new ClusterCertificates({
+    folder: dataDir === undefined ? undefined : new PkiFolder(path.join(path.resolve(dataDir), 'pki')),
+    hosts: [...servingNames(), serviceIP, ...addressesOf(secure.host ?? defaultHost), ...(secure.sans ?? [])],
+    nowMs: registry.chance.nowMs,
+    onError,
+  });
+  const tls = new TlsFiles(certificates, {
+    serving: servingFiles(secure),
+    named: secure.sniCertificates ?? [],
+    clientCAFile: secure.clientCAFile,
+    log: onWarning,
+  });
+  const close = (): void => {
+    tls.close();
+    certificates.close();
+  };
+  return { certificates, tls, close };
+}
+
+export class Access {
+  readonly door: SecureDoor;
+  readonly certificates: ClusterCertificates;
+  /** File of the administrator's kubeconfig; undefined when none is written. */
+  readonly kubeconfigFile: string | undefined;
+  readonly #users = new Map<string, Certified>();
+  readonly #registry: Registry;
+  readonly #onError: (error: Error) => void;
+
+  constructor(
+    { secure, users, dataDir, registry, onError, onWarning }: AccessOptions,
+    private readonly opened: OpenedCertificates,
+    readonly authentication: Authentication,
+    readonly authorization: OpenAuthorization,
+  ) {
+    const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
+    this.#registry = registry;
+    this.#onError = onError;
+    this.kubeconfigFile = secure.kubeconfigFile ?? (folder && path.join(folder, 'kubeconfig'));
+    this.certificates = opened.certificates;
+    for (const { name, groups = [] } of users)
+      this.#users.set(name, this.certificates.clientFor(name, groups));
+    this.door = new SecureDoor({
+      host: secure.host ?? defaultHost,
+      port: secure.port ?? 0,
+      orAnyPort: secure.orAnyPort,
+      tls: opened.tls,
+      authenticator: authentication,
+      authorizer: authorization.authorizer,
+      minVersion: secure.minVersion,
+      ciphers: secure.ciphers,
+      http2: secure.http2 === false ? false : { streamsMax: secure.http2StreamsMax },
+      log: onWarning,
+    });
+    this.certificates.follow(() => this.#writeKubeconfig());
+  }
+
+  /** Called when the door listens, so that its port is known. */
+  async announce(): Promise<void> {
+    this.#writeKubeconfig();
+    const certificateAuthority = this.opened.tls.servingAuthority;
+    // With an operator's own certificate only the operator knows whom to trust.
+    if (certificateAuthority === undefined) return;
+    await plantClusterInfo(this.#registry, { server: reachable(this.door.url), certificateAuthority });
+  }
+
+  get adminKubeconfig(): string {
+    return this.kubeconfigFor(administrator.name);
+  }
+
+  /** Of the users that the cluster was started with, and of the administrator; throws for any other. */
+  kubeconfigFor(user: string): string {
+    const client = user === administrator.name ? this.certificates.admin : this.#users.get(user);
+    if (!client) throw new Error(`the cluster was started without a user ${JSON.stringify(user)}`);
+    const ca = this.opened.tls.servingAuthority;
+    return kubeconfigText(secureKubeconfig({ url: reachable(this.door.url), ca, user, client }));
+  }
+
+  async close(): Promise<void> {
+    await this.authentication.close();
+    this.authorization.close();
+    this.opened.close();
+  }
+
+  #writeKubeconfig(): void {
+    if (this.kubeconfigFile === undefined) return;
+    try {
+      writePrivately(this.kubeconfigFile, this.adminKubeconfig);
+    } catch (error) {
+      this.#onError(error as Error);
+    }
+  }
+}
+
+/** What every serving certificate is for: the API's names in the cluster, and this machine's own. */
+const servingNames = (): readonly string[] => [
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+  hostname(),
+  'localhost',
+  '127.0.0.1',
+  '::1',
+];
+
+const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::';
+
+/** A door on all addresses is reached by each of them. */
+function addressesOf(host: string): string[] {
+  if (!isEveryAddress(host)) return [host];
+  return Object.values(networkInterfaces()).flatMap((list) =>
+    (list ?? []).map(({ address }) => address.replace(/%.*$/, '')),
+  );
+}
+
+/** Nobody can dial "all addresses". */
+function reachable(url: string): string {
+  const { hostname: host, port } = new URL(url);
+  return isEveryAddress(host.replace(/^\[|\]$/g, '')) ? `https://${machineAddress()}:${port || 443}` : url;
+}
+
+function servingFiles({ certFile, keyFile }: SecureOptions) {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined)
+    throw new Error('a certificate file and its key file must be named together');
+  return { certFile, keyFile };
+}

@@ -1,0 +1,78 @@
+/** The doors of a cluster: which ones are open, and how the parts of this process reach the API through them. */
+import type { Duplex } from 'node:stream';
+import type { Advertised } from '../registry/kubernetesservice.ts';
+import type { Door } from '../server/doors/door.ts';
+import { InnerDoor } from '../server/doors/innerdoor.ts';
+import { isLoopback, LocalDoor } from '../server/doors/localdoor.ts';
+import type { Access } from './access.ts';
+import { machineAddress } from './node.ts';
+import { StartError } from './starterror.ts';
+
+/** How parts of this process reach the API. */
+export interface ApiWay {
+  readonly url: string;
+  /** A connection in memory; absent: over the network. */
+  readonly connect?: (() => Duplex) | undefined;
+}
+
+export interface DoorOptions {
+  readonly host?: string | undefined;
+  readonly port?: number | 'off' | undefined;
+  /** The address of the service `kubernetes`. */
+  readonly serviceIP: string;
+}
+
+export class Doors {
+  readonly all: readonly Door[];
+  readonly #outer: Door;
+  readonly #inner: InnerDoor | undefined;
+
+  constructor(
+    { host = '127.0.0.1', port = 0, serviceIP }: DoorOptions,
+    private readonly access: Access | undefined,
+  ) {
+    if (port === 'off' && !access)
+      throw new StartError('a cluster without the local door needs the secure one');
+    if (port !== 'off' && !isLoopback(host))
+      throw new StartError(
+        `${host} is not an address of this machine alone, and plain HTTP is served on loopback only`,
+      );
+    this.#inner = port === 'off' ? new InnerDoor() : undefined;
+    const first = port === 'off' ? access!.door : new LocalDoor({ host, port, clusterIP: serviceIP });
+    this.#outer = first;
+    this.all = [...new Set([first, ...(access ? [access.door] : []), ...(this.#inner ? [this.#inner] : [])])];
+  }
+
+  /** Where clients of this machine are sent first. */
+  get url(): string {
+    return this.#outer.url;
+  }
+
+  get secureUrl(): string | undefined {
+    return this.access?.door.url;
+  }
+
+  get inside(): ApiWay {
+    const inner = this.#inner;
+    return inner ? { url: inner.url, connect: () => inner.connect() } : { url: this.url };
+  }
+
+  /** Ports on this machine at which the API answers. */
+  get ports(): number[] {
+    return [this.url, this.secureUrl].filter((url) => url !== undefined).map(portOf);
+  }
+
+  /** Where the service `kubernetes` leads: to the secure door, as clients in pods expect, when it is open. */
+  advertised(clusterIP: string): Advertised {
+    const url = this.secureUrl ?? this.url;
+    const ip = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    // Nobody can dial "all addresses".
+    return { clusterIP, ip: ip === '0.0.0.0' || ip === '::' ? machineAddress() : ip, port: portOf(url) };
+  }
+}
+
+/** A URL leaves out the port that its scheme has by default. */
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return Number(port || (protocol === 'https:' ? 443 : 80));
+}

@@ -1,0 +1,73 @@
+/** The folder of keys and certificates: for the user who runs the server alone, and never with half a file in it. */
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import path from 'node:path';
+import type { Certified } from './authority.ts';
+
+const folderMode = 0o700;
+const fileMode = 0o600;
+/** A certificate and a key are far smaller. */
+const fileBytesMax = 1024 * 1024;
+
+export class PkiFolder {
+  constructor(readonly folder: string) {
+    mkdirSync(folder, { recursive: true, mode: folderMode });
+    chmodSync(folder, folderMode);
+  }
+
+  /** The pair of this name; undefined when a part is missing. */
+  read(name: string): Certified | undefined {
+    return readPair(this.folder, name);
+  }
+
+  /** The private key of this name, which may be there without its certificate. */
+  readKey(name: string): string | undefined {
+    return textOf(path.join(this.folder, `${name}.key`));
+  }
+
+  /** The key first: a certificate without its key would be of no use, and could not be told from a stolen one. */
+  write(name: string, { cert, key }: Certified): void {
+    if (this.readKey(name) !== key) writePrivately(path.join(this.folder, `${name}.key`), key);
+    writePrivately(path.join(this.folder, `${name}.crt`), cert);
+  }
+}
+
+/** A certificate and its key in a folder; undefined when a part is missing. */
+export function readPair(folder: string, name: string): Certified | undefined {
+  const cert = textOf(path.join(folder, `${name}.crt`));
+  const key = textOf(path.join(folder, `${name}.key`));
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    if (statSync(file).size > fileBytesMax) throw new Error(`${file} is too large for what it should hold`);
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Writes a file that only its owner may read: whole, or not at all. */
+export function writePrivately(file: string, text: string): void {
+  const fresh = `${file}.${process.pid}.new`;
+  const opened = openSync(fresh, 'w', fileMode);
+  try {
+    writeSync(opened, text);
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+  chmodSync(fresh, fileMode);
+  renameSync(fresh, file);
+}

@@ -1,0 +1,36 @@
+/** What a request shows of its sender, for authenticators. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Credentials, PeerCertificate } from '../../access/authentication/authenticator.ts';
+import type { RequestContext } from '../http/context.ts';
+
+const none: readonly string[] = [];
+
+export class RequestCredentials implements Credentials {
+  constructor(
+    private readonly context: RequestContext,
+    readonly protocolToken: string | undefined,
+    readonly certificate: PeerCertificate | undefined,
+  ) {}
+
+  get headers(): IncomingHttpHeaders {
+    return this.context.request.headers;
+  }
+
+  /** Empty for a request of the express lane, where no header comes twice. */
+  get rawHeaders(): readonly string[] {
+    const { request } = this.context;
+    return 'rawHeaders' in request ? request.rawHeaders : none;
+  }
+
+  get path(): string {
+    return this.context.info.path;
+  }
+
+  get warnings(): string[] {
+    return this.context.warnings;
+  }
+
+  get annotations(): Record<string, string> {
+    return this.context.annotations;
+  }
+}

@@ -1,0 +1,126 @@
+/** Responses of HTTP/2, by Node's stream API. To handlers they look like Node's own of HTTP/1.1. */
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { ApiResponse, HeaderFields } from './context.ts';
+
+/** About the connection of HTTP/1.1: HTTP/2 does not allow them. */
+const connectionHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+const bodiless = new Set([204, 205, 304]);
+const noText = /[^\t\x20-\x7e\x80-\xff]/;
+
+export class Http2Response implements ApiResponse {
+  statusCode = 200;
+  headersSent = false;
+  writableEnded = false;
+  readonly #headers: OutgoingHttpHeaders = {};
+  /** Its answer has no body, whatever handlers write. */
+  #bodiless = false;
+
+  constructor(
+    readonly stream: ServerHttp2Stream,
+    private readonly isHead: boolean,
+  ) {
+    // The client took its request back, or the connection broke: all who need to know listen for `close`.
+    stream.on('error', () => undefined);
+  }
+
+  get destroyed(): boolean {
+    return this.stream.destroyed || this.stream.closed;
+  }
+
+  get writableFinished(): boolean {
+    return this.stream.writableFinished;
+  }
+
+  get writableLength(): number {
+    return this.stream.writableLength;
+  }
+
+  get writableNeedDrain(): boolean {
+    return this.stream.writableNeedDrain;
+  }
+
+  setHeader(name: string, value: string): this {
+    this.#add(name, value);
+    return this;
+  }
+
+  /** @param rest headers, behind the words of the status line of HTTP/1.1, if there are any */
+  writeHead(code: number, ...rest: [HeaderFields] | [string | undefined, HeaderFields]): this {
+    const fields = rest[rest.length - 1] as HeaderFields;
+    if (Array.isArray(fields))
+      for (let i = 0; i < fields.length; i += 2) this.#add(fields[i]!, fields[i + 1]!);
+    else for (const name of Object.keys(fields)) this.#set(name, fields[name]!);
+    this.statusCode = code;
+    this.headersSent = true;
+    const { stream } = this;
+    this.#bodiless = this.isHead || bodiless.has(code);
+    this.#headers[':status'] = code;
+    if (!this.destroyed) stream.respond(this.#headers, { endStream: this.#bodiless });
+    return this;
+  }
+
+  /** Headers leave at once in HTTP/2. */
+  flushHeaders(): void {}
+
+  cork(): void {
+    this.stream.cork();
+  }
+
+  write(bytes: Buffer | string): boolean {
+    if (this.#bodiless || this.destroyed || bytes.length === 0) return true;
+    return this.stream.write(bytes);
+  }
+
+  end(bytes?: Buffer | string): this {
+    if (this.writableEnded) return this;
+    this.writableEnded = true;
+    const { stream } = this;
+    if (this.destroyed) return this;
+    if (!this.headersSent) this.writeHead(this.statusCode, []);
+    while (stream.writableCorked > 0) stream.uncork();
+    if (!this.#bodiless) stream.end(bytes);
+    // What the client still sends is of no use to anybody: tells it to stop, once it has its answer.
+    if (!stream.endAfterHeaders && !stream.readableEnded) stream.once('finish', () => stream.close());
+    return this;
+  }
+
+  /** Breaks the answer off, so that the client does not take it for whole. */
+  destroy(): void {
+    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  on(event: string, listener: () => void): this {
+    this.stream.on(event, listener);
+    return this;
+  }
+
+  once(event: string, listener: () => void): this {
+    this.stream.once(event, listener);
+    return this;
+  }
+
+  off(event: string, listener: () => void): this {
+    this.stream.off(event, listener);
+    return this;
+  }
+
+  #set(name: string, value: string | string[]): void {
+    if (typeof value === 'string') this.#add(name, value);
+    else for (const one of value) this.#add(name, one);
+  }
+
+  #add(name: string, value: string): void {
+    const lower = name.toLowerCase();
+    if (connectionHeaders.has(lower)) return;
+    if (noText.test(value)) throw new TypeError(`the header ${name} holds a control character`);
+    const before = this.#headers[lower];
+    if (before === undefined) this.#headers[lower] = value;
+    else this.#headers[lower] = [before as string | string[], value].flat();
+  }
+}
