@@ -99,6 +99,7 @@ export class ApiServer {
       router: this.#router,
       audit,
       impersonation: new Impersonation(),
+      rights: registry,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       report,
       closing: false,
