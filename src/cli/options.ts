@@ -14,6 +14,14 @@ import {
   kubeconfigHelp,
   readKubeconfigLine,
 } from './kubeconfigflags.ts';
+import {
+  admissionArgs,
+  admissionHelp,
+  authorizationArgs,
+  authorizationHelp,
+  readAdmission,
+  readAuthorization,
+} from './authorizationflags.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 
@@ -103,6 +111,10 @@ ${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (defa
 
 Users of the secure door
 ${authenticationHelp}
+What users of the secure door may do
+${authorizationHelp}
+Admission
+${admissionHelp}
 Limits of up and serve
 ${limitHelp}
 Options of up
@@ -167,6 +179,8 @@ const options = {
   'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
   ...secureArgs,
   ...authenticationArgs,
+  ...authorizationArgs,
+  ...admissionArgs,
   ...limitArgs,
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
@@ -226,13 +240,14 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
   if (values['in-memory'] && values['data-dir'] !== undefined)
     throw new UsageError('--in-memory and --data-dir exclude each other');
   const listening = readListening(values, refuse);
-  const secure = readAuthentication(values, listening, refuse);
+  const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
   if (values.port === 'off' && !secure)
     throw new UsageError('--port off and --secure-port off together leave no way in');
   return {
     host: values.host,
     port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
     secure,
+    admission: readAdmission(values),
     ...(values['in-memory']
       ? { store: 'memory' as const }
       : { store: 'lmdb' as const, dataDir: values['data-dir'] ?? '.wherry' }),

@@ -7,10 +7,17 @@ export type {
   ServiceAccountOptions,
   TokenWebhookSettings,
 } from '../access/authentication/authenticationoptions.ts';
+export {
+  type AuthorizationMode,
+  type AuthorizationOptions,
+  type AuthorizationWebhookOptions,
+  authorizationModes,
+} from '../access/authorization/authorizationoptions.ts';
 export type { StaticUser } from '../access/authentication/statictokens.ts';
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
+export type { AdmissionOptions } from '../registry/admission/plugins.ts';
 export type { HistoryBounds } from '../registry/history.ts';
 export type { Chance } from '../registry/registry.ts';
 export type { WatchDefault } from '../registry/watch.ts';

@@ -1,5 +1,6 @@
 /** Checks the names of options: a misspelt one would silently be ignored. */
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
+import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
@@ -19,6 +20,7 @@ const startNames: Names<StartOptions> = {
   host: true,
   port: true,
   secure: true,
+  admission: true,
   users: true,
   history: true,
   like: true,
@@ -61,6 +63,7 @@ const logNames: Names<LogOptions> = { level: true, write: true };
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
 const auditNames: Names<AuditOptions> = { file: true, fileBytesMax: true, backupsMax: true };
+const admissionNames: Names<AdmissionOptions> = { enabled: true, disabled: true };
 const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
 const settingNames: Names<ControllerSettings> = {
   nodeGraceMs: true,
@@ -80,6 +83,7 @@ export function checkStartOptions(options: StartOptions): void {
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');
   checkNames(options.log, logNames, 'log.');
+  checkNames(options.admission, admissionNames, 'admission.');
   checkNames(options.chance, chanceNames, 'chance.');
   checkNames(options.controllerSettings, settingNames, 'controllerSettings.');
 }

@@ -18,6 +18,8 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import type { AdmissionChain } from '../registry/admission/admission.ts';
+import { type AdmissionOptions, admissionChain } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
@@ -68,6 +70,8 @@ export interface StartOptions {
   readonly port?: number | 'off';
   /** Open a door over TLS beside the local one, for users who are known and may do what their roles allow. */
   readonly secure?: boolean | SecureOptions;
+  /** Which admission plugins run, by Kubernetes' names. Default: all that there are. */
+  readonly admission?: AdmissionOptions;
   /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
   readonly users?: readonly ClusterUser[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
@@ -178,6 +182,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
+    registry.admission = chosenPlugins(options);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
@@ -301,6 +306,14 @@ async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenS
     return await readTokenSettings(secure === true ? {} : secure);
   } catch (error) {
     throw new StartError((error as Error).message, { cause: error });
+  }
+}
+
+function chosenPlugins({ admission }: StartOptions): AdmissionChain {
+  try {
+    return admissionChain(admission);
+  } catch (error) {
+    throw new StartError((error as Error).message);
   }
 }
 

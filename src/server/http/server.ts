@@ -102,6 +102,7 @@ export class ApiServer {
       router: this.#router,
       audit,
       impersonation: new Impersonation(),
+      rights: registry,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       observer: options.observer,
       report,
