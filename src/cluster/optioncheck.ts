@@ -32,6 +32,7 @@ const startNames: Names<StartOptions> = {
   simulatedNodes: true,
   ingress: true,
   limits: true,
+  admissionConfigFile: true,
   auditLog: true,
   onError: true,
   onFatal: true,

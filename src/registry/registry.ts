@@ -11,6 +11,7 @@ import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
 import { VALUE_BYTES_MAX } from '../store/engine.ts';
 import { DeadlineError, type Store, type Write, type WriteResult } from '../store/store.ts';
+import { openPodSecurity, type PodSecuritySettings } from './admission/podsecuritysettings.ts';
 import { QuotaAccounts } from './admission/quotaaccounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
@@ -36,6 +37,8 @@ export class Registry {
   readonly quotas = new QuotaAccounts(this);
   readonly tokens = new Tokens(this);
   readonly turns = new Turns();
+  /** Set before the server listens. */
+  podSecurity: PodSecuritySettings = openPodSecurity;
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 

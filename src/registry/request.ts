@@ -26,6 +26,13 @@ export interface RequestForm {
   readonly warnings?: string[];
   /** Deadline on the registry's clock; undefined: none. */
   readonly deadlineMs?: number;
+  /** Where annotations for the audit log are added; undefined: nobody reads them. */
+  readonly annotated?: Annotated;
+}
+
+/** What annotations for the audit log can be added to. */
+export interface Annotated {
+  readonly annotations: Record<string, string>;
 }
 
 /** A class, so that V8 gives all requests one shape; rarely used values are getters, computed on demand. */
@@ -37,6 +44,7 @@ export class Request {
   readonly fieldValidation: FieldValidation;
   readonly warnings: string[];
   readonly deadlineMs: number | undefined;
+  readonly annotated: Annotated | undefined;
   readonly #namedManager: string;
 
   constructor(form: RequestForm) {
@@ -47,12 +55,18 @@ export class Request {
     this.fieldValidation = form.fieldValidation ?? 'Ignore';
     this.warnings = form.warnings ?? [];
     this.deadlineMs = form.deadlineMs;
+    this.annotated = form.annotated;
     this.#namedManager = form.fieldManager ?? '';
   }
 
   /** The field manager that owns the fields this request sets. */
   get fieldManager(): string {
     return this.#namedManager || managerOf(this.userAgent);
+  }
+
+  /** Adds an annotation to the audit log's events of this request. */
+  annotate(name: string, value: string): void {
+    if (this.annotated) this.annotated.annotations[name] = value;
   }
 
   /** The same request as a dry run. */

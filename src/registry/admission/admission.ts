@@ -9,6 +9,7 @@ import type { Target } from '../target.ts';
 import { defaultTolerations } from './defaulttolerations.ts';
 import { limitRanger } from './limitranger.ts';
 import { namespaceLifecycle } from './namespacelifecycle.ts';
+import { podSecurity } from './podsecurity.ts';
 import { priority } from './priority.ts';
 import { resourceQuota } from './resourcequota.ts';
 import { serviceAccountAdmission } from './serviceaccountadmission.ts';
@@ -48,6 +49,7 @@ const chain: readonly AdmissionPlugin[] = [
   priority,
   defaultTolerations,
   storageProtection,
+  podSecurity,
   resourceQuota,
 ];
 
