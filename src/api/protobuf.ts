@@ -295,7 +295,7 @@ const BOOLEAN: Value = {
 /** Negative numbers are written with 64 bits; the lower half is enough. */
 const INT32: Value = { wire: VARINT, zero: () => 0, read: (reader) => reader.varint() | 0 };
 
-/** Refused when a JSON number cannot represent it exactly. */
+/** Beyond 2^53 it is a bigint, as when it is read from JSON. */
 const INT64: Value = {
   wire: VARINT,
   zero: () => 0,
@@ -303,8 +303,7 @@ const INT64: Value = {
     const low = reader.varint();
     const number = (reader.high | 0) * 0x1_0000_0000 + low;
     if (Number.isSafeInteger(number)) return number;
-    const exact = BigInt.asIntN(64, (BigInt(reader.high) << 32n) | BigInt(low));
-    throw new ProtobufError(`proto: ${exact} is beyond the integers that JSON can hold`);
+    return BigInt.asIntN(64, (BigInt(reader.high) << 32n) | BigInt(low));
   },
 };
 

@@ -3,6 +3,12 @@ import { parseArgs } from 'node:util';
 import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
 import {
+  authenticationArgs,
+  authenticationHelp,
+  readAuthentication,
+  withTruths,
+} from './authenticationflags.ts';
+import {
   type KubeconfigLine,
   kubeconfigArgs,
   kubeconfigHelp,
@@ -88,6 +94,8 @@ ${protectionHelp}  --controllers LIST    which controllers run: names, * for all
   --service-account-token-secrets
                         make a secret with a token for every account, as Kubernetes 1.1 did
 
+Users of the secure door
+${authenticationHelp}
 Limits of up and serve
 ${limitHelp}
 Options of up
@@ -150,6 +158,7 @@ const options = {
   'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
   ...protectionArgs,
   ...secureArgs,
+  ...authenticationArgs,
   ...limitArgs,
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
@@ -204,7 +213,8 @@ const refuse = (message: string): never => {
 function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions {
   if (values['in-memory'] && values['data-dir'] !== undefined)
     throw new UsageError('--in-memory and --data-dir exclude each other');
-  const secure = readListening(values, refuse);
+  const listening = readListening(values, refuse);
+  const secure = readAuthentication(values, listening, refuse);
   if (values.port === 'off' && !secure)
     throw new UsageError('--port off and --secure-port off together leave no way in');
   return {
@@ -305,7 +315,7 @@ function nodeOptions(values: Values): NodeOptions {
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options });
+    return parseArgs({ args: withTruths(args, options), allowPositionals: true, options });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw unknownOption(message);

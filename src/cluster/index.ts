@@ -1,5 +1,13 @@
 /** The public surface of the package: everything exported here is documented, and changes are announced. */
 
+export type {
+  AuthenticationOptions,
+  OidcOptions,
+  RequestHeaderOptions,
+  ServiceAccountOptions,
+  TokenWebhookSettings,
+} from '../access/authentication/authenticationoptions.ts';
+export type { StaticUser } from '../access/authentication/statictokens.ts';
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';

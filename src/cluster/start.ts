@@ -5,6 +5,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
@@ -26,6 +28,7 @@ import { KubernetesService } from '../registry/kubernetesservice.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
+import type { TokenSettings } from '../registry/tokens.ts';
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
@@ -167,7 +170,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
-    const registry = new Registry(store, view, kinds, chance, [services], finalizingOf(options, chosen));
+    const finalizing = finalizingOf(options, chosen);
+    const tokenSettings = await tokenSettingsOf(options);
+    const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     if (options.admissionConfigFile !== undefined)
       await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
@@ -182,6 +187,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
     const access = await secureAccess(options, registry, services.firstIP, report);
     closers.add(() => access?.close());
+    const onWarning = options.onWarning ?? (() => undefined);
+    const authentication =
+      access?.authentication ?? (await makeAuthenticator({}, { registry, onError: report, onWarning }));
     const doors = new Doors({ ...options, serviceIP: services.firstIP }, access);
     const server = new ApiServer(registry, {
       doors: doors.all,
@@ -190,6 +198,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,
+      authentication,
       audit,
       components: [
         { name: 'etcd-0', failure: () => (registry.writeFailure ?? view.failure)?.message },
@@ -201,6 +210,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         viewCheck(registry),
         ...(chosen.length ? [controllersCheck(idle)] : []),
         nodesCheck(registry, () => ways.localNames, nodesStartup),
+        ...(access?.authorization.checks ?? []),
       ],
       nodes: ways,
       usage,
@@ -208,7 +218,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     });
     closers.add(() => server.close());
     await server.listen();
-    access?.opened();
+    await access?.announce();
     const capacity = new Capacity({
       registry,
       keeper,
@@ -280,6 +290,16 @@ async function configureAdmission(registry: Registry, file: string): Promise<voi
   const { readAdmissionFile } = await import('./admissionfile.ts');
   const { podSecurity } = await readAdmissionFile(file);
   if (podSecurity) registry.podSecurity = podSecurity;
+}
+
+/** undefined: the defaults. */
+async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {
+  if (!secure) return undefined;
+  try {
+    return await readTokenSettings(secure === true ? {} : secure);
+  } catch (error) {
+    throw new StartError((error as Error).message, { cause: error });
+  }
 }
 
 /** Loaded by those who open the secure door: TLS takes Node some milliseconds. */

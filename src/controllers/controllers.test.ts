@@ -8,6 +8,7 @@ const housekeeping = [
   'garbagecollector',
   'serviceaccount',
   'serviceaccount-token',
+  'clusterrole-aggregation',
   'protection',
   'event-expiry',
 ];

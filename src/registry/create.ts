@@ -3,7 +3,6 @@ import { alreadyExists, badRequest, generateNameExhausted, plain } from '../api/
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
-import { admitted, mutate } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
 import type { Registry } from './registry.ts';
@@ -51,7 +50,7 @@ export async function create(
   // Catch up first: another server may just have created or deleted the namespace, or an object of this name.
   const behind = registry.view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
-  await mutate(registry, admission);
+  await registry.admission.mutate(registry, admission);
 
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
@@ -69,7 +68,7 @@ export async function create(
     ]),
   );
   if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));
-  const entry = await admitted(registry, admission, () =>
+  const entry = await registry.admission.admitted(registry, admission, () =>
     insert(registry, request, target, object, generate),
   );
   return entry!;

@@ -7,7 +7,7 @@ import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { formatTime, timeToMs } from '../api/time.ts';
-import { type Admission, admitted } from './admission/admission.ts';
+import type { Admission } from './admission/admission.ts';
 import { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 import { releaseUnused } from './inuse.ts';
@@ -80,7 +80,9 @@ export async function remove(
     const orphans = orphansAtOnce(registry, request, kind, object, options);
     if (orphans && !registry.finalizing.collection) await orphanDependents(registry, current);
     mark(registry, kind, object, options);
-    const deletion = await admitted(registry, admission, () => carryOut(registry, request, current, object));
+    const deletion = await registry.admission.admitted(registry, admission, () =>
+      carryOut(registry, request, current, object),
+    );
     if (!deletion) continue;
     if (!orphans || deletion.removed) return deletion;
     // Marked, so that no controller makes more dependents.

@@ -2,6 +2,7 @@
  * The registry: what all verbs share. The verbs themselves are one file each (`create.ts`, `update.ts`, `patch.ts`,
  * `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
  */
+import { type Authorizer, allowAll } from '../api/access.ts';
 import { encodeObject } from '../api/encode.ts';
 import { notFound, requestTimeout, tooLarge } from '../api/errors.ts';
 import type { ResourceId } from '../api/kind.ts';
@@ -11,6 +12,8 @@ import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
 import { VALUE_BYTES_MAX } from '../store/engine.ts';
 import { DeadlineError, type Store, type Write, type WriteResult } from '../store/store.ts';
+import type { AdmissionChain } from './admission/admission.ts';
+import { admissionChain } from './admission/plugins.ts';
 import { openPodSecurity, type PodSecuritySettings } from './admission/podsecuritysettings.ts';
 import { QuotaAccounts } from './admission/quotaaccounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
@@ -19,7 +22,7 @@ import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { storeKey } from './key.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
-import { Tokens } from './tokens.ts';
+import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
 import { Turns } from './turns.ts';
 import type { View } from './view.ts';
 
@@ -35,8 +38,12 @@ export interface Chance {
 
 export class Registry {
   readonly quotas = new QuotaAccounts(this);
-  readonly tokens = new Tokens(this);
+  readonly tokens: Tokens;
   readonly turns = new Turns();
+  /** Says what users may do, to plugins of admission and to reviews. Set before the server listens. */
+  authorizer: Authorizer = allowAll;
+  /** What may change or refuse a write. Set before the server listens. */
+  admission: AdmissionChain = admissionChain();
   /** Set before the server listens. */
   podSecurity: PodSecuritySettings = openPodSecurity;
   #writeFailure: Error | undefined;
@@ -49,7 +56,9 @@ export class Registry {
     readonly chance: Chance,
     allocators: readonly Allocator[] = [],
     readonly finalizing: Finalizing = fullFinalizing,
+    tokenSettings: TokenSettings = defaultTokenSettings,
   ) {
+    this.tokens = new Tokens(this, tokenSettings);
     this.allocators = new Map(allocators.map((allocator) => [allocator.id, allocator]));
   }
 

@@ -26,6 +26,8 @@ export interface RequestForm {
   readonly warnings?: string[];
   /** Deadline on the registry's clock; undefined: none. */
   readonly deadlineMs?: number;
+  /** It comes from a part of this process, not from a client that says to be one. */
+  readonly internal?: boolean;
   /** Where annotations for the audit log are added; undefined: nobody reads them. */
   readonly annotated?: Annotated;
 }
@@ -44,6 +46,7 @@ export class Request {
   readonly fieldValidation: FieldValidation;
   readonly warnings: string[];
   readonly deadlineMs: number | undefined;
+  readonly internal: boolean;
   readonly annotated: Annotated | undefined;
   readonly #namedManager: string;
 
@@ -55,6 +58,7 @@ export class Request {
     this.fieldValidation = form.fieldValidation ?? 'Ignore';
     this.warnings = form.warnings ?? [];
     this.deadlineMs = form.deadlineMs;
+    this.internal = form.internal ?? false;
     this.annotated = form.annotated;
     this.#namedManager = form.fieldManager ?? '';
   }

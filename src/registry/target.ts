@@ -23,6 +23,7 @@ export type Part =
   | 'resize'
   | 'binding'
   | 'eviction'
+  | 'token'
   | 'whole';
 
 export interface Target extends Place {

@@ -56,6 +56,8 @@ const programs: Record<WriterName, string> = {
   'kube-apiserver': 'kube-apiserver',
   'kube-controller-manager': 'kube-controller-manager',
   'kube-scheduler': 'kube-scheduler',
+  'bootstrap-signer': 'kube-controller-manager',
+  'clusterrole-aggregation-controller': 'kube-controller-manager',
   'cronjob-controller': 'kube-controller-manager',
   'daemon-set-controller': 'kube-controller-manager',
   'deployment-controller': 'kube-controller-manager',
@@ -75,6 +77,7 @@ const programs: Record<WriterName, string> = {
   'resourcequota-controller': 'kube-controller-manager',
   'service-account-controller': 'kube-controller-manager',
   'statefulset-controller': 'kube-controller-manager',
+  'token-cleaner': 'kube-controller-manager',
   'ttl-after-finished-controller': 'kube-controller-manager',
 };
 

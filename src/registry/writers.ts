@@ -30,6 +30,8 @@ const controller = (account: string): Writer => {
 
 /** Accounts in `kube-system`, one for each controller that has one in Kubernetes. */
 const accounts = [
+  'bootstrap-signer',
+  'clusterrole-aggregation-controller',
   'cronjob-controller',
   'daemon-set-controller',
   'deployment-controller',
@@ -49,6 +51,7 @@ const accounts = [
   'resourcequota-controller',
   'service-account-controller',
   'statefulset-controller',
+  'token-cleaner',
   'ttl-after-finished-controller',
 ] as const;
 
@@ -70,5 +73,5 @@ const writers = new Map<WriterName, Writer>([
 /** A request of an internal writer. It has no deadline, and its warnings are not read. */
 export function actingAs(writer: WriterName, verb: Verb): Request {
   const { user, userAgent } = writers.get(writer)!;
-  return new Request({ user, verb, userAgent });
+  return new Request({ user, verb, userAgent, internal: true });
 }

@@ -2,6 +2,7 @@
 import type { Kind, Verb } from '../../api/kind.ts';
 import { componentStatus } from '../../api/kinds/componentstatus.ts';
 import type { KindTable } from '../../api/kinds.ts';
+import { issuerPath, keysPath } from './issuerdocuments.ts';
 import { VersionCache } from './versioncache.ts';
 
 /** A resource or subresource, as discovery describes it. */
@@ -172,7 +173,9 @@ export class Discovery {
 
   group(name: string) {
     const versions = this.#groups().get(name);
-    return versions && { kind: 'APIGroup', ...this.#group(name, versions) };
+    // Clients of 1.1 refuse the document of the one group they know when it names an apiVersion.
+    const apiVersion = name === lastGroup ? {} : { apiVersion: 'v1' };
+    return versions && { kind: 'APIGroup', ...apiVersion, ...this.#group(name, versions) };
   }
 
   /** undefined when no such version is served. */
@@ -206,6 +209,7 @@ export class Discovery {
       ...versions.map((version) => `/apis/${name}/${version}`),
     ]);
     return [
+      issuerPath,
       '/api',
       '/api/v1',
       '/apis',
@@ -215,6 +219,7 @@ export class Discovery {
       '/metrics',
       '/openapi/v2',
       '/openapi/v3',
+      keysPath,
       '/readyz',
       '/swaggerapi',
       '/version',

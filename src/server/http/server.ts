@@ -1,4 +1,6 @@
 /** The API server: puts chain, router, handlers and doors together. */
+import type { Authentication } from '../../access/authentication/authentication.ts';
+import { Impersonation } from '../../access/impersonation.ts';
 import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
@@ -46,6 +48,8 @@ export interface ServerOptions {
   readonly nodeAddressTypes?: readonly string[];
   /** Metrics of the store, shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;
+  /** Knows the tokens that reviews ask about. The server does not close it. */
+  readonly authentication: Pick<Authentication, 'reviewToken' | 'isIdentityHeader'>;
   /** The audit log; gets every request. The server does not close it. */
   readonly audit?: AuditLog;
   /** Called for internal errors of the server. */
@@ -94,15 +98,23 @@ export class ApiServer {
       requests,
       router: this.#router,
       audit,
+      impersonation: new Impersonation(),
+      isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       report,
       closing: false,
     });
   }
 
   #resources(registry: Registry, options: ServerOptions): Resources {
-    const { keeper, createStatus, manner, components, usage, nodes } = options;
+    const { keeper, createStatus, manner, components, usage, nodes, authentication } = options;
     return {
-      serving: { registry, keeper, createStatus, manner },
+      serving: {
+        registry,
+        keeper,
+        createStatus,
+        manner,
+        reviewToken: (...asked) => authentication.reviewToken(...asked),
+      },
       watching: this.#watching,
       connecting: {
         registry,

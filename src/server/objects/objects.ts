@@ -1,4 +1,6 @@
 /** Objects: the verbs of stored kinds, from HTTP to the registry and back. */
+
+import type { TokenVerdict } from '../../access/authentication/authentication.ts';
 import {
   badRequest,
   invalidOptions,
@@ -37,6 +39,8 @@ export interface Serving {
   readonly keeper: LimitKeeper;
   /** HTTP code of a create: 200 as in the contract, or 201 as in Kubernetes. */
   readonly createStatus: 200 | 201;
+  /** Whose token it is, for one of these audiences. */
+  readonly reviewToken: (token: string, audiences: readonly string[]) => Promise<TokenVerdict>;
   readonly manner: Manner;
 }
 

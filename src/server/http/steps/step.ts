@@ -1,4 +1,5 @@
 /** A step of the chain, and the parts of the server that steps use. */
+import type { Impersonation } from '../../../access/impersonation.ts';
 import type { AuditLog } from '../../observe/auditlog.ts';
 import type { RequestMetrics } from '../../observe/requestmetrics.ts';
 import type { RequestContext } from '../context.ts';
@@ -18,6 +19,9 @@ export interface Services {
   readonly requests: RequestMetrics;
   readonly router: Router;
   readonly audit: AuditLog | undefined;
+  readonly impersonation: Impersonation;
+  /** Whether a header, in small letters, says who a user is, beside the usual ones. */
+  readonly isIdentityHeader: (name: string) => boolean;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
   /** Set when the server is closing: new requests are refused. */
