@@ -23,6 +23,7 @@ import {
   readAuthorization,
 } from './authorizationflags.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
+import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -103,7 +104,7 @@ ${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (defa
                         size from which on the file is put aside and a new one begun (default 100)
   --audit-log-maxbackup N
                         files put aside that are kept (default 10)
-  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
+${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
                         for the default without that one (default: up *, serve housekeeping)
   --leader-elect        agree with other servers on the same store about who runs the controllers
   --service-account-token-secrets
@@ -177,6 +178,7 @@ const options = {
   'audit-log': { ...text, for: ['up', 'serve'] },
   'audit-log-maxsize': { ...text, for: ['up', 'serve'] },
   'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
+  ...protectionArgs,
   ...secureArgs,
   ...authenticationArgs,
   ...authorizationArgs,
@@ -261,6 +263,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     leaderElection: values['leader-elect'],
     controllerSettings: { serviceAccountTokenSecrets: values['service-account-token-secrets'] ?? false },
     auditLog: auditOptions(values),
+    ...readProtection(values, refuse),
     limits: readLimits(values, refuse),
   };
 }

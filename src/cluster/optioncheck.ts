@@ -35,6 +35,7 @@ const startNames: Names<StartOptions> = {
   simulatedNodes: true,
   ingress: true,
   limits: true,
+  admissionConfigFile: true,
   auditLog: true,
   onError: true,
   onFatal: true,

@@ -110,6 +110,8 @@ export interface StartOptions {
   readonly ingress?: IngressOptions;
   /** Limits of requests, watches and connections, and sizes from which on a warning is given. */
   readonly limits?: Partial<Limits>;
+  /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */
+  readonly admissionConfigFile?: string;
   /** File of the audit log. Default: none is written. */
   readonly auditLog?: string | AuditOptions;
   /** Called with failures of the server itself, not with refused requests. Default: they are dropped. */
@@ -183,6 +185,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     registry.admission = chosenPlugins(options);
+    if (options.admissionConfigFile !== undefined)
+      await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
@@ -297,6 +301,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     await closers.close().catch(report);
     throw asStartError(error, options);
   }
+}
+
+/** Loaded when there is a file: most clusters have none. */
+async function configureAdmission(registry: Registry, file: string): Promise<void> {
+  const { readAdmissionFile } = await import('./admissionfile.ts');
+  const { podSecurity } = await readAdmissionFile(file);
+  if (podSecurity) registry.podSecurity = podSecurity;
 }
 
 /** undefined: the defaults. */

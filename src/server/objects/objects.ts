@@ -84,7 +84,7 @@ export function writeRequest(serving: Serving, context: RequestContext, kind: ke
 }
 
 const requestOf = (
-  { request, user, warnings }: RequestContext,
+  context: RequestContext,
   verb: Verb,
   deadlineMs: number | undefined,
   dryRun = false,
@@ -92,14 +92,15 @@ const requestOf = (
   fieldManager = '',
 ): Request =>
   new Request({
-    user,
+    user: context.user,
     verb,
-    userAgent: request.headers['user-agent'] ?? '',
+    userAgent: context.request.headers['user-agent'] ?? '',
     fieldManager,
     dryRun,
     fieldValidation,
-    warnings,
+    warnings: context.warnings,
     deadlineMs,
+    annotated: context,
   });
 
 function fieldManagerErrors(manager: string): FieldError[] {
