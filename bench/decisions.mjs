@@ -85,7 +85,9 @@ export async function decisions() {
   });
   const writes = [];
   for (let at = 0; at < roles; at++)
-    writes.push(plant('clusterroles', '', { metadata: { name: `role-${at}` }, rules: [rule(at), rule(at + 1)] }));
+    writes.push(
+      plant('clusterroles', '', { metadata: { name: `role-${at}` }, rules: [rule(at), rule(at + 1)] }),
+    );
   for (let at = 0; at < bindings; at++)
     writes.push(
       plant('rolebindings', `ns-${at % 100}`, {

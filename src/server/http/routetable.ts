@@ -61,7 +61,11 @@ export class RouteTable {
   }
 
   /** Everything in the table; a version that one handler answers has no resources here. */
-  *entries(): Iterable<{ apiVersion: string; resource: string | undefined; routes: Handler | ResourceRoutes }> {
+  *entries(): Iterable<{
+    apiVersion: string;
+    resource: string | undefined;
+    routes: Handler | ResourceRoutes;
+  }> {
     for (const [apiVersion, version] of this.#versions) {
       if (version instanceof Map)
         for (const [resource, routes] of version) yield { apiVersion, resource, routes };
