@@ -9,12 +9,6 @@ import {
   withTruths,
 } from './authenticationflags.ts';
 import {
-  type KubeconfigLine,
-  kubeconfigArgs,
-  kubeconfigHelp,
-  readKubeconfigLine,
-} from './kubeconfigflags.ts';
-import {
   admissionArgs,
   admissionHelp,
   authorizationArgs,
@@ -22,6 +16,12 @@ import {
   readAdmission,
   readAuthorization,
 } from './authorizationflags.ts';
+import {
+  type KubeconfigLine,
+  kubeconfigArgs,
+  kubeconfigHelp,
+  readKubeconfigLine,
+} from './kubeconfigflags.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';

@@ -7,13 +7,13 @@ export type {
   ServiceAccountOptions,
   TokenWebhookSettings,
 } from '../access/authentication/authenticationoptions.ts';
+export type { StaticUser } from '../access/authentication/statictokens.ts';
 export {
   type AuthorizationMode,
   type AuthorizationOptions,
   type AuthorizationWebhookOptions,
   authorizationModes,
 } from '../access/authorization/authorizationoptions.ts';
-export type { StaticUser } from '../access/authentication/statictokens.ts';
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';

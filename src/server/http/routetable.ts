@@ -62,6 +62,19 @@ export class RouteTable {
     return version instanceof Map ? version.get(resource) : version;
   }
 
+  /** Everything in the table; a version that one handler answers has no resources here. */
+  *entries(): Iterable<{
+    apiVersion: string;
+    resource: string | undefined;
+    routes: Handler | ResourceRoutes;
+  }> {
+    for (const [apiVersion, version] of this.#versions) {
+      if (version instanceof Map)
+        for (const [resource, routes] of version) yield { apiVersion, resource, routes };
+      else yield { apiVersion, resource: undefined, routes: version };
+    }
+  }
+
   #stored(apiVersion: string): Map<string, ResourceRoutes> {
     let version = this.#versions.get(apiVersion);
     if (!(version instanceof Map)) {
