@@ -150,9 +150,9 @@ describe('resources', () => {
 
   it('have the short names clients know', async () => {
     const all = {
-      ...(await resources('/api/v1')),
-      ...(await resources('/apis/apps/v1')),
       ...(await resources('/apis/extensions/v1beta1')),
+      ...(await resources('/apis/apps/v1')),
+      ...(await resources('/api/v1')),
     };
     const shortNames: Record<string, string> = {
       pods: 'po',
