@@ -7,7 +7,7 @@ import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
-export type LogFormat = 'json' | 'text';
+type LogFormat = 'json' | 'text';
 const logFormats: readonly string[] = ['json', 'text'];
 
 export interface LogForm {
