@@ -20,7 +20,7 @@ const may = {
   node: ['node', 'client', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
   cluster: ['cluster', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
-  cli: ['cli', 'cluster', 'store/store'],
+  cli: ['cli', 'cluster', 'store/store', 'clock'],
 };
 
 module.exports = {
