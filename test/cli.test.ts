@@ -270,7 +270,7 @@ describe('a server', () => {
         '--history',
         bounds,
         '--log-level',
-        'debug',
+        'warn',
       );
       const created = await client.post(configMaps, { metadata: { name: 'a' } });
       const version = Number(created.body.metadata.resourceVersion) - 1;

@@ -29,7 +29,7 @@ import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
-export type LogFormat = 'json' | 'text';
+type LogFormat = 'json' | 'text';
 const logFormats: readonly string[] = ['json', 'text'];
 
 export interface LogForm {
