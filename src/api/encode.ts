@@ -7,7 +7,6 @@
  * walks over them.
  */
 import { generatedWriter, type Writer } from './generatedwriter.ts';
-import { stringText } from './jsontext.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -102,7 +101,7 @@ function listText(items: readonly unknown[], write: Writer<unknown>): string {
 function mapText(map: JsonObject, write: Writer<unknown>): string {
   let text = '{';
   for (const name of sorted(Object.keys(map)))
-    text += `${text === '{' ? '' : ','}${stringText(name)}:${write(map[name])}`;
+    text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:${write(map[name])}`;
   return `${text}}`;
 }
 
@@ -113,7 +112,7 @@ function sorted(names: string[]): string[] {
 }
 
 function scalarText(value: unknown): string {
-  if (typeof value === 'string') return stringText(value);
+  if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value);
   return JSON.stringify(value) ?? 'null';
 }

@@ -6,7 +6,6 @@
  * Lines are put together by hand, in the order Kubernetes writes them: that takes a third of what JSON.stringify does.
  */
 import type { Status } from '../../api/errors.ts';
-import { stringText } from '../../api/jsontext.ts';
 import type { User } from '../../api/user.ts';
 import { LastMemo, Memo } from '../../memo.ts';
 import { allowed, type Decision } from '../doors/authorizer.ts';
@@ -118,7 +117,7 @@ const microTime = (ms: number): string => `${new Date(ms).toISOString().slice(0,
 
 function text(value: string, charsMax: number): string {
   if (value.length > charsMax) return JSON.stringify(value.slice(0, charsMax) + cutMark);
-  return stringText(value);
+  return JSON.stringify(value);
 }
 
 /** What nearly all requests are written down with. */
