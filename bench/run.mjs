@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --quick]`: what requests cost. Servers run as child processes and are driven from others; a bare
+ * `npm run bench [-- --quick] [-- --secure]`: what requests cost, or with `--secure` what the secure door costs. Servers run as child processes and are driven from others; a bare
  * `node:http` server that answers the same bytes is measured in the same run and is the unit (= 1) of the shares,
  * because machines differ and are noisy. Prints a table, and writes the figures to bench/results.json.
  */
@@ -9,6 +9,7 @@ import path from 'node:path';
 import { fanout } from './fanout.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
+import { secureBench } from './secure.mjs';
 import { bare, keepCompiledCode, wherry } from './servers.mjs';
 import { createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
@@ -140,6 +141,10 @@ async function many(store, yardstick, count) {
 }
 
 await keepCompiledCode();
+if (process.argv.includes('--secure')) {
+  await secureBench(row, { seconds });
+  process.exit();
+}
 const yardstick = await bare(1500);
 say(
   `${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`,

@@ -5,6 +5,7 @@ import type { Chance } from '../registry/registry.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { NodeOptions } from './node.ts';
+import type { ClusterUser, SecureOptions } from './secureoptions.ts';
 import type { StartOptions } from './start.ts';
 import { StartError } from './starterror.ts';
 import { nearestName } from './suggestion.ts';
@@ -54,6 +55,23 @@ const nodeNames: Names<NodeOptions> = {
   onError: true,
 };
 
+const secureNames: Names<SecureOptions> = {
+  host: true,
+  port: true,
+  orAnyPort: true,
+  sans: true,
+  certFile: true,
+  keyFile: true,
+  sniCertificates: true,
+  clientCAFile: true,
+  minVersion: true,
+  ciphers: true,
+  kubeconfigFile: true,
+  http2: true,
+  http2StreamsMax: true,
+};
+const userNames: Names<ClusterUser> = { name: true, groups: true };
+
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
 const auditNames: Names<AuditOptions> = { file: true, fileBytesMax: true, backupsMax: true };
@@ -72,6 +90,8 @@ export function checkStartOptions(options: StartOptions): void {
   if (options.like !== undefined && options.like !== 'kubernetes')
     throw new StartError(`a cluster can be like "kubernetes" only, not ${JSON.stringify(options.like)}`);
   checkNames(options.node, nodeNames, 'node.');
+  checkNames(options.secure, secureNames, 'secure.');
+  for (const user of options.users ?? []) checkNames(user, userNames, 'users[].');
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');
