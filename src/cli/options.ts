@@ -363,8 +363,7 @@ function unknownOption(message: string): UsageError {
 
 function portOf(option: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65535) return Number(value);
-  const off = option === '--port' ? ', or off' : '';
-  throw new UsageError(`${option} must be a number from 0 to 65535${off}, not ${JSON.stringify(value)}`);
+  throw new UsageError(`${option} must be a number from 0 to 65535, not ${JSON.stringify(value)}`);
 }
 
 function countOf(option: string, value: string, max: number): number {

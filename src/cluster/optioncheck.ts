@@ -7,6 +7,7 @@ import type { AuditOptions } from '../server/observe/auditlog.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
+import type { ClusterUser, SecureOptions } from './secureoptions.ts';
 import type { StartOptions } from './start.ts';
 import { StartError } from './starterror.ts';
 import { nearestName } from './suggestion.ts';
@@ -61,6 +62,36 @@ const nodeNames: Names<NodeOptions> = {
 };
 
 const logNames: Names<LogOptions> = { level: true, write: true };
+const secureNames: Names<SecureOptions> = {
+  host: true,
+  port: true,
+  orAnyPort: true,
+  sans: true,
+  certFile: true,
+  keyFile: true,
+  sniCertificates: true,
+  clientCAFile: true,
+  minVersion: true,
+  ciphers: true,
+  kubeconfigFile: true,
+  http2: true,
+  http2StreamsMax: true,
+  tokenAuthFile: true,
+  requestHeader: true,
+  bootstrapTokens: true,
+  anonymous: true,
+  oidc: true,
+  configFile: true,
+  tokenWebhook: true,
+  serviceAccounts: true,
+  apiAudiences: true,
+  authorizationModes: true,
+  authorizationConfigFile: true,
+  authorizationPolicyFile: true,
+  authorizationWebhook: true,
+};
+const userNames: Names<ClusterUser> = { name: true, uid: true, groups: true, token: true };
+
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
 const auditNames: Names<AuditOptions> = { file: true, fileBytesMax: true, backupsMax: true };
@@ -80,6 +111,8 @@ export function checkStartOptions(options: StartOptions): void {
   if (options.like !== undefined && options.like !== 'kubernetes')
     throw new StartError(`a cluster can be like "kubernetes" only, not ${JSON.stringify(options.like)}`);
   checkNames(options.node, nodeNames, 'node.');
+  checkNames(options.secure, secureNames, 'secure.');
+  for (const user of options.users ?? []) checkNames(user, userNames, 'users[].');
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');

@@ -30,7 +30,8 @@ const extendedUsages: Readonly<Record<string, string>> = {
   'netscape sgc': '2.16.840.1.113730.4.1',
 };
 
-/** All that there are, sorted. */
+/** All that there are, sorted.
+ * @public for the rules of signing requests */
 export const usageNames: readonly string[] = [
   ...Object.keys(keyUsageBits),
   ...Object.keys(extendedUsages),
