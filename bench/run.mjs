@@ -7,6 +7,7 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
+import { decisions } from './decisions.mjs';
 import { fanout } from './fanout.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
@@ -146,6 +147,9 @@ say(
   `${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`,
 );
 for (const store of ['lmdb', 'memory']) await run(store, yardstick);
+say('decisions, with 1,000 roles and 10,000 bindings:');
+for (const [name, value] of Object.entries((await decisions()).figures))
+  row(`decision, ${name}`, 'memory', value, 'µs');
 say('the living cluster:');
 await living(row, {
   quick,

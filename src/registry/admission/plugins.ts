@@ -1,9 +1,10 @@
 /** The plugins of admission, in the order in which they run, and which of them a server has. */
-import { AdmissionChain, type AdmissionPlugin, type Guard } from './admission.ts';
+import { AdmissionChain, type AdmissionPlugin } from './admission.ts';
 import { defaultTolerations } from './defaulttolerations.ts';
 import { limitRanger } from './limitranger.ts';
 import { namespaceLifecycle } from './namespacelifecycle.ts';
 import { nodeRestriction } from './noderestriction.ts';
+import { podSecurity } from './podsecurity.ts';
 import { priority } from './priority.ts';
 import { resourceQuota } from './resourcequota.ts';
 import { serviceAccountAdmission } from './serviceaccountadmission.ts';
@@ -18,6 +19,7 @@ const plugins: readonly AdmissionPlugin[] = [
   priority,
   defaultTolerations,
   storageProtection,
+  podSecurity,
   resourceQuota,
 ];
 
@@ -44,7 +46,6 @@ const foreign = new Set([
   'OwnerReferencesPermissionEnforcement',
   'PersistentVolumeClaimResize',
   'PodNodeSelector',
-  'PodSecurity',
   'PodTolerationRestriction',
   'PodTopologyLabels',
   'RuntimeClass',
@@ -62,10 +63,7 @@ export interface AdmissionOptions {
 }
 
 /** Throws a sentence when a name is unknown, or is in both lists. */
-export function admissionChain(
-  { enabled = [], disabled = [] }: AdmissionOptions = {},
-  guards: readonly Guard[] = [],
-): AdmissionChain {
+export function admissionChain({ enabled = [], disabled = [] }: AdmissionOptions = {}): AdmissionChain {
   for (const name of [...enabled, ...disabled])
     if (!plugins.some((plugin) => plugin.name === name) && !foreign.has(name))
       throw new Error(`there is no admission plugin ${JSON.stringify(name)}; there are ${known()}`);
@@ -74,10 +72,7 @@ export function admissionChain(
   const missing = enabled.find((name) => foreign.has(name));
   if (missing)
     throw new Error(`the admission plugin ${missing} is not part of this server; there are ${known()}`);
-  return new AdmissionChain(
-    plugins.filter(({ name }) => !disabled.includes(name)),
-    guards,
-  );
+  return new AdmissionChain(plugins.filter(({ name }) => !disabled.includes(name)));
 }
 
 const known = (): string => plugins.map(({ name }) => name).join(', ');

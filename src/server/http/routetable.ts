@@ -4,6 +4,7 @@
  */
 import type { Kind } from '../../api/kind.ts';
 import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
+import { answerDefinitions, definitionsVersion } from '../computed/customresources.ts';
 import { answerMetrics, metricsResources, metricsVersion } from '../computed/metricsapi.ts';
 import { answerReview, reviewVersions } from '../computed/reviews.ts';
 import type { UsageReports } from '../computed/usagereports.ts';
@@ -50,6 +51,7 @@ export class RouteTable {
     this.#addComputed(metricsVersion, (context, info) =>
       answerMetrics(serving.registry, usage, context, info),
     );
+    this.#addComputed(definitionsVersion, answerDefinitions);
     for (const version of reviewVersions.keys())
       this.#addComputed(version, (context, info) => answerReview(serving, context, info));
   }
@@ -58,6 +60,19 @@ export class RouteTable {
   find({ apiVersion, resource }: ResourceInfo): Handler | ResourceRoutes | undefined {
     const version = this.#versions.get(apiVersion);
     return version instanceof Map ? version.get(resource) : version;
+  }
+
+  /** Everything in the table; a version that one handler answers has no resources here. */
+  *entries(): Iterable<{
+    apiVersion: string;
+    resource: string | undefined;
+    routes: Handler | ResourceRoutes;
+  }> {
+    for (const [apiVersion, version] of this.#versions) {
+      if (version instanceof Map)
+        for (const [resource, routes] of version) yield { apiVersion, resource, routes };
+      else yield { apiVersion, resource: undefined, routes: version };
+    }
   }
 
   #stored(apiVersion: string): Map<string, ResourceRoutes> {
