@@ -5,6 +5,8 @@ import { asTester } from '../request.case.ts';
 import type { Admission } from './admission.ts';
 import { admissionChain } from './plugins.ts';
 
+const registry = { finalizing: { protection: true } } as unknown as Registry;
+
 describe('the chain', () => {
   const claims = { id: 'core/persistentvolumeclaims', namespaced: false };
   /** Whether the claim gets the finalizer of StorageObjectInUseProtection. */
@@ -18,7 +20,7 @@ describe('the chain', () => {
       old: undefined,
       afterwards: [],
     } as unknown as Admission;
-    await admissionChain({ disabled }).mutate({} as Registry, admission);
+    await admissionChain({ disabled }).mutate(registry, admission);
     return object.metadata.finalizers !== undefined;
   }
 
@@ -35,7 +37,7 @@ describe('the chain', () => {
     });
     const target = { kind: claims, namespace: '', name: 'c', part: 'main' };
     const admission = { request: asTester('create'), target, operation: 'create', object: { metadata: {} } };
-    await chain.mutate({} as Registry, admission as unknown as Admission);
+    await chain.mutate(registry, admission as unknown as Admission);
     expect(seen).toEqual(['kubernetes.io/pvc-protection']);
   });
 
