@@ -83,6 +83,7 @@ describe('information', () => {
       '--kubelet-port',
       '--leader-elect',
       '--like',
+      '--log-format',
       '--log-level',
       '--log-links',
       '--max-body-bytes',

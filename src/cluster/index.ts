@@ -33,6 +33,7 @@ export {
 export type { AuditOptions } from '../server/observe/auditlog.ts';
 export type { ListenOptions, SniFiles } from './listenoptions.ts';
 export type { IngressOptions } from './localingress.ts';
+export type { LogLine, LogOptions, LogValue } from './log.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { ClusterUser, SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';

@@ -43,12 +43,14 @@ import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import type { Access } from './access.ts';
+import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
 import { Doors } from './doors.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { IngressOptions, RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
+import { type LogOptions, logConfiguration } from './log.ts';
 import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
@@ -108,6 +110,8 @@ export interface StartOptions {
   readonly ingress?: IngressOptions;
   /** Limits of requests, watches and connections, and sizes from which on a warning is given. */
   readonly limits?: Partial<Limits>;
+  /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */
+  readonly admissionConfigFile?: string;
   /** File of the audit log. Default: none is written. */
   readonly auditLog?: string | AuditOptions;
   /** Called with failures of the server itself, not with refused requests. Default: they are dropped. */
@@ -119,6 +123,8 @@ export interface StartOptions {
   readonly onFatal?: (error: Error) => void;
   /** Called when there are more objects or bytes than the limits `objectsWarned` and `bytesWarned`. Default: nothing. */
   readonly onWarning?: (message: string) => void;
+  /** Told what happens in the cluster: configuration, nodes, pods, slow requests. Default: nothing is told. */
+  readonly log?: LogOptions;
   /** Clock, uids and random name suffixes, for tests that need the same ones each time. */
   readonly chance?: Partial<Chance>;
 }
@@ -142,6 +148,8 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
+const defaultNodePortRange = '30000-32767';
+
 const systemChance: Chance = {
   nowMs: wallClock,
   uid: () => randomUUID(),
@@ -153,6 +161,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   checkStartOptions(options);
   const chance: Chance = { ...systemChance, ...options.chance };
   const report = options.onError ?? (() => undefined);
+  const { log } = options;
   const ranges = serviceRanges(options);
   const chosen = controllersOf(options);
   const keeper = limitKeeper(options);
@@ -176,6 +185,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     registry.admission = chosenPlugins(options);
+    if (options.admissionConfigFile !== undefined)
+      await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
@@ -215,11 +226,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       ],
       nodes: ways,
       usage,
+      observer: log && requestObserver(log),
       report,
     });
     closers.add(() => server.close());
     await server.listen();
     await access?.announce();
+    if (log) logConfiguration(log, inForce(options, server.url, chosen, keeper));
     const capacity = new Capacity({
       registry,
       keeper,
@@ -249,6 +262,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       podUsage: (namespace) => usage.podUsage(namespace),
       onError: report,
     };
+    const activity = log ? observeActivity(context, log) : [];
+    closers.add(() => {
+      for (const observation of activity) observation.close();
+    });
     const lead = (): RunningController => startControllers(context, chosen);
     controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
     // Closed before the nodes: otherwise controllers would react to every pod of the closing nodes.
@@ -284,6 +301,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     await closers.close().catch(report);
     throw asStartError(error, options);
   }
+}
+
+/** Loaded when there is a file: most clusters have none. */
+async function configureAdmission(registry: Registry, file: string): Promise<void> {
+  const { readAdmissionFile } = await import('./admissionfile.ts');
+  const { podSecurity } = await readAdmissionFile(file);
+  if (podSecurity) registry.podSecurity = podSecurity;
 }
 
 /** undefined: the defaults. */
@@ -342,6 +366,31 @@ function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Fi
   };
 }
 
+/** What the cluster is run with, defaults included, as its log tells it. */
+function inForce(
+  options: StartOptions,
+  url: string,
+  controllers: readonly Controller[],
+  { limits }: LimitKeeper,
+): Readonly<Record<string, unknown>> {
+  const { dataDir, store, history, leaderElection = false, simulatedNodes = 0, ingress, auditLog } = options;
+  return {
+    url,
+    store: store ?? (dataDir === undefined ? 'memory' : 'lmdb'),
+    dataDir: dataDir === undefined ? undefined : path.resolve(dataDir),
+    history: { ...defaultHistory, ...history },
+    serviceClusterIPRange: options.serviceClusterIPRange ?? defaultServiceRange,
+    serviceNodePortRange: options.serviceNodePortRange ?? defaultNodePortRange,
+    controllers: controllers.map(({ name }) => name).join(','),
+    leaderElection,
+    node: Boolean(options.node),
+    simulatedNodes,
+    ingress,
+    auditLog,
+    limits,
+  };
+}
+
 /** A unique name of this server for leader election. */
 const identity = (): string => `${hostname()}_${randomUUID()}`;
 
@@ -372,7 +421,7 @@ function serviceRanges(options: StartOptions): ServiceRanges {
     throw new StartError(
       `the service cluster IP range must be an IPv4 range from /8 to /30 such as 10.0.0.0/24, not ${JSON.stringify(addressText)}`,
     );
-  const portText = options.serviceNodePortRange ?? '30000-32767';
+  const portText = options.serviceNodePortRange ?? defaultNodePortRange;
   const nodePorts = parsePortRange(portText);
   if (!nodePorts)
     throw new StartError(

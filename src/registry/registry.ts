@@ -14,6 +14,7 @@ import { VALUE_BYTES_MAX } from '../store/engine.ts';
 import { DeadlineError, type Store, type Write, type WriteResult } from '../store/store.ts';
 import type { AdmissionChain } from './admission/admission.ts';
 import { admissionChain } from './admission/plugins.ts';
+import { openPodSecurity, type PodSecuritySettings } from './admission/podsecuritysettings.ts';
 import { QuotaAccounts } from './admission/quotaaccounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
@@ -44,6 +45,8 @@ export class Registry {
   authorizer: Authorizer = allowAll;
   /** What may change or refuse a write. Set before the server listens. */
   admission: AdmissionChain = admissionChain();
+  /** Set before the server listens. */
+  podSecurity: PodSecuritySettings = openPodSecurity;
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 

@@ -4,6 +4,7 @@ import { defaultTolerations } from './defaulttolerations.ts';
 import { limitRanger } from './limitranger.ts';
 import { namespaceLifecycle } from './namespacelifecycle.ts';
 import { nodeRestriction } from './noderestriction.ts';
+import { podSecurity } from './podsecurity.ts';
 import { priority } from './priority.ts';
 import { resourceQuota } from './resourcequota.ts';
 import { serviceAccountAdmission } from './serviceaccountadmission.ts';
@@ -18,6 +19,7 @@ const plugins: readonly AdmissionPlugin[] = [
   priority,
   defaultTolerations,
   storageProtection,
+  podSecurity,
   resourceQuota,
 ];
 
@@ -44,7 +46,6 @@ const foreign = new Set([
   'OwnerReferencesPermissionEnforcement',
   'PersistentVolumeClaimResize',
   'PodNodeSelector',
-  'PodSecurity',
   'PodTolerationRestriction',
   'PodTopologyLabels',
   'RuntimeClass',

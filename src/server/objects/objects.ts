@@ -84,7 +84,7 @@ export function writeRequest(serving: Serving, context: RequestContext, kind: ke
 }
 
 const requestOf = (
-  { request, user, warnings }: RequestContext,
+  context: RequestContext,
   verb: Verb,
   deadlineMs: number | undefined,
   dryRun = false,
@@ -92,14 +92,15 @@ const requestOf = (
   fieldManager = '',
 ): Request =>
   new Request({
-    user,
+    user: context.user,
     verb,
-    userAgent: request.headers['user-agent'] ?? '',
+    userAgent: context.request.headers['user-agent'] ?? '',
     fieldManager,
     dryRun,
     fieldValidation,
-    warnings,
+    warnings: context.warnings,
     deadlineMs,
+    annotated: context,
   });
 
 function fieldManagerErrors(manager: string): FieldError[] {
@@ -154,7 +155,7 @@ const patchTypes: Record<string, PatchType> = {
 /** The format of a patch. Checked first: the 415 lists the supported ones. */
 export function patchType(context: RequestContext): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
-  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType();
+  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType(Object.keys(patchTypes));
   return patchTypes[sent]!;
 }
 

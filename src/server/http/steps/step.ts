@@ -14,12 +14,16 @@ import type { Traffic } from '../traffic.ts';
  */
 export type Step = (context: RequestContext, services: Services) => void | Promise<void>;
 
+/** Told of every request that is over. @param code of the answer; 0 when the client left before there was one */
+export type RequestObserver = (context: RequestContext, code: number, durationMs: number) => void;
+
 export interface Services {
   readonly keeper: LimitKeeper;
   readonly traffic: Traffic;
   readonly requests: RequestMetrics;
   readonly router: Router;
   readonly audit: AuditLog | undefined;
+  readonly observer: RequestObserver | undefined;
   readonly impersonation: Impersonation;
   /** Whether a header, in small letters, says who a user is, beside the usual ones. */
   /** Who says what users may do, whichever door they come by: the registry. */
