@@ -9,6 +9,8 @@ const housekeeping = [
   'serviceaccount',
   'serviceaccount-token',
   'clusterrole-aggregation',
+  'bootstrapsigner',
+  'tokencleaner',
   'protection',
   'event-expiry',
 ];
