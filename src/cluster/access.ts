@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Authenticator } from '../access/authentication/authenticator.ts';
 import { type Authorizer, allowed } from '../api/access.ts';
 import { authenticated, masters } from '../api/user.ts';
+import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
 import { subjectOf } from '../pki/certificate.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
@@ -87,6 +88,21 @@ export class Access {
       log: onWarning,
     });
     this.certificates.follow(() => this.#writeKubeconfig());
+  }
+
+  /** For controllers that sign and publish certificates. */
+  get trust(): ClusterTrust {
+    const { certificates } = this;
+    const tls = this.#tls;
+    return {
+      get authority() {
+        return certificates.authority;
+      },
+      get rootCertificates() {
+        return tls.rootCertificates;
+      },
+      follow: (changed) => tls.follow(changed),
+    };
   }
 
   /** Called when the door listens, so that its port is known. */

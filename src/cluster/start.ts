@@ -232,6 +232,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       registry,
       settings,
       podUsage: (namespace) => usage.podUsage(namespace),
+      trust: access?.trust,
       onError: report,
     };
     const lead = (): RunningController => startControllers(context, chosen);

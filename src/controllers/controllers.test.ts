@@ -8,6 +8,10 @@ const housekeeping = [
   'garbagecollector',
   'serviceaccount',
   'serviceaccount-token',
+  'root-ca-cert-publisher',
+  'csrapproving',
+  'csrsigning',
+  'csrcleaner',
   'protection',
   'event-expiry',
 ];

@@ -3,6 +3,10 @@ import { actingAs } from '../registry/writers.ts';
 import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
+import { certificateApprover } from './certificates/approver.ts';
+import { certificateCleaner } from './certificates/cleaner.ts';
+import { rootCertificatePublisher } from './certificates/rootpublisher.ts';
+import { certificateSigner } from './certificates/signer.ts';
 import { disruptionController } from './disruption.ts';
 import { endpointsController } from './endpoints.ts';
 import { eventExpiryController } from './eventexpiry.ts';
@@ -29,6 +33,10 @@ export const controllers: readonly Controller[] = [
   garbageCollector,
   serviceAccountController,
   tokenController,
+  rootCertificatePublisher,
+  certificateApprover,
+  certificateSigner,
+  certificateCleaner,
   protectionController,
   resourceQuotaController,
   replicationController,

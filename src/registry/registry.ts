@@ -2,6 +2,7 @@
  * The registry: what all verbs share. The verbs themselves are one file each (`create.ts`, `update.ts`, `patch.ts`,
  * `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
  */
+import { type Authorizer, allowAll } from '../api/access.ts';
 import { encodeObject } from '../api/encode.ts';
 import { notFound, requestTimeout, tooLarge } from '../api/errors.ts';
 import type { ResourceId } from '../api/kind.ts';
@@ -36,6 +37,8 @@ export class Registry {
   readonly quotas = new QuotaAccounts(this);
   readonly tokens = new Tokens(this);
   readonly turns = new Turns();
+  /** Says what users may do, to plugins of admission and to reviews. Set before the server listens. */
+  authorizer: Authorizer = allowAll;
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 

@@ -26,6 +26,8 @@ export interface RequestForm {
   readonly warnings?: string[];
   /** Deadline on the registry's clock; undefined: none. */
   readonly deadlineMs?: number;
+  /** It comes from a part of this process, not from a client that says to be one. */
+  readonly internal?: boolean;
 }
 
 /** A class, so that V8 gives all requests one shape; rarely used values are getters, computed on demand. */
@@ -37,6 +39,7 @@ export class Request {
   readonly fieldValidation: FieldValidation;
   readonly warnings: string[];
   readonly deadlineMs: number | undefined;
+  readonly internal: boolean;
   readonly #namedManager: string;
 
   constructor(form: RequestForm) {
@@ -47,6 +50,7 @@ export class Request {
     this.fieldValidation = form.fieldValidation ?? 'Ignore';
     this.warnings = form.warnings ?? [];
     this.deadlineMs = form.deadlineMs;
+    this.internal = form.internal ?? false;
     this.#namedManager = form.fieldManager ?? '';
   }
 

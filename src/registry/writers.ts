@@ -30,6 +30,7 @@ const controller = (account: string): Writer => {
 
 /** Accounts in `kube-system`, one for each controller that has one in Kubernetes. */
 const accounts = [
+  'certificate-controller',
   'cronjob-controller',
   'daemon-set-controller',
   'deployment-controller',
@@ -47,6 +48,7 @@ const accounts = [
   'replicaset-controller',
   'replication-controller',
   'resourcequota-controller',
+  'root-ca-cert-publisher',
   'service-account-controller',
   'statefulset-controller',
   'ttl-after-finished-controller',
@@ -70,5 +72,5 @@ const writers = new Map<WriterName, Writer>([
 /** A request of an internal writer. It has no deadline, and its warnings are not read. */
 export function actingAs(writer: WriterName, verb: Verb): Request {
   const { user, userAgent } = writers.get(writer)!;
-  return new Request({ user, verb, userAgent });
+  return new Request({ user, verb, userAgent, internal: true });
 }

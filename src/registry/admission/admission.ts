@@ -6,6 +6,9 @@ import type { ApiObject } from '../../api/object.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
+import { certificateApproval } from './certificateapproval.ts';
+import { certificateSigning } from './certificatesigning.ts';
+import { certificateSubjectRestriction } from './certificatesubjectrestriction.ts';
 import { defaultTolerations } from './defaulttolerations.ts';
 import { limitRanger } from './limitranger.ts';
 import { namespaceLifecycle } from './namespacelifecycle.ts';
@@ -48,6 +51,9 @@ const chain: readonly AdmissionPlugin[] = [
   priority,
   defaultTolerations,
   storageProtection,
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
   resourceQuota,
 ];
 
