@@ -1,11 +1,11 @@
 /**
  * Switches for debugging, read from the environment once, when the process starts.
  *
- * `WHERRY_PLAIN=1` turns every optimisation of `docs/performance.md` off: each asks `optimized`, and takes the simple
- * way when it is false. What clients see is the same. A failure that goes away with it is in an optimisation.
+ * `WHERRY_PLAIN=1` turns every optimisation of `docs/performance.md` off: each checks `optimized`, and runs simple
+ * code when it is false. Clients see no difference. A failure that goes away with it is in an optimisation.
  *
- * `WHERRY_ASSERT=1` makes misuse of shared memory visible: memory that is given back is overwritten, and objects that
- * are shared are frozen. The tests run with it; it costs too much for a server.
+ * `WHERRY_ASSERT=1` makes misuse of shared memory visible: released memory is overwritten, and shared objects are
+ * frozen. The tests run with it; it costs too much for a server.
  */
 export const optimized = process.env['WHERRY_PLAIN'] !== '1';
 

@@ -83,6 +83,7 @@ describe('information', () => {
       '--kubelet-port',
       '--leader-elect',
       '--like',
+      '--log-format',
       '--log-level',
       '--log-links',
       '--max-body-bytes',
@@ -348,8 +349,16 @@ describe('a server', () => {
     ['up', ['--controllers', 'none', '--simulated-nodes', '1']],
     ['serve', ['--controllers=none']],
     ['serve', ['--controllers=-namespace,-garbagecollector,-protection,-serviceaccount']],
-  ])('of `wherry %s` with %j leaves what is deleted to others', async (command, args) => {
-    const { child, client } = await serving(command, ...inMemory, ...args);
+  ])('of `wherry %s` with %j, like Kubernetes, leaves what is deleted to others', async (command, args) => {
+    const { child, client } = await serving(
+      command,
+      ...inMemory,
+      ...args,
+      '--like',
+      'kubernetes',
+      '--create-status',
+      '200',
+    );
     await makeHeld(client);
     for (const path of ['/api/v1/namespaces/short', ...held]) {
       await client.delete(path);
@@ -360,6 +369,20 @@ describe('a server', () => {
     for (const path of ['/api/v1/namespaces/short', ...held])
       expect((await client.get(path)).status, path).toBe(200);
     expect((await client.get('/api/v1/namespaces/kube-public/serviceaccounts')).body.items).toEqual([]);
+    await stop(child);
+  });
+
+  it('of `wherry serve` without controllers leaves namespaces to others, and holds nothing else', async () => {
+    const { child, client } = await serving('serve', ...inMemory, '--controllers=none');
+    await makeHeld(client);
+    await client.delete('/api/v1/namespaces/short');
+    for (const path of held) {
+      await client.delete(path);
+      expect((await client.get(path)).status, path).toBe(404);
+    }
+    const { metadata, spec } = (await client.get('/api/v1/namespaces/short')).body;
+    expect(metadata.deletionTimestamp).toBeDefined();
+    expect(spec.finalizers).toEqual(['kubernetes']);
     await stop(child);
   });
 });

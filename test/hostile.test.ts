@@ -79,7 +79,7 @@ const jsonAttacks: readonly Attack[] = [
   ['an object as data', { ...metadata({}), data: { a: {} } }, 400, unhandled],
   ['1e400', metadataText('"generation":1e400'), 400, unhandled],
   ['-1e400', metadataText('"generation":-1e400'), 400, unhandled],
-  ['2^53+1', metadataText('"generation":9007199254740993'), 400, unhandled],
+  ['2^63', metadataText('"generation":9223372036854775808'), 400, /number 9223372036854775808 into Go/],
   ['2^64', metadataText('"generation":18446744073709551616'), 400, unhandled],
   ['a fraction', metadataText('"generation":1.5'), 400, unhandled],
   ['a negative number', metadataText('"generation":-1'), 422, /must be greater than or equal to 0/],
@@ -192,6 +192,18 @@ const yamlAttacks: readonly Attack[] = [
   ['a class', 'metadata: !!js/function "function () {}"', 400, unhandled],
   ['__proto__ as labels', 'metadata: {name: new, labels: {__proto__: {a: b}}}', 400, unhandled],
   ['nothing', '# nothing', 400, /./],
+  ['invalid UTF-8', Buffer.from('metadata: {name: new}\ndata: {a: "\xff"}', 'latin1'), 400, /invalid UTF-8/],
+  ['invalid UTF-8 as JSON', Buffer.from('{"data":{"a":"\xff"}}', 'latin1'), 400, /invalid UTF-8/],
+  [
+    'half a character',
+    Buffer.from('6d657461646174613a207b6e616d653a206e65777d0a646174613a207b613a20eda0807d', 'hex'),
+    400,
+    /invalid UTF-8/,
+  ],
+  ['half a pair', 'metadata: {name: new}\ndata: {a: "\\ud800"}', 400, /invalid Unicode character escape/],
+  ['half a pair as key', 'metadata: {name: new}\ndata: {"\\udc00": b}', 400, /invalid Unicode character/],
+  ['a number of too many digits', 'metadata: {name: new, generation: 1.0000000000000000001}', 400, unhandled],
+  ['2^63', 'metadata: {name: new, generation: 9223372036854775808}', 400, unhandled],
 ];
 
 describe('a YAML body', () => {
@@ -273,7 +285,7 @@ describe('a name', () => {
     for (const name of ['a/b', 'a%b', '.', '..', 'a\u0000b']) await target.refuses(() => create(name), 422);
     const halfPair =
       'metadata: {name: "a\\uD800b"}\ninvolvedObject: {namespace: default, kind: Pod, name: p}';
-    await target.refuses(() => target.post(events, halfPair, yaml), 422, /well-formed/);
+    await target.refuses(() => target.post(events, halfPair, yaml), 400, /invalid Unicode character/);
     const long = 'a'.repeat(2000);
     await target.refuses(
       () => target.put(`${events}/${long}`, { metadata: { name: long }, involvedObject }),

@@ -3,7 +3,11 @@
  * them; unknown fields are dropped and reported; quantities and times get their canonical form; nulls and empty
  * values that mean "unset" are removed, so other code checks for undefined only. Struct values that are always
  * written (`metadata`, `spec`, `status`…) always exist afterwards.
+ *
+ * An int64 beyond 2^53 is a bigint at run time, although its type says number: code that calculates with one that is not
+ * bounded by validation makes it a number first.
  */
+import { isInt64 } from './exactjson.ts';
 import type { Field, Model } from './model.ts';
 import { isJsonObject, type JsonObject, setKey } from './object.ts';
 import { canonicalQuantity } from './quantity.ts';
@@ -77,10 +81,12 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
       if (typeof value === 'boolean') return value;
       break;
     case 'integer':
-      if (typeof value === 'number') return checkInteger(field, value, path, owner);
+      if (typeof value === 'number' || typeof value === 'bigint')
+        return checkInteger(field, value, path, owner);
       break;
     case 'number':
-      if (typeof value === 'number') return value;
+      if (typeof value === 'number' && Number.isFinite(value)) return value;
+      if (typeof value === 'bigint') return Number(value);
       break;
     case 'model':
       if (isJsonObject(value)) return decodeModel(field.model, value, path, unknown);
@@ -106,7 +112,7 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
       if (typeof value === 'string') return checkBase64(value);
       break;
     case 'raw':
-      return value;
+      return checkRaw(value);
   }
   throw mismatch(field, jsonType(value), path, owner);
 }
@@ -135,7 +141,9 @@ function decodeMap(
 }
 
 function decodeQuantity(value: unknown): string {
-  if (typeof value === 'string' || typeof value === 'number') return rethrown(() => canonicalQuantity(value));
+  if (Number.isNaN(value)) throw new DecodeError('a quantity with so many digits must be given as a string');
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
+    return rethrown(() => canonicalQuantity(value));
   throw new DecodeError(
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
   );
@@ -144,16 +152,27 @@ function decodeQuantity(value: unknown): string {
 function decodeIntOrString(value: unknown): number | string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' && isInt32(value)) return value;
-  const shown = typeof value === 'number' ? `number ${value}` : jsonType(value);
+  const shown = typeof value === 'number' || typeof value === 'bigint' ? `number ${value}` : jsonType(value);
   throw new DecodeError(`json: cannot unmarshal ${shown} into Go value of type int32`);
 }
 
 const isInt32 = (value: number): boolean => (value | 0) === value;
 
-function checkInteger(field: Field, value: number, path: string, owner: Model): number {
-  const fits = field.int32 ? isInt32(value) : Number.isSafeInteger(value);
-  if (fits) return value === 0 ? 0 : value;
+function checkInteger(field: Field, value: number | bigint, path: string, owner: Model): number | bigint {
+  if (typeof value === 'bigint') {
+    if (!field.int32 && isInt64(value)) return value;
+  } else if (field.int32 ? isInt32(value) : Number.isSafeInteger(value)) return value === 0 ? 0 : value;
   throw mismatch(field, `number ${value}`, path, owner);
+}
+
+/** A raw value is stored as it is, so it must hold nothing that JSON cannot. */
+function checkRaw(value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new DecodeError(
+      `json: cannot unmarshal ${Number.isNaN(value) ? 'number with so many digits' : 'number out of range'} into Go value of type float64`,
+    );
+  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) checkRaw(inner);
+  return value;
 }
 
 /** Standard base64 with padding; line breaks are allowed, as Go's decoder skips them. */
@@ -206,6 +225,7 @@ function mismatch(field: Field, shown: string, path: string, owner: Model): Deco
 export function jsonType(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   if (value === null) return 'null';
+  if (typeof value === 'bigint') return 'number';
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 

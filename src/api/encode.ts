@@ -6,8 +6,10 @@
  * Each model has a writer, created at its first use: generated code (`generatedwriter.ts`), or a function that loops
  * over the fields.
  */
+
+import { parseExact } from './exactjson.ts';
 import { generatedWriter, type Writer } from './generatedwriter.ts';
-import { stringText } from './jsontext.ts';
+import { jsonText, stringText } from './jsontext.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -15,7 +17,7 @@ export const encodeObject = (model: Model, object: JsonObject): string => writer
 
 /** The object in canonical form: wire order, sorted maps, unset fields as they would be written. */
 export const normalized = (model: Model, object: JsonObject): JsonObject =>
-  JSON.parse(encodeObject(model, object)) as JsonObject;
+  parseExact(encodeObject(model, object)) as JsonObject;
 
 /** The text of a field; '' when it is left out. */
 export const fieldText = (field: Field, value: unknown): string => fieldWriter(field)(value);
@@ -87,7 +89,7 @@ function valueWriter(field: Field): Writer<unknown> {
       return (value) => mapText(value as JsonObject, write);
     }
     case 'raw':
-      return (value) => JSON.stringify(value);
+      return jsonText;
     default:
       return scalarText;
   }
@@ -114,7 +116,8 @@ function sorted(names: string[]): string[] {
 
 function scalarText(value: unknown): string {
   if (typeof value === 'string') return stringText(value);
-  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value);
+  if (typeof value === 'boolean' || typeof value === 'bigint' || Number.isSafeInteger(value))
+    return String(value);
   return JSON.stringify(value) ?? 'null';
 }
 

@@ -144,6 +144,13 @@ export const forbidden = (of: Named, name: string, why: string): StatusError =>
 export const forbiddenRequest = (why: string): StatusError =>
   new StatusError(403, 'Forbidden', `forbidden: ${why}`, {});
 
+/** No authorizer could say whether a request is allowed. Clients get the text alone, as from Kubernetes. */
+export class AuthorizationFailure extends StatusError {
+  constructor(uri: string, why: string) {
+    super(500, undefined, `Internal Server Error: ${JSON.stringify(uri)}: ${why}`);
+  }
+}
+
 export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
 
 export const namespaceTerminating = (of: Named, name: string, namespace: string): StatusError =>
@@ -174,7 +181,7 @@ export const invalid = (
   return new StatusError(422, 'Invalid', `${kind} "${name}" is invalid: ${list}`, {
     ...(name ? { name } : {}),
     ...(of.group ? { group: of.group } : {}),
-    kind: of.kind,
+    ...(of.kind ? { kind: of.kind } : {}),
     causes: errors.map((error) => ({ reason: error.reason, message: error.message, field: error.field })),
   });
 };
@@ -222,8 +229,13 @@ export const unsupportedParameters = (available: readonly string[]): StatusError
 export const wrongTransform = (message: string): StatusError =>
   new StatusError(406, 'NotAcceptable', message);
 
-export const unsupportedMediaType = (): StatusError =>
-  new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+export const unsupportedMediaType = (supported: readonly string[]): StatusError =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `415: Unsupported Media Type: accepted media types include: ${supported.join(', ')}`,
+    {},
+  );
 
 export const tooLarge = (message: string): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`);

@@ -2,6 +2,7 @@
  * Field errors: what validation finds wrong, in Kubernetes' words (`spec.replicas: Invalid value: -1: …`).
  * A path is text: join with `child`, `index` and `key`.
  */
+import { jsonText } from './jsontext.ts';
 
 export type FieldErrorReason =
   | 'FieldValueRequired'
@@ -75,5 +76,5 @@ export const key = (path: string, name: string): string => `${path}[${name}]`;
 
 /** Strings are quoted, numbers and booleans bare, everything else is JSON. */
 function shown(value: unknown): string {
-  return value === undefined ? 'null' : JSON.stringify(value);
+  return value === undefined ? 'null' : jsonText(value);
 }

@@ -3,6 +3,7 @@
  * `[a b]`, `map[string]interface {}`.
  */
 import { jsonType } from './decode.ts';
+import { isInt64 } from './exactjson.ts';
 import { isJsonObject } from './object.ts';
 
 /** Characters of one formatted value. Kubernetes has no such limit; here messages do not repeat whole bodies. */
@@ -37,7 +38,8 @@ export function goFormat(value: unknown, charsMax = formatCharsMax): string {
 /** Formats like `%s`, which marks every value that is no string as an error. */
 export function goFormatText(value: unknown): string {
   if (value === null) return '%!s(<nil>)';
-  if (typeof value === 'number' || typeof value === 'boolean') return `%!s(${goType(value)}=${value})`;
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return `%!s(${goType(value)}=${value})`;
   return goFormat(value);
 }
 
@@ -64,6 +66,8 @@ export function goKind(value: unknown): string {
       return 'bool';
     case 'number':
       return Number.isInteger(value) ? 'int64' : 'float64';
+    case 'bigint':
+      return isInt64(value) ? 'int64' : 'float64';
     case 'string':
       return 'string';
     default:

@@ -6,6 +6,7 @@
  * has failed, to produce Go's error message.
  */
 import { isUtf8 } from 'node:buffer';
+import { mayHoldLongNumbers, parseLongNumbers, stringEnd } from './exactjson.ts';
 
 /** Nesting depth; code may recurse over an accepted value. */
 export const depthMax = 1000;
@@ -34,7 +35,7 @@ export function readJson(bytes: Buffer): JsonDocument {
 }
 
 export function readJsonText(source: string): JsonDocument {
-  const keyCount = scanKeys(source);
+  const { keyCount, exponents } = scanKeys(source);
   const text = source.includes('\\u') ? replaceLoneSurrogates(source) : source;
   let value: unknown;
   try {
@@ -42,6 +43,7 @@ export function readJsonText(source: string): JsonDocument {
   } catch {
     throw new JsonError(syntaxError(text));
   }
+  if (exponents || mayHoldLongNumbers(text)) value = parseLongNumbers(text);
   return { value, keyCount, text };
 }
 
@@ -66,16 +68,22 @@ export function countKeys(value: unknown): number {
 }
 
 /**
- * Counts the colons outside strings. The count may be wrong for invalid text, which JSON.parse refuses afterwards.
+ * Counts the colons outside strings, and looks for numbers with an exponent there. Broken text may be counted wrongly;
+ * JSON.parse refuses it afterwards.
  */
-function scanKeys(text: string): number {
+function scanKeys(text: string): { keyCount: number; exponents: boolean } {
   let keyCount = 0;
+  let exponents = false;
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
       case 0x22:
         at = stringEnd(text, at);
-        if (at < 0) return keyCount;
+        if (at < 0) return { keyCount, exponents };
+        break;
+      case 0x45:
+      case 0x65:
+        exponents ||= isDigit(text[at - 1] ?? '');
         break;
       case 0x3a:
         keyCount += 1;
@@ -91,20 +99,7 @@ function scanKeys(text: string): number {
         break;
     }
   }
-  return keyCount;
-}
-
-/** Position of the quote that closes the string opened at `open`; -1 when there is none. */
-function stringEnd(text: string, open: number): number {
-  let end = text.indexOf('"', open + 1);
-  while (end > 0 && text.charCodeAt(end - 1) === 0x5c) {
-    // The quote is escaped when an odd number of backslashes stands before it.
-    let slash = end - 2;
-    while (text.charCodeAt(slash) === 0x5c) slash -= 1;
-    if ((end - slash) % 2 !== 0) break;
-    end = text.indexOf('"', end + 1);
-  }
-  return end;
+  return { keyCount, exponents };
 }
 
 /** A lone surrogate. Go's decoder replaces it by U+FFFD, and so do clients. */

@@ -33,6 +33,15 @@ export function cloneJson(value: unknown): unknown {
   return copy;
 }
 
+/** The same value with the keys of all maps in order, as Go writes maps. */
+export function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
+  if (!isJsonObject(value)) return value;
+  const out: JsonObject = {};
+  for (const key of Object.keys(value).sort()) setKey(out, key, withSortedKeys(value[key]));
+  return out;
+}
+
 /** Freezes a value and everything in it. */
 export function freezeJson(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;

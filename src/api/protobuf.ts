@@ -2,9 +2,9 @@
  * Request bodies in protobuf (`application/vnd.kubernetes.protobuf`), decoded to the JSON value that the same
  * object would have had as JSON. client-go sends them for every typed write.
  *
- * The field numbers stand in the field tables. From a model's fields a decode table is made on first use: an
- * array from field number to what is there. Senders write every field that is not a pointer, also when it is
- * empty, so empty texts, zeros and falses are dropped unless the field tells unset from zero (`ptr`).
+ * The field numbers are in the field tables. A decode table is made from a model's fields on first use: an array of
+ * decoders by field number. Senders write every field that is not a pointer, also when it is empty, so empty texts,
+ * zeros and falses are dropped unless the field distinguishes unset from zero (`ptr`).
  */
 import { isUtf8 } from 'node:buffer';
 import { JsonError, readJson } from './json.ts';
@@ -295,7 +295,7 @@ const BOOLEAN: Value = {
 /** Negative numbers are written with 64 bits; the lower half is enough. */
 const INT32: Value = { wire: VARINT, zero: () => 0, read: (reader) => reader.varint() | 0 };
 
-/** Refused when a JSON number cannot represent it exactly. */
+/** Beyond 2^53 it is a bigint, as when it is read from JSON. */
 const INT64: Value = {
   wire: VARINT,
   zero: () => 0,
@@ -303,8 +303,7 @@ const INT64: Value = {
     const low = reader.varint();
     const number = (reader.high | 0) * 0x1_0000_0000 + low;
     if (Number.isSafeInteger(number)) return number;
-    const exact = BigInt.asIntN(64, (BigInt(reader.high) << 32n) | BigInt(low));
-    throw new ProtobufError(`proto: ${exact} is beyond the integers that JSON can hold`);
+    return BigInt.asIntN(64, (BigInt(reader.high) << 32n) | BigInt(low));
   },
 };
 

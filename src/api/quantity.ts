@@ -87,7 +87,7 @@ function isCanonical(text: string): boolean {
 }
 
 /** The canonical form of a JSON string or number. */
-export function canonicalQuantity(input: string | number): string {
+export function canonicalQuantity(input: string | number | bigint): string {
   const text = String(input);
   return isCanonical(text) ? text : formatQuantity(parseQuantity(text));
 }

@@ -354,7 +354,7 @@ function holdsMaps(...lists: (readonly unknown[])[]): boolean {
   let first: string | undefined;
   for (const list of lists) {
     for (const element of list) {
-      const kind = typeof element === 'number' ? 'number' : goKind(element);
+      const kind = typeof element === 'number' || typeof element === 'bigint' ? 'number' : goKind(element);
       // Kubernetes answers this error like a JSON patch that cannot be applied.
       if (kind === 'slice' && first === undefined) throw cannotApply();
       first ??= kind;

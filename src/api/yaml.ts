@@ -7,7 +7,9 @@
  */
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
+import { exactNumber } from './exactjson.ts';
 import { countKeys, duplicatesMax, findDuplicates, JsonError, pathCharsMax, readJsonText } from './json.ts';
+import { jsonText } from './jsontext.ts';
 import { type JsonObject, setKey } from './object.ts';
 
 /**
@@ -169,6 +171,8 @@ class Reader {
   #scalar(node: Yaml.Scalar): unknown {
     const source = node.source ?? '';
     if (this.#aliases > 0) this.#spend(source.length, node);
+    // Half a surrogate pair, written as an escape, is no character.
+    if (/\p{Cs}/u.test(source)) throw this.#error(node, 'found invalid Unicode character escape code');
     try {
       return resolveScalar(source, node.type === 'PLAIN', node.tag);
     } catch (error) {
@@ -225,7 +229,7 @@ class Reader {
   #key(node: Yaml.Node | null, map: Yaml.Node, depth: number): string {
     const key = this.value(node, depth + 1);
     if (typeof key === 'string') return key;
-    if (typeof key === 'number' || typeof key === 'boolean') return String(key);
+    if (typeof key === 'number' || typeof key === 'bigint' || typeof key === 'boolean') return String(key);
     throw this.#error(node ?? map, `unsupported map key of type ${key === null ? 'null' : 'map or list'}`);
   }
 
@@ -272,6 +276,7 @@ function resolveScalar(source: string, plain: boolean, tag: string | undefined):
 function typesOf(value: unknown): string[] {
   if (value === null) return ['null'];
   if (typeof value === 'boolean') return ['bool'];
+  if (typeof value === 'bigint') return ['int', 'float'];
   if (typeof value === 'number') return Number.isInteger(value) ? ['int', 'float'] : ['float'];
   return [];
 }
@@ -298,16 +303,18 @@ function resolvePlain(source: string): unknown {
   if (INFINITE.test(source)) throw new YamlError(`unsupported value: ${source}`);
   if (!/^[-+.0-9]/.test(source)) return source;
   const digits = source.startsWith('.') ? source : source.replaceAll('_', '');
-  let number = Number.NaN;
-  if (INTEGER.test(digits)) number = integer(digits);
-  else if (FLOAT.test(digits)) number = Number(digits);
-  // As in Go, a number that is too large is text. Adding zero turns -0 into 0.
-  return Number.isFinite(number) ? number + 0 : source;
+  if (!INTEGER.test(digits) && !FLOAT.test(digits)) return source;
+  const number = INTEGER.test(digits) ? integer(digits) : exactNumber(digits);
+  // Too large to be a number is a text to Go, too.
+  return number === Number.POSITIVE_INFINITY || number === Number.NEGATIVE_INFINITY ? source : number;
 }
 
-function integer(digits: string): number {
+function integer(digits: string): number | bigint {
   const size = digits.replace(/^[-+]/, '').replace(/^0(?=[0-7])/, '0o');
-  return digits.startsWith('-') ? -Number(size) : Number(size);
+  const number = Number(size);
+  if (Number.isSafeInteger(number) || !Number.isFinite(number))
+    return digits.startsWith('-') && number > 0 ? -number : number;
+  return digits.startsWith('-') ? -BigInt(size) : BigInt(size);
 }
 
 /** A JSON value as a YAML document that readers of YAML 1.1 and 1.2 understand alike; keys are sorted. */
@@ -364,7 +371,7 @@ const isPlain = (text: string): boolean =>
 
 /** JSON is YAML, but for some characters that YAML wants escaped. */
 function quote(value: unknown): string {
-  return (JSON.stringify(value) ?? 'null').replace(
+  return (jsonText(value) ?? 'null').replace(
     /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

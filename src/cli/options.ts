@@ -3,16 +3,39 @@ import { parseArgs } from 'node:util';
 import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
 import {
+  authenticationArgs,
+  authenticationHelp,
+  readAuthentication,
+  withTruths,
+} from './authenticationflags.ts';
+import {
   type KubeconfigLine,
   kubeconfigArgs,
   kubeconfigHelp,
   readKubeconfigLine,
 } from './kubeconfigflags.ts';
+import {
+  admissionArgs,
+  admissionHelp,
+  authorizationArgs,
+  authorizationHelp,
+  readAdmission,
+  readAuthorization,
+} from './authorizationflags.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
+import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
+
+export type LogFormat = 'json' | 'text';
+const logFormats: readonly string[] = ['json', 'text'];
+
+export interface LogForm {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+}
 
 /** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
 const simulatedNodesMax = 10_000;
@@ -22,14 +45,14 @@ const auditBackupsMax = 10_000;
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
   readonly start: StartOptions;
-  readonly logLevel: LogLevel;
+  readonly log: LogForm;
 }
 
 export interface NodeLine {
   readonly command: 'node';
   readonly server: string;
   readonly node: NodeOptions;
-  readonly logLevel: LogLevel;
+  readonly log: LogForm;
 }
 
 /** `backup` from a server, or `restore` into a folder. */
@@ -81,12 +104,18 @@ ${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (defa
                         size from which on the file is put aside and a new one begun (default 100)
   --audit-log-maxbackup N
                         files put aside that are kept (default 10)
-  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
+${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
                         for the default without that one (default: up *, serve housekeeping)
   --leader-elect        agree with other servers on the same store about who runs the controllers
   --service-account-token-secrets
                         make a secret with a token for every account, as Kubernetes 1.1 did
 
+Users of the secure door
+${authenticationHelp}
+What users of the secure door may do
+${authorizationHelp}
+Admission
+${admissionHelp}
 Limits of up and serve
 ${limitHelp}
 Options of up
@@ -120,7 +149,9 @@ Options of restore
 Options of kubeconfig
 ${kubeconfigHelp}
 Options of up, serve and node
-  --log-level LEVEL     silent, error, warn, info or debug (default warn)
+  --log-level LEVEL     what is logged on standard error: silent, error, warn, info (the configuration in force,
+                        nodes that join, events of pods, slow requests) or debug (every request) (default warn)
+  --log-format FORMAT   json: a JSON object per line; text: a line for people (default json)
 
 Options of all
   --version             print the version
@@ -147,7 +178,11 @@ const options = {
   'audit-log': { ...text, for: ['up', 'serve'] },
   'audit-log-maxsize': { ...text, for: ['up', 'serve'] },
   'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
+  ...protectionArgs,
   ...secureArgs,
+  ...authenticationArgs,
+  ...authorizationArgs,
+  ...admissionArgs,
   ...limitArgs,
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
@@ -164,6 +199,7 @@ const options = {
   'pod-range': { ...text, for: ['up', 'node'] },
   'kubelet-port': { ...text, for: ['up', 'node'] },
   'log-level': { ...text, for: ['up', 'serve', 'node'] },
+  'log-format': { ...text, for: ['up', 'serve', 'node'] },
   version: { ...flag, for: commands },
   help: { ...flag, for: commands },
 } as const;
@@ -172,7 +208,10 @@ type Values = ReturnType<typeof parse>['values'];
 
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parse(args);
-  const logLevel = oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel;
+  const log: LogForm = {
+    level: oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel,
+    format: oneOf('--log-format', values['log-format'] ?? 'json', logFormats) as LogFormat,
+  };
   const [command, ...rest] = positionals;
   if (values.version) return { command: 'version' };
   if (values.help || command === undefined) return { command: 'help' };
@@ -189,9 +228,9 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
-  if (command === 'node') return { command, logLevel, ...nodeLine(values) };
-  if (command === 'serve') return { command, logLevel, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', logLevel, start: { ...startOptions(values, '*'), ...upOptions(values) } };
+  if (command === 'node') return { command, log, ...nodeLine(values) };
+  if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
 const refuse = (message: string): never => {
@@ -202,13 +241,15 @@ const refuse = (message: string): never => {
 function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions {
   if (values['in-memory'] && values['data-dir'] !== undefined)
     throw new UsageError('--in-memory and --data-dir exclude each other');
-  const secure = readListening(values, refuse);
+  const listening = readListening(values, refuse);
+  const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
   if (values.port === 'off' && !secure)
     throw new UsageError('--port off and --secure-port off together leave no way in');
   return {
     host: values.host,
     port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
     secure,
+    admission: readAdmission(values),
     ...(values['in-memory']
       ? { store: 'memory' as const }
       : { store: 'lmdb' as const, dataDir: values['data-dir'] ?? '.wherry' }),
@@ -222,6 +263,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     leaderElection: values['leader-elect'],
     controllerSettings: { serviceAccountTokenSecrets: values['service-account-token-secrets'] ?? false },
     auditLog: auditOptions(values),
+    ...readProtection(values, refuse),
     limits: readLimits(values, refuse),
   };
 }
@@ -302,7 +344,7 @@ function nodeOptions(values: Values): NodeOptions {
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options });
+    return parseArgs({ args: withTruths(args, options), allowPositionals: true, options });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw unknownOption(message);

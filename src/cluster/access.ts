@@ -1,20 +1,18 @@
 /** The secure door of a cluster, put together: certificates, who is let in, and what they may do. */
-import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
-import type { Authenticator } from '../access/authentication/authenticator.ts';
-import { type Authorizer, allowed } from '../api/access.ts';
-import { authenticated, masters } from '../api/user.ts';
+import type { Authentication } from '../access/authentication/authentication.ts';
+import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
-import { subjectOf } from '../pki/certificate.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
-import { readSubject } from '../pki/distinguishedname.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
 import { TlsFiles } from '../pki/tlsfiles.ts';
+import { plantClusterInfo } from '../registry/clusterinfo.ts';
 import type { Registry } from '../registry/registry.ts';
 import { SecureDoor } from '../server/doors/securedoor.ts';
 import { ensureAdministrators } from './administrators.ts';
+import { type OpenAuthorization, openAuthorization } from './authorization.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
 import type { ClusterUser, SecureOptions } from './secureoptions.ts';
@@ -36,14 +34,72 @@ const defaultHost = '127.0.0.1';
 
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
-  let access: Access;
+  const { secure, users, registry, onError, onWarning } = options;
+  const authorization = await openAuthorization(registry, secure);
+  let opened: OpenedCertificates | undefined;
+  let authentication: Authentication;
   try {
-    access = new Access(options);
+    opened = openCertificates(options);
+    const { tls } = opened;
+    authentication = await makeAuthenticator(withoutStrangers(secure, authorization, onWarning), {
+      registry,
+      users,
+      clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
+      publish: true,
+      onError,
+      onWarning,
+    });
   } catch (error) {
+    opened?.close();
+    authorization.close();
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
-  await ensureAdministrators(options.registry);
-  return access;
+  await ensureAdministrators(registry);
+  return new Access(options, opened, authentication, authorization);
+}
+
+/** Where everything is allowed, at least the user must be known. */
+function withoutStrangers(
+  secure: SecureOptions,
+  { modes }: OpenAuthorization,
+  onWarning: (message: string) => void,
+): SecureOptions {
+  if (!modes.includes('AlwaysAllow') || secure.anonymous === false) return secure;
+  onWarning('requests without credentials are refused, because the authorization mode AlwaysAllow is on');
+  return { ...secure, anonymous: false };
+}
+
+interface OpenedCertificates {
+  readonly certificates: ClusterCertificates;
+  readonly tls: TlsFiles;
+  close(): void;
+}
+
+function openCertificates({
+  secure,
+  dataDir,
+  serviceIP,
+  registry,
+  onError,
+  onWarning,
+}: AccessOptions): OpenedCertificates {
+  const certificates = new ClusterCertificates({
+    folder: dataDir === undefined ? undefined : new PkiFolder(path.join(path.resolve(dataDir), 'pki')),
+    hosts: [...servingNames(), serviceIP, ...addressesOf(secure.host ?? defaultHost), ...(secure.sans ?? [])],
+    nowMs: registry.chance.nowMs,
+    onError,
+  });
+  const tls = new TlsFiles(certificates, {
+    serving: servingFiles(secure),
+    named: secure.sniCertificates ?? [],
+    clientCAFile: secure.clientCAFile,
+    log: onWarning,
+  });
+  const close = (): void => {
+    tls.close();
+    certificates.close();
+  };
+  return { certificates, tls, close };
 }
 
 export class Access {
@@ -51,37 +107,30 @@ export class Access {
   readonly certificates: ClusterCertificates;
   /** File of the administrator's kubeconfig; undefined when none is written. */
   readonly kubeconfigFile: string | undefined;
-  readonly #tls: TlsFiles;
   readonly #users = new Map<string, Certified>();
+  readonly #registry: Registry;
   readonly #onError: (error: Error) => void;
 
-  constructor({ secure, users, dataDir, serviceIP, registry, onError, onWarning }: AccessOptions) {
-    const host = secure.host ?? defaultHost;
+  constructor(
+    { secure, users, dataDir, registry, onError, onWarning }: AccessOptions,
+    private readonly opened: OpenedCertificates,
+    readonly authentication: Authentication,
+    readonly authorization: OpenAuthorization,
+  ) {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
-    const { nowMs } = registry.chance;
+    this.#registry = registry;
     this.#onError = onError;
     this.kubeconfigFile = secure.kubeconfigFile ?? (folder && path.join(folder, 'kubeconfig'));
-    this.certificates = new ClusterCertificates({
-      folder: folder === undefined ? undefined : new PkiFolder(path.join(folder, 'pki')),
-      hosts: [...servingNames(), serviceIP, ...addressesOf(host), ...(secure.sans ?? [])],
-      nowMs,
-      onError,
-    });
+    this.certificates = opened.certificates;
     for (const { name, groups = [] } of users)
       this.#users.set(name, this.certificates.clientFor(name, groups));
-    this.#tls = new TlsFiles(this.certificates, {
-      serving: servingFiles(secure),
-      named: secure.sniCertificates ?? [],
-      clientCAFile: secure.clientCAFile,
-      log: onWarning,
-    });
     this.door = new SecureDoor({
-      host,
+      host: secure.host ?? defaultHost,
       port: secure.port ?? 0,
       orAnyPort: secure.orAnyPort,
-      tls: this.#tls,
-      authenticator: clientCertificates(this.certificates, nowMs),
-      authorizer: administrators,
+      tls: opened.tls,
+      authenticator: authentication,
+      authorizer: authorization.authorizer,
       minVersion: secure.minVersion,
       ciphers: secure.ciphers,
       http2: secure.http2 === false ? false : { streamsMax: secure.http2StreamsMax },
@@ -92,8 +141,7 @@ export class Access {
 
   /** For controllers that sign and publish certificates. */
   get trust(): ClusterTrust {
-    const { certificates } = this;
-    const tls = this.#tls;
+    const { certificates, tls } = this.opened;
     return {
       get authority() {
         return certificates.authority;
@@ -106,8 +154,12 @@ export class Access {
   }
 
   /** Called when the door listens, so that its port is known. */
-  opened(): void {
+  async announce(): Promise<void> {
     this.#writeKubeconfig();
+    const certificateAuthority = this.opened.tls.servingAuthority;
+    // With an operator's own certificate only the operator knows whom to trust.
+    if (certificateAuthority === undefined) return;
+    await plantClusterInfo(this.#registry, { server: reachable(this.door.url), certificateAuthority });
   }
 
   get adminKubeconfig(): string {
@@ -118,13 +170,14 @@ export class Access {
   kubeconfigFor(user: string): string {
     const client = user === administrator.name ? this.certificates.admin : this.#users.get(user);
     if (!client) throw new Error(`the cluster was started without a user ${JSON.stringify(user)}`);
-    const ca = this.#tls.servingAuthority;
+    const ca = this.opened.tls.servingAuthority;
     return kubeconfigText(secureKubeconfig({ url: reachable(this.door.url), ca, user, client }));
   }
 
-  close(): void {
-    this.#tls.close();
-    this.certificates.close();
+  async close(): Promise<void> {
+    await this.authentication.close();
+    this.authorization.close();
+    this.opened.close();
   }
 
   #writeKubeconfig(): void {
@@ -171,27 +224,3 @@ function servingFiles({ certFile, keyFile }: SecureOptions) {
     throw new Error('a certificate file and its key file must be named together');
   return { certFile, keyFile };
 }
-
-function clientCertificates(certificates: ClusterCertificates, nowMs: () => number): Authenticator {
-  return {
-    authenticate: ({ certificate }) => {
-      if (!certificate) return undefined;
-      const { leaf } = certificate;
-      const authority = new X509Certificate(certificates.authority.pem.cert);
-      const now = nowMs();
-      if (!leaf.checkIssued(authority) || !leaf.verify(authority.publicKey))
-        throw new Error('the client certificate is of an unknown authority');
-      if (Date.parse(leaf.validFrom) > now || Date.parse(leaf.validTo) < now)
-        throw new Error('the client certificate has ended or not begun');
-      const { commonName: name, organizations } = readSubject(subjectOf(leaf.raw));
-      return name ? { name, groups: [...organizations, authenticated], extra: {} } : undefined;
-    },
-  };
-}
-
-const administrators: Authorizer = {
-  decide: ({ user: { groups } }) =>
-    groups.includes(masters) || groups.includes(administrator.groups[0])
-      ? allowed
-      : { allowed: false, reason: '' },
-};

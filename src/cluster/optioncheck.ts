@@ -1,9 +1,11 @@
 /** Checks the names of options: a misspelt one would silently be ignored. */
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
+import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
 import type { IngressOptions } from './localingress.ts';
+import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
 import type { StartOptions } from './start.ts';
 import { StartError } from './starterror.ts';
@@ -18,6 +20,7 @@ const startNames: Names<StartOptions> = {
   host: true,
   port: true,
   secure: true,
+  admission: true,
   users: true,
   history: true,
   like: true,
@@ -32,10 +35,12 @@ const startNames: Names<StartOptions> = {
   simulatedNodes: true,
   ingress: true,
   limits: true,
+  admissionConfigFile: true,
   auditLog: true,
   onError: true,
   onFatal: true,
   onWarning: true,
+  log: true,
   chance: true,
 };
 
@@ -51,12 +56,15 @@ const nodeNames: Names<NodeOptions> = {
   kubeletPort: true,
   labels: true,
   now: true,
+  log: true,
   onError: true,
 };
 
+const logNames: Names<LogOptions> = { level: true, write: true };
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
 const auditNames: Names<AuditOptions> = { file: true, fileBytesMax: true, backupsMax: true };
+const admissionNames: Names<AdmissionOptions> = { enabled: true, disabled: true };
 const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
 const settingNames: Names<ControllerSettings> = {
   nodeGraceMs: true,
@@ -75,6 +83,8 @@ export function checkStartOptions(options: StartOptions): void {
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');
+  checkNames(options.log, logNames, 'log.');
+  checkNames(options.admission, admissionNames, 'admission.');
   checkNames(options.chance, chanceNames, 'chance.');
   checkNames(options.controllerSettings, settingNames, 'controllerSettings.');
 }

@@ -1,10 +1,9 @@
 /** Options of the secure door, each group declared where it is read. */
+import type { AuthenticationOptions } from '../access/authentication/authenticationoptions.ts';
+import type { AuthorizationOptions } from '../access/authorization/authorizationoptions.ts';
 import type { ListenOptions } from './listenoptions.ts';
 
-export interface SecureOptions extends ListenOptions {}
+export interface SecureOptions extends ListenOptions, AuthenticationOptions, AuthorizationOptions {}
 
 /** A user that a cluster is started with. */
-export interface ClusterUser {
-  readonly name: string;
-  readonly groups?: readonly string[];
-}
+export type { StaticUser as ClusterUser } from '../access/authentication/statictokens.ts';

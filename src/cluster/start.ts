@@ -5,6 +5,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
@@ -16,6 +18,8 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import type { AdmissionChain } from '../registry/admission/admission.ts';
+import { type AdmissionOptions, admissionChain } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
@@ -26,6 +30,7 @@ import { KubernetesService } from '../registry/kubernetesservice.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
+import type { TokenSettings } from '../registry/tokens.ts';
 import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
@@ -38,12 +43,14 @@ import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import type { Access } from './access.ts';
+import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
 import { Doors } from './doors.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { IngressOptions, RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
+import { type LogOptions, logConfiguration } from './log.ts';
 import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
@@ -63,6 +70,8 @@ export interface StartOptions {
   readonly port?: number | 'off';
   /** Open a door over TLS beside the local one, for users who are known and may do what their roles allow. */
   readonly secure?: boolean | SecureOptions;
+  /** Which admission plugins run, by Kubernetes' names. Default: all that there are. */
+  readonly admission?: AdmissionOptions;
   /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
   readonly users?: readonly ClusterUser[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
@@ -101,6 +110,8 @@ export interface StartOptions {
   readonly ingress?: IngressOptions;
   /** Limits of requests, watches and connections, and sizes from which on a warning is given. */
   readonly limits?: Partial<Limits>;
+  /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */
+  readonly admissionConfigFile?: string;
   /** File of the audit log. Default: none is written. */
   readonly auditLog?: string | AuditOptions;
   /** Called with failures of the server itself, not with refused requests. Default: they are dropped. */
@@ -112,6 +123,8 @@ export interface StartOptions {
   readonly onFatal?: (error: Error) => void;
   /** Called when there are more objects or bytes than the limits `objectsWarned` and `bytesWarned`. Default: nothing. */
   readonly onWarning?: (message: string) => void;
+  /** Told what happens in the cluster: configuration, nodes, pods, slow requests. Default: nothing is told. */
+  readonly log?: LogOptions;
   /** Clock, uids and random name suffixes, for tests that need the same ones each time. */
   readonly chance?: Partial<Chance>;
 }
@@ -135,6 +148,8 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
+const defaultNodePortRange = '30000-32767';
+
 const systemChance: Chance = {
   nowMs: wallClock,
   uid: () => randomUUID(),
@@ -146,6 +161,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   checkStartOptions(options);
   const chance: Chance = { ...systemChance, ...options.chance };
   const report = options.onError ?? (() => undefined);
+  const { log } = options;
   const ranges = serviceRanges(options);
   const chosen = controllersOf(options);
   const keeper = limitKeeper(options);
@@ -165,7 +181,12 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
-    const registry = new Registry(store, view, kinds, chance, [services], finalizingOf(options, chosen));
+    const finalizing = finalizingOf(options, chosen);
+    const tokenSettings = await tokenSettingsOf(options);
+    const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
+    registry.admission = chosenPlugins(options);
+    if (options.admissionConfigFile !== undefined)
+      await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
@@ -178,6 +199,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
     const access = await secureAccess(options, registry, services.firstIP, report);
     closers.add(() => access?.close());
+    const onWarning = options.onWarning ?? (() => undefined);
+    const authentication =
+      access?.authentication ?? (await makeAuthenticator({}, { registry, onError: report, onWarning }));
     const doors = new Doors({ ...options, serviceIP: services.firstIP }, access);
     const server = new ApiServer(registry, {
       doors: doors.all,
@@ -186,6 +210,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,
+      authentication,
       audit,
       components: [
         { name: 'etcd-0', failure: () => (registry.writeFailure ?? view.failure)?.message },
@@ -197,14 +222,17 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         viewCheck(registry),
         ...(chosen.length ? [controllersCheck(idle)] : []),
         nodesCheck(registry, () => ways.localNames, nodesStartup),
+        ...(access?.authorization.checks ?? []),
       ],
       nodes: ways,
       usage,
+      observer: log && requestObserver(log),
       report,
     });
     closers.add(() => server.close());
     await server.listen();
-    access?.opened();
+    await access?.announce();
+    if (log) logConfiguration(log, inForce(options, server.url, chosen, keeper));
     const capacity = new Capacity({
       registry,
       keeper,
@@ -235,6 +263,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       trust: access?.trust,
       onError: report,
     };
+    const activity = log ? observeActivity(context, log) : [];
+    closers.add(() => {
+      for (const observation of activity) observation.close();
+    });
     const lead = (): RunningController => startControllers(context, chosen);
     controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
     // Closed before the nodes: otherwise controllers would react to every pod of the closing nodes.
@@ -269,6 +301,31 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   } catch (error) {
     await closers.close().catch(report);
     throw asStartError(error, options);
+  }
+}
+
+/** Loaded when there is a file: most clusters have none. */
+async function configureAdmission(registry: Registry, file: string): Promise<void> {
+  const { readAdmissionFile } = await import('./admissionfile.ts');
+  const { podSecurity } = await readAdmissionFile(file);
+  if (podSecurity) registry.podSecurity = podSecurity;
+}
+
+/** undefined: the defaults. */
+async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {
+  if (!secure) return undefined;
+  try {
+    return await readTokenSettings(secure === true ? {} : secure);
+  } catch (error) {
+    throw new StartError((error as Error).message, { cause: error });
+  }
+}
+
+function chosenPlugins({ admission }: StartOptions): AdmissionChain {
+  try {
+    return admissionChain(admission);
+  } catch (error) {
+    throw new StartError((error as Error).message);
   }
 }
 
@@ -310,6 +367,31 @@ function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Fi
   };
 }
 
+/** What the cluster is run with, defaults included, as its log tells it. */
+function inForce(
+  options: StartOptions,
+  url: string,
+  controllers: readonly Controller[],
+  { limits }: LimitKeeper,
+): Readonly<Record<string, unknown>> {
+  const { dataDir, store, history, leaderElection = false, simulatedNodes = 0, ingress, auditLog } = options;
+  return {
+    url,
+    store: store ?? (dataDir === undefined ? 'memory' : 'lmdb'),
+    dataDir: dataDir === undefined ? undefined : path.resolve(dataDir),
+    history: { ...defaultHistory, ...history },
+    serviceClusterIPRange: options.serviceClusterIPRange ?? defaultServiceRange,
+    serviceNodePortRange: options.serviceNodePortRange ?? defaultNodePortRange,
+    controllers: controllers.map(({ name }) => name).join(','),
+    leaderElection,
+    node: Boolean(options.node),
+    simulatedNodes,
+    ingress,
+    auditLog,
+    limits,
+  };
+}
+
 /** A unique name of this server for leader election. */
 const identity = (): string => `${hostname()}_${randomUUID()}`;
 
@@ -340,7 +422,7 @@ function serviceRanges(options: StartOptions): ServiceRanges {
     throw new StartError(
       `the service cluster IP range must be an IPv4 range from /8 to /30 such as 10.0.0.0/24, not ${JSON.stringify(addressText)}`,
     );
-  const portText = options.serviceNodePortRange ?? '30000-32767';
+  const portText = options.serviceNodePortRange ?? defaultNodePortRange;
   const nodePorts = parsePortRange(portText);
   if (!nodePorts)
     throw new StartError(

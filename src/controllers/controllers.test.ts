@@ -12,6 +12,7 @@ const housekeeping = [
   'csrapproving',
   'csrsigning',
   'csrcleaner',
+  'clusterrole-aggregation',
   'protection',
   'event-expiry',
 ];

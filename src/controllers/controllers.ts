@@ -3,10 +3,12 @@ import { actingAs } from '../registry/writers.ts';
 import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
+import { bootstrapSigner } from './bootstrapsigner.ts';
 import { certificateApprover } from './certificates/approver.ts';
 import { certificateCleaner } from './certificates/cleaner.ts';
 import { rootCertificatePublisher } from './certificates/rootpublisher.ts';
 import { certificateSigner } from './certificates/signer.ts';
+import { clusterRoleAggregation } from './clusterroleaggregation.ts';
 import { disruptionController } from './disruption.ts';
 import { endpointsController } from './endpoints.ts';
 import { eventExpiryController } from './eventexpiry.ts';
@@ -20,6 +22,7 @@ import { schedulerController } from './scheduling/scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
 import type { Controller, ControllerContext, RunningController } from './shared/controller.ts';
 import { PodIndex } from './shared/podindex.ts';
+import { tokenCleaner } from './tokencleaner.ts';
 import { tokenController } from './tokens.ts';
 import { volumeBinder } from './volumebinder.ts';
 import { daemonSetController } from './workloads/daemonsets.ts';
@@ -37,6 +40,9 @@ export const controllers: readonly Controller[] = [
   certificateApprover,
   certificateSigner,
   certificateCleaner,
+  tokenCleaner,
+  bootstrapSigner,
+  clusterRoleAggregation,
   protectionController,
   resourceQuotaController,
   replicationController,

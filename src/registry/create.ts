@@ -1,9 +1,8 @@
 /** Create: from a decoded object to a stored one. */
-import { alreadyExists, badRequest, generateNameExhausted, plain } from '../api/errors.ts';
+import { alreadyExists, badRequest, generateNameExhausted, namespaceNotFound, plain } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
-import { admitted, mutate } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
 import type { Registry } from './registry.ts';
@@ -52,7 +51,7 @@ export async function create(
   // Catch up first: another server may just have created or deleted the namespace, or an object of this name.
   const behind = registry.view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
-  await mutate(registry, admission);
+  await registry.admission.mutate(registry, admission);
 
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
@@ -72,7 +71,7 @@ export async function create(
     ]),
   );
   if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));
-  const entry = await admitted(registry, admission, () =>
+  const entry = await registry.admission.admitted(registry, admission, () =>
     insert(registry, request, target, object, generate),
   );
   return entry!;
@@ -95,7 +94,10 @@ async function insert(
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
       const revision = await registry.commit(request, target, value, 0);
-      if (revision !== undefined) return registry.entryOf(target, value, revision);
+      if (revision !== undefined) {
+        if (await registry.withdrawn(request, target, revision)) throw namespaceNotFound(namespace);
+        return registry.entryOf(target, value, revision);
+      }
     }
     if (!generate) throw alreadyExists(kind, name, isDeleting(registry, target));
     if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);

@@ -5,6 +5,7 @@
  */
 
 import { normalized } from '../api/encode.ts';
+import { parseExact } from '../api/exactjson.ts';
 import type { Kind } from '../api/kind.ts';
 import { selfLink } from '../api/meta.ts';
 import { type ApiObject, freezeJson, type JsonObject } from '../api/object.ts';
@@ -117,7 +118,7 @@ export class Entry {
 
   /** A fresh copy of the object, which the caller may change; converted to another version of its kind on request. */
   object(as: Kind = this.kind): ApiObject {
-    const object = JSON.parse(this.document.toString('utf8')) as ApiObject;
+    const object = parseExact(this.document.toString('utf8')) as ApiObject;
     if (as === this.kind || !as.stored) return object;
     const converted = { ...as.stored.fromStored(object), kind: as.kind, apiVersion: as.apiVersion };
     converted.metadata = { ...object.metadata, selfLink: selfLink(as, this.namespace, this.name) };

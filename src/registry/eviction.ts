@@ -35,6 +35,7 @@ export async function evict(
   const request = asked.dryRun?.length ? asking.asDryRun() : asking;
   const behind = registry.view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
+  await registry.admission.connect(registry, request, target, eviction);
   for (let round = 1; ; round++) {
     const seen = registry.find(target);
     const pod = seen.peek() as Pod;

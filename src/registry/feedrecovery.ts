@@ -7,9 +7,9 @@
  *   waiting, attempting ──outage is too long, or the store is gone for good──▶ lost
  *   any ──close()──▶ closed
  *
- * An attempt goes on after the newest revision that the view has seen. When the store has compacted that revision away,
- * or a change could not be taken in and the view may show half of it, the attempt first compares all that is stored
- * with the view and hands it the differences as changes.
+ * An attempt continues after the newest revision that the view has seen. When the store has compacted that revision,
+ * or a change may have been applied in part, the attempt first compares all stored objects with the view and applies
+ * the differences as changes.
  */
 import {
   type Change,

@@ -4,6 +4,7 @@
  */
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { badRequest, invalidPatch } from '../api/errors.ts';
+import { jsonText } from '../api/jsontext.ts';
 import type { KindTable } from '../api/kinds.ts';
 import type { Model } from '../api/model.ts';
 import { type ApiObject, isJsonObject } from '../api/object.ts';
@@ -63,7 +64,7 @@ export function readPatched(
   try {
     return decodeStrictly(expected, { value: patched, duplicates }, options);
   } catch (error) {
-    if (error instanceof DecodeError) throw invalidPatch(JSON.stringify(patched), error.message);
+    if (error instanceof DecodeError) throw invalidPatch(jsonText(patched), error.message);
     throw error;
   }
 }

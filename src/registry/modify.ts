@@ -9,7 +9,7 @@ import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
-import { type Admission, admitted, mutate } from './admission/admission.ts';
+import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
@@ -58,11 +58,13 @@ async function modifyInTurn(
     const old = kind === current.kind ? current.peek() : current.object(kind);
     const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
     // Mutating admission is skipped for changes that the server itself computed.
-    if (part !== 'whole') await mutate(registry, admission);
+    if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
     allocated(registry, admission, () => check(kind, name, () => updateErrors(target, object, old)));
     if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
-    const stored = await admitted(registry, admission, () => put(registry, request, target, object, current));
+    const stored = await registry.admission.admitted(registry, admission, () =>
+      put(registry, request, target, object, current),
+    );
     if (stored) {
       request.warnings.push(...warnings);
       return stored;

@@ -3,6 +3,7 @@ import { badRequest, invalid, invalidPatch, modified, StatusError } from '../api
 import { invalid as invalidField } from '../api/fielderror.ts';
 import { cannotUnmarshal } from '../api/goformat.ts';
 import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../api/jsonpatch.ts';
+import { jsonText } from '../api/jsontext.ts';
 import { applyMergePatch } from '../api/mergepatch.ts';
 import type { Model } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -64,7 +65,7 @@ export function patched(
   if (patch.operations && options.fieldValidation !== 'Ignore') {
     const findings = extraKeys(patch.operations).map((path) => `json patch unknown field "${path}"`);
     if (findings.length && options.fieldValidation === 'Strict')
-      throw invalidPatch(JSON.stringify(patch.body), `strict decoding error: ${findings.join(', ')}`);
+      throw invalidPatch(jsonText(patch.body), `strict decoding error: ${findings.join(', ')}`);
     warnings.push(...findings);
   }
   const object = readPatched(expected, result, patch.duplicates, {

@@ -12,14 +12,18 @@ import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
 import { VALUE_BYTES_MAX } from '../store/engine.ts';
 import { DeadlineError, type Store, type Write, type WriteResult } from '../store/store.ts';
+import type { AdmissionChain } from './admission/admission.ts';
+import { admissionChain } from './admission/plugins.ts';
+import { openPodSecurity, type PodSecuritySettings } from './admission/podsecuritysettings.ts';
 import { QuotaAccounts } from './admission/quotaaccounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { storeKey } from './key.ts';
+import { namespaceExists, removeRemains } from './namespaceremains.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
-import { Tokens } from './tokens.ts';
+import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
 import { Turns } from './turns.ts';
 import type { View } from './view.ts';
 
@@ -35,10 +39,14 @@ export interface Chance {
 
 export class Registry {
   readonly quotas = new QuotaAccounts(this);
-  readonly tokens = new Tokens(this);
+  readonly tokens: Tokens;
   readonly turns = new Turns();
   /** Says what users may do, to plugins of admission and to reviews. Set before the server listens. */
   authorizer: Authorizer = allowAll;
+  /** What may change or refuse a write. Set before the server listens. */
+  admission: AdmissionChain = admissionChain();
+  /** Set before the server listens. */
+  podSecurity: PodSecuritySettings = openPodSecurity;
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 
@@ -49,7 +57,9 @@ export class Registry {
     readonly chance: Chance,
     allocators: readonly Allocator[] = [],
     readonly finalizing: Finalizing = fullFinalizing,
+    tokenSettings: TokenSettings = defaultTokenSettings,
   ) {
+    this.tokens = new Tokens(this, tokenSettings);
     this.allocators = new Map(allocators.map((allocator) => [allocator.id, allocator]));
   }
 
@@ -107,11 +117,24 @@ export class Registry {
     const result = await this.#write({ key, value, expected, deadlineMs });
     if (result.ok) {
       if (result.revision > this.view.revision) await this.view.reached(result.revision);
-      if (value === null) await this.allocators.get(kind.storage.id)?.removed?.(this, place);
+      if (value === null) {
+        await this.allocators.get(kind.storage.id)?.removed?.(this, place);
+        if (kind.storage.id === 'core/namespaces') await removeRemains(this, name, result.revision);
+      }
       return result.revision;
     }
     await this.view.caughtUp();
     return undefined;
+  }
+
+  /**
+   * Removes an object that was just made if its namespace has gone meanwhile, and says whether it had: the namespace was
+   * there when the request was let in, and everything that was in it then has been removed.
+   */
+  async withdrawn(request: Request, place: Place, revision: number): Promise<boolean> {
+    if (!place.kind.namespaced || namespaceExists(this, place.namespace)) return false;
+    await this.commit(request, place, null, revision);
+    return true;
   }
 
   /** The error of the newest write, if the store failed. */

@@ -28,6 +28,13 @@ export interface RequestForm {
   readonly deadlineMs?: number;
   /** It comes from a part of this process, not from a client that says to be one. */
   readonly internal?: boolean;
+  /** Where annotations for the audit log are added; undefined: nobody reads them. */
+  readonly annotated?: Annotated;
+}
+
+/** What annotations for the audit log can be added to. */
+export interface Annotated {
+  readonly annotations: Record<string, string>;
 }
 
 /** A class, so that V8 gives all requests one shape; rarely used values are getters, computed on demand. */
@@ -40,6 +47,7 @@ export class Request {
   readonly warnings: string[];
   readonly deadlineMs: number | undefined;
   readonly internal: boolean;
+  readonly annotated: Annotated | undefined;
   readonly #namedManager: string;
 
   constructor(form: RequestForm) {
@@ -51,12 +59,18 @@ export class Request {
     this.warnings = form.warnings ?? [];
     this.deadlineMs = form.deadlineMs;
     this.internal = form.internal ?? false;
+    this.annotated = form.annotated;
     this.#namedManager = form.fieldManager ?? '';
   }
 
   /** The field manager that owns the fields this request sets. */
   get fieldManager(): string {
     return this.#namedManager || managerOf(this.userAgent);
+  }
+
+  /** Adds an annotation to the audit log's events of this request. */
+  annotate(name: string, value: string): void {
+    if (this.annotated) this.annotated.annotations[name] = value;
   }
 
   /** The same request as a dry run. */

@@ -24,6 +24,7 @@ export type Part =
   | 'approval'
   | 'binding'
   | 'eviction'
+  | 'token'
   | 'whole';
 
 export interface Target extends Place {

@@ -1,119 +1,122 @@
-/**
- * Service account tokens: signed JWTs that identify a process. The signing key is a secret in kube-system, so that
- * all servers on one store share it. It is created with the first token.
- */
-import { createPublicKey, type KeyObject } from 'node:crypto';
-import type { CryptoKey } from 'jose';
-import type { Secret, ServiceAccount } from '../api/generated/types.ts';
+/** Service account tokens: signed statements of who a process is. They are checked in `access/authentication/`. */
+import type { ServiceAccount } from '../api/generated/types.ts';
 import type { Registry } from './registry.ts';
-import { collectionOf } from './target.ts';
-import { actingAs } from './writers.ts';
+import { type ChosenKeys, type KeyType, type TokenKey, TokenKeys } from './tokenkeys.ts';
 
-const keyNamespace = 'kube-system';
-const keyName = 'wherry-service-account-key';
-export const algorithm = 'ES256';
-
-/** Issuer of tokens without expiry, which are valid as long as their secret exists. */
+/** Who signs tokens that live as long as their secret. */
 export const legacyIssuer = 'kubernetes/serviceaccount';
-/** Issuer of tokens with expiry, and their default audience. */
-export const issuer = 'https://kubernetes.default.svc';
 
-export interface TokenRequest {
+export interface TokenSettings {
+  /** The first signs tokens that end; those of all are accepted. */
+  readonly issuers: readonly string[];
+  /** As whom the server reads tokens, and whom they are for unless the request says otherwise. */
   readonly audiences: readonly string[];
-  readonly expirationSeconds: number;
-  /** The object that a token is bound to: the token is invalid once the object is deleted. */
-  readonly boundObject?: { readonly kind: string; readonly name: string; readonly uid: string };
+  /** Default: a key of the cluster's own. */
+  readonly keys?: ChosenKeys;
+  /** Of the cluster's own key, when it has to be made. */
+  readonly keyType: KeyType;
+  /** Whether tokens of pods outlive what was asked for, for programs that do not read them again. */
+  readonly extendExpiration: boolean;
+  /** Longer lives are shortened to this. */
+  readonly expirationMaxSeconds?: number;
+}
+
+const issuerDefault = 'https://kubernetes.default.svc';
+
+export const defaultTokenSettings: TokenSettings = {
+  issuers: [issuerDefault],
+  audiences: [issuerDefault],
+  keyType: 'ec',
+  extendExpiration: true,
+};
+
+interface Reference {
+  readonly name: string;
+  readonly uid?: string;
+}
+
+export interface BoundClaims {
+  readonly audiences: readonly string[];
+  readonly lifeSeconds: number;
+  /** Using it after this time is worth a note. */
+  readonly warnAfterSeconds?: number;
+  /** The object whose end is the token's end, and the node of a pod beside it. */
+  readonly pod?: Reference;
+  readonly secret?: Reference;
+  readonly node?: Reference;
+}
+
+export interface BoundToken {
+  readonly token: string;
+  readonly issuedSeconds: number;
+  /** What the token is known by in logs. */
+  readonly id: string;
 }
 
 export class Tokens {
-  #key: Promise<CryptoKey> | undefined;
+  readonly #keys: TokenKeys;
 
-  constructor(private readonly registry: Registry) {}
+  constructor(
+    private readonly registry: Registry,
+    readonly settings: TokenSettings,
+  ) {
+    this.#keys = new TokenKeys(registry, settings.keyType, settings.keys);
+  }
 
-  /** A token without expiry, kept in a secret. */
+  /** A token without an end, kept in a secret. */
   async legacy(account: ServiceAccount, secretName: string): Promise<string> {
-    const { SignJWT } = await import('jose');
     const { name, namespace, uid } = account.metadata;
-    return new SignJWT({
+    return this.#sign({
+      iss: legacyIssuer,
       'kubernetes.io/serviceaccount/namespace': namespace,
       'kubernetes.io/serviceaccount/secret.name': secretName,
       'kubernetes.io/serviceaccount/service-account.name': name,
       'kubernetes.io/serviceaccount/service-account.uid': uid,
-    })
-      .setProtectedHeader({ alg: algorithm })
-      .setIssuer(legacyIssuer)
-      .setSubject(subjectOf(account))
-      .sign(await this.#signingKey());
+      sub: subjectOf(account),
+    });
   }
 
-  /** A token with expiry. */
-  async bound(account: ServiceAccount, request: TokenRequest): Promise<{ token: string; expiresMs: number }> {
-    const { SignJWT } = await import('jose');
+  /** A token that ends. */
+  async bound(account: ServiceAccount, claims: BoundClaims): Promise<BoundToken> {
     const { name, namespace, uid } = account.metadata;
-    const nowSeconds = Math.floor(this.registry.chance.nowMs() / 1000);
-    const expires = nowSeconds + request.expirationSeconds;
-    const { boundObject } = request;
-    const token = await new SignJWT({
+    const { pod, secret, node, warnAfterSeconds } = claims;
+    const issuedSeconds = Math.floor(this.registry.chance.nowMs() / 1000);
+    const id = this.registry.chance.uid();
+    const token = await this.#sign({
+      aud: [...claims.audiences],
+      exp: issuedSeconds + claims.lifeSeconds,
+      iat: issuedSeconds,
+      iss: this.settings.issuers[0],
+      jti: id,
       'kubernetes.io': {
         namespace,
+        ...(node ? { node } : {}),
+        ...(pod ? { pod } : {}),
+        ...(secret ? { secret } : {}),
         serviceaccount: { name, uid },
-        ...(boundObject
-          ? { [boundObject.kind.toLowerCase()]: { name: boundObject.name, uid: boundObject.uid } }
-          : {}),
+        ...(warnAfterSeconds === undefined ? {} : { warnafter: issuedSeconds + warnAfterSeconds }),
       },
-    })
-      .setProtectedHeader({ alg: algorithm })
-      .setAudience(request.audiences.length ? [...request.audiences] : [issuer])
-      .setIssuer(issuer)
-      .setSubject(subjectOf(account))
-      .setJti(this.registry.chance.uid())
-      .setIssuedAt(nowSeconds)
-      .setNotBefore(nowSeconds)
-      .setExpirationTime(expires)
-      .sign(await this.#signingKey());
-    return { token, expiresMs: expires * 1000 };
-  }
-
-  /** The audiences of requests that name none. */
-  get defaultAudiences(): readonly string[] {
-    return [issuer];
-  }
-
-  /** The public key; undefined when no token has been signed yet. */
-  verificationKey(): KeyObject | undefined {
-    const stored = this.#storedKey();
-    return stored === undefined ? undefined : createPublicKey(stored);
-  }
-
-  #signingKey(): Promise<CryptoKey> {
-    this.#key ??= this.#loadKey().catch((error) => {
-      this.#key = undefined;
-      throw error;
+      nbf: issuedSeconds,
+      sub: subjectOf(account),
     });
-    return this.#key;
+    return { token, issuedSeconds, id };
   }
 
-  async #loadKey(): Promise<CryptoKey> {
-    const { exportPKCS8, generateKeyPair, importPKCS8 } = await import('jose');
-    const stored = this.#storedKey();
-    if (stored) return importPKCS8(stored, algorithm);
-    const { privateKey } = await generateKeyPair(algorithm, { extractable: true });
-    const kind = this.registry.kinds.resource('v1', 'secrets')!;
-    const secret: Secret = {
-      metadata: { name: keyName },
-      type: 'Opaque',
-      data: { key: Buffer.from(await exportPKCS8(privateKey)).toString('base64') },
-    };
-    // When another server created a key at the same moment, that key is used.
-    const request = actingAs('kube-apiserver', 'create');
-    if (await this.registry.plant(request, collectionOf(kind, keyNamespace), secret)) return privateKey;
-    return importPKCS8(this.#storedKey()!, algorithm);
+  /** What tokens are checked with, the same list until it changes. */
+  verificationKeys(): readonly TokenKey[] {
+    return this.#keys.verification();
   }
 
-  #storedKey(): string | undefined {
-    const entry = this.registry.view.collection('core/secrets').get(keyNamespace, keyName);
-    const text = entry && (entry.object() as Secret).data?.key;
-    return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
+  /** The same, with a key that is made now if there is none yet. */
+  async publicKeys(): Promise<readonly TokenKey[]> {
+    await this.#keys.signing();
+    return this.verificationKeys();
+  }
+
+  async #sign(claims: Record<string, unknown>): Promise<string> {
+    const { key, kid, algorithm } = await this.#keys.signing();
+    const { SignJWT } = await import('jose');
+    return new SignJWT(claims).setProtectedHeader({ alg: algorithm, kid }).sign(key);
   }
 }
 

@@ -5,9 +5,9 @@
  *     │          │
  *     └──────────┴── paused: the sink is full; resume() goes on where it stopped
  *
- * First the objects of the state it begins with, if any, then every event from a position on. The position stays
- * in the collection's window; when history has moved past it, the watcher ends as expired. When the collection is
- * closed, it ends with the last event.
+ * It sends the objects of its initial state, if any, then every event from a position on. The position stays in the
+ * collection's window; when history has moved past it, the watcher ends as expired. When the collection is closed, it
+ * ends with the last event.
  */
 import type { Collection } from './collection.ts';
 import type { Entry } from './entry.ts';

@@ -1,7 +1,7 @@
 /**
- * Rounds among watchers over the network: they are told in a later tick of the event loop, of all changes there are by
- * then, because each telling is a write to a socket. Told of each change at once, 200 watchers cost a writer 200 system
- * calls; in rounds, two to four times as many events a second are told.
+ * Rounds among watchers over the network: they are notified in a later tick of the event loop, of all changes up to
+ * then, because each notification is a write to a socket. Notified at each change, 200 watchers cost a writer 200
+ * system calls; rounds deliver two to four times as many events a second.
  *
  *   resting ──(change)──► waiting ──(turn)──► under way, some watchers a turn ──► resting, or waiting if more has changed
  */

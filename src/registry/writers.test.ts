@@ -57,6 +57,8 @@ const programs: Record<WriterName, string> = {
   'kube-controller-manager': 'kube-controller-manager',
   'kube-scheduler': 'kube-scheduler',
   'certificate-controller': 'kube-controller-manager',
+  'bootstrap-signer': 'kube-controller-manager',
+  'clusterrole-aggregation-controller': 'kube-controller-manager',
   'cronjob-controller': 'kube-controller-manager',
   'daemon-set-controller': 'kube-controller-manager',
   'deployment-controller': 'kube-controller-manager',
@@ -77,6 +79,7 @@ const programs: Record<WriterName, string> = {
   'root-ca-cert-publisher': 'kube-controller-manager',
   'service-account-controller': 'kube-controller-manager',
   'statefulset-controller': 'kube-controller-manager',
+  'token-cleaner': 'kube-controller-manager',
   'ttl-after-finished-controller': 'kube-controller-manager',
 };
 

@@ -30,7 +30,9 @@ const controller = (account: string): Writer => {
 
 /** Accounts in `kube-system`, one for each controller that has one in Kubernetes. */
 const accounts = [
+  'bootstrap-signer',
   'certificate-controller',
+  'clusterrole-aggregation-controller',
   'cronjob-controller',
   'daemon-set-controller',
   'deployment-controller',
@@ -51,6 +53,7 @@ const accounts = [
   'root-ca-cert-publisher',
   'service-account-controller',
   'statefulset-controller',
+  'token-cleaner',
   'ttl-after-finished-controller',
 ] as const;
 

@@ -1,5 +1,5 @@
 /**
- * The backup file: all that is stored, at one revision, in key order. Numbers are big-endian:
+ * The backup file: all stored keys at one revision, in key order. Numbers are big-endian:
  *
  *     magic      16   `wherry backup 2` and a line feed; the number is the format (`format.ts`)
  *     revision    6   the revision it shows
@@ -12,7 +12,7 @@
  *     objects     6   how many there were
  *     digest     32   SHA-256 of everything before
  *
- * It is written and read in pieces. A file that is not exactly that, to the last byte, is refused.
+ * It is written and read as a stream. A file with any other content, down to the last byte, is refused.
  */
 import { createHash } from 'node:crypto';
 import { KEY_BYTES_MAX, VALUE_BYTES_MAX, type Version } from './engine.ts';

@@ -5,8 +5,8 @@
  *   catching up  it reads history in slices, giving way to other work in between   → live, ended
  *   live         `publish` calls its listener in the same turn a commit is known   → ended
  *   ended        closed, broken, or its listener threw; nothing is called any more
- * It turns live in the turn in which history has nothing left for it. `publish` runs in one turn with the
- * revision moving on, so no change can fall between the two, and none can be seen twice.
+ * It turns live in the tick in which it has read all of history. `publish` runs in the same tick in which the
+ * revision moves, so no change is missed between the two, and none is seen twice.
  */
 import { damaged, type Engine, readVersion, SLICE_MS } from './engine.ts';
 import { type Change, CompactedError, type Subscription, storeClosed } from './store.ts';

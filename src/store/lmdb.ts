@@ -4,8 +4,8 @@
  * Three databases: `versions` (revision → record), `index` (key → revision of its newest version) and `meta`
  * (format, revision, compacted, swept, owner). A value is written once and never moved.
  *
- * A commit is durable when its promise resolves: without overlapping sync, LMDB writes the pages, syncs the
- * file, and then writes the new root through a descriptor that syncs by itself. Only then can anyone read it.
+ * A commit is durable when its promise resolves: without overlapping sync, LMDB writes the pages, syncs the file, and
+ * then writes the new root through a descriptor that syncs by itself. Only then can it be read.
  */
 import {
   accessSync,

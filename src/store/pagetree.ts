@@ -1,11 +1,11 @@
 /**
- * The page trees of LMDB's data file, looked through before LMDB maps it.
+ * Checks the page trees of LMDB's data file before LMDB maps it.
  *
- * LMDB follows page numbers and offsets as it finds them: one wrong bit ends the process, hides keys, or hands out a
- * page that is in use. Here every page of every tree is read once and must be what its parent says: in the file, used
- * once, of the right kind and depth, its nodes inside it and without gaps, its keys in order and between those of its
- * parent, the sums as the tree's own record has them, and nothing in use also on the list of free pages. What the
- * values say is not looked at: each has its own checksum (`record.ts`).
+ * LMDB does not check page numbers and offsets: one wrong bit can crash the process, hide keys, or reuse a page that
+ * is in use. Here every page of every tree is read once and checked against its parent: it must be in the file, used
+ * once, and of the right kind and depth. Its nodes must lie inside it without gaps, and its keys in order between
+ * those of the parent. Totals must match the tree's own record, and no used page may be on the list of free pages.
+ * Values are not checked here: each has its own checksum (`record.ts`).
  *
  *     page    number 8, txnid 8, pad 2, flags 2, lower 2, upper 2 (or pages 4), then offsets of nodes, 2 each
  *     node    size of data or low part of a page number 4, flags or high part 2, keyBytes 2, key, data

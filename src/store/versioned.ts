@@ -2,10 +2,10 @@
  * The store over any engine that keeps versions (`engine.ts`): reads at any revision still kept, writes through
  * the commit queue, the change feed, and compaction.
  *
- * Compaction to C makes everything before C unreadable at once, and then sweeps in slices between commits. For
- * each version R up to C it removes the version before R, which no state from C on shows, and R itself if R is a
- * deletion. What remains is exactly the state at C and all that happened since. A reader that began earlier and
- * is not done holds the sweep up, never the writers.
+ * Compaction to C makes everything before C unreadable at once, and then sweeps in slices between commits. For each
+ * version R up to C it removes the version before R, which no state from C on shows, and R itself if R is a deletion.
+ * What remains is exactly the state at C and all later changes. An unfinished reader from before delays the sweep,
+ * never the writers.
  */
 import { wallClock } from '../clock.ts';
 import { writeBackup } from './backupfile.ts';

@@ -1,6 +1,6 @@
 /**
- * A transaction of the LMDB engine, written down: memory that this thread fills and the writing thread reads
- * (`lmdbwriter.ts`). It is a row of instructions, with numbers in little-endian:
+ * The write sheet: a transaction of the LMDB engine, encoded in memory that this thread fills and the writing thread
+ * reads (`lmdbwriter.ts`). It is a sequence of instructions, with numbers in little-endian:
  *
  *     0  database    1  of `databases`, by its place
  *     1  action      1  PUT, APPEND or REMOVE
@@ -8,11 +8,12 @@
  *     4  valueBytes  4
  *     8  key, then value
  *
- * Keys and values lie there as LMDB keeps them, but for the checksums of records: the thread that carries the sheet out adds them.
+ * Keys and values are as LMDB stores them, except for the checksums of records, which the thread that carries out the
+ * sheet adds.
  *
- * The memory is used for one transaction after the other, instead of being allocated and cleared for each; its figure is a
- * part of the thread's (`lmdbwriter.ts`). A sheet must not change before its transaction is carried out; with `WHERRY_ASSERT=1` it is
- * overwritten when the next begins, so a thread that still reads it fails.
+ * The memory is reused for the next transaction instead of being allocated and cleared for each; the gain is part of
+ * the thread's figure (`lmdbwriter.ts`). A sheet must not change before its transaction is carried out; with
+ * `WHERRY_ASSERT=1` it is overwritten when the next begins, so a thread that still reads it fails.
  */
 import { optimized, poison } from '../switches.ts';
 import type { Version } from './engine.ts';

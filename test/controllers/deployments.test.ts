@@ -104,6 +104,27 @@ describe('a new deployment', () => {
     });
   });
 
+  test('counts on from revisions of 64 bits', async () => {
+    const labels = { app: 'web', 'pod-template-hash': 'by-hand' };
+    const annotations = { [revisionKey]: '3546343826724305832' };
+    await api.post(path('replicasets'), {
+      metadata: { name: 'by-hand', labels, annotations },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { ...template(), metadata: { labels } },
+      },
+    });
+    await deployed(1);
+    const [adopted] = await setsNow();
+    expect(adopted.metadata.annotations[revisionKey]).toBe('3546343826724305832');
+    await useImage('i:2');
+    const sets = await mirror('replicasets');
+    await sets.until((all) =>
+      all.some(({ metadata }) => metadata.annotations?.[revisionKey] === '3546343826724305833'),
+    );
+  });
+
   test('adopts a replica set that fits, and lets go of one that no longer does', async () => {
     const hash = { 'pod-template-hash': 'made-by-hand' };
     const labels = { app: 'web', ...hash };

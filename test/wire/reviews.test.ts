@@ -148,7 +148,7 @@ describe('a review of access', () => {
     ]);
     const both = { user: 'jo', resourceAttributes: {}, nonResourceAttributes: { path: '/' } };
     expect(await causes(both)).toEqual([
-      'spec.nonResourceAttributes: Invalid value: {"path":"/"}: cannot be specified in combination with resourceAttributes',
+      'spec.nonResourceAttributes: Invalid value: {"Path":"/","Verb":""}: cannot be specified in combination with resourceAttributes',
     ]);
     expect(await causes({ user: 'jo', resourceAttributes: attributes }, { name: 'kept' })).toEqual([
       'metadata: Invalid value: {"name":"kept"}: must be empty',

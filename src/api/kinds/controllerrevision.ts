@@ -1,8 +1,9 @@
 /** ControllerRevision: an earlier state of a DaemonSet or a StatefulSet, kept for rollbacks. */
 import { invalid, required } from '../fielderror.ts';
 import type { ControllerRevision } from '../generated/types.ts';
+import { jsonText } from '../jsontext.ts';
 import { defineKind } from '../kind.ts';
-import { isJsonObject } from '../object.ts';
+import { isJsonObject, withSortedKeys } from '../object.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings, negative } from '../rules/findings.ts';
 
@@ -47,10 +48,7 @@ function* revisionErrors(
 }
 
 /** Canonical text of the data, independent of the order of keys. */
-const canonical = (data: unknown): string | undefined =>
-  JSON.stringify(data, (_, part: unknown) =>
-    isJsonObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );
+const canonical = (data: unknown): string => jsonText(withSortedKeys(data));
 
 /** `statefulset.apps/web` */
 function controllerCell({ metadata }: ControllerRevision): string {

@@ -86,7 +86,7 @@ export const pod = defineKind<Pod>({
   gracePeriodSeconds(pod, requested) {
     const phase = pod.status?.phase;
     if (!pod.spec?.nodeName || isFinished(phase)) return 0;
-    const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? gracePeriodSeconds;
+    const seconds = Number(requested ?? pod.spec.terminationGracePeriodSeconds ?? gracePeriodSeconds);
     return seconds < 0 ? 1 : seconds;
   },
 

@@ -4,9 +4,9 @@ import type { EphemeralContainer, Pod } from '../generated/types.ts';
 import { modelOf } from '../model.ts';
 import { changedFields } from './change.ts';
 import type { Findings } from './findings.ts';
+import { mirrorAnnotation } from './podreferences.ts';
 
 const path = 'spec.ephemeralContainers';
-const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
 /** Fields they may not have, such as ports, probes and resources. */
 const unavailable = [

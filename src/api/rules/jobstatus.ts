@@ -4,6 +4,7 @@
  */
 import { duplicate, index, invalid, required } from '../fielderror.ts';
 import type { JobStatusV1, JobV1 } from '../generated/types.ts';
+import { jsonText } from '../jsontext.ts';
 import { timeToMs } from '../time.ts';
 import { type Findings, negative } from './findings.ts';
 import { commonIndex, IndexesError, type Interval, parseIndexes } from './jobindexes.ts';
@@ -34,7 +35,7 @@ export function* jobStatusErrors(job: JobV1, old: JobV1): Findings {
   const now = new Verdict(status);
   const before = new Verdict(old.status ?? {});
   const changed = (...names: (keyof JobStatusV1)[]): boolean =>
-    names.some((name) => JSON.stringify(status[name]) !== JSON.stringify(old.status?.[name]));
+    names.some((name) => jsonText(status[name]) !== jsonText(old.status?.[name]));
   const completes = now.is('Complete') !== before.is('Complete');
   const finishes = now.finished !== before.finished;
   yield* conditionErrors(job, now, before);

@@ -4,9 +4,9 @@ import type { ObjectMeta, PodSpec, Toleration } from '../generated/types.ts';
 import { isRelativePath } from '../names.ts';
 import { isJsonObject } from '../object.ts';
 import { type Findings, problemsOf } from './findings.ts';
+import { mirrorAnnotation as mirror } from './podreferences.ts';
 import { tolerationErrors } from './toleration.ts';
 
-const mirror = 'kubernetes.io/config.mirror';
 const tolerations = 'scheduler.alpha.kubernetes.io/tolerations';
 const deletionCost = 'controller.kubernetes.io/pod-deletion-cost';
 const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';

@@ -7,11 +7,11 @@ import type { Container, ContainerStatus, Pod, ResourceRequirements } from '../g
 import { type Model, modelOf } from '../model.ts';
 import { changedFields } from './change.ts';
 import type { Findings } from './findings.ts';
+import { mirrorAnnotation } from './podreferences.ts';
 import { qosClass } from './podresources.ts';
 
 const lists = ['containers', 'initContainers'] as const;
 const sides = ['requests', 'limits'] as const;
-const mirrorAnnotation = 'kubernetes.io/config.mirror';
 const onlyResources = 'only cpu and memory resources are mutable';
 
 const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';

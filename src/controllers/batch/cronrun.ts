@@ -173,7 +173,7 @@ export class CronRun {
     const atMs = this.#newestMs;
     if (atMs === undefined) return undefined;
     const about = String(atMs);
-    const deadlineMs = (this.spec.startingDeadlineSeconds ?? Number.POSITIVE_INFINITY) * 1000;
+    const deadlineMs = Number(this.spec.startingDeadlineSeconds ?? Number.POSITIVE_INFINITY) * 1000;
     if (atMs + deadlineMs < this.nowMs) {
       const text = new Date(atMs).toUTCString().replace('GMT', '+0000');
       const message = `Missed scheduled time to start a job: ${text}`;

@@ -241,7 +241,9 @@ export class JobRun {
     const { activeDeadlineSeconds } = this.spec;
     const { startTime } = this.job.status ?? {};
     if (activeDeadlineSeconds === undefined || this.suspended || this.resumes) return undefined;
-    return (startTime ? Date.parse(startTime) : this.nowMs) + activeDeadlineSeconds * 1000 - this.nowMs;
+    return (
+      (startTime ? Date.parse(startTime) : this.nowMs) + Number(activeDeadlineSeconds) * 1000 - this.nowMs
+    );
   }
 
   /** Whether the job has just been resumed. */

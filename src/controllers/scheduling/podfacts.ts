@@ -7,6 +7,7 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '../../api/generated/types.ts';
+import { jsonText } from '../../api/jsontext.ts';
 import { milliValue, parseQuantity, toNumber } from '../../api/quantity.ts';
 import { claimsOf, isFinished } from '../../api/rules/podfacts.ts';
 import { podRequests } from '../../api/rules/podresources.ts';
@@ -83,7 +84,7 @@ export function podFacts(pod: Pod): PodFacts {
     spread: spec.topologySpreadConstraints ?? [],
     claims: claimsOf(pod),
     disks: disksOf(spec),
-    signature: JSON.stringify([metadata.generation, metadata.labels, spec.schedulingGates, spec.tolerations]),
+    signature: jsonText([metadata.generation, metadata.labels, spec.schedulingGates, spec.tolerations]),
   };
 }
 

@@ -35,7 +35,9 @@ const chance: Chance = {
 
 async function registryOn(store: Store, nowMs = chance.nowMs): Promise<Registry> {
   const kinds = new KindTable();
-  return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs });
+  // Nothing is released with the request: what is deleted is left to controllers, so that tests see them at work.
+  const finalizing = { protection: true, collection: true, prompt: false };
+  return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs }, [], finalizing);
 }
 
 /** Changes of another server that are held back. */

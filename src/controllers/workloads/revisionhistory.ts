@@ -4,11 +4,13 @@
  * of a duplicate.
  */
 import { StatusError } from '../../api/errors.ts';
+import { exactNumber, isInt64 } from '../../api/exactjson.ts';
 import type { ControllerRevision, ObjectMeta, PodTemplateSpec } from '../../api/generated/types.ts';
+import { jsonText } from '../../api/jsontext.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { LabelSelector } from '../../api/labelselector.ts';
 import { suffixLetters } from '../../api/meta.ts';
-import { isJsonObject, type JsonObject, setKey } from '../../api/object.ts';
+import { type JsonObject, withSortedKeys } from '../../api/object.ts';
 import { Memo } from '../../memo.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
@@ -97,11 +99,11 @@ export class RevisionHistory {
     revisions.sort(byNumber);
     const { collisionCount } = owner.status ?? {};
     const data = patchOf(owner.spec?.template ?? {});
-    const text = JSON.stringify(data);
+    const text = jsonText(data);
     const newest = revisions.at(-1);
     const equal = revisions.findLast((one) => one.text === text);
     if (equal && equal === newest) return { revisions, update: equal, collisionCount };
-    const number = (newest?.number ?? 0) + 1;
+    const number = after(newest?.number ?? 0);
     if (!equal) {
       const made = await this.#make(entry, owner, data, number);
       return { revisions: [...revisions, made.update], ...made };
@@ -140,7 +142,7 @@ export class RevisionHistory {
     data: JsonObject,
     number: number,
   ): Promise<{ update: Revision; collisionCount: number | undefined }> {
-    const text = JSON.stringify(data);
+    const text = jsonText(data);
     const { name = '', namespace = '', annotations } = owner.metadata;
     let { collisionCount } = owner.status ?? {};
     for (let tries = 1; ; tries++) {
@@ -184,14 +186,14 @@ const knownRevisions = new Memo((entry: Entry): Revision => {
     name: entry.name,
     hash: metadata.labels?.[revisionLabel] ?? entry.name,
     number: revision,
-    text: JSON.stringify(sorted(data)),
+    text: jsonText(withSortedKeys(data)),
     template: templateOf(data),
   };
 });
 
 /** The patch that restores a template: it replaces the template, and contains nothing else. */
 const patchOf = (template: PodTemplateSpec): JsonObject =>
-  sorted({ spec: { template: { $patch: 'replace', ...template } } }) as JsonObject;
+  withSortedKeys({ spec: { template: { $patch: 'replace', ...template } } }) as JsonObject;
 
 function templateOf(data: unknown): PodTemplateSpec {
   const { $patch, ...template } =
@@ -199,17 +201,14 @@ function templateOf(data: unknown): PodTemplateSpec {
   return template as PodTemplateSpec;
 }
 
-/** The same value with sorted map keys, as Go writes maps. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  const out: JsonObject = {};
-  for (const key of Object.keys(value).sort()) setKey(out, key, sorted(value[key]));
-  return out;
+/** Numbers of revisions have 64 bits; the last of them has none behind it. */
+function after(number: number | bigint): number {
+  const next = BigInt(number) + 1n;
+  return exactNumber(String(isInt64(next) ? next : number)) as number;
 }
 
 function byNumber(a: Revision, b: Revision): number {
-  if (a.number !== b.number) return a.number - b.number;
+  if (a.number !== b.number) return a.number < b.number ? -1 : 1;
   const [x, y] = [a, b].map(({ item }) => `${item.entry.peek().metadata.creationTimestamp} ${item.name}`);
   return x! < y! ? -1 : 1;
 }

@@ -6,16 +6,30 @@ import { byRevision, historyKey, nextRevision, revisedAnnotations, revisionKey }
 const deployment = (annotations: Record<string, string> = {}): Deployment => ({
   metadata: { name: 'web', annotations },
 });
-const revised = (revision: number, annotations?: Record<string, string>, of = deployment()) =>
-  revisedAnnotations(of, annotations, revision);
+const revised = (revision: number | bigint, annotations?: Record<string, string>, of = deployment()) =>
+  revisedAnnotations(of, annotations, BigInt(revision));
 const set = (name: string, revision?: string): ReplicaSet => ({
   metadata: { name, annotations: revision === undefined ? {} : { [revisionKey]: revision } },
 });
 
 describe('a revision', () => {
   it('is one more than the highest of the old sets', () => {
-    expect(nextRevision([])).toBe(1);
-    expect(nextRevision([set('a', '3'), set('b', '12'), set('c'), set('d', 'many')])).toBe(13);
+    expect(nextRevision([])).toBe(1n);
+    expect(nextRevision([set('a', '3'), set('b', '12'), set('c'), set('d', 'many')])).toBe(13n);
+  });
+
+  it('has 64 bits', () => {
+    const [large, last, beyond] = ['3546343826724305832', '9223372036854775807', '9223372036854775808'];
+    expect(nextRevision([set('a', large), set('b', '3546343826724305831')])).toBe(3546343826724305833n);
+    expect(nextRevision([set('a', last)])).toBe(9223372036854775807n);
+    expect(nextRevision([set('a', beyond), set('b', '7')])).toBe(8n);
+    expect(revised(3546343826724305833n, { [revisionKey]: large })).toEqual({
+      [revisionKey]: '3546343826724305833',
+      [historyKey]: large,
+    });
+    expect(revised(1, { [revisionKey]: large })).toEqual({ [revisionKey]: large });
+    const sets = [set('b', '3546343826724305833'), set('a', large)].sort(byRevision);
+    expect(sets.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
   });
 
   it('is written on a set that has none, or a lower one', () => {

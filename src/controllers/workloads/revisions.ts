@@ -2,6 +2,7 @@
  * Revisions of a deployment, in annotations of its replica sets: the newest template has the highest number. A
  * template that is used again gets a new number, and keeps a list of its former ones.
  */
+import { isInt64 } from '../../api/exactjson.ts';
 import type { Deployment, ReplicaSet } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/object.ts';
 
@@ -32,23 +33,34 @@ export function numberIn({ metadata }: ApiObject, key: string): number | undefin
   return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-const revisionOf = (set: ReplicaSet): number => numberIn(set, revisionKey) ?? 0;
+/** Revisions have 64 bits in Kubernetes, and other servers hand out numbers beyond 2^53. */
+function revisionIn(text: string | undefined): bigint | undefined {
+  const revision =
+    text !== undefined && /^[-+]?\d{1,19}$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
+  return revision !== undefined && isInt64(revision) ? revision : undefined;
+}
 
-/** The revision of the newest template, from those of all other sets. */
-export const nextRevision = (oldSets: readonly ReplicaSet[]): number =>
-  Math.max(0, ...oldSets.map(revisionOf)) + 1;
+const revisionOf = ({ metadata }: ReplicaSet): bigint =>
+  revisionIn(metadata.annotations?.[revisionKey]) ?? 0n;
+
+/** The revision of the newest template, given the sets of all others. The last of 64 bits has none behind it. */
+export function nextRevision(oldSets: readonly ReplicaSet[]): bigint {
+  let newest = 0n;
+  for (const set of oldSets) if (revisionOf(set) > newest) newest = revisionOf(set);
+  return isInt64(newest + 1n) ? newest + 1n : newest;
+}
 
 /** The annotations of the newest replica set: those of the deployment, and its revision. */
 export function revisedAnnotations(
   deployment: Deployment,
   annotations: Readonly<Annotations> | undefined,
-  revision: number,
+  revision: bigint,
 ): Annotations {
   const revised: Annotations = { ...annotations };
   for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {}))
     if (!keptKeys.has(key)) revised[key] = value;
   const { [revisionKey]: before } = revised;
-  const known = before === undefined ? 0 : numberIn({ metadata: { annotations: revised } }, revisionKey);
+  const known = before === undefined ? 0n : revisionIn(before);
   // An invalid annotation is left as it is.
   if (known === undefined || known >= revision) return revised;
   revised[revisionKey] = String(revision);
@@ -69,8 +81,10 @@ export const sizeAnnotations = (desired: number, maximum: number): Annotations =
 });
 
 /** Oldest revision first. */
-export const byRevision = (a: ReplicaSet, b: ReplicaSet): number =>
-  revisionOf(a) - revisionOf(b) || byAge(a, b);
+export function byRevision(a: ReplicaSet, b: ReplicaSet): number {
+  const [x, y] = [revisionOf(a), revisionOf(b)];
+  return x === y ? byAge(a, b) : x < y ? -1 : 1;
+}
 
 /** Oldest first. */
 export function byAge({ metadata: a }: ReplicaSet, { metadata: b }: ReplicaSet): number {

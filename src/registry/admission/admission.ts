@@ -1,21 +1,11 @@
 /**
- * Admission: the checks between a decoded object and the store. The chain reads top to bottom in `chain`; each
- * plugin is a file of its own. A plugin may change a new object (`mutate`) or refuse a write (`validate`).
+ * Admission: the checks between a decoded object and the store. Each plugin is a file of its own; which of them a server
+ * has, and in which order, is in `plugins.ts`. A plugin may change a new object (`mutate`) or refuse a write (`validate`).
  */
 import type { ApiObject } from '../../api/object.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
-import { certificateApproval } from './certificateapproval.ts';
-import { certificateSigning } from './certificatesigning.ts';
-import { certificateSubjectRestriction } from './certificatesubjectrestriction.ts';
-import { defaultTolerations } from './defaulttolerations.ts';
-import { limitRanger } from './limitranger.ts';
-import { namespaceLifecycle } from './namespacelifecycle.ts';
-import { priority } from './priority.ts';
-import { resourceQuota } from './resourcequota.ts';
-import { serviceAccountAdmission } from './serviceaccountadmission.ts';
-import { storageProtection } from './storageprotection.ts';
 
 /** A write on its way through the chain. */
 export interface Admission {
@@ -24,7 +14,7 @@ export interface Admission {
   /** What is written. With `generateName`, the name is set only after the mutating plugins have run. */
   readonly target: Target;
   readonly operation: 'create' | 'update' | 'delete';
-  /** The new object; undefined for a delete. */
+  /** The new object; undefined for a delete. For a part that is no object of its kind, such as `token`, what was sent. */
   readonly object: ApiObject | undefined;
   /** The stored object; undefined for a create. */
   readonly old: ApiObject | undefined;
@@ -35,55 +25,84 @@ export interface Admission {
 }
 
 export interface AdmissionPlugin {
+  /** By which it is enabled and disabled; Kubernetes' own. */
   readonly name: string;
   mutate?(registry: Registry, admission: Admission): void | Promise<void>;
   validate?(registry: Registry, admission: Admission): void | Promise<void>;
+  /** Refuses what is asked of a part that is no write of the object itself: an eviction, a token. */
+  connect?(registry: Registry, admission: Admission): void | Promise<void>;
 }
 
-/**
- * The order in which plugins run: each sees the changes of those before it. Quota is last, because it counts the
- * final object.
- */
-const chain: readonly AdmissionPlugin[] = [
-  namespaceLifecycle,
-  limitRanger,
-  serviceAccountAdmission,
-  priority,
-  defaultTolerations,
-  storageProtection,
-  certificateApproval,
-  certificateSigning,
-  certificateSubjectRestriction,
-  resourceQuota,
-];
+/** Refuses creates and updates after the plugins have changed them, and before the rules of the kind are looked at. */
+export type Guard = (registry: Registry, admission: Admission) => void | Promise<void>;
 
-export async function mutate(registry: Registry, admission: Admission): Promise<void> {
-  for (const plugin of chain) {
-    // Most plugins return synchronously: an await for each would cost a microtask for nothing.
-    const waiting = plugin.mutate?.(registry, admission);
-    if (waiting) await waiting;
+export class AdmissionChain {
+  readonly #mutating: readonly AdmissionPlugin[];
+  readonly #validating: readonly AdmissionPlugin[];
+  readonly #connecting: readonly AdmissionPlugin[];
+
+  constructor(
+    private readonly plugins: readonly AdmissionPlugin[],
+    private readonly guards: readonly Guard[] = [],
+  ) {
+    this.#mutating = plugins.filter(({ mutate }) => mutate);
+    this.#validating = plugins.filter(({ validate }) => validate);
+    this.#connecting = plugins.filter(({ connect }) => connect);
   }
-}
 
-/**
- * Validates a write, carries it out, and calls the `afterwards` callbacks of the plugins. `write` returns undefined
- * when another writer changed the object first.
- */
-export async function admitted<T>(
-  registry: Registry,
-  admission: Admission,
-  write: () => Promise<T | undefined>,
-): Promise<T | undefined> {
-  let stored = false;
-  try {
-    for (const plugin of chain) {
-      const waiting = plugin.validate?.(registry, admission);
+  /** The same plugins, with one more guard. */
+  guardedBy(guard: Guard): AdmissionChain {
+    return new AdmissionChain(this.plugins, [...this.guards, guard]);
+  }
+
+  async mutate(registry: Registry, admission: Admission): Promise<void> {
+    for (const plugin of this.#mutating) {
+      // Most plugins return synchronously: an await for each would cost a microtask for nothing.
+      const waiting = plugin.mutate!(registry, admission);
       if (waiting) await waiting;
     }
-    const result = await write();
-    stored = result !== undefined && !admission.request.dryRun;
-    return result;
-  } finally {
-    for (const callback of admission.afterwards) callback(stored);
+    for (const guard of this.guards) {
+      const waiting = guard(registry, admission);
+      if (waiting) await waiting;
+    }
+  }
+
+  /**
+   * Validates a write, carries it out, and tells those who reserved something for it how it ended. A write that
+   * answers undefined has lost against another writer.
+   */
+  async admitted<T>(
+    registry: Registry,
+    admission: Admission,
+    write: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    let stored = false;
+    try {
+      for (const plugin of this.#validating) {
+        const waiting = plugin.validate!(registry, admission);
+        if (waiting) await waiting;
+      }
+      const result = await write();
+      stored = result !== undefined && !admission.request.dryRun;
+      return result;
+    } finally {
+      for (const callback of admission.afterwards) callback(stored);
+    }
+  }
+
+  async connect(registry: Registry, request: Request, target: Target, object: ApiObject): Promise<void> {
+    if (this.#connecting.length === 0) return;
+    const admission: Admission = {
+      request,
+      target,
+      operation: 'create',
+      object,
+      old: undefined,
+      afterwards: [],
+    };
+    for (const plugin of this.#connecting) {
+      const waiting = plugin.connect!(registry, admission);
+      if (waiting) await waiting;
+    }
   }
 }

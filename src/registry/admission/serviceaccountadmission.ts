@@ -2,6 +2,7 @@
 import { forbidden } from '../../api/errors.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts';
 import { nameSuffix } from '../../api/meta.ts';
+import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/podreferences.ts';
 import { tokenVolumePrefix } from '../../api/rules/podservervalues.ts';
 import type { Registry } from '../registry.ts';
 import type { Target } from '../target.ts';
@@ -20,6 +21,7 @@ export const serviceAccountAdmission: AdmissionPlugin = {
     const { kind, namespace } = target;
     if (operation !== 'create' || kind.id !== 'core/pods') return;
     const spec = ((object as Pod).spec ??= {});
+    if (object!.metadata.annotations?.[mirrorAnnotation] !== undefined) return checkMirror(target, spec);
     spec.serviceAccountName ||= 'default';
     spec.serviceAccount = spec.serviceAccountName;
     const accounts = registry.view.collection('core/serviceaccounts');
@@ -32,6 +34,19 @@ export const serviceAccountAdmission: AdmissionPlugin = {
     runAs(registry, target, spec);
   },
 };
+
+/** A pod that a node runs by itself has no account, and nothing that is given to accounts. */
+function checkMirror({ kind, name }: Target, spec: PodSpec): void {
+  const reference =
+    spec.serviceAccountName || spec.serviceAccount
+      ? 'reference service accounts'
+      : podReferences(name, spec).secrets.length
+        ? 'reference secrets'
+        : tokenAudiences(spec).length
+          ? 'use ServiceAccountToken volume projections'
+          : undefined;
+  if (reference) throw forbidden(kind, name, `a mirror pod may not ${reference}`);
+}
 
 function runAs(registry: Registry, { kind, namespace, name }: Target, spec: PodSpec): void {
   const account = registry.view

@@ -1,6 +1,7 @@
-/** The metrics API (metrics.k8s.io): current resource usage of nodes and pods, computed on request. */
-import { methodNotAllowed, notFound, resourceNotFound } from '../../api/errors.ts';
-import { type LabelSelector, parseLabelSelector } from '../../api/labelselector.ts';
+/** The metrics API (metrics.k8s.io): what nodes and pods use right now. Nothing of it is stored. */
+import { badRequest, methodNotAllowed, notFound, resourceNotFound } from '../../api/errors.ts';
+import { parseFieldSelector } from '../../api/fieldselector.ts';
+import { parseLabelSelector, SelectorError } from '../../api/labelselector.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { DiscoveryResource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';
@@ -30,13 +31,15 @@ export async function answerMetrics(
   const kind = metricsResources.find(({ name }) => name === info.resource)?.kind;
   if (!kind) throw resourceNotFound();
   const all = await reports.all();
-  const labels = selectorOf(context);
+  const labels = selectorOf(context, 'labelSelector', parseLabelSelector);
+  const fields = selectorOf(context, 'fieldSelector', parseFieldSelector);
   const items = info.resource === 'nodes' ? nodeItems(registry, all) : podItems(registry, all);
   const chosen = items.filter(
     ({ metadata }) =>
       (info.namespace === undefined || metadata.namespace === info.namespace) &&
       (info.name === undefined || metadata.name === info.name) &&
-      (labels?.matches(metadata.labels) ?? true),
+      (labels?.matches(metadata.labels) ?? true) &&
+      (fields?.matches((path) => fieldOf(metadata, path)) ?? true),
   );
   const answer = (value: object): Promise<void> =>
     answerValue(context, 200, value, { ...context.negotiate(), transform: undefined });
@@ -50,9 +53,20 @@ export async function answerMetrics(
   return answer({ kind, apiVersion: metricsVersion, ...chosen[0] });
 }
 
-function selectorOf(context: RequestContext): LabelSelector | undefined {
-  const text = context.query.get('labelSelector');
-  return text ? parseLabelSelector(text) : undefined;
+function selectorOf<T>(context: RequestContext, name: string, parse: (text: string) => T): T | undefined {
+  const text = context.query.get(name);
+  try {
+    return text ? parse(text) : undefined;
+  } catch (error) {
+    throw error instanceof SelectorError ? badRequest(error.message) : error;
+  }
+}
+
+/** Who may see one name only asks by such a selector, so it must not be ignored. */
+function fieldOf({ name, namespace = '' }: Item['metadata'], path: string): string {
+  if (path === 'metadata.name') return name;
+  if (path === 'metadata.namespace') return namespace;
+  throw badRequest(`field label not supported: ${path}`);
 }
 
 interface Item {

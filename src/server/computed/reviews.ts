@@ -3,37 +3,21 @@
  * do; the answer is the same object with its status filled in. Nothing is stored.
  */
 import { normalized } from '../../api/encode.ts';
-import {
-  badRequest,
-  invalid as invalidObject,
-  methodNotAllowed,
-  resourceNotFound,
-} from '../../api/errors.ts';
-import { type FieldError, invalid } from '../../api/fielderror.ts';
-import type {
-  LocalSubjectAccessReview,
-  NonResourceAttributes,
-  ResourceAttributes,
-  SelfSubjectReviewStatus,
-  SelfSubjectRulesReview,
-  SubjectAccessReview,
-  SubjectAccessReviewStatus,
-  SubjectRulesReviewStatus,
-  TokenReview,
-  TokenReviewStatus,
-} from '../../api/generated/types.ts';
+import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
+import type { SelfSubjectReviewStatus, TokenReview, TokenReviewStatus } from '../../api/generated/types.ts';
 import { modelOf } from '../../api/model.ts';
 import type { ApiObject, JsonObject } from '../../api/object.ts';
+import type { User } from '../../api/user.ts';
 import { settleNamespace } from '../../registry/create.ts';
 import { type Expected, readObject } from '../../registry/input.ts';
-import { TokenError, verifyToken } from '../../registry/tokenverification.ts';
 import type { ComputedVersions, DiscoveryResource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
 import { objectBody, type Serving, writeRequest } from '../objects/objects.ts';
+import { accessReview, localAccessReview, rulesReview, selfAccessReview } from './accessreviews.ts';
 
-interface Asked {
+export interface Asked {
   readonly serving: Serving;
   readonly context: RequestContext;
   /** '' for cluster-scoped reviews. */
@@ -105,125 +89,45 @@ export async function answerReview(
   const input = await objectBody(serving, context, asked.kind);
   const object = readObject(registry.kinds, asked, input, request);
   const namespace = asked.namespaced ? (info.namespace ?? object.metadata.namespace ?? '') : '';
+  checkPlace(asked, object, namespace);
   settleNamespace(asked, object, namespace);
   const status = await asked.review(object, { serving, context, namespace });
   const answer = normalized(asked.model, { ...object, status } as unknown as JsonObject);
   await answerValue(context, createStatus, answer, negotiated);
 }
 
-// Authentication
+function checkPlace({ namespaced }: Form, { metadata }: ApiObject, namespace: string): void {
+  if (!namespaced) return;
+  if (!namespace) throw badRequest('namespace is required on this type: ');
+  if (metadata.namespace && metadata.namespace !== namespace)
+    throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
+}
+
+// Who a user is
 
 function selfReview(object: ApiObject, { serving, context }: Asked): SelfSubjectReviewStatus {
   object.metadata = { creationTimestamp: serving.registry.now() };
-  const { name, uid, groups, extra = {} } = context.user;
-  const details = Object.entries(extra).map(([key, values]) => [key, [...values]]);
-  return {
-    userInfo: {
-      username: name,
-      ...(uid ? { uid } : {}),
-      groups: [...groups],
-      ...(details.length ? { extra: Object.fromEntries(details) } : {}),
-    },
-  };
+  return { userInfo: userInfo(context.user) };
 }
 
-async function tokenReview(object: ApiObject, { serving: { registry } }: Asked): Promise<TokenReviewStatus> {
+async function tokenReview(object: ApiObject, { serving }: Asked): Promise<TokenReviewStatus> {
   const { token, audiences } = (object as TokenReview).spec ?? {};
   if (!token) throw badRequest('token is required for TokenReview in authentication');
-  try {
-    const wanted = audiences?.length ? audiences : registry.tokens.defaultAudiences;
-    const { user, audiences: meant } = await verifyToken(registry, token, wanted);
-    return { authenticated: true, user: user as TokenReviewStatus['user'], audiences: [...meant] };
-  } catch (error) {
-    if (!(error instanceof TokenError)) throw error;
-    const bad = 'invalid bearer token';
-    return { error: error.message ? `[${bad}, ${error.message}]` : bad };
-  }
+  const { registry, reviewToken } = serving;
+  await registry.view.caughtUp();
+  const asked = audiences?.length ? audiences : registry.tokens.settings.audiences;
+  const verdict = await reviewToken(token, asked);
+  if ('error' in verdict) return verdict;
+  return { authenticated: true, user: userInfo(verdict.user), audiences: [...verdict.audiences] };
 }
 
-// Authorization
-
-/** Everything is allowed: users of the local door have all rights, and there is no other door yet. */
-const allowed: SubjectAccessReviewStatus = { allowed: true };
-
-function accessReview(object: ApiObject): SubjectAccessReviewStatus {
-  const { spec = {} } = object as SubjectAccessReview;
-  refuse('SubjectAccessReview', [...attributeErrors(spec), ...subjectErrors(spec), ...metaErrors(object)]);
-  return allowed;
-}
-
-function selfAccessReview(object: ApiObject): SubjectAccessReviewStatus {
-  const { spec = {} } = object as SubjectAccessReview;
-  refuse('SelfSubjectAccessReview', [...attributeErrors(spec), ...metaErrors(object)]);
-  return allowed;
-}
-
-function localAccessReview(object: ApiObject, { namespace }: Asked): SubjectAccessReviewStatus {
-  if (!namespace) throw badRequest('namespace is required on this type: ');
-  const { spec = {} } = object as LocalSubjectAccessReview;
-  const errors = [...attributeErrors(spec), ...subjectErrors(spec), ...metaErrors(object)];
-  const { resourceAttributes, nonResourceAttributes } = spec;
-  if (resourceAttributes && resourceAttributes.namespace !== namespace)
-    errors.push(
-      invalid(
-        'spec.resourceAttributes.namespace',
-        resourceAttributes.namespace ?? '',
-        'must match metadata.namespace',
-      ),
-    );
-  if (nonResourceAttributes)
-    errors.push(
-      invalid('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request'),
-    );
-  refuse('LocalSubjectAccessReview', errors);
-  return allowed;
-}
-
-function rulesReview(object: ApiObject): SubjectRulesReviewStatus {
-  if (!(object as SelfSubjectRulesReview).spec?.namespace) throw badRequest('no namespace on request');
+/** A user as reviews show it: what is empty is left out. */
+function userInfo({ name, uid, groups, extra = {} }: User): NonNullable<TokenReviewStatus['user']> {
+  const details = Object.entries(extra).map(([key, values]) => [key, [...values]]);
   return {
-    resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
-    nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+    username: name,
+    ...(uid ? { uid } : {}),
+    ...(groups.length ? { groups: [...groups] } : {}),
+    ...(details.length ? { extra: Object.fromEntries(details) } : {}),
   };
-}
-
-interface Attributes {
-  resourceAttributes?: ResourceAttributes;
-  nonResourceAttributes?: NonResourceAttributes;
-}
-
-function attributeErrors({ resourceAttributes, nonResourceAttributes }: Attributes): FieldError[] {
-  if (resourceAttributes && nonResourceAttributes)
-    return [
-      invalid(
-        'spec.nonResourceAttributes',
-        nonResourceAttributes,
-        'cannot be specified in combination with resourceAttributes',
-      ),
-    ];
-  if (!resourceAttributes && !nonResourceAttributes)
-    return [
-      invalid(
-        'spec.resourceAttributes',
-        undefined,
-        'exactly one of nonResourceAttributes or resourceAttributes must be specified',
-      ),
-    ];
-  return [];
-}
-
-function subjectErrors({ user, groups }: { user?: string; groups?: string[] }): FieldError[] {
-  if (user || groups?.length) return [];
-  return [invalid('spec.user', '', 'at least one of user or group must be specified')];
-}
-
-/** The metadata of a review must be empty, because a review is not stored. */
-function metaErrors({ metadata }: ApiObject): FieldError[] {
-  const { namespace, managedFields, ...rest } = metadata;
-  if (Object.keys(rest).length === 0) return [];
-  return [invalid('metadata', rest, `must be empty${namespace ? ' except for namespace' : ''}`)];
-}
-
-function refuse(kind: string, errors: readonly FieldError[]): void {
-  if (errors.length) throw invalidObject({ kind, group: authorization }, '', errors);
 }

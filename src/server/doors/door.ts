@@ -23,7 +23,7 @@ export interface Door {
   /** Starts to accept requests. Rejects when it cannot listen at the address. */
   listen(reception: Reception): Promise<void>;
 
-  /** Throws the answer when a request may not enter here, whoever its user is. */
+  /** Throws the error for the client when a request may not enter here, before its user is known. */
   admit(request: ApiRequest): void;
 
   /**

@@ -73,7 +73,7 @@ export class Http2Sessions {
       maxHeaderListPairs: headerPairsMax,
       maxSessionMemory: sessionMegabytesMax,
     });
-    const session = new Session(made);
+    const session = new Session(made, socket);
     this.#sessions.add(session);
     made.on('error', () => made.destroy());
     made.on('close', () => {
@@ -99,7 +99,7 @@ export class Http2Sessions {
   }
 
   closeAll(): void {
-    for (const { http2 } of this.#sessions) http2.destroy();
+    for (const session of this.#sessions) session.cut();
   }
 
   #closeIdle(): void {
@@ -114,6 +114,8 @@ export class Http2Sessions {
     headers: IncomingHttpHeaders,
     received: readonly string[],
   ): void {
+    // Taken back in the same packet that it came in: nobody would be told when it closes.
+    if (stream.destroyed || stream.closed) return session.addReset();
     const begunMs = performance.now();
     const request = new Http2Request(stream, socket, headers, received);
     const response = new Http2Response(stream, request.method === 'HEAD');
@@ -134,7 +136,16 @@ class Session {
   /** Infinity while there are streams. */
   idleSinceMs = performance.now();
 
-  constructor(readonly http2: ServerHttp2Session) {}
+  constructor(
+    readonly http2: ServerHttp2Session,
+    private readonly socket: TLSSocket,
+  ) {}
+
+  /** A session that is being closed would wait for its client to close the connection. */
+  cut(): void {
+    this.http2.destroy();
+    this.socket.destroy();
+  }
 
   add(stream: ServerHttp2Stream, response: Http2Response): void {
     this.#streams++;
@@ -142,7 +153,12 @@ class Session {
     stream.once('close', () => {
       if (--this.#streams === 0) this.idleSinceMs = performance.now();
       if (response.headersSent) this.#resets = Math.max(0, this.#resets - 1);
-      else if (++this.#resets > resetsMax) this.http2.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      else this.addReset();
     });
+  }
+
+  addReset(): void {
+    if (++this.#resets > resetsMax)
+      this.http2.destroy(new Error('too many resets'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }

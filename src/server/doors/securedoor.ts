@@ -55,6 +55,9 @@ export interface SecureDoorOptions {
   readonly ciphers?: string;
   /** false: HTTP/1.1 only. */
   readonly http2?: Http2Options | false;
+  /** How long a handshake may take, and how many may be under way. */
+  readonly handshakeMs?: number;
+  readonly handshakesMax?: number;
   /** Told why credentials were refused, now and then. */
   readonly log: (message: string) => void;
 }
@@ -107,7 +110,7 @@ export class SecureDoor implements Door {
       ALPNProtocols: http2 === false ? ['http/1.1'] : ['h2', 'http/1.1'],
       requestCert: true,
       rejectUnauthorized: false,
-      handshakeTimeout: handshakeMaxMs,
+      handshakeTimeout: this.options.handshakeMs ?? handshakeMaxMs,
       keepAlive: true,
       keepAliveInitialDelay: tcpProbeMs,
       SNICallback: (name, done) => done(null, this.#contexts!.named(name)),
@@ -183,7 +186,7 @@ export class SecureDoor implements Door {
     const sessions = http2 === false ? undefined : new Http2Sessions(this, reception, arrivals, http2 ?? {});
     this.#express = lane;
     this.#sessions = sessions;
-    new Handshakes(server);
+    new Handshakes(server, this.options.handshakesMax);
     server.removeAllListeners('secureConnection').on('secureConnection', (socket: TLSSocket) => {
       this.#peers.add(socket);
       if (sessions && socket.alpnProtocol === 'h2') sessions.take(socket);

@@ -1,6 +1,7 @@
 /** Answers: headers, Status errors, and writing bodies. */
 import { constants, gzip } from 'node:zlib';
-import { internal, StatusError } from '../../api/errors.ts';
+import { AuthorizationFailure, internal, StatusError } from '../../api/errors.ts';
+import { jsonText } from '../../api/jsontext.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 import { retryAfterSeconds } from './traffic.ts';
@@ -82,7 +83,7 @@ export async function answerValue(
     context.response.end(text);
     return;
   }
-  const text = context.pretty(negotiated) ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`;
+  const text = context.pretty(negotiated) ? jsonText(value, 2) : `${jsonText(value)}\n`;
   await answerBytes(context, code, [Buffer.from(text)]);
 }
 
@@ -149,13 +150,16 @@ export function answerError(context: RequestContext, error: unknown, report: (er
     report(error as Error);
     status = internal('the server met a condition it was not made for');
   }
+  context.failure = status.status;
+  if (status instanceof AuthorizationFailure) return answerFailedDecision(context, status);
   const text = isPrettyError(context)
     ? JSON.stringify(status.status, null, 2)
     : `${JSON.stringify(status.status)}\n`;
   const headers = apiHeaders(context);
   const retryAfter = status.status.details?.retryAfterSeconds;
   if (retryAfter) headers['Retry-After'] = String(retryAfter);
-  context.failure = status.status;
+  // The message repeats what was sent.
+  if (context.decision?.allowed === false) headers['X-Content-Type-Options'] = 'nosniff';
   answerEarly(context, status.code, headers, text);
 }
 
@@ -187,6 +191,14 @@ export function answerOverload(context: RequestContext): void {
     'Retry-After': String(retryAfterSeconds),
   };
   answerEarly(context, 429, headers, 'Too many requests, please try again later.\n');
+}
+
+function answerFailedDecision(context: RequestContext, { message }: AuthorizationFailure): void {
+  const headers: Headers = {
+    ...apiHeaders(context, 'text/plain; charset=utf-8'),
+    'X-Content-Type-Options': 'nosniff',
+  };
+  answerEarly(context, 500, headers, `${message}\n`);
 }
 
 const hasBody = ({ request: { headers } }: RequestContext): boolean =>

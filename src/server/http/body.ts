@@ -1,4 +1,5 @@
 /** Request bodies: read under a bound on size and time, then parsed by their type. */
+import { isUtf8 } from 'node:buffer';
 import { badRequest, requestTimeout, tooLarge } from '../../api/errors.ts';
 import { countKeys, findDuplicates, JsonError, readJson } from '../../api/json.ts';
 import type { Model } from '../../api/model.ts';
@@ -100,6 +101,7 @@ async function parseForeign(
   }
   const { readYaml, YamlError } = await import('../../api/yaml.ts');
   try {
+    if (!isUtf8(bytes)) throw new YamlError('invalid UTF-8');
     const { value, duplicates } = await readYaml(bytes.toString('utf8'));
     return { value, duplicates };
   } catch (error) {

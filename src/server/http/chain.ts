@@ -1,6 +1,6 @@
 /**
- * The chain: every request of every door takes the same steps, in this order, one file each. A step lets the request go
- * on or throws what its client is told; after the last step, and after every error, the request is completed.
+ * The chain: every request of every door takes the same steps, in this order, one file each. A step lets the request
+ * go on or throws the error for the client; after the last step, and after every error, the request is completed.
  *
  * | step         | file                      | what it does                                        | error exit                   |
  * |--------------|---------------------------|-----------------------------------------------------|------------------------------|
@@ -8,6 +8,7 @@
  * | parse        | `steps/parsing.ts`        | request info: what the method and URL ask for       | 400                          |
  * | enter        | `steps/entry.ts`          | may a request like this come in here at all?        | 403, 503                     |
  * | authenticate | `steps/authentication.ts` | who sends it?                                       | 401                          |
+ * | impersonate  | `steps/impersonation.ts`  | as whom does the sender want to act?                | 400, 403                     |
  * | authorize    | `steps/authorization.ts`  | may this user do that?                              | 403                          |
  * | limit        | `steps/limiting.ts`       | counts it in, says how long its answer may take     | 429, 400                     |
  * | auditStart   | `steps/auditing.ts`       | has the beginning of answers that last written down |                              |
@@ -16,13 +17,13 @@
  * | (error exit) | `steps/failing.ts`        | tells the client what was thrown                    |                              |
  * | (completion) | `steps/completion.ts`     | counts it out; metrics and audit                    |                              |
  *
- * Request info comes before anything is decided, so that every refusal is counted and audited as what was asked for.
- * Authentication comes before limits, because they are per user. Routing comes after authorization, so that a 404
- * does not tell what there is to users who may not know.
+ * Request info comes before anything is decided, so that every refusal is counted and audited under its verb and
+ * resource. Authentication and impersonation come before limits, because they are per user. Routing comes after
+ * authorization, so that a 404 does not show which resources exist to users without access.
  *
- * Requests for another protocol take the same steps. They differ in how they are answered: on their bare socket, by the
+ * Upgrade requests take the same steps. They differ only in how they are answered: on their raw socket, by the
  * handlers of watches, connections and proxies (`context.upgrade`), and in `failing.ts`. Requests of the express lane
- * differ in nothing.
+ * do not differ.
  */
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';
@@ -38,13 +39,24 @@ import { authorize } from './steps/authorization.ts';
 import { complete, record } from './steps/completion.ts';
 import { enter } from './steps/entry.ts';
 import { fail } from './steps/failing.ts';
+import { impersonate } from './steps/impersonation.ts';
 import { limit } from './steps/limiting.ts';
 import { parse } from './steps/parsing.ts';
 import { route } from './steps/routing.ts';
 import type { Services, Step } from './steps/step.ts';
 import type { Overload } from './traffic.ts';
 
-const steps: readonly Step[] = [parse, enter, authenticate, authorize, limit, auditStart, route, answer];
+const steps: readonly Step[] = [
+  parse,
+  enter,
+  authenticate,
+  impersonate,
+  authorize,
+  limit,
+  auditStart,
+  route,
+  answer,
+];
 
 export class Chain implements Reception {
   /** Requests that are waiting for a promise. */

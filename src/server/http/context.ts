@@ -56,6 +56,8 @@ export class RequestContext {
   info!: RequestInfo;
   /** The user: the door's unidentified user until authentication. */
   user: User;
+  /** The authenticated user of an impersonated request, and the constraint under which impersonation was allowed. */
+  impersonator: { readonly user: User; readonly constraint: string | undefined } | undefined;
   /** The decision of the authorizer; undefined when the request was refused earlier. */
   decision: Decision | undefined;
   /** The limit under which it is counted; undefined when it is not counted. */
@@ -98,6 +100,11 @@ export class RequestContext {
     return this as unknown as { request: IncomingMessage; response: ServerResponse };
   }
 
+  /** Whether there is anything to add to the audit log. */
+  get hasAnnotations(): boolean {
+    return this.#annotations !== undefined && Object.keys(this.#annotations).length > 0;
+  }
+
   /** What authenticators and others have to add to the audit log. */
   get annotations(): Record<string, string> {
     this.#annotations ??= {};
@@ -108,7 +115,7 @@ export class RequestContext {
   get auditId(): string {
     if (this.#auditId === undefined) {
       const sent = this.request.headers['audit-id'];
-      this.#auditId = typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent) ? sent : nextId();
+      this.#auditId = typeof sent === 'string' && sent !== '' ? sent : nextId();
     }
     return this.#auditId;
   }

@@ -11,6 +11,7 @@ export class Http2Request {
   readonly headers: IncomingHttpHeaders;
   /** Present when nothing comes behind the header. */
   readonly body: Buffer | undefined;
+  #rawHeaders: string[] | undefined;
 
   /** @param socket of the connection, which other requests share */
   constructor(
@@ -44,11 +45,11 @@ export class Http2Request {
 
   /** Names and values in turn, without what stands for the first line of HTTP/1.1. */
   get rawHeaders(): string[] {
-    const list: string[] = [];
-    const { received } = this;
-    for (let i = 0; i + 1 < received.length; i += 2)
-      if (!received[i]!.startsWith(':')) list.push(received[i]!, received[i + 1]!);
-    return list;
+    // One list, as Node has it: what is taken out of it stays out.
+    this.#rawHeaders ??= this.received.flatMap((name, i) =>
+      i % 2 === 0 && !name.startsWith(':') ? [name, this.received[i + 1]!] : [],
+    );
+    return this.#rawHeaders;
   }
 
   on(event: string, listener: (...args: never[]) => void): this {

@@ -4,6 +4,7 @@
  */
 import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
+import { jsonText } from '../../api/jsontext.ts';
 import { acceptsGzip, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
 import type { ApiResponse, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
@@ -101,7 +102,7 @@ function* slices(texts: Iterable<string>): Generator<Buffer, void, undefined> {
 function* jsonTexts({ head, field, size, item }: LongValue): Generator<string, void, undefined> {
   const end = ']}';
   yield JSON.stringify({ ...head, [field]: [] }).slice(0, -end.length);
-  for (let i = 0; i < size; i++) yield `${i ? ',' : ''}${JSON.stringify(item(i))}`;
+  for (let i = 0; i < size; i++) yield `${i ? ',' : ''}${jsonText(item(i))}`;
   yield `${end}\n`;
 }
 
@@ -110,7 +111,7 @@ function* prettyTexts({ head, field, size, item }: LongValue): Generator<string,
   const end = '\n  ]\n}';
   yield JSON.stringify({ ...head, [field]: [0] }, null, 2).slice(0, -`\n    0${end}`.length);
   for (let i = 0; i < size; i++)
-    yield `${i ? ',' : ''}\n    ${JSON.stringify(item(i), null, 2).replaceAll('\n', '\n    ')}`;
+    yield `${i ? ',' : ''}\n    ${jsonText(item(i), 2).replaceAll('\n', '\n    ')}`;
   yield end;
 }
 

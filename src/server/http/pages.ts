@@ -4,6 +4,7 @@ import type { Registry } from '../../registry/registry.ts';
 import { answerBackup } from '../computed/backup.ts';
 import { AggregatedDiscovery } from '../discovery/aggregateddiscovery.ts';
 import type { Discovery } from '../discovery/discovery.ts';
+import { answerIssuer } from '../discovery/issuerdocuments.ts';
 import { OpenApi } from '../discovery/openapi.ts';
 import { versionInfo } from '../discovery/version.ts';
 import { expositionType } from '../observe/exposition.ts';
@@ -40,6 +41,7 @@ export class Pages {
         return true;
       }
     }
+    if (await answerIssuer(context, this.registry.tokens)) return true;
     if (await answerBackup(context, this.registry)) return true;
     if (await this.#aggregated.answer(context)) return true;
     const value = this.#document(context, path);

@@ -1,5 +1,6 @@
 /** Query parameters, parsed as Kubernetes does. */
 import { badRequest } from '../../api/errors.ts';
+import { exactNumber, isInt64 } from '../../api/exactjson.ts';
 
 /** A query with more parameters is refused. */
 const parametersMax = 1000;
@@ -49,34 +50,10 @@ export class Query {
     if (value === undefined || value === '') return undefined;
     if (!/^[+-]?\d+$/.test(value))
       throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
-    const number = Number(value);
-    if (!Number.isSafeInteger(number))
+    const number = exactNumber(value);
+    if (typeof number === 'bigint' ? !isInt64(number) : !Number.isSafeInteger(number))
       throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`);
-    return number;
+    // Counts and seconds beyond 2^53 need not be exact.
+    return Number(number);
   }
-}
-
-const unitsMs: Record<string, number> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-
-/** A Go duration such as `1m30s`, in milliseconds; undefined when it is not one. */
-export function parseDurationMs(text: string): number | undefined {
-  if (text === '0') return 0;
-  let total = 0;
-  let rest = text.replace(/^[+-]/, '');
-  if (!rest || rest.length > 64) return undefined;
-  while (rest) {
-    const part = /^(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)/.exec(rest);
-    if (!part) return undefined;
-    total += Number(part[1]) * unitsMs[part[2]!]!;
-    rest = rest.slice(part[0].length);
-  }
-  return text.startsWith('-') ? -total : total;
 }

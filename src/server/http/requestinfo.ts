@@ -1,5 +1,5 @@
 /**
- * Request info: what a method and a URL ask for. Worked out once and kept per URL; the express lane, authorization,
+ * Request info: what a method and a URL ask for. Parsed once and cached per URL; the express lane, authorization,
  * limits, routing, metrics and audit all read it, and none of them looks at the URL again.
  *
  *   /api/v1/…                         core group
@@ -9,8 +9,10 @@
  *   …/<resource>[/{name}[/{subresource}[/…]]]
  *   …/proxy/…                         pods, services and nodes: the same as …/{name}/proxy, as old clients write it
  */
+import type { Action } from '../../api/access.ts';
 import { badRequest } from '../../api/errors.ts';
 import { optimized } from '../../switches.ts';
+import { actionOf } from './action.ts';
 import { Query } from './query.ts';
 
 /** Long-running requests: a watch, or a connection to a pod, service or node. */
@@ -26,6 +28,7 @@ export class RequestInfo {
   /** Whether the request timeout applies. Not to reads of one object, which are answered from memory. */
   readonly timed: boolean;
   #query: Query | undefined;
+  #action: Action | undefined;
 
   constructor(
     readonly method: string,
@@ -35,6 +38,8 @@ export class RequestInfo {
     readonly queryText: string,
     /** undefined for paths that are not about resources. */
     readonly resource: ResourceInfo | undefined,
+    /** Decoded, without the query, with a slash at its end if it was sent with one. */
+    readonly sentPath = path,
   ) {
     this.readOnly = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
     this.timed =
@@ -47,6 +52,12 @@ export class RequestInfo {
   get query(): Query {
     this.#query ??= new Query(this.queryText);
     return this.#query;
+  }
+
+  /** What authorizers decide about, made when first asked for. */
+  get action(): Action {
+    this.#action ??= actionOf(this);
+    return this.#action;
   }
 
   /** Whether the query may hold a parameter, found out without reading it. Names may be percent-encoded. */
@@ -193,10 +204,11 @@ function parse(method: string, url: string): RequestInfo {
   let path = sent;
   let exact = true;
   if (path.includes('%')) ({ path, exact } = decodePath(path));
+  const sentPath = path;
   if (path.length > 1 && path.endsWith('/')) path = path.slice(0, -1);
   const resource = parseResource(path, sent);
   if (!exact && !resource?.proxy) throw malformed();
-  return new RequestInfo(method, path, queryText, resource);
+  return new RequestInfo(method, path, queryText, resource, sentPath);
 }
 
 /** The part behind a proxy may be invalid UTF-8; it is forwarded as sent, so its decoded form need not be exact. */

@@ -1,4 +1,6 @@
 /** The API server: puts chain, router, handlers and doors together. */
+import type { Authentication } from '../../access/authentication/authentication.ts';
+import { Impersonation } from '../../access/impersonation.ts';
 import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
@@ -21,6 +23,7 @@ import type { LimitKeeper } from './limits.ts';
 import { Pages } from './pages.ts';
 import { Router } from './router.ts';
 import { computedVersions, type Resources } from './routetable.ts';
+import type { RequestObserver } from './steps/step.ts';
 import { Traffic } from './traffic.ts';
 
 /** On close, requests under way get this long. */
@@ -46,8 +49,12 @@ export interface ServerOptions {
   readonly nodeAddressTypes?: readonly string[];
   /** Metrics of the store, shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;
+  /** Knows the tokens that reviews ask about. The server does not close it. */
+  readonly authentication: Pick<Authentication, 'reviewToken' | 'isIdentityHeader'>;
   /** The audit log; gets every request. The server does not close it. */
   readonly audit?: AuditLog;
+  /** Told of every request that is over. */
+  readonly observer?: RequestObserver;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
@@ -94,15 +101,25 @@ export class ApiServer {
       requests,
       router: this.#router,
       audit,
+      impersonation: new Impersonation(),
+      rights: registry,
+      isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
+      observer: options.observer,
       report,
       closing: false,
     });
   }
 
   #resources(registry: Registry, options: ServerOptions): Resources {
-    const { keeper, createStatus, manner, components, usage, nodes } = options;
+    const { keeper, createStatus, manner, components, usage, nodes, authentication } = options;
     return {
-      serving: { registry, keeper, createStatus, manner },
+      serving: {
+        registry,
+        keeper,
+        createStatus,
+        manner,
+        reviewToken: (...asked) => authentication.reviewToken(...asked),
+      },
       watching: this.#watching,
       connecting: {
         registry,

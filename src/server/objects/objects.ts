@@ -1,4 +1,6 @@
 /** Objects: the verbs of stored kinds, from HTTP to the registry and back. */
+
+import type { TokenVerdict } from '../../access/authentication/authentication.ts';
 import {
   badRequest,
   invalidOptions,
@@ -37,6 +39,8 @@ export interface Serving {
   readonly keeper: LimitKeeper;
   /** HTTP code of a create: 200 as in the contract, or 201 as in Kubernetes. */
   readonly createStatus: 200 | 201;
+  /** Whose token it is, for one of these audiences. */
+  readonly reviewToken: (token: string, audiences: readonly string[]) => Promise<TokenVerdict>;
   readonly manner: Manner;
 }
 
@@ -80,7 +84,7 @@ export function writeRequest(serving: Serving, context: RequestContext, kind: ke
 }
 
 const requestOf = (
-  { request, user, warnings }: RequestContext,
+  context: RequestContext,
   verb: Verb,
   deadlineMs: number | undefined,
   dryRun = false,
@@ -88,14 +92,15 @@ const requestOf = (
   fieldManager = '',
 ): Request =>
   new Request({
-    user,
+    user: context.user,
     verb,
-    userAgent: request.headers['user-agent'] ?? '',
+    userAgent: context.request.headers['user-agent'] ?? '',
     fieldManager,
     dryRun,
     fieldValidation,
-    warnings,
+    warnings: context.warnings,
     deadlineMs,
+    annotated: context,
   });
 
 function fieldManagerErrors(manager: string): FieldError[] {
@@ -150,7 +155,7 @@ const patchTypes: Record<string, PatchType> = {
 /** The format of a patch. Checked first: the 415 lists the supported ones. */
 export function patchType(context: RequestContext): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
-  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType();
+  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType(Object.keys(patchTypes));
   return patchTypes[sent]!;
 }
 

@@ -3,6 +3,7 @@
  * for clients that want them, and ends at the timeout of the client or the server.
  */
 import { internal, type Status, watchExpired } from '../../api/errors.ts';
+import { jsonText } from '../../api/jsontext.ts';
 import type { Kind } from '../../api/kind.ts';
 import {
   type ColumnDefinition,
@@ -164,7 +165,7 @@ export class WatchStream {
             whole.metadata.resourceVersion,
           )
         : partialObject(whole, transformVersion);
-    return Buffer.from(`${JSON.stringify({ type: notice.type, object })}\n`);
+    return Buffer.from(`${jsonText({ type: notice.type, object })}\n`);
   }
 
   /** Only the first table has column definitions. */

@@ -76,7 +76,8 @@ export class AuditLog {
   }
 
   #line(context: RequestContext, stage: Stage, code: number): string {
-    const { request, info, user, address } = context;
+    const { request, info, impersonator, address } = context;
+    const user = impersonator?.user ?? context.user;
     const nowMs = this.nowMs();
     const receivedMs = Math.min(Math.round(nowMs - (performance.now() - context.begunMs)), nowMs);
     const agent = request.headers['user-agent'];
@@ -84,13 +85,22 @@ export class AuditLog {
     const source = address === undefined ? '' : this.#address.of(address);
     const status = code === 0 ? '' : `,"responseStatus":${responseStatus(code, context.failure)}`;
     return (
-      `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${context.auditId}"` +
+      `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":${text(context.auditId, wordCharsMax)}` +
       `,"stage":"${stage}","requestURI":${text(request.url ?? '', uriCharsMax)}` +
-      `,"verb":"${info.verb}","user":${this.#users.of(user)},"sourceIPs":[${source}]` +
+      `,"verb":"${info.verb}","user":${this.#users.of(user)}${impersonator ? this.#impersonated(context) : ''},"sourceIPs":[${source}]` +
       `${userAgent}${objectReference(context)}${status}` +
       `,"requestReceivedTimestamp":"${this.#received.of(receivedMs)}"` +
-      `,"stageTimestamp":"${this.#now.of(nowMs)}"${decisionOf(context)}}\n`
+      `,"stageTimestamp":"${this.#now.of(nowMs)}"${annotationsOf(context)}}\n`
     );
+  }
+
+  /** Whom the sender acts as, and under which constraint. */
+  #impersonated({ user, impersonator }: RequestContext): string {
+    const constraint = impersonator?.constraint;
+    const metadata = constraint
+      ? `,"authenticationMetadata":{"impersonationConstraint":${stringText(constraint)}}`
+      : '';
+    return `,"impersonatedUser":${this.#users.of(user)}${metadata}`;
   }
 }
 
@@ -104,14 +114,21 @@ function userText({ name, uid, groups, extra = {} }: User): string {
   });
 }
 
-function decisionOf({ decision }: RequestContext): string {
-  if (!decision) return '';
-  return decision === allowed ? allowedAnnotations : annotations(decision);
+function annotationsOf(context: RequestContext): string {
+  const { decision } = context;
+  if (!context.hasAnnotations) {
+    if (!decision) return '';
+    return decision === allowed ? allowedAnnotations : `,"annotations":{${decisionText(decision)}}`;
+  }
+  const others = Object.entries(context.annotations).map(
+    ([key, value]) => `${stringText(key)}:${text(value, wordCharsMax)}`,
+  );
+  return `,"annotations":{${[...others, ...(decision ? [decisionText(decision)] : [])].join(',')}}`;
 }
 
-function annotations({ allowed: isAllowed, reason }: Decision): string {
+function decisionText({ allowed: isAllowed, reason }: Decision): string {
   const decision = isAllowed ? 'allow' : 'forbid';
-  return `,"annotations":{"authorization.k8s.io/decision":"${decision}","authorization.k8s.io/reason":${text(reason, wordCharsMax)}}`;
+  return `"authorization.k8s.io/decision":"${decision}","authorization.k8s.io/reason":${text(reason, wordCharsMax)}`;
 }
 
 /** A time with microseconds, as in Kubernetes' audit events. */
@@ -123,7 +140,7 @@ function text(value: string, charsMax: number): string {
 }
 
 /** Built once, because nearly all requests are allowed. */
-const allowedAnnotations = annotations(allowed);
+const allowedAnnotations = `,"annotations":{${decisionText(allowed)}}`;
 
 function objectReference({ info: { resource: info }, objectName }: RequestContext): string {
   if (!info) return '';

@@ -21,13 +21,14 @@ const ping: HealthCheck = { name: 'ping', failure: () => undefined };
 
 /** Answers health paths; returns false for other paths. */
 export async function answerHealth(context: RequestContext, known: readonly HealthCheck[]): Promise<boolean> {
-  const [, endpoint, name, ...rest] = context.info.path.split('/');
-  if (!endpoint || !endpoints.has(endpoint) || rest.length) return false;
+  const [, endpoint, ...rest] = context.info.path.split('/');
+  if (!endpoint || !endpoints.has(endpoint)) return false;
   const checks = [ping, ...known].filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);
-  if (name === undefined) {
+  if (rest.length === 0) {
     await answerAll(context, endpoint, checks);
     return true;
   }
+  const name = rest.join('/');
   const one = checks.find((check) => check.name === name);
   if (one) await answerOne(context, one);
   return one !== undefined;

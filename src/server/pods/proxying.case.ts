@@ -93,6 +93,10 @@ export class Proxied extends Client {
       keeper: new LimitKeeper(this.limits),
       components: [],
       health: [],
+      authentication: {
+        reviewToken: async () => ({ error: 'no tokens here' }),
+        isIdentityHeader: () => false,
+      },
       nodes: this.agents,
       usage: new UsageReports(this.registry, this.agents),
       report: (error) => void this.failures.push(error),

@@ -1,14 +1,24 @@
-/** Authorization: asks the door's authorizer whether the user may do this. Error exit: 403. */
-
-import type { Decision } from '../../../api/access.ts';
-import { forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
+/** Authorization: whether the user may do this, as the authorizer of the door says. Error exits: 403, and 500 when it failed. */
+import { type Action, type Attributes, allowAll, allowed, type Decision } from '../../../api/access.ts';
+import { AuthorizationFailure, forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
+import type { User } from '../../../api/user.ts';
 import type { RequestContext } from '../context.ts';
+import type { Services } from './step.ts';
 
-export function authorize(context: RequestContext): void | Promise<void> {
-  const decision = context.door.authorizer.decide(context);
+export function authorize(context: RequestContext, { rights }: Services): void | Promise<void> {
+  // A door may allow its own users everything, but not those whom they impersonate.
+  const { authorizer } = context.impersonator ? rights : context.door;
+  // Nothing is made for a door that allows everything.
+  if (authorizer === allowAll) {
+    context.decision = allowed;
+    return;
+  }
+  const decision = authorizer.decide(attributesOf(context));
   if (decision instanceof Promise) return decided(context, decision);
   heed(context, decision);
 }
+
+const attributesOf = ({ user, info }: RequestContext): Attributes => ({ user, info: info.action });
 
 async function decided(context: RequestContext, decision: Promise<Decision>): Promise<void> {
   heed(context, await decision);
@@ -16,20 +26,28 @@ async function decided(context: RequestContext, decision: Promise<Decision>): Pr
 
 function heed(context: RequestContext, decision: Decision): void {
   context.decision = decision;
-  if (!decision.allowed) throw refusal(context, decision.reason);
+  if (decision.allowed) return;
+  if (decision.error !== undefined && !decision.denied)
+    throw new AuthorizationFailure(context.request.url!, decision.error);
+  throw refusal(context.user, context.info.action, decision.reason);
 }
 
-/** In Kubernetes' words. */
-function refusal({ user, info: { verb, path, resource } }: RequestContext, reason: string): StatusError {
+/** What a user is told who may not do something, in Kubernetes' words. */
+export function refusal(user: User, { verb, path, resource }: Action, reason: string): StatusError {
   const who = `User ${JSON.stringify(user.name)} cannot ${verb}`;
   const because = reason && `: ${reason}`;
-  if (!resource) return forbiddenRequest(`${who} path ${JSON.stringify(path)}${because}`);
+  if (!resource) return forbiddenRequest(escaped(`${who} path ${JSON.stringify(path)}${because}`));
   const { group, namespace, subresource } = resource;
   const what = JSON.stringify(subresource ? `${resource.resource}/${subresource}` : resource.resource);
   const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
   return forbidden(
     { kind: '', resource: resource.resource, group },
     resource.name ?? '',
-    `${who} resource ${what} in API group ${JSON.stringify(group)} ${where}${because}`,
+    escaped(`${who} resource ${what} in API group ${JSON.stringify(group)} ${where}${because}`),
   );
 }
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** For clients that show the message as a page: it repeats what was sent. */
+const escaped = (text: string): string => text.replace(/[&<>]/g, (character) => entities[character]!);

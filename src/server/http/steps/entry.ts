@@ -1,5 +1,5 @@
 /**
- * Entry: whether a request may enter at its door, whoever its user is. Error exits: the door's (the local one answers
+ * Entry: whether its door accepts a request at all, before the user is known. Error exits: the door's (the local one answers
  * 403 for foreign hosts and origins), and 503 while the server closes.
  */
 import { unavailable } from '../../../api/errors.ts';

@@ -2,9 +2,10 @@
  * Limiting: counts a request as under way, and sets its timeout. Error exits: 429 when there are too many, 400 for an
  * invalid `timeout`.
  */
+
+import { parseDurationMs } from '../../../api/duration.ts';
 import { badRequest } from '../../../api/errors.ts';
 import type { RequestContext } from '../context.ts';
-import { parseDurationMs } from '../query.ts';
 import { overload } from '../traffic.ts';
 import type { Services } from './step.ts';
 

@@ -1,0 +1,94 @@
+/**
+ * Bootstrap: at start the default roles and bindings are there, with all that they grant by default. What users have added
+ * to them stays, and objects whose annotation says so are left alone.
+ */
+import type { ClusterRole, RoleBinding, Subject } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { type ApiObject, semanticEqual } from '../../api/object.ts';
+import { rbacGroup } from '../../api/rules/rbac.ts';
+import { remove } from '../../registry/delete.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { modify } from '../../registry/modify.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
+import { actingAs } from '../../registry/writers.ts';
+import { defaultBindings, defaultRoles } from './bootstrappolicy.ts';
+import { uncovered } from './coverage.ts';
+
+const autoUpdate = 'rbac.authorization.kubernetes.io/autoupdate';
+
+/** All missing objects are written at once, so that they share a few commits. */
+export async function ensureDefaultPolicy(registry: Registry): Promise<void> {
+  const kindOf = (resource: string): Kind => registry.kinds.resource(`${rbacGroup}/v1`, resource)!;
+  const ensure = (cluster: Kind, namespaced: Kind, object: ApiObject, complete: Complete): Promise<void> =>
+    ensureObject(registry, object.metadata.namespace ? namespaced : cluster, object, complete);
+  const [clusterRoles, roles] = [kindOf('clusterroles'), kindOf('roles')];
+  const [clusterBindings, bindings] = [kindOf('clusterrolebindings'), kindOf('rolebindings')];
+  await Promise.all([
+    ...defaultRoles().map((role) => ensure(clusterRoles, roles, role, completeRole)),
+    ...defaultBindings().map((binding) => ensure(clusterBindings, bindings, binding, completeBinding)),
+  ]);
+}
+
+/** Adds to an object what it has by default; undefined when it has to be made anew. */
+type Complete = (existing: ApiObject, wanted: ApiObject) => ApiObject | undefined;
+
+async function ensureObject(
+  registry: Registry,
+  kind: Kind,
+  wanted: ApiObject,
+  complete: Complete,
+): Promise<void> {
+  const { name = '', namespace = '' } = wanted.metadata;
+  const entry = registry.view.collection(kind).get(namespace, name);
+  const collection = collectionOf(kind, namespace);
+  if (!entry) return void (await registry.plant(actingAs('kube-apiserver', 'create'), collection, wanted));
+  if (isComplete(entry, wanted, complete)) return;
+  if (complete(entry.object(), wanted)) {
+    const change = (current: Entry): ApiObject => complete(current.object(), wanted) ?? current.object();
+    await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), change);
+    return;
+  }
+  await remove(registry, actingAs('kube-apiserver', 'delete'), targetOf(entry), {});
+  await registry.plant(actingAs('kube-apiserver', 'create'), collection, wanted);
+}
+
+function isComplete(entry: Entry, wanted: ApiObject, complete: Complete): boolean {
+  const existing = entry.peek();
+  if (existing.metadata.annotations?.[autoUpdate] === 'false') return true;
+  return semanticEqual(existing, complete(existing, wanted));
+}
+
+const withMetadata = <T extends ApiObject>(existing: T, { metadata }: ApiObject): T => ({
+  ...existing,
+  metadata: {
+    ...existing.metadata,
+    labels: { ...metadata.labels, ...existing.metadata.labels },
+    annotations: { ...metadata.annotations, ...existing.metadata.annotations },
+  },
+});
+
+const completeRole: Complete = (existing, wanted) => {
+  const role = withMetadata(existing as ClusterRole, wanted);
+  const { rules: wantedRules = [], aggregationRule } = wanted as ClusterRole;
+  const missing = wantedRules.filter((rule) => uncovered(role.rules ?? [], [rule]).length);
+  const selectors = role.aggregationRule?.clusterRoleSelectors ?? [];
+  const missingSelectors = (aggregationRule?.clusterRoleSelectors ?? []).filter(
+    (selector) => !selectors.some((one) => semanticEqual(one, selector)),
+  );
+  if (missing.length) role.rules = [...(role.rules ?? []), ...missing];
+  if (missingSelectors.length)
+    role.aggregationRule = { clusterRoleSelectors: [...selectors, ...missingSelectors] };
+  return role;
+};
+
+const completeBinding: Complete = (existing, wanted) => {
+  const { roleRef, subjects: wantedSubjects = [] } = wanted as RoleBinding;
+  if (!semanticEqual((existing as RoleBinding).roleRef, roleRef)) return undefined;
+  const binding = withMetadata(existing as RoleBinding, wanted);
+  const isThere = (subject: Subject): boolean =>
+    binding.subjects?.some((one) => semanticEqual(one, subject)) ?? false;
+  const missing = wantedSubjects.filter((subject) => !isThere(subject));
+  if (missing.length) binding.subjects = [...(binding.subjects ?? []), ...missing];
+  return binding;
+};

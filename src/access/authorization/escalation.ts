@@ -1,0 +1,116 @@
+/**
+ * Escalation: nobody grants what they do not have. A user who writes a role must hold all that its rules allow, or may
+ * `escalate` it; a user who writes a binding must hold what the role allows, or may `bind` it.
+ */
+import { type Authorizer, isMaster, type ResourceAction } from '../../api/access.ts';
+import { forbidden, notFound } from '../../api/errors.ts';
+import type { ClusterRole, PolicyRule, RoleBinding } from '../../api/generated/types.ts';
+import { type ApiObject, type JsonObject, semanticEqual } from '../../api/object.ts';
+import { rbacGroup } from '../../api/rules/rbac.ts';
+import type { User } from '../../api/user.ts';
+import type { Admission, Guard } from '../../registry/admission/admission.ts';
+import { describePieces, everything, quotedList, TooManyPieces, uncovered } from './coverage.ts';
+import type { RbacAuthorizer } from './rbac.ts';
+import type { RbacIndex } from './rbacindex.ts';
+
+const roles = new Set([`${rbacGroup}/roles`, `${rbacGroup}/clusterroles`]);
+const bindings = new Set([`${rbacGroup}/rolebindings`, `${rbacGroup}/clusterrolebindings`]);
+
+export class Escalation {
+  constructor(
+    private readonly index: RbacIndex,
+    private readonly rbac: RbacAuthorizer,
+    private readonly authorizer: Authorizer,
+  ) {}
+
+  readonly guard: Guard = (_registry, admission) => {
+    const { request, target, object, old } = admission;
+    const isRole = roles.has(target.kind.id);
+    if (!isRole && !bindings.has(target.kind.id)) return;
+    if (request.internal || isMaster(request.user)) return;
+    if (old && isCollectorsChange(object!, old)) return;
+    return isRole ? this.#checkRole(admission) : this.#checkBinding(admission);
+  };
+
+  async #checkRole(admission: Admission): Promise<void> {
+    const { request, target, object, old } = admission;
+    const { kind, namespace, name } = target;
+    const place = { namespace: namespace || undefined, name: request.verb === 'create' ? undefined : name };
+    if (await this.#may(request.user, 'escalate', kind.resource, place)) return;
+    const { rules, aggregationRule } = object as ClusterRole;
+    this.#checkHeld(admission, rules ?? []);
+    const gathers = aggregationRule || (old as ClusterRole | undefined)?.aggregationRule;
+    if (gathers && this.#missing(request.user, namespace, everything).length)
+      throw forbidden(kind, name, 'must have cluster-admin privileges to use the aggregationRule');
+  }
+
+  async #checkBinding(admission: Admission): Promise<void> {
+    const { request, target, object } = admission;
+    const { kind: roleKind = '', name: roleName = '' } = (object as RoleBinding).roleRef ?? {};
+    // Other references are refused as invalid.
+    if (roleKind !== 'Role' && roleKind !== 'ClusterRole') return;
+    const place = { namespace: target.namespace || undefined, name: roleName };
+    const resource = roleKind === 'Role' ? 'roles' : 'clusterroles';
+    if (await this.#may(request.user, 'bind', resource, place)) return;
+    this.index.catchUp();
+    const granted = this.index.role(roleKind, target.namespace, roleName);
+    // Kubernetes names the resource of the binding here.
+    if (!granted) throw notFound(target.kind, roleName);
+    this.#checkHeld(admission, granted.rules);
+  }
+
+  async #may(
+    user: User,
+    verb: string,
+    resource: string,
+    place: Pick<ResourceAction, 'namespace' | 'name'>,
+  ): Promise<boolean> {
+    const action = { group: rbacGroup, version: 'v1', resource, subresource: undefined, ...place };
+    const decision = await this.authorizer.decide({ user, info: { verb, path: '', resource: action } });
+    return decision.allowed;
+  }
+
+  #checkHeld({ request: { user }, target }: Admission, rules: readonly PolicyRule[]): void {
+    const { kind, namespace, name } = target;
+    let missing: PolicyRule[];
+    try {
+      missing = this.#missing(user, namespace, rules);
+    } catch (error) {
+      if (!(error instanceof TooManyPieces)) throw error;
+      throw forbidden(kind, name, error.message);
+    }
+    if (missing.length === 0) return;
+    const unresolved = this.rbac.missingRoles(user, namespace || undefined);
+    const errors = unresolved.length ? `; resolution errors: [${unresolved.join(' ')}]` : '';
+    throw forbidden(
+      kind,
+      name,
+      `user ${JSON.stringify(user.name)} (groups=${quotedList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${describePieces(missing)}${errors}`,
+    );
+  }
+
+  #missing(user: User, namespace: string, rules: readonly PolicyRule[]): PolicyRule[] {
+    return uncovered(this.rbac.policyRules(user, namespace || undefined), rules);
+  }
+}
+
+/** Set by the server, so they say nothing of what a client changes. */
+const serverFields = [
+  'resourceVersion',
+  'uid',
+  'creationTimestamp',
+  'managedFields',
+  'selfLink',
+  'generation',
+];
+
+/** Whether nothing differs but finalizers and owners: what the garbage collector changes to get an object deleted. */
+function isCollectorsChange(object: ApiObject, old: ApiObject): boolean {
+  const rest = (whole: ApiObject): unknown => {
+    const { metadata, kind, apiVersion, ...body } = whole as unknown as JsonObject & { metadata: JsonObject };
+    const meta = { ...metadata };
+    for (const field of ['finalizers', 'ownerReferences', ...serverFields]) delete meta[field];
+    return { ...body, metadata: meta };
+  };
+  return semanticEqual(rest(object), rest(old));
+}

@@ -1,0 +1,136 @@
+/** Authorization put together from options: the union of authorizers, and the checks of roles and bindings. */
+import { type Authorizer, allowAll } from '../../api/access.ts';
+import type { Guard } from '../../registry/admission/admission.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { readRemoteService } from '../remoteconfiguration.ts';
+import { readTextFile } from '../textfile.ts';
+import { AbacAuthorizer, readPolicies } from './abac.ts';
+import { alwaysDeny } from './alwaysdeny.ts';
+import { type ConfiguredAuthorizer, readAuthorizationConfiguration } from './authorizationconfiguration.ts';
+import {
+  type AuthorizationMode,
+  type AuthorizationOptions,
+  authorizationModes,
+} from './authorizationoptions.ts';
+import { defaultRules } from './bootstrappolicy.ts';
+import { Escalation } from './escalation.ts';
+import { NodeAuthorizer } from './nodeauthorizer.ts';
+import { NodeGraph } from './nodegraph.ts';
+import { RbacAuthorizer } from './rbac.ts';
+import { RbacIndex } from './rbacindex.ts';
+import { RuleSet } from './ruleset.ts';
+import { UnionAuthorizer } from './union.ts';
+import { WebhookAuthorizer } from './webhook.ts';
+
+const defaultModes: readonly AuthorizationMode[] = ['Node', 'RBAC'];
+const webhookTimeoutMs = 30_000;
+
+export interface Authorization {
+  readonly authorizer: Authorizer;
+  /** Refuses roles and bindings that grant more than their writer has. */
+  readonly guard: Guard;
+  /** In the order in which they are asked. */
+  readonly modes: readonly AuthorizationMode[];
+  close(): void;
+}
+
+/** Rejects with a sentence that says what is wrong with an option or a file. */
+export async function makeAuthorizer(
+  options: AuthorizationOptions,
+  registry: Registry,
+): Promise<Authorization> {
+  const chosen = await chosenAuthorizers(options);
+  const index = new RbacIndex(registry.view);
+  const rbac = new RbacAuthorizer(index);
+  const webhooks: WebhookAuthorizer[] = [];
+  const make: Record<AuthorizationMode, (one: ConfiguredAuthorizer) => Authorizer | Promise<Authorizer>> = {
+    AlwaysAllow: () => allowAll,
+    AlwaysDeny: () => alwaysDeny,
+    RBAC: () => rbac,
+    Node: () =>
+      new NodeAuthorizer(new NodeGraph(registry.view), () => new RuleSet(defaultRules('system:node'))),
+    ABAC: () => abac(options.authorizationPolicyFile),
+    Webhook: async ({ webhook }) => {
+      const { configFile, ...settings } = webhook!;
+      const service = await readRemoteService(configFile, 'configuration of the authorization webhook');
+      const authorizer = new WebhookAuthorizer({ ...settings, service, nowMs: registry.chance.nowMs });
+      webhooks.push(authorizer);
+      return authorizer;
+    },
+  };
+  const authorizers: Authorizer[] = [];
+  for (const one of chosen) authorizers.push(await make[one.mode](one));
+  const authorizer = new UnionAuthorizer(authorizers);
+  return {
+    authorizer,
+    guard: new Escalation(index, rbac, authorizer).guard,
+    modes: chosen.map(({ mode }) => mode),
+    close: () => {
+      for (const webhook of webhooks) webhook.close();
+    },
+  };
+}
+
+async function chosenAuthorizers(options: AuthorizationOptions): Promise<readonly ConfiguredAuthorizer[]> {
+  const { authorizationModes: modes, authorizationConfigFile: file, authorizationWebhook } = options;
+  if (file === undefined) {
+    const wanted = modes ?? defaultModes;
+    checkModes(wanted, options);
+    return wanted.map((mode) => (mode === 'Webhook' ? webhookOf(options) : { mode }));
+  }
+  if (modes || authorizationWebhook)
+    throw new Error(
+      'the authorization configuration file excludes authorization modes and a webhook of their own',
+    );
+  const text = await readTextFile(file, 'authorization configuration file');
+  try {
+    const chosen = readAuthorizationConfiguration(text);
+    checkPolicyFile(
+      chosen.map(({ mode }) => mode),
+      options,
+    );
+    return chosen;
+  } catch (error) {
+    throw new Error(
+      `the authorization configuration file ${file} cannot be used: ${(error as Error).message}`,
+    );
+  }
+}
+
+function checkModes(modes: readonly AuthorizationMode[], options: AuthorizationOptions): void {
+  if (modes.length === 0) throw new Error('at least one authorization mode is needed');
+  for (const [at, mode] of modes.entries()) {
+    if (!authorizationModes.includes(mode))
+      throw new Error(
+        `there is no authorization mode ${JSON.stringify(mode)}; there are ${authorizationModes.join(', ')}`,
+      );
+    if (modes.indexOf(mode) !== at) throw new Error(`the authorization mode ${mode} is there twice`);
+  }
+  if (modes.includes('Webhook') !== (options.authorizationWebhook !== undefined))
+    throw new Error('the authorization mode Webhook and its configuration file need each other');
+  checkPolicyFile(modes, options);
+}
+
+function checkPolicyFile(
+  modes: readonly AuthorizationMode[],
+  { authorizationPolicyFile }: AuthorizationOptions,
+): void {
+  if (modes.includes('ABAC') !== (authorizationPolicyFile !== undefined))
+    throw new Error('the authorization mode ABAC and its policy file need each other');
+}
+
+const webhookOf = ({ authorizationWebhook }: AuthorizationOptions): ConfiguredAuthorizer => ({
+  mode: 'Webhook',
+  webhook: {
+    configFile: authorizationWebhook!.configFile,
+    version: authorizationWebhook!.version ?? 'v1beta1',
+    allowedMs: authorizationWebhook!.cacheAuthorizedMs ?? 5 * 60_000,
+    refusedMs: authorizationWebhook!.cacheUnauthorizedMs ?? 30_000,
+    timeoutMs: webhookTimeoutMs,
+    onFailure: 'NoOpinion',
+  },
+});
+
+async function abac(file: string | undefined): Promise<Authorizer> {
+  return new AbacAuthorizer(readPolicies(await readTextFile(file!, 'authorization policy file'), file!));
+}

@@ -1,0 +1,73 @@
+/** Rule sets: the rules of one role, made ready to be asked about an action. */
+import type { ResourceAction } from '../../api/access.ts';
+import type { PolicyRule } from '../../api/generated/types.ts';
+
+const all = '*';
+
+/** The names a rule is for; undefined: all. */
+export type Names = ReadonlySet<string> | undefined;
+
+interface ResourceRule {
+  readonly verbs: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+  readonly names: Names;
+}
+
+export class RuleSet {
+  /** By what stands in `resources`: `pods`, `pods/log`, `*`, and the wildcard `*` with `/scale` behind it. */
+  readonly #byResource = new Map<string, ResourceRule[]>();
+  readonly #pathRules: readonly PolicyRule[];
+
+  constructor(readonly rules: readonly PolicyRule[]) {
+    for (const rule of rules) this.#add(rule);
+    this.#pathRules = rules.filter(({ nonResourceURLs }) => nonResourceURLs?.length);
+  }
+
+  #add({ verbs, apiGroups, resources, resourceNames }: PolicyRule): void {
+    if (!resources?.length) return;
+    const rule = {
+      verbs: new Set(verbs),
+      groups: new Set(apiGroups),
+      names: resourceNames?.length ? new Set(resourceNames) : undefined,
+    };
+    for (const resource of new Set(resources)) {
+      const known = this.#byResource.get(resource);
+      if (known) known.push(rule);
+      else this.#byResource.set(resource, [rule]);
+    }
+  }
+
+  /** Tells of the names that rules for a verb and a resource are for, until `told` answers true. */
+  names(
+    verb: string,
+    { group, resource, subresource }: ResourceAction,
+    told: (names: Names) => boolean,
+  ): boolean {
+    const among = (rules: readonly ResourceRule[] | undefined): boolean =>
+      rules?.some(
+        ({ verbs, groups, names }) =>
+          (verbs.has(verb) || verbs.has(all)) && (groups.has(group) || groups.has(all)) && told(names),
+      ) ?? false;
+    const rules = this.#byResource;
+    if (among(rules.get(all))) return true;
+    if (!subresource) return among(rules.get(resource));
+    return among(rules.get(`${resource}/${subresource}`)) || among(rules.get(`${all}/${subresource}`));
+  }
+
+  /** The path patterns that a verb is allowed on. */
+  paths(verb: string): readonly string[] {
+    return this.#pathRules
+      .filter(({ verbs }) => verbs?.includes(verb) || verbs?.includes(all))
+      .flatMap(({ nonResourceURLs }) => nonResourceURLs!);
+  }
+
+  /** Whether an action is allowed, all parts of it looked at. */
+  allows(verb: string, resource: ResourceAction): boolean {
+    const { name } = resource;
+    return this.names(verb, resource, (names) => !names || (name !== undefined && names.has(name)));
+  }
+}
+
+/** A pattern is a path, or the beginning of paths with a star behind it. */
+export const matchesPath = (pattern: string, path: string): boolean =>
+  pattern === path || (pattern.endsWith(all) && path.startsWith(pattern.replace(/\*+$/, '')));

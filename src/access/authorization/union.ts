@@ -1,0 +1,69 @@
+/**
+ * The union of authorizers: members of `system:masters` may do everything; for all other users the first authorizer that
+ * allows or denies decides. What nobody allows is refused, with the reasons of all.
+ */
+import {
+  type Attributes,
+  type Authorizer,
+  allowed,
+  type Decision,
+  isMaster,
+  type UserRules,
+} from '../../api/access.ts';
+import type { User } from '../../api/user.ts';
+
+export class UnionAuthorizer implements Authorizer {
+  constructor(private readonly authorizers: readonly Authorizer[]) {}
+
+  /** Without a promise as long as no authorizer makes one. */
+  decide(attributes: Attributes): Decision | Promise<Decision> {
+    if (isMaster(attributes.user)) return allowed;
+    return this.#ask(attributes, 0, []);
+  }
+
+  rulesFor(user: User, namespace: string): UserRules {
+    const all = this.authorizers.map(
+      (authorizer) => authorizer.rulesFor?.(user, namespace) ?? { ...unlisted, errors: [] },
+    );
+    return {
+      resourceRules: all.flatMap(({ resourceRules }) => resourceRules),
+      pathRules: all.flatMap(({ pathRules }) => pathRules),
+      incomplete: all.some(({ incomplete }) => incomplete),
+      errors: all.flatMap(({ errors }) => errors),
+    };
+  }
+
+  #ask(attributes: Attributes, from: number, refused: Decision[]): Decision | Promise<Decision> {
+    for (let at = from; at < this.authorizers.length; at++) {
+      const decision = this.authorizers[at]!.decide(attributes);
+      if (decision instanceof Promise) return this.#askAfter(decision, attributes, at + 1, refused);
+      if (decision.allowed || decision.denied) return decision;
+      refused.push(decision);
+    }
+    return refused.length === 1 ? refused[0]! : joined(refused);
+  }
+
+  async #askAfter(
+    waiting: Promise<Decision>,
+    attributes: Attributes,
+    from: number,
+    refused: Decision[],
+  ): Promise<Decision> {
+    const decision = await waiting;
+    if (decision.allowed || decision.denied) return decision;
+    refused.push(decision);
+    return this.#ask(attributes, from, refused);
+  }
+}
+
+const unlisted = { resourceRules: [], pathRules: [], incomplete: true };
+
+function joined(refused: readonly Decision[]): Decision {
+  const reasons = refused.map(({ reason }) => reason).filter(Boolean);
+  const errors = refused.flatMap(({ error }) => error ?? []);
+  return {
+    allowed: false,
+    reason: reasons.join('\n'),
+    ...(errors.length ? { error: errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]` } : {}),
+  };
+}

@@ -1,0 +1,81 @@
+/** The plugins of admission, in the order in which they run, and which of them a server has. */
+import { AdmissionChain, type AdmissionPlugin } from './admission.ts';
+import { certificateApproval } from './certificateapproval.ts';
+import { certificateSigning } from './certificatesigning.ts';
+import { certificateSubjectRestriction } from './certificatesubjectrestriction.ts';
+import { defaultTolerations } from './defaulttolerations.ts';
+import { limitRanger } from './limitranger.ts';
+import { namespaceLifecycle } from './namespacelifecycle.ts';
+import { nodeRestriction } from './noderestriction.ts';
+import { podSecurity } from './podsecurity.ts';
+import { priority } from './priority.ts';
+import { resourceQuota } from './resourcequota.ts';
+import { serviceAccountAdmission } from './serviceaccountadmission.ts';
+import { storageProtection } from './storageprotection.ts';
+
+/** What comes later sees what came earlier; quota is last, because it counts what will be stored. All run by default. */
+const plugins: readonly AdmissionPlugin[] = [
+  namespaceLifecycle,
+  limitRanger,
+  serviceAccountAdmission,
+  nodeRestriction,
+  priority,
+  defaultTolerations,
+  storageProtection,
+  podSecurity,
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
+  resourceQuota,
+];
+
+/** Plugins of kube-apiserver that this server has not. They can be disabled, which changes nothing, and not be enabled. */
+const foreign = new Set([
+  'AlwaysAdmit',
+  'AlwaysDeny',
+  'AlwaysPullImages',
+  'ClusterTrustBundleAttest',
+  'DefaultIngressClass',
+  'DefaultStorageClass',
+  'DenyServiceExternalIPs',
+  'EventRateLimit',
+  'ExtendedResourceToleration',
+  'ImagePolicyWebhook',
+  'LimitPodHardAntiAffinityTopology',
+  'MutatingAdmissionPolicy',
+  'MutatingAdmissionWebhook',
+  'NamespaceAutoProvision',
+  'NamespaceExists',
+  'OwnerReferencesPermissionEnforcement',
+  'PersistentVolumeClaimResize',
+  'PodNodeSelector',
+  'PodTolerationRestriction',
+  'PodTopologyLabels',
+  'RuntimeClass',
+  'TaintNodesByCondition',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionWebhook',
+]);
+
+/** Which plugins run: those that do by default, with some and without others. */
+export interface AdmissionOptions {
+  /** Names of plugins that run beside those that do by default. */
+  readonly enabled?: readonly string[];
+  /** Names of plugins that do not run. */
+  readonly disabled?: readonly string[];
+}
+
+/** Throws a sentence when a name is unknown, or is in both lists. */
+export function admissionChain({ enabled = [], disabled = [] }: AdmissionOptions = {}): AdmissionChain {
+  for (const name of [...enabled, ...disabled])
+    if (!plugins.some((plugin) => plugin.name === name) && !foreign.has(name))
+      throw new Error(`there is no admission plugin ${JSON.stringify(name)}; there are ${known()}`);
+  const both = enabled.find((name) => disabled.includes(name));
+  if (both) throw new Error(`the admission plugin ${both} is both enabled and disabled`);
+  const missing = enabled.find((name) => foreign.has(name));
+  if (missing)
+    throw new Error(`the admission plugin ${missing} is not part of this server; there are ${known()}`);
+  return new AdmissionChain(plugins.filter(({ name }) => !disabled.includes(name)));
+}
+
+const known = (): string => plugins.map(({ name }) => name).join(', ');

@@ -1,0 +1,12 @@
+/** Takes out of a request what says who its user is, before the request is handed on to a pod, a service or a node. */
+import type { IncomingMessage } from 'node:http';
+import { isCredential } from '../../streams/forwardedheaders.ts';
+
+/** @param isIdentity tells headers, in small letters, that are identity on this server beside the usual ones */
+export function removeIdentity(request: IncomingMessage, isIdentity: (name: string) => boolean): void {
+  const { headers, rawHeaders } = request;
+  const isRemoved = (name: string): boolean => isCredential(name) || isIdentity(name);
+  for (const name of Object.keys(headers)) if (isRemoved(name)) delete headers[name];
+  for (let i = rawHeaders.length - 2; i >= 0; i -= 2)
+    if (isRemoved(rawHeaders[i]!.toLowerCase())) rawHeaders.splice(i, 2);
+}
