@@ -12,7 +12,7 @@ const everywhere = ['switches', 'memo'];
 const may = {
   api: ['api'],
   store: ['store', 'clock'],
-  registry: ['registry', 'store', 'api'],
+  registry: ['registry', 'pki', 'store', 'api'],
   pki: ['pki', 'api', 'clock'],
   access: ['access', 'pki', 'registry', 'api', 'clock'],
   client: ['client', 'pki', 'api', 'clock'],

@@ -260,6 +260,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       registry,
       settings,
       podUsage: (namespace) => usage.podUsage(namespace),
+      trust: access?.trust,
       onError: report,
     };
     const activity = log ? observeActivity(context, log) : [];
