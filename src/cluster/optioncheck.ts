@@ -57,7 +57,12 @@ const nodeNames: Names<NodeOptions> = {
 
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
-const auditNames: Names<AuditOptions> = { file: true, fileBytesMax: true, backupsMax: true };
+const auditNames: Names<AuditOptions> = {
+  file: true,
+  fileBytesMax: true,
+  backupsMax: true,
+  policyFile: true,
+};
 const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
 const settingNames: Names<ControllerSettings> = {
   nodeGraceMs: true,
