@@ -279,6 +279,8 @@ function auditOptions(values: Values): AuditOptions | undefined {
   if (file === undefined) {
     const idle = size === undefined ? (backups === undefined ? undefined : 'maxbackup') : 'maxsize';
     if (idle) throw new UsageError(`--audit-log-${idle} needs --audit-log`);
+    if (values['audit-policy-file'] !== undefined)
+      throw new UsageError('--audit-policy-file needs --audit-log');
     return undefined;
   }
   if (!file) throw new UsageError('--audit-log must name a file');
@@ -287,6 +289,7 @@ function auditOptions(values: Values): AuditOptions | undefined {
   return {
     file,
     fileBytesMax: megabytes * 1024 * 1024,
+    policyFile: values['audit-policy-file'],
     backupsMax: countOf('--audit-log-maxbackup', backups ?? '10', auditBackupsMax),
   };
 }

@@ -94,7 +94,12 @@ const userNames: Names<ClusterUser> = { name: true, uid: true, groups: true, tok
 
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
-const auditNames: Names<AuditOptions> = { file: true, fileBytesMax: true, backupsMax: true };
+const auditNames: Names<AuditOptions> = {
+  file: true,
+  fileBytesMax: true,
+  backupsMax: true,
+  policyFile: true,
+};
 const admissionNames: Names<AdmissionOptions> = { enabled: true, disabled: true };
 const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
 const settingNames: Names<ControllerSettings> = {

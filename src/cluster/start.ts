@@ -37,6 +37,7 @@ import { UsageReports } from '../server/computed/usagereports.ts';
 import { LimitKeeper, type Limits, limitsProblem } from '../server/http/limits.ts';
 import { ApiServer } from '../server/http/server.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
+import type { AuditPolicy } from '../server/observe/auditpolicy.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { upgradedSentence } from '../store/format.ts';
@@ -444,13 +445,22 @@ async function auditLog(
 ): Promise<AuditLog> {
   const options = typeof asked === 'string' ? { file: asked } : asked;
   try {
-    return await openAuditLog(options, nowMs, report);
+    return await openAuditLog(options, nowMs, report, await auditPolicy(options));
   } catch (error) {
+    if (error instanceof StartError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new StartError(`the audit log ${options.file} cannot be written (${code ?? message})`, {
       cause: error,
     });
   }
+}
+
+/** Loaded when there is a policy: most clusters have none. */
+async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | undefined> {
+  if (policyFile === undefined) return undefined;
+  const { readAuditPolicy } = await import('../server/observe/auditpolicy.ts');
+  const { readConfigurationFile } = await import('./configurationfile.ts');
+  return readConfigurationFile(policyFile, 'the audit policy', readAuditPolicy);
 }
 
 async function openStore(options: StartOptions, chance: Chance, metrics: StoreMetrics): Promise<Store> {
