@@ -10,8 +10,7 @@ import type { KindTable } from '../api/kinds.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
-import { VALUE_BYTES_MAX } from '../store/engine.ts';
-import { DeadlineError, type Store, type Write, type WriteResult } from '../store/store.ts';
+import { DeadlineError, OutcomeUnknownError, type Store, type Write, type WriteResult } from '../store/store.ts';
 import type { AdmissionChain } from './admission/admission.ts';
 import { admissionChain } from './admission/plugins.ts';
 import { openPodSecurity, type PodSecuritySettings } from './admission/podsecuritysettings.ts';
@@ -110,8 +109,10 @@ export class Registry {
     expected: number,
   ): Promise<number | undefined> {
     // Checked again after encoding: JSON may be longer than a YAML or protobuf body, and patches add up.
-    if (value && value.length > VALUE_BYTES_MAX)
-      throw tooLarge(`the object would have ${value.length} bytes, the limit is ${VALUE_BYTES_MAX}`);
+    if (value && value.length > this.store.valueBytesMax)
+      throw tooLarge(
+        `the object would have ${value.length} bytes, the limit is ${this.store.valueBytesMax}`,
+      );
     const { kind, namespace, name } = place;
     const key = storeKey(kind.storage.id, namespace, name);
     const result = await this.#write({ key, value, expected, deadlineMs });
@@ -148,7 +149,7 @@ export class Registry {
       this.#writeFailure = undefined;
       return result;
     } catch (error) {
-      if (error instanceof DeadlineError) throw requestTimeout();
+      if (error instanceof DeadlineError || error instanceof OutcomeUnknownError) throw requestTimeout();
       this.#writeFailure = error as Error;
       throw error;
     }

@@ -81,19 +81,26 @@ export interface Store {
   revision(): number | Promise<number>;
   /** Changes up to and including this revision are compacted; state can be read from here on. */
   readonly compacted: number;
+  /** Largest value it takes, in bytes. */
+  readonly valueBytesMax: number;
   get(key: string): Promise<Stored | undefined>;
   /** Keys in order. Rejects with CompactedError or FutureRevisionError for a revision that cannot be read. */
   range(query: RangeQuery): Promise<RangePage>;
   /**
    * Resolves when the outcome is durable. Writes that arrive together share one commit. Rejects with DeadlineError
-   * when the deadline passed before its turn.
+   * when the deadline passed before its turn, and with OutcomeUnknownError when it is not known whether it was done.
    */
   write(write: Write): Promise<WriteResult>;
   /**
    * Calls the listener with every change after a revision, in order, first from history and then live, each exactly
-   * once. Changes of one commit arrive in one call.
+   * once. Changes of one commit arrive in one call. In a store whose revisions are not all changes of its keys, `passed`
+   * is called when there is no further change up to a revision.
    */
-  watch(after: number, listener: (changes: readonly Change[]) => void): Subscription;
+  watch(
+    after: number,
+    listener: (changes: readonly Change[]) => void,
+    passed?: (revision: number) => void,
+  ): Subscription;
   /** Compacts history up to and including a revision, in slices that do not block other calls. */
   compact(revision: number): Promise<void>;
   stats(): StoreStats | Promise<StoreStats>;
@@ -130,6 +137,14 @@ export class DeadlineError extends Error {
   constructor() {
     super('the deadline of the write has passed');
     this.name = 'DeadlineError';
+  }
+}
+
+/** The store was lost while it wrote, and did not come back in time. The write may have been done, or may yet be. */
+export class OutcomeUnknownError extends Error {
+  constructor(options?: ErrorOptions) {
+    super('it is not known whether the write was done: the store did not answer in time', options);
+    this.name = 'OutcomeUnknownError';
   }
 }
 
