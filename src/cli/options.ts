@@ -25,6 +25,7 @@ import {
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
+import { readStore, storeArgs, storeHelp } from './storeflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
@@ -89,8 +90,7 @@ Options of up and serve
   --port PORT           port for plain HTTP; 0 takes any free one, off none (default 8080)
   --host HOST           loopback address for plain HTTP (default 127.0.0.1)
 ${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (default .wherry)
-  --in-memory           keep objects in memory only
-  --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
+${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
   --like KIND           kubernetes: do as today's Kubernetes where Wherry's contract, the API of 1.1, differs;
                         the same as --create-status 201 --watch-start state
   --watch-start WHERE   where a watch without a version begins: history or state (default history)
@@ -106,7 +106,8 @@ ${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (defa
                         files put aside that are kept (default 10)
 ${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
                         for the default without that one (default: up *, serve housekeeping)
-  --leader-elect        agree with other servers on the same store about who runs the controllers
+  --leader-elect        agree with other servers on the same store about who runs the controllers (always done with
+                        --store etcd)
   --service-account-token-secrets
                         make a secret with a token for every account, as Kubernetes 1.1 did
 
@@ -168,7 +169,7 @@ const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
   'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'kubeconfig'] },
-  'in-memory': { ...flag, for: ['up', 'serve'] },
+  ...storeArgs,
   history: { ...text, for: ['up', 'serve'] },
   like: { ...text, for: ['up', 'serve'] },
   'watch-start': { ...text, for: ['up', 'serve'] },
@@ -239,8 +240,6 @@ const refuse = (message: string): never => {
 
 /** `runs`: the controllers that run by default; `--controllers=-name` removes from these. */
 function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions {
-  if (values['in-memory'] && values['data-dir'] !== undefined)
-    throw new UsageError('--in-memory and --data-dir exclude each other');
   const listening = readListening(values, refuse);
   const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
   if (values.port === 'off' && !secure)
@@ -250,9 +249,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
     secure,
     admission: readAdmission(values),
-    ...(values['in-memory']
-      ? { store: 'memory' as const }
-      : { store: 'lmdb' as const, dataDir: values['data-dir'] ?? '.wherry' }),
+    ...readStore(values, refuse),
     history: historyOf(values.history ?? '10m,50000'),
     like: optionOf('--like', values.like, ['kubernetes']),
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),

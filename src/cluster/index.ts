@@ -39,3 +39,4 @@ export type { ClusterUser, SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { type Cluster, type StartOptions, start } from './start.ts';
 export { StartError } from './starterror.ts';
+export type { EtcdOptions } from './storechoice.ts';

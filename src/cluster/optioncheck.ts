@@ -10,6 +10,7 @@ import type { NodeOptions } from './node.ts';
 import type { ClusterUser, SecureOptions } from './secureoptions.ts';
 import type { StartOptions } from './start.ts';
 import { StartError } from './starterror.ts';
+import type { EtcdOptions } from './storechoice.ts';
 import { nearestName } from './suggestion.ts';
 
 /** The compiler checks that none is missing. */
@@ -17,6 +18,7 @@ type Names<T> = Readonly<Record<keyof Required<T>, true>>;
 
 const startNames: Names<StartOptions> = {
   store: true,
+  etcd: true,
   dataDir: true,
   host: true,
   port: true,
@@ -92,6 +94,14 @@ const secureNames: Names<SecureOptions> = {
 };
 const userNames: Names<ClusterUser> = { name: true, uid: true, groups: true, token: true };
 
+const etcdNames: Names<EtcdOptions> = {
+  servers: true,
+  caFile: true,
+  certFile: true,
+  keyFile: true,
+  prefix: true,
+};
+
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
 const auditNames: Names<AuditOptions> = {
@@ -118,6 +128,7 @@ export function checkStartOptions(options: StartOptions): void {
   checkNames(options.node, nodeNames, 'node.');
   checkNames(options.secure, secureNames, 'secure.');
   for (const user of options.users ?? []) checkNames(user, userNames, 'users[].');
+  checkNames(options.etcd, etcdNames, 'etcd.');
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');

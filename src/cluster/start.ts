@@ -24,7 +24,6 @@ import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
-import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { KubernetesService } from '../registry/kubernetesservice.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
@@ -40,9 +39,6 @@ import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observ
 import type { AuditPolicy } from '../server/observe/auditpolicy.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
-import { upgradedSentence } from '../store/format.ts';
-import { openMemoryStore } from '../store/memory.ts';
-import type { Store } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
@@ -59,10 +55,16 @@ import { checkStartOptions } from './optioncheck.ts';
 import type { ClusterUser, SecureOptions } from './secureoptions.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
 import { StartError } from './starterror.ts';
+import { type EtcdOptions, isShared, openStore, storeKind } from './storechoice.ts';
 
 export interface StartOptions {
-  /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
-  readonly store?: 'memory' | 'lmdb';
+  /**
+   * Where objects are kept: in memory, in `dataDir` on disk, or in an etcd that several servers share. Default: `lmdb`
+   * when there is a `dataDir`, else `memory`.
+   */
+  readonly store?: 'memory' | 'lmdb' | 'etcd';
+  /** The etcd, for the store `etcd`. */
+  readonly etcd?: EtcdOptions;
   /** Folder for objects, pods and logs; made when it does not exist. One server at a time can use it. */
   readonly dataDir?: string;
   /** Address of the local door, which serves plain HTTP; loopback only. Default `127.0.0.1`. */
@@ -97,8 +99,8 @@ export interface StartOptions {
    */
   readonly controllers?: boolean | readonly string[];
   /**
-   * Elect one of the servers on the same store to run the controllers, by a Lease. Default false: both stores that there
-   * are can be open in one server only.
+   * Elect one of the servers on the same store to run the controllers, by a Lease. Default: with the store `etcd`; the
+   * others can be open in one server only.
    */
   readonly leaderElection?: boolean;
   /** Periods and bounds of single controllers. */
@@ -191,7 +193,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
-    const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
+    const bounds = { ...defaultHistory, ...options.history };
+    const history = new History(store, view, bounds, chance.nowMs, report, isShared(options));
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(() => credentials.load());
@@ -269,7 +272,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       for (const observation of activity) observation.close();
     });
     const lead = (): RunningController => startControllers(context, chosen);
-    controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
+    controllers =
+      (options.leaderElection ?? isShared(options)) ? new LeaderElection(context, identity(), lead) : lead();
     // Closed before the nodes: otherwise controllers would react to every pod of the closing nodes.
     closers.add(async () => {
       await controllers?.close();
@@ -375,10 +379,18 @@ function inForce(
   controllers: readonly Controller[],
   { limits }: LimitKeeper,
 ): Readonly<Record<string, unknown>> {
-  const { dataDir, store, history, leaderElection = false, simulatedNodes = 0, ingress, auditLog } = options;
+  const {
+    dataDir,
+    history,
+    leaderElection = isShared(options),
+    simulatedNodes = 0,
+    ingress,
+    auditLog,
+  } = options;
   return {
     url,
-    store: store ?? (dataDir === undefined ? 'memory' : 'lmdb'),
+    store: storeKind(options),
+    etcd: options.etcd,
     dataDir: dataDir === undefined ? undefined : path.resolve(dataDir),
     history: { ...defaultHistory, ...history },
     serviceClusterIPRange: options.serviceClusterIPRange ?? defaultServiceRange,
@@ -461,25 +473,6 @@ async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | 
   const { readAuditPolicy } = await import('../server/observe/auditpolicy.ts');
   const { readConfigurationFile } = await import('./configurationfile.ts');
   return readConfigurationFile(policyFile, 'the audit policy', readAuditPolicy);
-}
-
-async function openStore(options: StartOptions, chance: Chance, metrics: StoreMetrics): Promise<Store> {
-  const kind = options.store ?? (options.dataDir === undefined ? 'memory' : 'lmdb');
-  const observed = {
-    now: chance.nowMs,
-    observe: (...write: Parameters<StoreMetrics['observe']>) => metrics.observe(...write),
-  };
-  if (kind === 'memory') return openMemoryStore(observed);
-  if (kind !== 'lmdb')
-    throw new StartError(`there is no store ${JSON.stringify(kind)}; there are memory and lmdb`);
-  if (options.dataDir === undefined) throw new StartError('the lmdb store needs a data folder');
-  const { openLmdbStore } = await import('../store/lmdb.ts');
-  return openLmdbStore({
-    dataDir: options.dataDir,
-    upgrade: formerKeys,
-    onUpgraded: (upgraded) => options.onWarning?.(upgradedSentence(options.dataDir!, upgraded)),
-    ...observed,
-  });
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {

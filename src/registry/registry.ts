@@ -10,7 +10,13 @@ import type { KindTable } from '../api/kinds.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
-import { DeadlineError, OutcomeUnknownError, type Store, type Write, type WriteResult } from '../store/store.ts';
+import {
+  DeadlineError,
+  OutcomeUnknownError,
+  type Store,
+  type Write,
+  type WriteResult,
+} from '../store/store.ts';
 import type { AdmissionChain } from './admission/admission.ts';
 import { admissionChain } from './admission/plugins.ts';
 import { openPodSecurity, type PodSecuritySettings } from './admission/podsecuritysettings.ts';
@@ -110,9 +116,7 @@ export class Registry {
   ): Promise<number | undefined> {
     // Checked again after encoding: JSON may be longer than a YAML or protobuf body, and patches add up.
     if (value && value.length > this.store.valueBytesMax)
-      throw tooLarge(
-        `the object would have ${value.length} bytes, the limit is ${this.store.valueBytesMax}`,
-      );
+      throw tooLarge(`the object would have ${value.length} bytes, the limit is ${this.store.valueBytesMax}`);
     const { kind, namespace, name } = place;
     const key = storeKey(kind.storage.id, namespace, name);
     const result = await this.#write({ key, value, expected, deadlineMs });

@@ -29,7 +29,10 @@ export function backupContract(context: TestContext): void {
       await put(store, 'b', '4', 1);
       await remove(store, 'c', 3);
       await put(store, 'empty', '');
-      expect(await held(store.backup(), context)).toEqual({ words: ['a=2@2', 'b=4@4', 'empty=@6'], revision: 6 });
+      expect(await held(store.backup(), context)).toEqual({
+        words: ['a=2@2', 'b=4@4', 'empty=@6'],
+        revision: 6,
+      });
     });
 
     it('shows one revision, whatever is written and compacted while it is read', async () => {

@@ -70,19 +70,22 @@ export function historyContract(context: TestContext): void {
       }
     });
 
-    it.skipIf(shared)('brings changes that were committed together in one call, live and from history', async () => {
-      const live = follow(store, 0);
-      for (const count of [1, 3, 700, 2]) {
-        const at = await store.revision();
-        await Promise.all(numbers(1, count).map((i) => put(store, `${at}-${i}`, '')));
-      }
-      expect(live.calls.map((call) => call.length)).toEqual([1, 3, 700, 2]);
-      const history = follow(store, 0);
-      await history.until(706);
-      const ends = history.calls.map((call) => call.at(-1)!);
-      for (const end of ends) expect([1, 4, 704, 706]).toContain(end);
-      expect(history.revisions()).toEqual(numbers(1, 706));
-    });
+    it.skipIf(shared)(
+      'brings changes that were committed together in one call, live and from history',
+      async () => {
+        const live = follow(store, 0);
+        for (const count of [1, 3, 700, 2]) {
+          const at = await store.revision();
+          await Promise.all(numbers(1, count).map((i) => put(store, `${at}-${i}`, '')));
+        }
+        expect(live.calls.map((call) => call.length)).toEqual([1, 3, 700, 2]);
+        const history = follow(store, 0);
+        await history.until(706);
+        const ends = history.calls.map((call) => call.at(-1)!);
+        for (const end of ends) expect([1, 4, 704, 706]).toContain(end);
+        expect(history.revisions()).toEqual(numbers(1, 706));
+      },
+    );
 
     it('misses and repeats nothing where history meets the present, whenever a watch begins', async () => {
       const total = Math.min(4000, many);

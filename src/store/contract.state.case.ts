@@ -300,8 +300,7 @@ export function stateContract(context: TestContext): void {
       const revisions = await Promise.all(numbers(1, count).map((i) => put(store, `k${i}`, '')));
       expect(inOrder(revisions, shared)).toEqual(numbers(1, count));
       expect(history.revisions()).toEqual(numbers(1, count));
-      if (!shared)
-        expect(Math.max(...history.calls.map((call) => call.length))).toBe(BATCH_WRITES_MAX);
+      if (!shared) expect(Math.max(...history.calls.map((call) => call.length))).toBe(BATCH_WRITES_MAX);
     });
 
     ofOneProcess('carries out more bytes at once than one commit may hold', async () => {

@@ -67,4 +67,5 @@ export const isCompacted = ({ code, message }: CallError): boolean =>
   code === GrpcCode.outOfRange && message.includes('compacted');
 
 export const isTooLarge = ({ code, message }: CallError): boolean =>
-  message.includes('too large') || (code === GrpcCode.resourceExhausted && message.includes('larger than max'));
+  message.includes('too large') ||
+  (code === GrpcCode.resourceExhausted && message.includes('larger than max'));

@@ -194,7 +194,7 @@ class Call {
   constructor(
     readonly stream: ClientHttp2Stream,
     private readonly listener: StreamListener,
-    private readonly context: CallContext,
+    context: CallContext,
   ) {
     stream.on('response', (headers) => {
       context.heard();

@@ -15,10 +15,16 @@ const problems: readonly (readonly [RegExp, string])[] = [
     /does not match certificate's altnames|Hostname\/IP/,
     'its certificate is for another name: use a name of the certificate in --etcd-servers',
   ],
-  [/before secure TLS connection|wrong version number/, 'it does not speak TLS: use http:// in --etcd-servers'],
+  [
+    /before secure TLS connection|wrong version number/,
+    'it does not speak TLS: use http:// in --etcd-servers',
+  ],
   [/ECONNREFUSED/, 'nothing listens there: check --etcd-servers, and that etcd runs'],
   [/ENOTFOUND|EAI_AGAIN/, 'there is no machine of that name: check --etcd-servers'],
-  [/at once|Protocol error|ECONNRESET|socket hang up/i, 'it closed the connection: it may need https:// in --etcd-servers'],
+  [
+    /at once|Protocol error|ECONNRESET|socket hang up/i,
+    'it closed the connection: it may need https:// in --etcd-servers',
+  ],
 ];
 
 export function connectProblem(url: string, message: string): string {

@@ -114,7 +114,10 @@ export class EtcdFeed {
     });
   }
 
-  #rangeWatch(after: number, on: Pick<RangeWatchOptions, 'onEvents' | 'onCompacted' | 'onFailed'>): RangeWatch {
+  #rangeWatch(
+    after: number,
+    on: Pick<RangeWatchOptions, 'onEvents' | 'onCompacted' | 'onFailed'>,
+  ): RangeWatch {
     const { members, keyspace } = this.#options;
     return new RangeWatch({ members, start: keyspace.start, end: keyspace.end, after, ...on });
   }

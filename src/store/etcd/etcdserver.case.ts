@@ -14,7 +14,8 @@ import { decodeStatus, STATUS } from './messages.ts';
  * Runs etcd until the standard input of the shell ends, so that no member outlives the test, however that ends. A member
  * that is killed ends the shell only then, too.
  */
-const guard = 'etcd "$@" </dev/null >/dev/null 2>&1 & pid=$!; echo $pid; cat >/dev/null; kill -9 $pid 2>/dev/null';
+const guard =
+  'etcd "$@" </dev/null >/dev/null 2>&1 & pid=$!; echo $pid; cat >/dev/null; kill -9 $pid 2>/dev/null';
 
 interface Member {
   readonly url: string;
@@ -106,7 +107,9 @@ export class TestEtcd {
   }
 
   async #status(index: number) {
-    const connection = await Connection.open(this.#members[index]!.url, this.#tls, 2000).catch(() => undefined);
+    const connection = await Connection.open(this.#members[index]!.url, this.#tls, 2000).catch(
+      () => undefined,
+    );
     try {
       return decodeStatus(await connection!.unary(STATUS, Buffer.alloc(0), 2000));
     } catch {

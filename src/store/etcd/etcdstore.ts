@@ -274,7 +274,10 @@ class EtcdStore implements Store {
     await this.#call(PUT, encodePut(this.#keyspace.progress, Buffer.alloc(0)));
   }
 
-  async #rangeAt({ start, end, limit = Number.POSITIVE_INFINITY }: RangeQuery, revision: number): Promise<RangePage> {
+  async #rangeAt(
+    { start, end, limit = Number.POSITIVE_INFINITY }: RangeQuery,
+    revision: number,
+  ): Promise<RangePage> {
     if (revision > this.#feed.position) await this.#assertPast(revision);
     if (revision < this.#compacted) throw new CompactedError(revision, this.#compacted);
     // To etcd, an empty end is no end, and revision 0 is the present.

@@ -175,8 +175,10 @@ export class EtcdWriter {
   /** The result of a transaction that failed; undefined: only the epoch was wrong. */
   #judge({ key, expected }: Write, epoch: number, { read, revision }: TxnAnswer): WriteResult | undefined {
     const [current, server] = read;
-    if ((current?.modRevision ?? 0) !== expected) return { ok: false, current: current && stored(key, current) };
-    if (server?.modRevision === epoch) throw new StoreUnavailableError('etcd refused a write without a reason');
+    if ((current?.modRevision ?? 0) !== expected)
+      return { ok: false, current: current && stored(key, current) };
+    if (server?.modRevision === epoch)
+      throw new StoreUnavailableError('etcd refused a write without a reason');
     this.#options.registration.adopt(server?.modRevision ?? 0, revision);
     return undefined;
   }

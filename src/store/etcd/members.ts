@@ -82,7 +82,9 @@ export class Members {
         if (this.#closed) throw storeClosed();
         if (!isTemporary(error)) throw error;
         if (performance.now() + pauseMs > endMs)
-          throw new StoreUnavailableError(`etcd does not answer: ${(error as Error).message}`, { cause: error });
+          throw new StoreUnavailableError(`etcd does not answer: ${(error as Error).message}`, {
+            cause: error,
+          });
       }
       await pause(pauseMs);
     }
@@ -123,9 +125,12 @@ export class Members {
         { permanent: true },
       );
     if (/^3\.5\.[012]$/.test(version))
-      throw new StoreUnavailableError(`etcd ${version} at ${url} can lose data: update it to 3.5.13 or later`, {
-        permanent: true,
-      });
+      throw new StoreUnavailableError(
+        `etcd ${version} at ${url} can lose data: update it to 3.5.13 or later`,
+        {
+          permanent: true,
+        },
+      );
     if (!hasLeader) throw new Error('it knows no leader');
     if (isLearner) throw new Error('it is a learner');
     this.#clusterId = clusterId;
@@ -149,7 +154,10 @@ export class Members {
     this.#checkedMs = nowMs;
     if (!connection || connection.failure) return;
     if (paused) connection.excuse();
-    const limitMs = Math.min(this.#silenceMs * 2 ** this.#silences, Math.max(SILENCE_MAX_MS, this.#silenceMs));
+    const limitMs = Math.min(
+      this.#silenceMs * 2 ** this.#silences,
+      Math.max(SILENCE_MAX_MS, this.#silenceMs),
+    );
     if (connection.silentMs(nowMs) > limitMs) {
       this.#silences++;
       this.#leave(connection, new CallError(GrpcCode.unavailable, `the member was silent for ${limitMs} ms`));

@@ -98,10 +98,11 @@ export const encodePut = (key: Buffer, value: Buffer, lease?: number): Buffer =>
 
 export function encodeTxn({ compare, puts = [], deletes = [], otherwise }: TxnRequest): Buffer {
   const message = new MessageWriter();
+  // Equal (0, the default), the modification revision (2). Of a `oneof`, 0 has to be written, too.
   for (const { key, revision } of compare)
-    // Equal (0, the default), the modification revision (2). Of a `oneof`, 0 has to be written, too.
     message.message(1, new MessageWriter().number(2, 2).bytes(3, key).number(6, revision));
-  for (const { key, value } of puts) message.message(2, new MessageWriter().message(2, putMessage(key, value)));
+  for (const { key, value } of puts)
+    message.message(2, new MessageWriter().message(2, putMessage(key, value)));
   for (const key of deletes)
     message.message(2, new MessageWriter().message(3, new MessageWriter().bytes(1, key)));
   for (const key of otherwise) message.message(3, new MessageWriter().message(1, rangeMessage({ key })));
@@ -243,5 +244,12 @@ export function decodeStatus(message: Buffer): StatusAnswer {
     else if (reader.field === 10) isLearner = reader.number() !== 0;
     else reader.skip();
   const { clusterId, memberId } = header;
-  return { clusterId, version, hasLeader: leader !== '0', isLeader: leader === memberId, isLearner, bytesInUse };
+  return {
+    clusterId,
+    version,
+    hasLeader: leader !== '0',
+    isLeader: leader === memberId,
+    isLearner,
+    bytesInUse,
+  };
 }

@@ -100,5 +100,7 @@ export class RangeWatch {
 function refusal(reason: string): CallError {
   const code = reason.includes('permission denied') ? GrpcCode.permissionDenied : GrpcCode.unavailable;
   const error = new CallError(code, `etcd refused the watch: ${reason || 'no reason given'}`);
-  return isPassing(error) ? error : new CallError(code, `${error.message}; check the rights of --etcd-certfile`);
+  return isPassing(error)
+    ? error
+    : new CallError(code, `${error.message}; check the rights of --etcd-certfile`);
 }

@@ -116,7 +116,8 @@ export class RenumberedStore implements Store {
 
   #fail(error: unknown): never {
     const shown = (raw: number): number => this.numbering.shown(raw);
-    if (error instanceof CompactedError) throw new CompactedError(shown(error.wanted), shown(error.compacted));
+    if (error instanceof CompactedError)
+      throw new CompactedError(shown(error.wanted), shown(error.compacted));
     if (error instanceof FutureRevisionError)
       throw new FutureRevisionError(shown(error.wanted), shown(error.current));
     throw error;
