@@ -55,18 +55,22 @@ export class Connection {
         maxSessionMemory: SESSION_MEMORY_MAX,
       });
       const connection = new Connection(session);
-      const timer = setTimeout(
-        () => connection.close(unavailable(`it did not answer within ${timeoutMs} ms`)),
-        timeoutMs,
-      );
-      session.once('connect', () => session.setLocalWindowSize(WINDOW_BYTES));
+      const timer = setTimeout(() => {
+        connection.close(unavailable(`it did not answer within ${timeoutMs} ms`));
+        reject(connection.failure);
+      }, timeoutMs);
+      session.once('connect', (_, socket) => {
+        session.setLocalWindowSize(WINDOW_BYTES);
+        // Node does not tell the session of an alert after the handshake, such as that a certificate is missing.
+        socket.once('error', (error) => connection.close(unavailable(error.message, error)));
+      });
       session.once('remoteSettings', () => {
         clearTimeout(timer);
         resolve(connection);
       });
       session.once('close', () => {
         clearTimeout(timer);
-        reject(connection.#failure ?? unavailable('it closed the connection at once'));
+        reject(connection.#failure);
       });
     });
   }

@@ -2,10 +2,10 @@
 
 /** Ends of sentences, by what Node or OpenSSL says. The first that fits counts. */
 const problems: readonly (readonly [RegExp, string])[] = [
-  [/alert certificate required/, 'it asks for a client certificate: set --etcd-certfile and --etcd-keyfile'],
+  // Older members say "bad certificate" also when there is none.
   [
-    /alert (unknown ca|bad certificate)/,
-    'it does not accept our client certificate: check --etcd-certfile and --etcd-keyfile',
+    /alert (certificate required|bad certificate|unknown ca)/,
+    'it asks for a client certificate that it accepts: set --etcd-certfile and --etcd-keyfile',
   ],
   [
     /unable to verify|self.signed certificate|unable to get (local )?issuer/,
@@ -19,15 +19,17 @@ const problems: readonly (readonly [RegExp, string])[] = [
     /before secure TLS connection|wrong version number/,
     'it does not speak TLS: use http:// in --etcd-servers',
   ],
+  [/did not answer/, 'it may be stopped, or ask for a client certificate: see --etcd-certfile'],
   [/ECONNREFUSED/, 'nothing listens there: check --etcd-servers, and that etcd runs'],
   [/ENOTFOUND|EAI_AGAIN/, 'there is no machine of that name: check --etcd-servers'],
   [
-    /at once|Protocol error|ECONNRESET|socket hang up/i,
+    /was closed|Protocol error|ECONNRESET/i,
     'it closed the connection: it may need https:// in --etcd-servers',
   ],
 ];
 
 export function connectProblem(url: string, message: string): string {
+  const said = message.trim();
   const known = problems.find(([pattern]) => pattern.test(message));
-  return known ? `${url}: ${known[1]} (${message})` : `${url}: ${message}`;
+  return known ? `${url}: ${known[1]} (${said})` : `${url}: ${said}`;
 }
