@@ -25,7 +25,7 @@ export interface EtcdOptions {
 
 type StoreKind = NonNullable<StartOptions['store']>;
 
-export const defaultEtcdPrefix = '/registry';
+const defaultEtcdPrefix = '/registry';
 
 export const storeKind = ({ store, dataDir }: StartOptions): StoreKind =>
   store ?? (dataDir === undefined ? 'memory' : 'lmdb');

@@ -57,7 +57,7 @@ export const isNotDone = (error: CallError): boolean =>
 export const isPassing = (error: CallError): boolean => !refusals.has(error.code) || isCrowded(error);
 
 /** Too many requests wait in etcd. */
-export const isCrowded = ({ code, message }: CallError): boolean =>
+const isCrowded = ({ code, message }: CallError): boolean =>
   code === GrpcCode.resourceExhausted && message.includes('too many requests');
 
 export const isOutOfSpace = ({ code, message }: CallError): boolean =>
