@@ -8,8 +8,8 @@ import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
 import type { ClusterUser, SecureOptions } from './secureoptions.ts';
-import type { StartOptions } from './start.ts';
 import { StartError } from './starterror.ts';
+import type { StartOptions } from './startoptions.ts';
 import { nearestName } from './suggestion.ts';
 
 /** The compiler checks that none is missing. */
