@@ -49,6 +49,10 @@ export interface ClientOptions {
   /** Client certificate and its key, in PEM. */
   readonly cert?: string;
   readonly key?: string;
+}
+
+/** Options of clients inside the process of the server. */
+export interface InnerClientOptions extends ClientOptions {
   /** Opens a connection in memory, in place of one over the network. */
   readonly connect?: (() => Duplex) | undefined;
 }
@@ -60,7 +64,7 @@ export class Client {
 
   constructor(
     url: string,
-    private readonly options: ClientOptions = {},
+    private readonly options: InnerClientOptions = {},
   ) {
     this.#base = new URL(url);
     // Load TLS only when needed: that takes Node some milliseconds.

@@ -1,4 +1,6 @@
 /** Options of a cluster, and what a started one offers: the types of the embedding API. */
+
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
@@ -9,7 +11,7 @@ import type { AuditOptions } from '../server/observe/auditlog.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
 
 export interface StartOptions {
@@ -26,7 +28,7 @@ export interface StartOptions {
   /** Which admission plugins run, by Kubernetes' names. Default: all that there are. */
   readonly admission?: AdmissionOptions;
   /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
-  readonly users?: readonly ClusterUser[];
+  readonly users?: readonly StaticUser[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
   /**
