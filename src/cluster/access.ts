@@ -3,6 +3,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Authentication } from '../access/authentication/authentication.ts';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
@@ -14,12 +15,12 @@ import { ensureAdministrators } from './administrators.ts';
 import { type OpenAuthorization, openAuthorization } from './authorization.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import { StartError } from './starterror.ts';
 
 export interface AccessOptions {
   readonly secure: SecureOptions;
-  readonly users: readonly ClusterUser[];
+  readonly users: readonly StaticUser[];
   /** Where keys are kept; absent: in memory. */
   readonly dataDir: string | undefined;
   /** The address of the service `kubernetes`. */

@@ -35,7 +35,7 @@ export type { ListenOptions, SniFiles } from './listenoptions.ts';
 export type { IngressOptions } from './localingress.ts';
 export type { LogLine, LogOptions, LogValue } from './log.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
-export type { ClusterUser, SecureOptions } from './secureoptions.ts';
+export type { SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { type Cluster, type StartOptions, start } from './start.ts';
 export { StartError } from './starterror.ts';

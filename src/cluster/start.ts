@@ -6,6 +6,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
@@ -55,7 +56,7 @@ import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
 import { checkStartOptions } from './optioncheck.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
 import { StartError } from './starterror.ts';
 
@@ -73,7 +74,7 @@ export interface StartOptions {
   /** Which admission plugins run, by Kubernetes' names. Default: all that there are. */
   readonly admission?: AdmissionOptions;
   /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
-  readonly users?: readonly ClusterUser[];
+  readonly users?: readonly StaticUser[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
   /**
