@@ -1,8 +1,8 @@
 /**
- * `npm run bench [-- --quick]`: the cost of requests. Servers and load generators run as separate child
- * processes. A bare `node:http` server that answers the same bytes is measured in the same run and is the
- * unit (= 1) of the shares, because machines differ and are noisy. Prints a table, and writes the figures to
- * bench/results.json.
+ * `npm run bench [-- --quick] [-- --secure]`: the cost of requests; with `--secure`, of requests over TLS. Servers and
+ * load generators run as separate child processes. A bare `node:http` server that answers the same bytes is measured in
+ * the same run and is the unit (= 1) of the shares, because machines differ and are noisy. Prints a table, and writes
+ * the figures to bench/results.json.
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
@@ -11,6 +11,7 @@ import { decisions } from './decisions.mjs';
 import { fanout } from './fanout.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
+import { secureBench } from './secure.mjs';
 import { bare, keepCompiledCode, wherry } from './servers.mjs';
 import { createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
@@ -142,6 +143,10 @@ async function many(store, yardstick, count) {
 }
 
 await keepCompiledCode();
+if (process.argv.includes('--secure')) {
+  await secureBench(row, { seconds });
+  process.exit();
+}
 const yardstick = await bare(1500);
 say(
   `${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`,

@@ -29,7 +29,7 @@ import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
-export type LogFormat = 'json' | 'text';
+type LogFormat = 'json' | 'text';
 const logFormats: readonly string[] = ['json', 'text'];
 
 export interface LogForm {
@@ -279,6 +279,8 @@ function auditOptions(values: Values): AuditOptions | undefined {
   if (file === undefined) {
     const idle = size === undefined ? (backups === undefined ? undefined : 'maxbackup') : 'maxsize';
     if (idle) throw new UsageError(`--audit-log-${idle} needs --audit-log`);
+    if (values['audit-policy-file'] !== undefined)
+      throw new UsageError('--audit-policy-file needs --audit-log');
     return undefined;
   }
   if (!file) throw new UsageError('--audit-log must name a file');
@@ -287,6 +289,7 @@ function auditOptions(values: Values): AuditOptions | undefined {
   return {
     file,
     fileBytesMax: megabytes * 1024 * 1024,
+    policyFile: values['audit-policy-file'],
     backupsMax: countOf('--audit-log-maxbackup', backups ?? '10', auditBackupsMax),
   };
 }
@@ -363,8 +366,7 @@ function unknownOption(message: string): UsageError {
 
 function portOf(option: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65535) return Number(value);
-  const off = option === '--port' ? ', or off' : '';
-  throw new UsageError(`${option} must be a number from 0 to 65535${off}, not ${JSON.stringify(value)}`);
+  throw new UsageError(`${option} must be a number from 0 to 65535, not ${JSON.stringify(value)}`);
 }
 
 function countOf(option: string, value: string, max: number): number {

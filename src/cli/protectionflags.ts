@@ -6,10 +6,13 @@ const file = { type: 'string', for: ['up', 'serve'] } as const;
 /** For `parseArgs`. */
 export const protectionArgs = {
   'admission-control-config-file': file,
+  'audit-policy-file': file,
 } as const;
 
 export const protectionHelp = `  --admission-control-config-file FILE
                         settings of admission plugins: exemptions and defaults of PodSecurity
+  --audit-policy-file FILE
+                        which requests are written down, at which stages, with which objects (default: all, without)
 `;
 
 export type ProtectionValues = { readonly [name in keyof typeof protectionArgs]?: string | undefined };

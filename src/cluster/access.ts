@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Authentication } from '../access/authentication/authentication.ts';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import type { StaticUser } from '../access/authentication/statictokens.ts';
+import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
@@ -138,6 +139,20 @@ export class Access {
       log: onWarning,
     });
     this.certificates.follow(() => this.#writeKubeconfig());
+  }
+
+  /** For controllers that sign and publish certificates. */
+  get trust(): ClusterTrust {
+    const { certificates, tls } = this.opened;
+    return {
+      get authority() {
+        return certificates.authority;
+      },
+      get rootCertificates() {
+        return tls.rootCertificates;
+      },
+      follow: (changed) => tls.follow(changed),
+    };
   }
 
   /** Called when the door listens, so that its port is known. */

@@ -37,5 +37,6 @@ export type { LogLine, LogOptions, LogValue } from './log.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
-export { type Cluster, type StartOptions, start } from './start.ts';
+export { start } from './start.ts';
 export { StartError } from './starterror.ts';
+export type { Cluster, StartOptions } from './startoptions.ts';

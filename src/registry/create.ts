@@ -7,6 +7,7 @@ import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
+import { requestErrors } from './signingrequests.ts';
 import { named, type Place, type Target } from './target.ts';
 import { check, nameErrors } from './validation.ts';
 
@@ -59,11 +60,13 @@ export async function create(
     admission.target = target = named(collection, meta.name);
   }
   prepare(kind, object, registry.now());
+  kind.setCreator?.(object, request.user);
   const { name } = target;
   allocated(registry, admission, () =>
     check(kind, name, () => [
       ...validateMeta(kind, meta),
       ...nameErrors(kind, namespace, name),
+      ...requestErrors(kind, object),
       ...(kind.validate?.(object) ?? []),
     ]),
   );

@@ -17,6 +17,7 @@ import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { chosenControllers, startControllers } from '../controllers.ts';
 import {
+  type ClusterTrust,
   type ControllerContext,
   type ControllerSettings,
   defaultSettings,
@@ -76,6 +77,8 @@ const delayed = (store: Store, delay: Delay): Store => ({
 
 export class Harness {
   readonly errors: Error[] = [];
+  /** Set before the controllers are started. */
+  trust: ClusterTrust | undefined;
   #running: RunningController | undefined;
 
   private constructor(
@@ -105,7 +108,7 @@ export class Harness {
 
   get context(): ControllerContext {
     const onError = (error: Error): void => void this.errors.push(error);
-    return { registry: this.registry, settings: defaultSettings, onError };
+    return { registry: this.registry, settings: defaultSettings, trust: this.trust, onError };
   }
 
   /** Stores an object without validation; its name must be free. */

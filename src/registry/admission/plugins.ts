@@ -1,5 +1,8 @@
 /** The plugins of admission, in the order in which they run, and which of them a server has. */
 import { AdmissionChain, type AdmissionPlugin } from './admission.ts';
+import { certificateApproval } from './certificateapproval.ts';
+import { certificateSigning } from './certificatesigning.ts';
+import { certificateSubjectRestriction } from './certificatesubjectrestriction.ts';
 import { defaultTolerations } from './defaulttolerations.ts';
 import { limitRanger } from './limitranger.ts';
 import { namespaceLifecycle } from './namespacelifecycle.ts';
@@ -20,6 +23,9 @@ const plugins: readonly AdmissionPlugin[] = [
   defaultTolerations,
   storageProtection,
   podSecurity,
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
   resourceQuota,
 ];
 
@@ -28,9 +34,6 @@ const foreign = new Set([
   'AlwaysAdmit',
   'AlwaysDeny',
   'AlwaysPullImages',
-  'CertificateApproval',
-  'CertificateSigning',
-  'CertificateSubjectRestriction',
   'ClusterTrustBundleAttest',
   'DefaultIngressClass',
   'DefaultStorageClass',

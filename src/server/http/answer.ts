@@ -148,6 +148,7 @@ export function answerError(context: RequestContext, error: unknown, report: (er
   if (error instanceof StatusError) status = error;
   else {
     report(error as Error);
+    if (context.audited) context.audited.isBroken = true;
     status = internal('the server met a condition it was not made for');
   }
   context.failure = status.status;

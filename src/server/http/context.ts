@@ -6,6 +6,7 @@ import type { Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door } from '../doors/door.ts';
+import type { AuditRecord } from '../observe/auditrecord.ts';
 import type { Http2Request } from './http2request.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';
@@ -72,6 +73,8 @@ export class RequestContext {
   address: string | undefined;
   /** Name of the object when it is not in the path, as in a create. */
   objectName: string | undefined;
+  /** What the audit policy wants of it; undefined without a policy. */
+  audited: AuditRecord | undefined;
   /** The error that was answered, if any. */
   failure: Status | undefined;
   /** The status code of an upgrade's answer; 0 before that. */
