@@ -1,4 +1,5 @@
 /** Checks the names of options: a misspelt one would silently be ignored. */
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
@@ -7,7 +8,7 @@ import type { AuditOptions } from '../server/observe/auditlog.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import { StartError } from './starterror.ts';
 import type { StartOptions } from './startoptions.ts';
 import { nearestName } from './suggestion.ts';
@@ -90,7 +91,7 @@ const secureNames: Names<SecureOptions> = {
   authorizationPolicyFile: true,
   authorizationWebhook: true,
 };
-const userNames: Names<ClusterUser> = { name: true, uid: true, groups: true, token: true };
+const userNames: Names<StaticUser> = { name: true, uid: true, groups: true, token: true };
 
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
