@@ -46,6 +46,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
       registry,
       users,
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
+      allowsAll: secure.authorizationModes?.includes('AlwaysAllow') ?? false,
       publish: true,
       onError,
       onWarning,

@@ -1,5 +1,4 @@
 /** Checks the names of options: a misspelt one would silently be ignored. */
-
 import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';

@@ -1,5 +1,4 @@
 /** Options of a cluster, and what a started one offers: the types of the embedding API. */
-
 import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
