@@ -21,6 +21,7 @@ import { LeaderElection } from '../controllers/shared/leaderelection.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
+import { openReadableView } from '../registry/encryption/readableview.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
@@ -29,7 +30,6 @@ import { type Chance, Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
 import type { TokenSettings } from '../registry/tokens.ts';
-import { View } from '../registry/view.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
 import { LimitKeeper, type Limits, limitsProblem } from '../server/http/limits.ts';
@@ -107,6 +107,8 @@ export interface StartOptions {
   readonly limits?: Partial<Limits>;
   /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */
   readonly admissionConfigFile?: string;
+  /** File that says which resources are encrypted in the store: an EncryptionConfiguration, as kube-apiserver reads it. */
+  readonly encryptionConfigFile?: string;
   /** File of the audit log. Default: none is written. */
   readonly auditLog?: string | AuditOptions;
   /** Called with failures of the server itself, not with refused requests. Default: they are dropped. */
@@ -160,7 +162,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const kinds = new KindTable();
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
-  const store = await openStore(options, chance, storeMetrics);
+  const store = await encrypted(await openStore(options, chance, storeMetrics), kinds, options);
   closers.add(() => store.close());
   const nodesStartup = new Startup();
   try {
@@ -168,7 +170,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
+    const view = await openReadableView(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
@@ -428,6 +430,22 @@ async function openStore(options: StartOptions, chance: Chance, metrics: StoreMe
     onUpgraded: (upgraded) => options.onWarning?.(upgradedSentence(options.dataDir!, upgraded)),
     ...observed,
   });
+}
+
+/** Loaded when there is a file: most clusters have none. */
+async function encrypted(
+  store: Store,
+  kinds: KindTable,
+  { encryptionConfigFile }: StartOptions,
+): Promise<Store> {
+  if (encryptionConfigFile === undefined) return store;
+  try {
+    const { openEncryption } = await import('./encryptionfile.ts');
+    return await openEncryption(encryptionConfigFile, store, kinds);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {
