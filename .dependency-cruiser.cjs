@@ -12,7 +12,7 @@ const everywhere = ['switches', 'memo'];
 const may = {
   api: ['api'],
   store: ['store', 'clock'],
-  registry: ['registry', 'store', 'api'],
+  registry: ['registry', 'pki', 'store', 'api'],
   pki: ['pki', 'api', 'clock'],
   access: ['access', 'pki', 'registry', 'api', 'clock'],
   client: ['client', 'pki', 'api', 'clock'],
@@ -22,7 +22,7 @@ const may = {
   node: ['node', 'client', 'pki', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
   cluster: ['cluster', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
-  cli: ['cli', 'cluster', 'store/store'],
+  cli: ['cli', 'cluster', 'store/store', 'clock'],
 };
 
 module.exports = {

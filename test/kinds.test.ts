@@ -20,9 +20,7 @@ const { kinds } = server;
 const version = '/apis/example.com/v1';
 const all = `${version}/widgets`;
 const widgets = `${version}/namespaces/default/widgets`;
-const aggregated = {
-  Accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json',
-};
+const aggregated = { Accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' };
 const asTable = { Accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 
 const widget = (name: string, spec: object = {}, metadata: object = {}) => ({
@@ -67,6 +65,7 @@ describe('documents', () => {
           verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
           shortNames: ['wd'],
           categories: ['all'],
+          storageVersionHash: expect.stringMatching(/^.{11}=$/),
         },
         {
           name: 'widgets/status',

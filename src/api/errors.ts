@@ -229,8 +229,13 @@ export const unsupportedParameters = (available: readonly string[]): StatusError
 export const wrongTransform = (message: string): StatusError =>
   new StatusError(406, 'NotAcceptable', message);
 
-export const unsupportedMediaType = (): StatusError =>
-  new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+export const unsupportedMediaType = (supported: readonly string[]): StatusError =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `415: Unsupported Media Type: accepted media types include: ${supported.join(', ')}`,
+    {},
+  );
 
 export const tooLarge = (message: string): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`);

@@ -9,6 +9,7 @@ import type { FieldError } from './fielderror.ts';
 import { type Model, modelOf } from './model.ts';
 import { type NameRule, subdomainName } from './names.ts';
 import type { ApiObject } from './object.ts';
+import type { User } from './user.ts';
 
 /**
  * The id of a kind in store keys, collections and maps: group and resource, as in `core/pods` and `apps/deployments`,
@@ -123,6 +124,8 @@ export interface KindForm<T extends ApiObject> {
   /** Resets fields that clients may not set on create. The status is cleared before, unless keepStatusOnCreate. */
   prepareForCreate?(object: T, context: WriteContext): void;
   readonly keepStatusOnCreate?: boolean;
+  /** For kinds that keep who created an object. */
+  setCreator?(object: T, user: User): void;
   /** Restores fields that an update may not change. The status is restored before. */
   prepareForUpdate?(object: T, old: T, context: WriteContext): void;
   /** Validation of every write. `old` is set on an update, for rules that accept unchanged values. */
@@ -140,6 +143,9 @@ export interface KindForm<T extends ApiObject> {
    */
   prepareResize?(object: T, kept: T): void;
   validateResize?(object: T, old: T): FieldError[];
+  /** The same for the approval subresource of signing requests, which changes only the conditions. */
+  prepareApproval?(object: T, old: T, context: WriteContext): void;
+  validateApproval?(object: T, old: T): FieldError[];
   /** Texts for Warning headers of a create or update. */
   warnings?(object: T, old: T | undefined): string[];
   /** For kinds with graceful deletion: the grace period in seconds, 0 for none. `requested` is that of the DELETE. */

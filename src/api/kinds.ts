@@ -4,6 +4,7 @@ import { checkedChange, type KindChange, type Preparation, type WantedChange } f
 import { autoscalingV1 } from './kinds/autoscalingv1.ts';
 import { autoscalingV2 } from './kinds/autoscalingv2.ts';
 import { batchJob } from './kinds/batchjob.ts';
+import { certificateSigningRequest } from './kinds/certificatesigningrequest.ts';
 import { clusterRole } from './kinds/clusterrole.ts';
 import { clusterRoleBinding } from './kinds/clusterrolebinding.ts';
 import { configMap } from './kinds/configmap.ts';
@@ -68,6 +69,7 @@ export const builtinKinds: readonly Kind[] = [
   batchJob,
   cronJob,
   cronJobV1beta1,
+  certificateSigningRequest,
   networkingIngress,
   lease,
   podDisruptionBudget,

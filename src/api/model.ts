@@ -15,6 +15,7 @@ import autoscalingV1 from './definitions/autoscaling-v1.fields.json' with { type
 import autoscalingV2 from './definitions/autoscaling-v2.fields.json' with { type: 'json' };
 import batch from './definitions/batch-v1.fields.json' with { type: 'json' };
 import batchV1beta1 from './definitions/batch-v1beta1.fields.json' with { type: 'json' };
+import certificates from './definitions/certificates-v1.fields.json' with { type: 'json' };
 import coordination from './definitions/coordination-v1.fields.json' with { type: 'json' };
 import core from './definitions/core-v1.fields.json' with { type: 'json' };
 import events from './definitions/events-v1.fields.json' with { type: 'json' };
@@ -178,6 +179,7 @@ const FILES: Record<string, DefinitionFile> = {
   'autoscaling-v2': autoscalingV2,
   'batch-v1': batch,
   'batch-v1beta1': batchV1beta1,
+  'certificates-v1': certificates,
   'coordination-v1': coordination,
   'core-v1': core,
   'events-v1': events,

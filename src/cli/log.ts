@@ -1,15 +1,53 @@
-/** The log of the command: JSON lines on stderr. The logging library is loaded with the first line. */
-import type { LogLevel } from './options.ts';
+/** The log of the command: lines on standard error, as JSON or as text. The library behind JSON is loaded with the first line. */
+import type { LogLine, LogOptions } from '../cluster/index.ts';
+import type { LogForm, LogLevel } from './options.ts';
 
-export type Log = (level: 'error' | 'warn' | 'info' | 'debug', message: string) => void;
+type Severity = Exclude<LogLevel, 'silent'>;
+type Fields = LogLine['fields'];
+type Write = (at: Severity, message: string, fields: Fields) => void;
 
-export function logger(level: LogLevel): Log {
-  let writer: Promise<(at: 'error' | 'warn' | 'info' | 'debug', message: string) => void> | undefined;
-  return (at, message) => {
-    writer ??= import('pino').then(({ pino }) => {
-      const pinoLogger = pino({ level, base: undefined }, pino.destination({ fd: 2, sync: true }));
-      return (severity, text) => pinoLogger[severity](text);
-    });
-    void writer.then((write) => write(at, message));
+const ranks: Readonly<Record<LogLevel, number>> = { silent: 0, error: 1, warn: 2, info: 3, debug: 4 };
+
+export type Log = (at: Severity, message: string, fields?: Fields) => void;
+
+/** @param now the wall clock, in milliseconds since 1970 */
+export function logger({ level, format }: LogForm, now: () => number): Log {
+  const write = format === 'text' ? textWriter(now) : jsonWriter(level);
+  return (at, message, fields = {}) => {
+    if (ranks[at] <= ranks[level]) write(at, message, fields);
   };
 }
+
+/** What a cluster or node is to tell; undefined when nothing of it would be written. */
+export function activityLog(level: LogLevel, log: Log): LogOptions | undefined {
+  if (level !== 'info' && level !== 'debug') return undefined;
+  return { level, write: ({ level: at, message, fields }) => log(at, message, fields) };
+}
+
+function jsonWriter(level: LogLevel): Write {
+  let writer: Promise<Write> | undefined;
+  return (at, message, fields) => {
+    writer ??= import('pino').then(({ pino }) => {
+      const pinoLogger = pino({ level, base: undefined }, pino.destination({ fd: 2, sync: true }));
+      return (severity, text, parts) => pinoLogger[severity](parts, text);
+    });
+    void writer.then((write) => write(at, message, fields));
+  };
+}
+
+/** `2026-01-31T12:00:00.000Z info  node a joined node=a` */
+const textWriter =
+  (now: () => number): Write =>
+  (at, message, fields) => {
+    const parts = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => ` ${name}=${quoted(String(value))}`);
+    const line = `${new Date(now()).toISOString()} ${at.padEnd(5)} ${oneLine(message)}${parts.join('')}\n`;
+    process.stderr.write(line);
+  };
+
+/** Control characters would make two lines of one, or colour a terminal. */
+const oneLine = (text: string): string =>
+  text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
+
+const quoted = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : JSON.stringify(text));

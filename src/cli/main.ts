@@ -1,19 +1,13 @@
 /** The `wherry` command. */
 import { readFileSync } from 'node:fs';
+import { wallClock } from '../clock.ts';
 import type { Progress } from '../cluster/backup.ts';
 import { type Cluster, type StartOptions, start, startNode } from '../cluster/index.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
 import type { KubeconfigLine } from './kubeconfigflags.ts';
-import { logger } from './log.ts';
-import {
-  type BackupLine,
-  type ClusterLine,
-  help,
-  type LogLevel,
-  type NodeLine,
-  readCommandLine,
-} from './options.ts';
+import { activityLog, logger } from './log.ts';
+import { type BackupLine, type ClusterLine, help, type NodeLine, readCommandLine } from './options.ts';
 import { ProgressLine } from './progress.ts';
 
 /** Never throws: errors are printed to stderr and set the exit code. */
@@ -40,18 +34,17 @@ const packageVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
 
-const reporting = (logLevel: LogLevel): ((error: Error) => void) => {
-  const log = logger(logLevel);
-  return (error) => log('error', error.stack ?? error.message);
-};
-
-async function runCluster(ending: Ending, { command, start: options, logLevel }: ClusterLine): Promise<void> {
-  const log = logger(logLevel);
+async function runCluster(
+  ending: Ending,
+  { command, start: options, log: form }: ClusterLine,
+): Promise<void> {
+  const log = logger(form, wallClock);
   const cluster = await ending.of(
     start({
       ...options,
       onError: (error) => log('error', error.stack ?? error.message),
       onWarning: (message) => log('warn', message),
+      log: activityLog(form.level, log),
       onFatal: (error) => ending.failRunning(error),
     }),
   );
@@ -85,8 +78,15 @@ async function runKubeconfig(line: KubeconfigLine): Promise<void> {
   process.stdout.write(await writeUserKubeconfig(line));
 }
 
-async function runNode(ending: Ending, { server, node: options, logLevel }: NodeLine): Promise<void> {
-  const node = await ending.of(startNode(server, { ...options, onError: reporting(logLevel) }));
+async function runNode(ending: Ending, { server, node: options, log: form }: NodeLine): Promise<void> {
+  const log = logger(form, wallClock);
+  const node = await ending.of(
+    startNode(server, {
+      ...options,
+      log: activityLog(form.level, log),
+      onError: (error) => log('error', error.stack ?? error.message),
+    }),
+  );
   process.stdout.write(`${node.description}\nserver ${server}\n`);
 }
 

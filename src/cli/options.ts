@@ -9,6 +9,14 @@ import {
   withTruths,
 } from './authenticationflags.ts';
 import {
+  admissionArgs,
+  admissionHelp,
+  authorizationArgs,
+  authorizationHelp,
+  readAdmission,
+  readAuthorization,
+} from './authorizationflags.ts';
+import {
   type KubeconfigLine,
   kubeconfigArgs,
   kubeconfigHelp,
@@ -21,6 +29,14 @@ import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
+type LogFormat = 'json' | 'text';
+const logFormats: readonly string[] = ['json', 'text'];
+
+export interface LogForm {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+}
+
 /** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
 const simulatedNodesMax = 10_000;
 const auditMegabytesMax = 1_000_000;
@@ -29,14 +45,14 @@ const auditBackupsMax = 10_000;
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
   readonly start: StartOptions;
-  readonly logLevel: LogLevel;
+  readonly log: LogForm;
 }
 
 export interface NodeLine {
   readonly command: 'node';
   readonly server: string;
   readonly node: NodeOptions;
-  readonly logLevel: LogLevel;
+  readonly log: LogForm;
 }
 
 /** `backup` from a server, or `restore` into a folder. */
@@ -96,6 +112,10 @@ ${protectionHelp}  --controllers LIST    which controllers run: names, * for all
 
 Users of the secure door
 ${authenticationHelp}
+What users of the secure door may do
+${authorizationHelp}
+Admission
+${admissionHelp}
 Limits of up and serve
 ${limitHelp}
 Options of up
@@ -129,7 +149,9 @@ Options of restore
 Options of kubeconfig
 ${kubeconfigHelp}
 Options of up, serve and node
-  --log-level LEVEL     silent, error, warn, info or debug (default warn)
+  --log-level LEVEL     what is logged on standard error: silent, error, warn, info (the configuration in force,
+                        nodes that join, events of pods, slow requests) or debug (every request) (default warn)
+  --log-format FORMAT   json: a JSON object per line; text: a line for people (default json)
 
 Options of all
   --version             print the version
@@ -159,6 +181,8 @@ const options = {
   ...protectionArgs,
   ...secureArgs,
   ...authenticationArgs,
+  ...authorizationArgs,
+  ...admissionArgs,
   ...limitArgs,
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
@@ -175,6 +199,7 @@ const options = {
   'pod-range': { ...text, for: ['up', 'node'] },
   'kubelet-port': { ...text, for: ['up', 'node'] },
   'log-level': { ...text, for: ['up', 'serve', 'node'] },
+  'log-format': { ...text, for: ['up', 'serve', 'node'] },
   version: { ...flag, for: commands },
   help: { ...flag, for: commands },
 } as const;
@@ -183,7 +208,10 @@ type Values = ReturnType<typeof parse>['values'];
 
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parse(args);
-  const logLevel = oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel;
+  const log: LogForm = {
+    level: oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel,
+    format: oneOf('--log-format', values['log-format'] ?? 'json', logFormats) as LogFormat,
+  };
   const [command, ...rest] = positionals;
   if (values.version) return { command: 'version' };
   if (values.help || command === undefined) return { command: 'help' };
@@ -200,9 +228,9 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
-  if (command === 'node') return { command, logLevel, ...nodeLine(values) };
-  if (command === 'serve') return { command, logLevel, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', logLevel, start: { ...startOptions(values, '*'), ...upOptions(values) } };
+  if (command === 'node') return { command, log, ...nodeLine(values) };
+  if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
 const refuse = (message: string): never => {
@@ -214,13 +242,14 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
   if (values['in-memory'] && values['data-dir'] !== undefined)
     throw new UsageError('--in-memory and --data-dir exclude each other');
   const listening = readListening(values, refuse);
-  const secure = readAuthentication(values, listening, refuse);
+  const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
   if (values.port === 'off' && !secure)
     throw new UsageError('--port off and --secure-port off together leave no way in');
   return {
     host: values.host,
     port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
     secure,
+    admission: readAdmission(values),
     ...(values['in-memory']
       ? { store: 'memory' as const }
       : { store: 'lmdb' as const, dataDir: values['data-dir'] ?? '.wherry' }),
@@ -337,8 +366,7 @@ function unknownOption(message: string): UsageError {
 
 function portOf(option: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65535) return Number(value);
-  const off = option === '--port' ? ', or off' : '';
-  throw new UsageError(`${option} must be a number from 0 to 65535${off}, not ${JSON.stringify(value)}`);
+  throw new UsageError(`${option} must be a number from 0 to 65535, not ${JSON.stringify(value)}`);
 }
 
 function countOf(option: string, value: string, max: number): number {

@@ -43,6 +43,8 @@ export interface RecorderOptions {
    */
   readonly actions?: Readonly<Record<string, string>>;
   readonly now: () => number;
+  /** Told of each event as it is recorded, the repeated ones too. */
+  readonly onRecorded?: (type: string, about: ObjectReference, reason: string, message: string) => void;
   readonly onError: (error: Error) => void;
 }
 
@@ -89,6 +91,7 @@ export class EventRecorder {
     const who = [about.kind, about.namespace, about.name, about.uid].join('/');
     if (!this.#allowed(who, nowMs)) return;
     const message = this.#folded([who, type, reason].join('\n'), shortened(text), nowMs);
+    this.options.onRecorded?.(type, about, reason, message.text);
     const key = [who, fieldPath, type, reason, message.key].join('\n');
     const before = this.#told.get(key);
     const work =

@@ -3,6 +3,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Authentication } from '../access/authentication/authentication.ts';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
@@ -34,12 +35,13 @@ const defaultHost = '127.0.0.1';
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
   const { secure, users, registry, onError, onWarning } = options;
+  const authorization = await openAuthorization(registry, secure);
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
   try {
     opened = openCertificates(options);
     const { tls } = opened;
-    authentication = await makeAuthenticator(secure, {
+    authentication = await makeAuthenticator(withoutStrangers(secure, authorization, onWarning), {
       registry,
       users,
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
@@ -49,11 +51,22 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     });
   } catch (error) {
     opened?.close();
+    authorization.close();
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
-  const authorization = await openAuthorization(registry, secure, undefined);
   await ensureAdministrators(registry);
   return new Access(options, opened, authentication, authorization);
+}
+
+/** Where everything is allowed, at least the user must be known. */
+function withoutStrangers(
+  secure: SecureOptions,
+  { modes }: OpenAuthorization,
+  onWarning: (message: string) => void,
+): SecureOptions {
+  if (!modes.includes('AlwaysAllow') || secure.anonymous === false) return secure;
+  onWarning('requests without credentials are refused, because the authorization mode AlwaysAllow is on');
+  return { ...secure, anonymous: false };
 }
 
 interface OpenedCertificates {
@@ -124,6 +137,20 @@ export class Access {
       log: onWarning,
     });
     this.certificates.follow(() => this.#writeKubeconfig());
+  }
+
+  /** For controllers that sign and publish certificates. */
+  get trust(): ClusterTrust {
+    const { certificates, tls } = this.opened;
+    return {
+      get authority() {
+        return certificates.authority;
+      },
+      get rootCertificates() {
+        return tls.rootCertificates;
+      },
+      follow: (changed) => tls.follow(changed),
+    };
   }
 
   /** Called when the door listens, so that its port is known. */

@@ -8,9 +8,16 @@ export type {
   TokenWebhookSettings,
 } from '../access/authentication/authenticationoptions.ts';
 export type { StaticUser } from '../access/authentication/statictokens.ts';
+export {
+  type AuthorizationMode,
+  type AuthorizationOptions,
+  type AuthorizationWebhookOptions,
+  authorizationModes,
+} from '../access/authorization/authorizationoptions.ts';
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
+export type { AdmissionOptions } from '../registry/admission/plugins.ts';
 export type { HistoryBounds } from '../registry/history.ts';
 export type { Chance } from '../registry/registry.ts';
 export type { WatchDefault } from '../registry/watch.ts';
@@ -26,6 +33,7 @@ export {
 export type { AuditOptions } from '../server/observe/auditlog.ts';
 export type { ListenOptions, SniFiles } from './listenoptions.ts';
 export type { IngressOptions } from './localingress.ts';
+export type { LogLine, LogOptions, LogValue } from './log.ts';
 export { type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { ClusterUser, SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';

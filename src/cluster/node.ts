@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { StatusError } from '../api/errors.ts';
-import type { Secret } from '../api/generated/types.ts';
+import type { ObjectReference, Secret } from '../api/generated/types.ts';
 import { isSubdomain1123 } from '../api/names.ts';
 import { userAgentOf } from '../api/release.ts';
 import { Client, type ClientOptions } from '../client/client.ts';
@@ -14,6 +14,7 @@ import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
 import type { LogFolder } from '../node/pods/logfolder.ts';
 import { Closers } from './closers.ts';
+import { type LoggedEvent, type LogOptions, logConfiguration, logEvent } from './log.ts';
 import { checkNodeOptionNames } from './optioncheck.ts';
 import { StartError } from './starterror.ts';
 import { makeTemporaryFolder } from './temporaryfolder.ts';
@@ -46,6 +47,8 @@ export interface NodeOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** The clock, in milliseconds since 1970. Default: the clock of the system. */
   readonly now?: () => number;
+  /** Told what happens on the node: configuration, events of its pods. Default: nothing is told. */
+  readonly log?: LogOptions;
   /** Called with failures of the node itself. Default: they are dropped. */
   readonly onError?: (error: Error) => void;
 }
@@ -99,11 +102,17 @@ export async function openNode(client: Client, options: NodeOptions): Promise<Op
   }
 }
 
+const eventOf = (type: string, about: ObjectReference, reason: string, message: string): LoggedEvent => {
+  const { kind = '', namespace, name = '' } = about;
+  return { type, reason, message, kind, namespace, name };
+};
+
 async function openParts(client: Client, options: NodeOptions, closers: Closers): Promise<OpenNode> {
   const parts = await import('./nodeparts.ts');
   const { Agent, ImageTable, makeFolders, NodeNetwork, ProcessRuntime } = parts;
   const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
+  const { log } = options;
   const name = options.name ?? defaultName();
   let logFolder: LogFolder | undefined;
   // Added first, so it runs last: by then the logs in a temporary folder are gone, and dangling links can be removed.
@@ -143,6 +152,7 @@ async function openParts(client: Client, options: NodeOptions, closers: Closers)
     labels: options.labels,
     kubelet,
     now,
+    onEvent: log && ((type, about, reason, message) => logEvent(log, eventOf(type, about, reason, message))),
     onError,
   });
   closers.add(() => agent.close());
@@ -233,6 +243,8 @@ export async function startNode(
   try {
     const node = await openNode(client, options);
     closers.add(() => node.close());
+    const { log, onError: _, ...rest } = options;
+    if (log) logConfiguration(log, { server: url, ...rest, name: node.name });
     await node.start();
     const { name, description } = node;
     return { name, description, close: () => closers.close() };

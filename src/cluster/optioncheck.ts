@@ -1,10 +1,13 @@
 /** Checks the names of options: a misspelt one would silently be ignored. */
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
+import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
 import type { IngressOptions } from './localingress.ts';
+import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
+import type { ClusterUser, SecureOptions } from './secureoptions.ts';
 import type { StartOptions } from './start.ts';
 import { StartError } from './starterror.ts';
 import { nearestName } from './suggestion.ts';
@@ -18,6 +21,7 @@ const startNames: Names<StartOptions> = {
   host: true,
   port: true,
   secure: true,
+  admission: true,
   users: true,
   history: true,
   like: true,
@@ -38,6 +42,7 @@ const startNames: Names<StartOptions> = {
   onError: true,
   onFatal: true,
   onWarning: true,
+  log: true,
   chance: true,
 };
 
@@ -53,8 +58,40 @@ const nodeNames: Names<NodeOptions> = {
   kubeletPort: true,
   labels: true,
   now: true,
+  log: true,
   onError: true,
 };
+
+const logNames: Names<LogOptions> = { level: true, write: true };
+const secureNames: Names<SecureOptions> = {
+  host: true,
+  port: true,
+  orAnyPort: true,
+  sans: true,
+  certFile: true,
+  keyFile: true,
+  sniCertificates: true,
+  clientCAFile: true,
+  minVersion: true,
+  ciphers: true,
+  kubeconfigFile: true,
+  http2: true,
+  http2StreamsMax: true,
+  tokenAuthFile: true,
+  requestHeader: true,
+  bootstrapTokens: true,
+  anonymous: true,
+  oidc: true,
+  configFile: true,
+  tokenWebhook: true,
+  serviceAccounts: true,
+  apiAudiences: true,
+  authorizationModes: true,
+  authorizationConfigFile: true,
+  authorizationPolicyFile: true,
+  authorizationWebhook: true,
+};
+const userNames: Names<ClusterUser> = { name: true, uid: true, groups: true, token: true };
 
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
@@ -64,6 +101,7 @@ const auditNames: Names<AuditOptions> = {
   backupsMax: true,
   policyFile: true,
 };
+const admissionNames: Names<AdmissionOptions> = { enabled: true, disabled: true };
 const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
 const settingNames: Names<ControllerSettings> = {
   nodeGraceMs: true,
@@ -79,9 +117,13 @@ export function checkStartOptions(options: StartOptions): void {
   if (options.like !== undefined && options.like !== 'kubernetes')
     throw new StartError(`a cluster can be like "kubernetes" only, not ${JSON.stringify(options.like)}`);
   checkNames(options.node, nodeNames, 'node.');
+  checkNames(options.secure, secureNames, 'secure.');
+  for (const user of options.users ?? []) checkNames(user, userNames, 'users[].');
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');
+  checkNames(options.log, logNames, 'log.');
+  checkNames(options.admission, admissionNames, 'admission.');
   checkNames(options.chance, chanceNames, 'chance.');
   checkNames(options.controllerSettings, settingNames, 'controllerSettings.');
 }

@@ -18,6 +18,8 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import type { AdmissionChain } from '../registry/admission/admission.ts';
+import { type AdmissionOptions, admissionChain } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
@@ -42,12 +44,14 @@ import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import type { Access } from './access.ts';
+import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
 import { Doors } from './doors.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { IngressOptions, RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
+import { type LogOptions, logConfiguration } from './log.ts';
 import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
@@ -67,6 +71,8 @@ export interface StartOptions {
   readonly port?: number | 'off';
   /** Open a door over TLS beside the local one, for users who are known and may do what their roles allow. */
   readonly secure?: boolean | SecureOptions;
+  /** Which admission plugins run, by Kubernetes' names. Default: all that there are. */
+  readonly admission?: AdmissionOptions;
   /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
   readonly users?: readonly ClusterUser[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
@@ -120,6 +126,8 @@ export interface StartOptions {
   readonly onFatal?: (error: Error) => void;
   /** Called when there are more objects or bytes than the limits `objectsWarned` and `bytesWarned`. Default: nothing. */
   readonly onWarning?: (message: string) => void;
+  /** Told what happens in the cluster: configuration, nodes, pods, slow requests. Default: nothing is told. */
+  readonly log?: LogOptions;
   /** Clock, uids and random name suffixes, for tests that need the same ones each time. */
   readonly chance?: Partial<Chance>;
 }
@@ -143,6 +151,8 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
+const defaultNodePortRange = '30000-32767';
+
 const systemChance: Chance = {
   nowMs: wallClock,
   uid: () => randomUUID(),
@@ -154,6 +164,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   checkStartOptions(options);
   const chance: Chance = { ...systemChance, ...options.chance };
   const report = options.onError ?? (() => undefined);
+  const { log } = options;
   const ranges = serviceRanges(options);
   const chosen = controllersOf(options);
   const keeper = limitKeeper(options);
@@ -176,6 +187,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
+    registry.admission = chosenPlugins(options);
     if (options.admissionConfigFile !== undefined)
       await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
@@ -217,11 +229,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       ],
       nodes: ways,
       usage,
+      observer: log && requestObserver(log),
       report,
     });
     closers.add(() => server.close());
     await server.listen();
     await access?.announce();
+    if (log) logConfiguration(log, inForce(options, server.url, chosen, keeper));
     const capacity = new Capacity({
       registry,
       keeper,
@@ -249,8 +263,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       registry,
       settings,
       podUsage: (namespace) => usage.podUsage(namespace),
+      trust: access?.trust,
       onError: report,
     };
+    const activity = log ? observeActivity(context, log) : [];
+    closers.add(() => {
+      for (const observation of activity) observation.close();
+    });
     const lead = (): RunningController => startControllers(context, chosen);
     controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
     // Closed before the nodes: otherwise controllers would react to every pod of the closing nodes.
@@ -305,6 +324,14 @@ async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenS
   }
 }
 
+function chosenPlugins({ admission }: StartOptions): AdmissionChain {
+  try {
+    return admissionChain(admission);
+  } catch (error) {
+    throw new StartError((error as Error).message);
+  }
+}
+
 /** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
 async function secureAccess(
   { secure = false, users = [], store, dataDir, onWarning = () => undefined }: StartOptions,
@@ -343,6 +370,31 @@ function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Fi
   };
 }
 
+/** What the cluster is run with, defaults included, as its log tells it. */
+function inForce(
+  options: StartOptions,
+  url: string,
+  controllers: readonly Controller[],
+  { limits }: LimitKeeper,
+): Readonly<Record<string, unknown>> {
+  const { dataDir, store, history, leaderElection = false, simulatedNodes = 0, ingress, auditLog } = options;
+  return {
+    url,
+    store: store ?? (dataDir === undefined ? 'memory' : 'lmdb'),
+    dataDir: dataDir === undefined ? undefined : path.resolve(dataDir),
+    history: { ...defaultHistory, ...history },
+    serviceClusterIPRange: options.serviceClusterIPRange ?? defaultServiceRange,
+    serviceNodePortRange: options.serviceNodePortRange ?? defaultNodePortRange,
+    controllers: controllers.map(({ name }) => name).join(','),
+    leaderElection,
+    node: Boolean(options.node),
+    simulatedNodes,
+    ingress,
+    auditLog,
+    limits,
+  };
+}
+
 /** A unique name of this server for leader election. */
 const identity = (): string => `${hostname()}_${randomUUID()}`;
 
@@ -373,7 +425,7 @@ function serviceRanges(options: StartOptions): ServiceRanges {
     throw new StartError(
       `the service cluster IP range must be an IPv4 range from /8 to /30 such as 10.0.0.0/24, not ${JSON.stringify(addressText)}`,
     );
-  const portText = options.serviceNodePortRange ?? '30000-32767';
+  const portText = options.serviceNodePortRange ?? defaultNodePortRange;
   const nodePorts = parsePortRange(portText);
   if (!nodePorts)
     throw new StartError(

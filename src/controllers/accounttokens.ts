@@ -22,7 +22,7 @@ export const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
 
 /** Puts the token of its account into a secret, or deletes the secret when the account is gone. */
 export async function completeToken(writing: Writing, namespace: string, name: string): Promise<void> {
-  const { registry, request } = writing;
+  const { registry, request, trust } = writing;
   const entry = registry.view.collection('core/secrets').get(namespace, name);
   if (!entry) return;
   const secret = entry.object() as Secret;
@@ -33,7 +33,10 @@ export async function completeToken(writing: Writing, namespace: string, name: s
     await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions: { uid } }));
     return;
   }
-  if (secret.data?.token && secret.data.namespace && annotations[accountUid]) return;
+  const authority = trust && Buffer.from(trust.rootCertificates).toString('base64');
+  const { data = {} } = secret;
+  if (data.token && data.namespace && annotations[accountUid] && (!authority || data['ca.crt'] === authority))
+    return;
   const token = await registry.tokens.legacy(account, name);
   await tolerant(
     modify(registry, request('update'), targetOf(entry), (current) => {
@@ -41,6 +44,7 @@ export async function completeToken(writing: Writing, namespace: string, name: s
       now.metadata.annotations = { ...now.metadata.annotations, [accountUid]: account.metadata.uid! };
       now.data = {
         ...now.data,
+        ...(authority ? { 'ca.crt': authority } : {}),
         namespace: Buffer.from(namespace).toString('base64'),
         token: Buffer.from(token).toString('base64'),
       };

@@ -25,7 +25,7 @@ export const bootstrapSigner: Controller = {
   housekeeping: true,
   writer: 'bootstrap-signer',
   start(context) {
-    const queue = new WorkQueue({
+    const queue: WorkQueue = new WorkQueue({
       work: () => signClusterInfo(context, queue),
       onError: (_, error) => context.onError(error),
     });

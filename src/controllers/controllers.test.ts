@@ -8,7 +8,13 @@ const housekeeping = [
   'garbagecollector',
   'serviceaccount',
   'serviceaccount-token',
+  'root-ca-cert-publisher',
+  'csrapproving',
+  'csrsigning',
+  'csrcleaner',
   'clusterrole-aggregation',
+  'bootstrapsigner',
+  'tokencleaner',
   'protection',
   'event-expiry',
 ];

@@ -4,6 +4,10 @@ import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
 import { bootstrapSigner } from './bootstrapsigner.ts';
+import { certificateApprover } from './certificates/approver.ts';
+import { certificateCleaner } from './certificates/cleaner.ts';
+import { rootCertificatePublisher } from './certificates/rootpublisher.ts';
+import { certificateSigner } from './certificates/signer.ts';
 import { clusterRoleAggregation } from './clusterroleaggregation.ts';
 import { disruptionController } from './disruption.ts';
 import { endpointsController } from './endpoints.ts';
@@ -32,6 +36,10 @@ export const controllers: readonly Controller[] = [
   garbageCollector,
   serviceAccountController,
   tokenController,
+  rootCertificatePublisher,
+  certificateApprover,
+  certificateSigner,
+  certificateCleaner,
   tokenCleaner,
   bootstrapSigner,
   clusterRoleAggregation,

@@ -108,7 +108,8 @@ class GarbageCollector implements RunningController {
 
   /** After a deletion, the object's dependents may have to be deleted, and its owners may be waiting for it. */
   #gone(previous: Entry): void {
-    for (const place of this.#dependents.get(previous.uid) ?? []) this.#queue.add(place);
+    if (this.#dependents.size > 0)
+      for (const place of this.#dependents.get(previous.uid) ?? []) this.#queue.add(place);
     if (!previous.mayHaveOwners) return;
     for (const reference of previous.peek().metadata.ownerReferences ?? []) {
       const owner = this.#owner(reference, previous.namespace);

@@ -10,6 +10,7 @@ import { removeCollection } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
+import { removeRemains } from '../registry/namespaceremains.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
 import { type Controller, running, type Writing } from './shared/controller.ts';
@@ -41,8 +42,11 @@ export const namespaceController: Controller = {
       observed: (kind, entry, previous) => {
         if (kind.id === 'core/namespaces') {
           if (entry) queue.add(entry.name);
-        } else if (kind.namespaced && !entry && namespaces.get('', previous!.namespace)?.mayBeMarked)
-          queue.add(previous!.namespace);
+        } else if (kind.namespaced && (!entry || !previous)) {
+          const { namespace } = (entry ?? previous)!;
+          // A write that was let in before the deletion began may come after it, and even after the namespace is gone.
+          if (isGoing(registry, namespace)) queue.add(namespace);
+        }
       },
       // A kind that is added may have objects to delete; a removed one no longer has to be waited for.
       came: (kind) => {
@@ -56,10 +60,16 @@ export const namespaceController: Controller = {
   },
 };
 
+function isGoing(registry: Registry, namespace: string): boolean {
+  const entry = registry.view.collection('core/namespaces').get('', namespace);
+  return !entry || entry.mayBeMarked;
+}
+
 async function empty(writing: Writing, name: string): Promise<void> {
   const { registry } = writing;
   const entry = registry.view.collection('core/namespaces').get('', name);
-  if (!entry?.mayBeMarked) return;
+  if (!entry) return removeRemains(registry, name, registry.view.revision);
+  if (!entry.mayBeMarked) return;
   const namespace = entry.object() as Namespace;
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;
   const kinds = [...registry.kinds.stored()].filter((kind) => kind.namespaced);

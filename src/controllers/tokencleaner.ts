@@ -12,7 +12,7 @@ export const tokenCleaner: Controller = {
   housekeeping: true,
   writer: 'token-cleaner',
   start(context) {
-    const queue = new WorkQueue({
+    const queue: WorkQueue = new WorkQueue({
       work: (name) => clean(context, queue, name),
       onError: (_, error) => context.onError(error),
     });

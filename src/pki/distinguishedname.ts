@@ -4,6 +4,8 @@ import { oid, sequence, set, utf8String } from './derwriter.ts';
 
 const commonNameOid = '2.5.4.3';
 const organizationOid = '2.5.4.10';
+/** What a signer takes over beside the common name: serial number, country, place, street, organization, unit, postcode. */
+const signedOids: ReadonlySet<string> = new Set([5, 6, 7, 8, 9, 10, 11, 17].map((n) => `2.5.4.${n}`));
 /** Holds the uid of a user in Kubernetes. */
 const uidOid = '1.3.6.1.4.1.57683.2';
 
@@ -71,4 +73,21 @@ function utf8(body: Buffer): string {
   } catch {
     throw new DerError('a name holds a text that is not UTF-8');
   }
+}
+
+/**
+ * The name that a signer writes for a requested one: attributes it knows, and one common name, the one that is read. So
+ * all who read the certificate see the same subject.
+ */
+export function signedSubject(name: Buffer): Buffer {
+  const kept: Buffer[] = [];
+  let commonName: Buffer | undefined;
+  for (const sets = new DerReader(name).enter(0x30); !sets.atEnd; )
+    for (const members = sets.enter(0x31); !members.atEnd; ) {
+      const { whole, body } = members.take(0x30);
+      const type = oidText(new DerReader(body).take(0x06).body);
+      if (type === commonNameOid) commonName = set(whole);
+      else if (signedOids.has(type)) kept.push(set(whole));
+    }
+  return sequence(...kept, ...(commonName ? [commonName] : []));
 }

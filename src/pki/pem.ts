@@ -10,6 +10,8 @@ export function pem(label: PemLabel, bytes: Buffer): string {
 export interface PemBlock {
   readonly label: string;
   readonly bytes: Buffer;
+  /** Lines of the form `name: value` stand before the data. */
+  readonly hasHeaders: boolean;
 }
 
 /** A file with more blocks than this is refused. */
@@ -23,17 +25,19 @@ export function pemBlocks(text: string): PemBlock[] {
     const label = found[1]!;
     const end = text.indexOf(`\n-----END ${label}-----`, begin.lastIndex);
     if (end < 0) break;
-    const body = text.slice(begin.lastIndex, end);
+    const lines = text.slice(begin.lastIndex + 1, end).split('\n');
     begin.lastIndex = end + 1;
+    const data = lines.findIndex((line) => !line.includes(':'));
+    const body = lines.slice(Math.max(data, 0)).join('\n');
     if (!/^[A-Za-z0-9+/=\s]*$/.test(body)) continue;
-    blocks.push({ label, bytes: Buffer.from(body, 'base64') });
+    blocks.push({ label, bytes: Buffer.from(body, 'base64'), hasHeaders: data > 0 });
     if (blocks.length > blocksMax) throw new Error(`more than ${blocksMax} PEM blocks`);
   }
   return blocks;
 }
 
-/** The certificates in a text, in its order. */
+/** The certificates in a text, in its order. Blocks with headers are not taken for certificates, as in Kubernetes. */
 export const certificatesIn = (text: string): Buffer[] =>
   pemBlocks(text)
-    .filter(({ label }) => label === 'CERTIFICATE')
+    .filter(({ label, hasHeaders }) => label === 'CERTIFICATE' && !hasHeaders)
     .map(({ bytes }) => bytes);

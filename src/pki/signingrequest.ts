@@ -14,7 +14,13 @@ import {
 import { digest, signatureAlgorithm } from './certificate.ts';
 import { DerReader, oidText } from './derreader.ts';
 import { bitString, explicit, octetString, oid, sequence, set, tagged } from './derwriter.ts';
-import { encodeSubject, type ReadSubject, readSubject, type Subject } from './distinguishedname.ts';
+import {
+  encodeSubject,
+  type ReadSubject,
+  readSubject,
+  type Subject,
+  signedSubject,
+} from './distinguishedname.ts';
 import { type KeyPair, publicDer } from './keypair.ts';
 import { pem, pemBlocks } from './pem.ts';
 
@@ -32,7 +38,7 @@ const alternativeNamesOid = '2.5.29.17';
 export class SigningRequestError extends Error {}
 
 export interface SigningRequest {
-  /** DER of the name. */
+  /** DER of the name, as a certificate is to have it. */
   readonly subject: Buffer;
   readonly read: ReadSubject;
   /** DER SubjectPublicKeyInfo. */
@@ -40,7 +46,8 @@ export interface SigningRequest {
   readonly names: AlternativeNames;
 }
 
-/** The request in a PEM text, its signature checked. */
+/** The request in a PEM text, its signature checked.
+ * @public for signers */
 export function readSigningRequest(text: string): SigningRequest {
   if (text.length > 2 * requestBytesMax) throw new SigningRequestError('the request is too large');
   const [block] = pemBlocks(text);
@@ -71,8 +78,8 @@ function readRequest(bytes: Buffer): SigningRequest {
   fields.end();
   check(info.whole, algorithm, signature, publicKey);
   return {
-    subject,
     read: readSubject(subject),
+    subject: signedSubject(subject),
     publicKey,
     names: attributes ? requestedNames(attributes.body) : noNames,
   };
@@ -89,16 +96,23 @@ const digests: Readonly<Record<string, readonly [type: string, digest: string | 
   '1.3.101.112': ['ed25519', null],
 };
 
+/** In Go's words, which clients of Kubernetes know. */
+const wrongSignature: Readonly<Record<string, string>> = {
+  ec: 'x509: ECDSA verification failure',
+  rsa: 'crypto/rsa: verification error',
+  ed25519: 'x509: Ed25519 verification failure',
+};
+
 function check(info: Buffer, algorithm: string, signature: Buffer, publicKey: Buffer): void {
   const [type, hash] = digests[algorithm] ?? [];
   const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
   if (type === undefined || hash === undefined || key.asymmetricKeyType !== type)
-    throw new SigningRequestError('the signature is of a kind that is not supported');
+    throw new SigningRequestError('x509: cannot verify signature: algorithm unimplemented');
   const { modulusLength } = key.asymmetricKeyDetails ?? {};
   if (modulusLength !== undefined && (modulusLength < rsaBitsMin || modulusLength > rsaBitsMax))
     throw new SigningRequestError(`an RSA key must have ${rsaBitsMin} to ${rsaBitsMax} bits`);
   if (signature[0] !== 0 || !verify(hash, info, key, signature.subarray(1)))
-    throw new SigningRequestError('the signature is not that of the key in the request');
+    throw new SigningRequestError(wrongSignature[type] ?? 'x509: verification failure');
 }
 
 /** The alternative names among the extensions that the request asks for; others are for signers to decide. */

@@ -4,11 +4,11 @@ import type { Certified } from './authority.ts';
 import { subjectOf } from './certificate.ts';
 import type { ClusterCertificates } from './clustercertificates.ts';
 import { readSubject } from './distinguishedname.ts';
-import { certificatesIn } from './pem.ts';
+import { certificatesIn, pem } from './pem.ts';
 import type { NamedCertificate, TlsMaterial, TlsSource } from './tlssource.ts';
 import { WatchedFiles } from './watchedfiles.ts';
 
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
   /** Names it is shown for. Default: those of the certificate. */
@@ -65,6 +65,12 @@ export class TlsFiles implements TlsSource {
       named: this.#named,
       clientAuthorities: `${this.certificates.authority.pem.cert}${this.#clientAuthorities}`,
     };
+  }
+
+  /** PEM of all that may have signed what the server shows: the cluster's authority, and those the operator's file names. */
+  get rootCertificates(): string {
+    const [, ...issuers] = this.#serving ? certificatesIn(this.#serving.cert) : [];
+    return [this.certificates.authority.pem.cert, ...issuers.map((der) => pem('CERTIFICATE', der))].join('');
   }
 
   /** PEM of what clients need to trust to verify the server; undefined when only the operator knows. */

@@ -30,12 +30,6 @@ const extendedUsages: Readonly<Record<string, string>> = {
   'netscape sgc': '2.16.840.1.113730.4.1',
 };
 
-/** All that there are, sorted. */
-export const usageNames: readonly string[] = [
-  ...Object.keys(keyUsageBits),
-  ...Object.keys(extendedUsages),
-].sort();
-
 /** The bits and the object identifiers of usages; throws when there is no such usage. */
 export function splitUsages(usages: readonly string[]): { bits: number[]; extended: string[] } {
   const bits = new Set<number>();

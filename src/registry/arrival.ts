@@ -7,15 +7,12 @@ import type { Kind } from '../api/kind.ts';
 import { type Change, CompactedError, SEPARATOR, type Store, type Stored } from '../store/store.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
-import { type KeyParts, parseStoreKey } from './key.ts';
+import { endOfKeys, type KeyParts, parseStoreKey } from './key.ts';
 import type { View } from './view.ts';
 import { WatchEvent } from './watchevent.ts';
 
 /** Objects parsed per event loop tick: some milliseconds of work. */
 const sliceMax = 1000;
-
-/** Sorts behind every key that begins with a segment and its separator. */
-const afterSeparator = String.fromCharCode(SEPARATOR.charCodeAt(0) + 1);
 
 export class Arrival {
   #changes: Change[] = [];
@@ -78,7 +75,7 @@ async function loadObjects(
 ): Promise<void> {
   const { items } = await store.range({
     start: kind.id + SEPARATOR,
-    end: kind.id + afterSeparator,
+    end: endOfKeys(kind.id),
     revision,
   });
   for (let from = 0; from < items.length; from += sliceMax) {

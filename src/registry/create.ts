@@ -1,5 +1,5 @@
 /** Create: from a decoded object to a stored one. */
-import { alreadyExists, badRequest, generateNameExhausted, plain } from '../api/errors.ts';
+import { alreadyExists, badRequest, generateNameExhausted, namespaceNotFound, plain } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -7,6 +7,7 @@ import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
+import { requestErrors } from './signingrequests.ts';
 import { named, type Place, type Target } from './target.ts';
 import { check, nameErrors } from './validation.ts';
 
@@ -59,11 +60,13 @@ export async function create(
     admission.target = target = named(collection, meta.name);
   }
   prepare(kind, object, registry.now());
+  kind.setCreator?.(object, request.user);
   const { name } = target;
   allocated(registry, admission, () =>
     check(kind, name, () => [
       ...validateMeta(kind, meta),
       ...nameErrors(kind, namespace, name),
+      ...requestErrors(kind, object),
       ...(kind.validate?.(object) ?? []),
     ]),
   );
@@ -91,7 +94,10 @@ async function insert(
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
       const revision = await registry.commit(request, target, value, 0);
-      if (revision !== undefined) return registry.entryOf(target, value, revision);
+      if (revision !== undefined) {
+        if (await registry.withdrawn(request, target, revision)) throw namespaceNotFound(namespace);
+        return registry.entryOf(target, value, revision);
+      }
     }
     if (!generate) throw alreadyExists(kind, name, isDeleting(registry, target));
     if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);

@@ -14,6 +14,11 @@ export const storeKey = (id: ResourceId, namespace: string, name: string): strin
 /** The key of an object within its collection: namespace and name. */
 export const memberKey = (namespace: string, name: string): string => namespace + SEPARATOR + name;
 
+/** Sorts behind every key that begins with these segments and a separator. */
+export const endOfKeys = (segments: string): string => segments + afterSeparator;
+
+const afterSeparator = String.fromCharCode(SEPARATOR.charCodeAt(0) + 1);
+
 export function parseStoreKey(key: string): KeyParts {
   const first = key.indexOf(SEPARATOR);
   const second = key.indexOf(SEPARATOR, first + 1);

@@ -16,6 +16,7 @@ import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
+import { certificateErrors } from './signingrequests.ts';
 import type { Part, Target } from './target.ts';
 import { check } from './validation.ts';
 
@@ -158,12 +159,18 @@ function prepareUpdate(
   if (isMain(part)) {
     if (kind.hasStatus) object.status = cloneJson(old.status);
     kind.prepareForUpdate?.(object, old, context);
-  } else if (part === 'status' || part === 'finalize') {
-    takeRest(object, old, part === 'status' ? 'status' : 'spec');
+  } else if (part === 'status' || part === 'approval' || part === 'finalize') {
+    takeRest(object, old, part === 'finalize' ? 'spec' : 'status');
     if (part === 'status') kind.prepareStatusUpdate?.(object, old, context);
+    else if (part === 'approval') kind.prepareApproval?.(object, old, context);
   }
   // An update of the status leaves the spec as it is.
-  if (part !== 'status' && kind.generationOf && differs(kind, kind.generationOf, object, old))
+  if (
+    part !== 'status' &&
+    part !== 'approval' &&
+    kind.generationOf &&
+    differs(kind, kind.generationOf, object, old)
+  )
     meta.generation = (old.metadata.generation ?? 0) + 1;
 }
 
@@ -189,7 +196,9 @@ function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject)
   const errors = validateMetaUpdate(kind, object.metadata, old.metadata);
   if (isMain(part))
     errors.push(...(kind.validate?.(object, old) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
-  else if (part === 'status') errors.push(...(kind.validateStatusUpdate?.(object, old) ?? []));
+  else if (part === 'status')
+    errors.push(...certificateErrors(kind, object, old), ...(kind.validateStatusUpdate?.(object, old) ?? []));
+  else if (part === 'approval') errors.push(...(kind.validateApproval?.(object, old) ?? []));
   else if (part === 'finalize') errors.push(...(kind.validateFinalize?.(object, old) ?? []));
   else if (part === 'ephemeralcontainers')
     errors.push(...(kind.validateEphemeralContainers?.(object, old) ?? []));

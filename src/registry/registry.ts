@@ -20,6 +20,7 @@ import type { Allocator } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { storeKey } from './key.ts';
+import { namespaceExists, removeRemains } from './namespaceremains.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
 import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
@@ -117,11 +118,24 @@ export class Registry {
     const result = await this.#write({ key, value, expected, deadlineMs });
     if (result.ok) {
       if (result.revision > this.view.revision) await this.view.reached(result.revision);
-      if (value === null) await this.allocators.get(kind.storage.id)?.removed?.(this, place);
+      if (value === null) {
+        await this.allocators.get(kind.storage.id)?.removed?.(this, place);
+        if (kind.storage.id === 'core/namespaces') await removeRemains(this, name, result.revision);
+      }
       return result.revision;
     }
     await this.view.caughtUp();
     return undefined;
+  }
+
+  /**
+   * Removes an object that was just made if its namespace has gone meanwhile, and says whether it had: the namespace was
+   * there when the request was let in, and everything that was in it then has been removed.
+   */
+  async withdrawn(request: Request, place: Place, revision: number): Promise<boolean> {
+    if (!place.kind.namespaced || namespaceExists(this, place.namespace)) return false;
+    await this.commit(request, place, null, revision);
+    return true;
   }
 
   /** The error of the newest write, if the store failed. */

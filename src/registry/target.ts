@@ -21,6 +21,7 @@ export type Part =
   | 'finalize'
   | 'ephemeralcontainers'
   | 'resize'
+  | 'approval'
   | 'binding'
   | 'eviction'
   | 'token'

@@ -31,6 +31,7 @@ const controller = (account: string): Writer => {
 /** Accounts in `kube-system`, one for each controller that has one in Kubernetes. */
 const accounts = [
   'bootstrap-signer',
+  'certificate-controller',
   'clusterrole-aggregation-controller',
   'cronjob-controller',
   'daemon-set-controller',
@@ -49,6 +50,7 @@ const accounts = [
   'replicaset-controller',
   'replication-controller',
   'resourcequota-controller',
+  'root-ca-cert-publisher',
   'service-account-controller',
   'statefulset-controller',
   'token-cleaner',

@@ -55,7 +55,7 @@ export class AccessServer extends Client {
     this.registry = new Registry(store, view, kinds, chance, [services]);
     const namespaces = new SystemNamespaces(this.registry, report);
     await namespaces.start();
-    this.#authorization = await openAuthorization(this.registry, options, undefined);
+    this.#authorization = await openAuthorization(this.registry, options);
     const authentication = await makeAuthenticator(
       {},
       { registry: this.registry, onError: report, onWarning: () => undefined },

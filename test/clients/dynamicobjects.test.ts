@@ -196,7 +196,7 @@ describe('failures', () => {
           { ...here, name, body: {} },
           setHeaderOptions('Content-Type', 'text/plain'),
         ),
-      /^415: Unsupported Media Type$/,
+      /^415: Unsupported Media Type: accepted media types include: application\/json-patch\+json, /,
       {},
     ],
     [

@@ -99,3 +99,50 @@ describe('without controllers', () => {
     expect((await alone.get('/api/v1/namespaces/new')).status).toBe(404);
   });
 });
+
+describe('a namespace that is deleted while clients write into it', () => {
+  const kinds = ['configmaps', 'secrets', 'pods', 'services', 'serviceaccounts'];
+  const objectOf = (resource: string, name: string): Json => {
+    if (resource === 'pods') return pod(name);
+    return { metadata: { name }, ...(resource === 'services' ? { spec: { ports: [{ port: 80 }] } } : {}) };
+  };
+
+  test('goes, and leaves nothing behind', async () => {
+    for (let round = 0; round < 10; round++) {
+      const name = `busy-${round}`;
+      await api.post('/api/v1/namespaces', { metadata: { name } });
+      const watch = await api.watch(`/api/v1/watch/namespaces/${name}?resourceVersion=0`);
+      const writing = Array.from({ length: 60 }, async (_, i) => {
+        const resource = kinds[i % kinds.length]!;
+        return api.post(`/api/v1/namespaces/${name}/${resource}`, objectOf(resource, `o${i}`));
+      });
+      const [{ status }] = await Promise.all([api.delete(`/api/v1/namespaces/${name}`), ...writing]);
+      expect(status).toBe(200);
+      await watch.until(({ type }) => type === 'DELETED');
+      watch.close();
+      for (const { status: code } of await Promise.all(writing)) expect([200, 403, 404]).toContain(code);
+    }
+    for (const resource of [...kinds, 'endpoints', 'events']) {
+      const { items } = (await api.get(`/api/v1/${resource}`)).body;
+      const left = items.map(({ metadata }: Json) => metadata.namespace as string);
+      expect(left.filter((namespace: string) => namespace.startsWith('busy-'))).toEqual([]);
+    }
+  });
+});
+
+describe('a namespace that a client finalizes', () => {
+  const alone = useCluster({ controllers: false });
+
+  test('takes along what that client does not know', async () => {
+    await alone.post('/api/v1/namespaces', { metadata: { name: 'known' } });
+    const at = '/api/v1/namespaces/known/configmaps';
+    await alone.post(at, { metadata: { name: 'newer', finalizers: ['example.com/hold'] } });
+    const watch = await alone.watch(`${at}?watch=true&resourceVersion=0`);
+    const deleting = (await alone.delete('/api/v1/namespaces/known')).body;
+    const reply = await alone.put('/api/v1/namespaces/known/finalize', { ...deleting, spec: {} });
+    expect(reply.status, reply.text).toBe(200);
+    expect((await alone.get('/api/v1/configmaps')).body.items).toEqual([]);
+    await watch.until(({ type }) => type === 'DELETED');
+    watch.close();
+  });
+});

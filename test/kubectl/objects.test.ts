@@ -279,7 +279,7 @@ describeWith('kubectl')('kubectl', () => {
   test('api-resources, api-versions, version, cluster-info and get --raw', async () => {
     const resources = await k('api-resources');
     expect(resources).toMatch(/^pods +po +v1 +true +Pod$/m);
-    expect(resources).toMatch(/^ingresses +ing +extensions\/v1beta1 +true +Ingress$/m);
+    expect(resources).toMatch(/^ingresses +extensions\/v1beta1 +true +Ingress$/m);
     expect(resources).toMatch(/^nodes +no +v1 +false +Node$/m);
     expect((await k('api-versions')).split('\n')).toEqual(
       expect.arrayContaining(['extensions/v1beta1', 'networking.k8s.io/v1', 'v1']),

@@ -156,6 +156,8 @@ describe('a body that cannot be read', () => {
 describe('a patch', () => {
   it('has one of the known types', async () => {
     await created(client, configMaps, configMap('patched'));
+    const refusal =
+      '415: Unsupported Media Type: accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json';
     for (const type of [
       'application/json',
       'text/plain',
@@ -163,10 +165,10 @@ describe('a patch', () => {
       'application/apply-patch+yaml',
     ]) {
       const reply = await client.patch(`${configMaps}/patched`, { data: { a: '2' } }, type);
-      expectFailure(reply, 415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+      expectFailure(reply, 415, 'UnsupportedMediaType', refusal, {});
     }
     const untyped = await client.request('PATCH', `${configMaps}/patched`, '{}');
-    expectFailure(untyped, 415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+    expectFailure(untyped, 415, 'UnsupportedMediaType', refusal, {});
     expect((await client.get(`${configMaps}/patched`)).body.data).toEqual({ a: '1' });
   });
 

@@ -77,7 +77,19 @@ describe('resources', () => {
       verbs: allVerbs,
       shortNames: ['po'],
       categories: ['all'],
+      storageVersionHash: 'xPOwRZ+Yhw8=',
     });
+  });
+
+  it('say in which version they are stored, by a hash that is that of Kubernetes', async () => {
+    const core = await resources('/api/v1');
+    const hashes = { services: '0/CO1lhkEBI=', nodes: 'XwShjMxG9Fs=', namespaces: 'Q3oi5N2YM8M=' };
+    for (const [name, storageVersionHash] of Object.entries(hashes))
+      expect(core[name]).toMatchObject({ storageVersionHash });
+    for (const name of ['bindings', 'componentstatuses', 'pods/status', 'pods/log'])
+      expect(core[name]).not.toHaveProperty('storageVersionHash');
+    const [old, now] = [await resources('/apis/extensions/v1beta1'), await resources('/apis/batch/v1')];
+    expect(old.jobs.storageVersionHash).toBe(now.jobs.storageVersionHash);
   });
 
   it('of the core group are all there', async () => {
@@ -152,7 +164,9 @@ describe('resources', () => {
     const all = {
       ...(await resources('/api/v1')),
       ...(await resources('/apis/apps/v1')),
-      ...(await resources('/apis/extensions/v1beta1')),
+      ...(await resources('/apis/autoscaling/v2')),
+      ...(await resources('/apis/batch/v1')),
+      ...(await resources('/apis/networking.k8s.io/v1')),
     };
     const shortNames: Record<string, string> = {
       pods: 'po',
@@ -178,6 +192,23 @@ describe('resources', () => {
     for (const [name, short] of Object.entries(shortNames)) expect(all[name].shortNames).toEqual([short]);
     for (const name of ['secrets', 'podtemplates', 'jobs', 'bindings'])
       expect(all[name]).not.toHaveProperty('shortNames');
+    // One group alone has a short name: with two, clients warn that it is ambiguous.
+    for (const resource of Object.values(await resources('/apis/extensions/v1beta1')))
+      expect(resource).not.toHaveProperty('shortNames');
+  });
+
+  it('that are no kind of anything are told by an empty list of definitions', async () => {
+    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    expect((await client.get(definitions)).body).toEqual({
+      kind: 'CustomResourceDefinitionList',
+      apiVersion: 'apiextensions.k8s.io/v1',
+      metadata: {},
+      items: [],
+    });
+    for (const reply of [await client.get(`${definitions}/a`), await client.post(definitions, {})])
+      expect(reply.status).toBe(404);
+    const groups = (await client.get('/apis')).body.groups.map(({ name }: Json) => name);
+    expect(groups).not.toContain('apiextensions.k8s.io');
   });
 
   /** A kind served by several groups must be in the category in at least one of them, or `get all` would miss it. */

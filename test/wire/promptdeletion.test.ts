@@ -4,10 +4,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import { brief, type Client, type Json, useCluster } from '../http.ts';
-import { controller, controllers, created, job, pod, pods } from './objects.ts';
+import { controller, controllers, created, pod, pods } from './objects.ts';
 
 const base = '/api/v1/namespaces/default';
-const jobs = '/apis/batch/v1/namespaces/default/jobs';
 const claims = `${base}/persistentvolumeclaims`;
 const volumes = '/api/v1/persistentvolumes';
 const clusters = {
@@ -15,10 +14,6 @@ const clusters = {
   'without controllers': useCluster({ controllers: false }),
 };
 
-const batchJob = (name: string): Json => {
-  const { metadata, spec } = job(name);
-  return { metadata, spec: { ...spec, manualSelector: true } };
-};
 const claim = (name: string): Json => ({
   metadata: { name },
   spec: {
@@ -41,23 +36,18 @@ const owned = (name: string, owner: Json): Json =>
   });
 
 describe.each(Object.entries(clusters))('%s', (_, client: Client) => {
-  for (const [resource, path, object] of [
-    ['a replication controller', controllers, controller('gone')],
-    ['a job', jobs, batchJob('gone')],
-  ] as const)
-    it(`${resource} is gone at once, and what it owned stays`, async () => {
-      const owner = await created(client, path, object);
-      const name = `owned-by-${owner.kind.toLowerCase()}`;
-      await created(client, pods, owned(name, owner));
-      const reply = await client.delete(`${path}/gone`);
-      expect(reply.status, reply.text).toBe(200);
-      expect(reply.body).toMatchObject({ kind: 'Status', status: 'Success', code: 200 });
-      expect(reply.body.details.uid).toBe(owner.metadata.uid);
-      expect((await client.get(`${path}/gone`)).status).toBe(404);
-      const { metadata } = (await client.get(`${pods}/${name}`)).body;
-      expect(metadata.ownerReferences.map(({ uid }: Json) => uid)).toEqual(['other']);
-      expect(metadata).not.toHaveProperty('deletionTimestamp');
-    });
+  it('a replication controller is gone, and what it owned stays', async () => {
+    const owner = await created(client, controllers, controller('gone'));
+    await created(client, pods, owned('owned', owner));
+    const reply = await client.delete(`${controllers}/gone`);
+    expect(reply.status, reply.text).toBe(200);
+    expect(reply.body).toMatchObject({ kind: 'Status', status: 'Success', code: 200 });
+    expect(reply.body.details.uid).toBe(owner.metadata.uid);
+    expect((await client.get(`${controllers}/gone`)).status).toBe(404);
+    const { metadata } = (await client.get(`${pods}/owned`)).body;
+    expect(metadata.ownerReferences.map(({ uid }: Json) => uid)).toEqual(['other']);
+    expect(metadata).not.toHaveProperty('deletionTimestamp');
+  });
 
   it('a controller that something else holds stays, with that alone', async () => {
     const object = controller('held');

@@ -3062,6 +3062,50 @@ export interface CronJobListV1beta1 {
   items?: CronJobV1beta1[];
 }
 
+// certificates.k8s.io/v1
+
+/** certificates.k8s.io/v1/CertificateSigningRequest */
+export interface CertificateSigningRequest {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: CertificateSigningRequestSpec;
+  status?: CertificateSigningRequestStatus;
+}
+
+export interface CertificateSigningRequestCondition {
+  type?: string;
+  status?: string;
+  reason?: string;
+  message?: string;
+  lastUpdateTime?: string;
+  lastTransitionTime?: string;
+}
+
+/** certificates.k8s.io/v1/CertificateSigningRequestList */
+export interface CertificateSigningRequestList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: CertificateSigningRequest[];
+}
+
+export interface CertificateSigningRequestSpec {
+  request?: string;
+  signerName?: string;
+  expirationSeconds?: number;
+  usages?: string[];
+  username?: string;
+  uid?: string;
+  groups?: string[];
+  extra?: Record<string, string[]>;
+}
+
+export interface CertificateSigningRequestStatus {
+  conditions?: CertificateSigningRequestCondition[];
+  certificate?: string;
+}
+
 // coordination.k8s.io/v1
 
 /** coordination.k8s.io/v1/Lease */

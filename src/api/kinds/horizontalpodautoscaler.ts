@@ -86,7 +86,6 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>({
   kind: 'HorizontalPodAutoscaler',
   resource: 'horizontalpodautoscalers',
   singular: 'horizontalpodautoscaler',
-  shortNames: ['hpa'],
   group: 'extensions',
   version: 'v1beta1',
   table: 'extensions-v1beta1',

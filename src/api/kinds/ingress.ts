@@ -124,7 +124,6 @@ export const ingress = defineKind<Ingress>({
   kind: 'Ingress',
   resource: 'ingresses',
   singular: 'ingress',
-  shortNames: ['ing'],
   group: 'extensions',
   version: 'v1beta1',
   table: 'extensions-v1beta1',

@@ -6,6 +6,7 @@ import { StatusError } from '../../api/errors.ts';
 import type { Kind, ResourceId, Verb } from '../../api/kind.ts';
 import { semanticEqual } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
+import type { Authority } from '../../pki/authority.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { Filter } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
@@ -44,8 +45,19 @@ interface PodUsage {
   readonly memoryBytes: number;
 }
 
+/** The authority of the cluster, for controllers that sign and publish certificates. */
+export interface ClusterTrust {
+  readonly authority: Authority;
+  /** PEM of what clients in the cluster verify the API server with. */
+  readonly rootCertificates: string;
+  /** Calls back when one of them has changed; gives how to stop that. */
+  follow(changed: () => void): () => void;
+}
+
 export interface ControllerContext {
   readonly registry: Registry;
+  /** Absent where there is no secure door: then no certificates are signed or published. */
+  readonly trust?: ClusterTrust | undefined;
   /** Usage of the pods of a namespace, by name; absent where no metrics are available. */
   readonly podUsage?: (namespace: string) => Promise<ReadonlyMap<string, PodUsage>>;
   readonly settings: ControllerSettings;
@@ -61,7 +73,7 @@ export interface SharedContext extends ControllerContext {
 }
 
 /** What a write needs. */
-export type Writing = Pick<SharedContext, 'registry' | 'request'>;
+export type Writing = Pick<SharedContext, 'registry' | 'request' | 'trust'>;
 
 export interface RunningController {
   /** Whether it has seen all changes, and has no work that is due now or soon. */
@@ -110,6 +122,9 @@ export function running(
     },
   };
 }
+
+/** A controller that has nothing to do on this server. */
+export const idle: RunningController = { settled: true, close: () => Promise.resolve() };
 
 /** A change of an object: `entry` is its new state, undefined when it was deleted; `previous` the state before. */
 export type Observer = (entry: Entry | undefined, previous: Entry | undefined) => void;

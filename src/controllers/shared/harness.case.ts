@@ -17,6 +17,7 @@ import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { chosenControllers, startControllers } from '../controllers.ts';
 import {
+  type ClusterTrust,
   type ControllerContext,
   type ControllerSettings,
   defaultSettings,
@@ -34,7 +35,9 @@ const chance: Chance = {
 
 async function registryOn(store: Store, nowMs = chance.nowMs): Promise<Registry> {
   const kinds = new KindTable();
-  return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs });
+  // Nothing is released with the request: what is deleted is left to controllers, so that tests see them at work.
+  const finalizing = { protection: true, collection: true, prompt: false };
+  return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs }, [], finalizing);
 }
 
 /** Changes of another server that are held back. */
@@ -74,6 +77,8 @@ const delayed = (store: Store, delay: Delay): Store => ({
 
 export class Harness {
   readonly errors: Error[] = [];
+  /** Set before the controllers are started. */
+  trust: ClusterTrust | undefined;
   #running: RunningController | undefined;
 
   private constructor(
@@ -103,7 +108,7 @@ export class Harness {
 
   get context(): ControllerContext {
     const onError = (error: Error): void => void this.errors.push(error);
-    return { registry: this.registry, settings: defaultSettings, onError };
+    return { registry: this.registry, settings: defaultSettings, trust: this.trust, onError };
   }
 
   /** Stores an object without validation; its name must be free. */

@@ -8,7 +8,7 @@
 import type { Duplex } from 'node:stream';
 import type { Pod, Service } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
-import { EventRecorder } from '../../client/events.ts';
+import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
 import { eventSink } from '../../client/eventsink.ts';
 import { Informer } from '../../client/informer.ts';
 import { services } from '../../client/resources.ts';
@@ -69,6 +69,8 @@ export interface AgentOptions {
   readonly secondMs?: number;
   readonly refreshMs?: number;
   readonly now?: () => number;
+  /** Told of every event that the agent records. */
+  readonly onEvent?: RecorderOptions['onRecorded'];
   readonly onError?: (error: Error) => void;
 }
 
@@ -106,6 +108,7 @@ export class Agent {
       component: 'kubelet',
       host: nodeName,
       now,
+      onRecorded: options.onEvent,
       onError,
     });
     this.#writer = new StatusWriter({ client, onError });

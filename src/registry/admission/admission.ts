@@ -42,12 +42,17 @@ export class AdmissionChain {
   readonly #connecting: readonly AdmissionPlugin[];
 
   constructor(
-    plugins: readonly AdmissionPlugin[],
+    private readonly plugins: readonly AdmissionPlugin[],
     private readonly guards: readonly Guard[] = [],
   ) {
     this.#mutating = plugins.filter(({ mutate }) => mutate);
     this.#validating = plugins.filter(({ validate }) => validate);
     this.#connecting = plugins.filter(({ connect }) => connect);
+  }
+
+  /** The same plugins, with one more guard. */
+  guardedBy(guard: Guard): AdmissionChain {
+    return new AdmissionChain(this.plugins, [...this.guards, guard]);
   }
 
   async mutate(registry: Registry, admission: Admission): Promise<void> {

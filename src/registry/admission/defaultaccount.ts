@@ -1,4 +1,5 @@
 /** The account named `default` that every namespace has. */
+import { namespaceExists, removeRemains } from '../namespaceremains.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { collectionOf } from '../target.ts';
@@ -14,4 +15,6 @@ export async function ensureDefaultAccount(
   if (!entry || entry.object().metadata.deletionTimestamp) return;
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
   await registry.plant(request, collectionOf(kind, namespace), { metadata: { name: 'default' } });
+  // It may have gone meanwhile.
+  if (!namespaceExists(registry, namespace)) await removeRemains(registry, namespace, registry.view.revision);
 }

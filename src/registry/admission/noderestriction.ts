@@ -3,11 +3,12 @@
  * pods only. Who is a node is told by user name and group; all other users are not looked at.
  */
 import { forbidden, notFound } from '../../api/errors.ts';
-import type { Node, Pod, TokenRequest } from '../../api/generated/types.ts';
+import type { CertificateSigningRequest, Node, Pod, TokenRequest } from '../../api/generated/types.ts';
 import { nodeOf, nodeUserPrefix } from '../../api/nodeidentity.ts';
 import { semanticEqual } from '../../api/object.ts';
 import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/podreferences.ts';
 import type { Registry } from '../registry.ts';
+import { requestIn, signingRequestId } from '../signingrequests.ts';
 import type { Admission, AdmissionPlugin } from './admission.ts';
 
 const leaseNamespace = 'kube-node-lease';
@@ -30,6 +31,7 @@ const checks: Readonly<Record<string, Check>> = {
       return `can only access leases in the "${leaseNamespace}" system namespace`;
     return name === node ? undefined : 'can only access node lease with the same name as the requesting node';
   },
+  [signingRequestId]: checkSigningRequest,
   'storage.k8s.io/csinodes': (_registry, node, { target: { name } }) =>
     name === node ? undefined : 'can only access CSINode with the same name as the requesting node',
 };
@@ -60,6 +62,28 @@ export const nodeRestriction: AdmissionPlugin = {
     if (admission.operation === 'delete') return check(registry, admission);
   },
 };
+
+/** Signers of certificates with which nodes show who they are. */
+const nodeSigners: readonly string[] = [
+  'kubernetes.io/kube-apiserver-client-kubelet',
+  'kubernetes.io/kubelet-serving',
+];
+
+function checkSigningRequest(
+  _registry: Registry,
+  node: string,
+  { operation, object }: Admission,
+): string | undefined {
+  const request = object as CertificateSigningRequest;
+  if (operation !== 'create' || !nodeSigners.includes(request.spec?.signerName ?? '')) return undefined;
+  const own = `${nodeUserPrefix}${node}`;
+  try {
+    if (requestIn(request).read.commonName === own) return undefined;
+  } catch (error) {
+    return `unable to parse csr: ${(error as Error).message}`;
+  }
+  return `can only create a node CSR with CN=${own}`;
+}
 
 // Nodes
 

@@ -1,5 +1,8 @@
 /** The plugins of admission, in the order in which they run, and which of them a server has. */
-import { AdmissionChain, type AdmissionPlugin, type Guard } from './admission.ts';
+import { AdmissionChain, type AdmissionPlugin } from './admission.ts';
+import { certificateApproval } from './certificateapproval.ts';
+import { certificateSigning } from './certificatesigning.ts';
+import { certificateSubjectRestriction } from './certificatesubjectrestriction.ts';
 import { defaultTolerations } from './defaulttolerations.ts';
 import { limitRanger } from './limitranger.ts';
 import { namespaceLifecycle } from './namespacelifecycle.ts';
@@ -20,6 +23,9 @@ const plugins: readonly AdmissionPlugin[] = [
   defaultTolerations,
   storageProtection,
   podSecurity,
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
   resourceQuota,
 ];
 
@@ -28,9 +34,6 @@ const foreign = new Set([
   'AlwaysAdmit',
   'AlwaysDeny',
   'AlwaysPullImages',
-  'CertificateApproval',
-  'CertificateSigning',
-  'CertificateSubjectRestriction',
   'ClusterTrustBundleAttest',
   'DefaultIngressClass',
   'DefaultStorageClass',
@@ -63,10 +66,7 @@ export interface AdmissionOptions {
 }
 
 /** Throws a sentence when a name is unknown, or is in both lists. */
-export function admissionChain(
-  { enabled = [], disabled = [] }: AdmissionOptions = {},
-  guards: readonly Guard[] = [],
-): AdmissionChain {
+export function admissionChain({ enabled = [], disabled = [] }: AdmissionOptions = {}): AdmissionChain {
   for (const name of [...enabled, ...disabled])
     if (!plugins.some((plugin) => plugin.name === name) && !foreign.has(name))
       throw new Error(`there is no admission plugin ${JSON.stringify(name)}; there are ${known()}`);
@@ -75,10 +75,7 @@ export function admissionChain(
   const missing = enabled.find((name) => foreign.has(name));
   if (missing)
     throw new Error(`the admission plugin ${missing} is not part of this server; there are ${known()}`);
-  return new AdmissionChain(
-    plugins.filter(({ name }) => !disabled.includes(name)),
-    guards,
-  );
+  return new AdmissionChain(plugins.filter(({ name }) => !disabled.includes(name)));
 }
 
 const known = (): string => plugins.map(({ name }) => name).join(', ');

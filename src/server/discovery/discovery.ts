@@ -1,4 +1,5 @@
 /** Discovery: the groups, versions and resources that are served, made from the table of kinds. */
+import { createHash } from 'node:crypto';
 import type { Kind, Verb } from '../../api/kind.ts';
 import { componentStatus } from '../../api/kinds/componentstatus.ts';
 import type { KindTable } from '../../api/kinds.ts';
@@ -16,6 +17,7 @@ export interface DiscoveryResource {
   verbs: readonly string[];
   shortNames?: readonly string[];
   categories?: readonly string[];
+  storageVersionHash?: string;
 }
 
 /** Resources that are not stored kinds. */
@@ -76,7 +78,12 @@ const extensionsExtras: readonly DiscoveryResource[] = [
 
 const sorted = (verbs: readonly Verb[]): readonly string[] => [...verbs].sort();
 
-function resourcesOf(kind: Kind): DiscoveryResource[] {
+/** Tells clients whether objects are stored in another version than before; Kubernetes works it out the same way. */
+const storageVersionHash = ({ storage: { group, version, kind } }: Kind): string =>
+  createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
+
+/** @param stored whether objects of the kind are stored; others are worked out */
+function resourcesOf(kind: Kind, stored: boolean): DiscoveryResource[] {
   return [
     {
       name: kind.resource,
@@ -86,6 +93,7 @@ function resourcesOf(kind: Kind): DiscoveryResource[] {
       verbs: sorted(kind.verbs),
       ...(kind.shortNames.length ? { shortNames: kind.shortNames } : {}),
       ...(kind.categories.length ? { categories: kind.categories } : {}),
+      ...(stored ? { storageVersionHash: storageVersionHash(kind) } : {}),
     },
     ...kind.subresources.map((sub) => ({
       name: `${kind.resource}/${sub.name}`,
@@ -184,10 +192,11 @@ export class Discovery {
   }
 
   #makeList(apiVersion: string): ResourceList | undefined {
-    const resources = [...this.kinds.inVersion(apiVersion)].flatMap(resourcesOf);
+    const resources = [...this.kinds.inVersion(apiVersion)].flatMap((kind) => resourcesOf(kind, true));
     resources.push(...(this.computed.get(apiVersion) ?? []));
     if (resources.length === 0 && !this.computed.has(apiVersion)) return undefined;
-    if (apiVersion === 'v1') resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus));
+    if (apiVersion === 'v1')
+      resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus, false));
     if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);
     resources.sort((a, b) => (a.name < b.name ? -1 : 1));
     return {

@@ -6,13 +6,7 @@
  * it was idle for long, when its client misbehaves, and when the server closes.
  */
 import { METHODS } from 'node:http';
-import {
-  constants,
-  type IncomingHttpHeaders,
-  performServerHandshake,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Arrivals } from '../http/arrivals.ts';
@@ -44,6 +38,9 @@ const idleCheckMs = 30_000;
  */
 const resetsMax = 500;
 
+/** Error code of HTTP/2. */
+const enhanceYourCalm = 0x0b;
+
 const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
 
 export class Http2Sessions {
@@ -62,7 +59,8 @@ export class Http2Sessions {
   }
 
   take(socket: TLSSocket): void {
-    const made = performServerHandshake(socket, {
+    // Loaded for the first client that speaks HTTP/2: it takes Node some milliseconds, which a start need not wait for.
+    const made = process.getBuiltinModule('node:http2').performServerHandshake(socket, {
       settings: {
         maxConcurrentStreams: this.options.streamsMax || streamsMaxDefault,
         initialWindowSize: windowBytes,
@@ -73,7 +71,7 @@ export class Http2Sessions {
       maxHeaderListPairs: headerPairsMax,
       maxSessionMemory: sessionMegabytesMax,
     });
-    const session = new Session(made);
+    const session = new Session(made, socket);
     this.#sessions.add(session);
     made.on('error', () => made.destroy());
     made.on('close', () => {
@@ -99,7 +97,7 @@ export class Http2Sessions {
   }
 
   closeAll(): void {
-    for (const { http2 } of this.#sessions) http2.destroy();
+    for (const session of this.#sessions) session.cut();
   }
 
   #closeIdle(): void {
@@ -114,6 +112,8 @@ export class Http2Sessions {
     headers: IncomingHttpHeaders,
     received: readonly string[],
   ): void {
+    // Taken back in the same packet that it came in: nobody would be told when it closes.
+    if (stream.destroyed || stream.closed) return session.addReset();
     const begunMs = performance.now();
     const request = new Http2Request(stream, socket, headers, received);
     const response = new Http2Response(stream, request.method === 'HEAD');
@@ -134,7 +134,16 @@ class Session {
   /** Infinity while there are streams. */
   idleSinceMs = performance.now();
 
-  constructor(readonly http2: ServerHttp2Session) {}
+  constructor(
+    readonly http2: ServerHttp2Session,
+    private readonly socket: TLSSocket,
+  ) {}
+
+  /** A session that is being closed would wait for its client to close the connection. */
+  cut(): void {
+    this.http2.destroy();
+    this.socket.destroy();
+  }
 
   add(stream: ServerHttp2Stream, response: Http2Response): void {
     this.#streams++;
@@ -142,7 +151,11 @@ class Session {
     stream.once('close', () => {
       if (--this.#streams === 0) this.idleSinceMs = performance.now();
       if (response.headersSent) this.#resets = Math.max(0, this.#resets - 1);
-      else if (++this.#resets > resetsMax) this.http2.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      else this.addReset();
     });
+  }
+
+  addReset(): void {
+    if (++this.#resets > resetsMax) this.http2.destroy(new Error('too many resets'), enhanceYourCalm);
   }
 }

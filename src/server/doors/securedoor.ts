@@ -139,7 +139,10 @@ export class SecureDoor implements Door {
   }
 
   #identified(context: RequestContext, user: User | undefined): User {
-    if (!user) return this.#refused(context, new Error('no credentials'));
+    if (!user) {
+      endConnectionAfter(context);
+      throw unauthorized();
+    }
     if (user.name === anonymous) endConnectionAfter(context);
     return user;
   }

@@ -4,6 +4,7 @@
  */
 import type { Kind } from '../../api/kind.ts';
 import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
+import { answerDefinitions, definitionsVersion } from '../computed/customresources.ts';
 import { answerMetrics, metricsResources, metricsVersion } from '../computed/metricsapi.ts';
 import { answerReview, reviewVersions } from '../computed/reviews.ts';
 import type { UsageReports } from '../computed/usagereports.ts';
@@ -38,6 +39,8 @@ type VersionRoutes = Handler | Map<string, ResourceRoutes>;
 
 export class RouteTable {
   readonly #versions = new Map<string, VersionRoutes>();
+  /** All but the core, which has no name. */
+  readonly #groups = new Set<string>();
 
   constructor(resources: Resources) {
     const { serving, watching, connecting, usage } = resources;
@@ -50,6 +53,7 @@ export class RouteTable {
     this.#addComputed(metricsVersion, (context, info) =>
       answerMetrics(serving.registry, usage, context, info),
     );
+    this.#addComputed(definitionsVersion, answerDefinitions);
     for (const version of reviewVersions.keys())
       this.#addComputed(version, (context, info) => answerReview(serving, context, info));
   }
@@ -58,6 +62,23 @@ export class RouteTable {
   find({ apiVersion, resource }: ResourceInfo): Handler | ResourceRoutes | undefined {
     const version = this.#versions.get(apiVersion);
     return version instanceof Map ? version.get(resource) : version;
+  }
+
+  /** Everything in the table; a version that one handler answers has no resources here. */
+  *entries(): Iterable<{
+    apiVersion: string;
+    resource: string | undefined;
+    routes: Handler | ResourceRoutes;
+  }> {
+    for (const [apiVersion, version] of this.#versions) {
+      if (version instanceof Map)
+        for (const [resource, routes] of version) yield { apiVersion, resource, routes };
+      else yield { apiVersion, resource: undefined, routes: version };
+    }
+  }
+
+  hasGroup(group: string): boolean {
+    return this.#groups.has(group);
   }
 
   #stored(apiVersion: string): Map<string, ResourceRoutes> {
@@ -69,7 +90,8 @@ export class RouteTable {
     return version;
   }
 
-  #add({ apiVersion, resource }: Kind, routes: ResourceRoutes): void {
+  #add({ apiVersion, group, resource }: Kind, routes: ResourceRoutes): void {
+    if (group) this.#groups.add(group);
     this.#stored(apiVersion).set(resource, routes);
   }
 
@@ -95,6 +117,7 @@ export class RouteTable {
   }
 
   #addComputed(apiVersion: string, handler: Handler): void {
+    this.#groups.add(apiVersion.split('/')[0]!);
     this.#versions.set(apiVersion, handler);
   }
 }

@@ -23,6 +23,7 @@ import type { LimitKeeper } from './limits.ts';
 import { Pages } from './pages.ts';
 import { Router } from './router.ts';
 import { computedVersions, type Resources } from './routetable.ts';
+import type { RequestObserver } from './steps/step.ts';
 import { Traffic } from './traffic.ts';
 
 /** On close, requests under way get this long. */
@@ -52,6 +53,8 @@ export interface ServerOptions {
   readonly authentication: Pick<Authentication, 'reviewToken' | 'isIdentityHeader'>;
   /** The audit log; gets every request. The server does not close it. */
   readonly audit?: AuditLog;
+  /** Told of every request that is over. */
+  readonly observer?: RequestObserver;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
@@ -99,7 +102,9 @@ export class ApiServer {
       router: this.#router,
       audit,
       impersonation: new Impersonation(),
+      rights: registry,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
+      observer: options.observer,
       report,
       closing: false,
     });

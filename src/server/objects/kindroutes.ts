@@ -73,6 +73,7 @@ function partRoute(serving: Serving, kind: Kind, part: string): Route {
     case 'status':
     case 'ephemeralcontainers':
     case 'resize':
+    case 'approval':
       return new Map<string, Handler>([
         ['GET', (context, info) => getObject(serving, context, kind, info.namespace ?? '', info.name!)],
         [

@@ -158,7 +158,7 @@ const patchTypes: Record<string, PatchType> = {
 /** The format of a patch. Checked first: the 415 lists the supported ones. */
 export function patchType(context: RequestContext): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
-  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType();
+  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType(Object.keys(patchTypes));
   return patchTypes[sent]!;
 }
 

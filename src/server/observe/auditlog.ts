@@ -8,7 +8,6 @@
 
 import { allowed, type Decision } from '../../api/access.ts';
 import type { Status } from '../../api/errors.ts';
-import { stringText } from '../../api/jsontext.ts';
 import type { User } from '../../api/user.ts';
 import { LastMemo, Memo } from '../../memo.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -134,7 +133,7 @@ export class AuditLog {
   #impersonated({ user, impersonator }: RequestContext): string {
     const constraint = impersonator?.constraint;
     const metadata = constraint
-      ? `,"authenticationMetadata":{"impersonationConstraint":${stringText(constraint)}}`
+      ? `,"authenticationMetadata":{"impersonationConstraint":${JSON.stringify(constraint)}}`
       : '';
     return `,"impersonatedUser":${this.#users.of(user)}${metadata}`;
   }
@@ -158,7 +157,7 @@ function annotationsOf(context: RequestContext): string {
     return decision === allowed ? allowedAnnotations : `,"annotations":{${decisionText(decision)}}`;
   }
   const others = Object.entries(context.annotations).map(
-    ([key, value]) => `${stringText(key)}:${text(value, annotationCharsMax)}`,
+    ([key, value]) => `${JSON.stringify(key)}:${text(value, annotationCharsMax)}`,
   );
   return `,"annotations":{${[...others, ...(decision ? [decisionText(decision)] : [])].join(',')}}`;
 }
@@ -173,7 +172,7 @@ const microTime = (ms: number): string => `${new Date(ms).toISOString().slice(0,
 
 function text(value: string, charsMax: number): string {
   if (value.length > charsMax) return JSON.stringify(value.slice(0, charsMax) + cutMark);
-  return stringText(value);
+  return JSON.stringify(value);
 }
 
 /** Built once, because nearly all requests are allowed. */

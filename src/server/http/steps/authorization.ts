@@ -3,9 +3,11 @@ import { type Action, type Attributes, allowAll, allowed, type Decision } from '
 import { AuthorizationFailure, forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
 import type { User } from '../../../api/user.ts';
 import type { RequestContext } from '../context.ts';
+import type { Services } from './step.ts';
 
-export function authorize(context: RequestContext): void | Promise<void> {
-  const { authorizer } = context.door;
+export function authorize(context: RequestContext, { rights }: Services): void | Promise<void> {
+  // A door may allow its own users everything, but not those whom they impersonate.
+  const { authorizer } = context.impersonator ? rights : context.door;
   // Nothing is made for a door that allows everything.
   if (authorizer === allowAll) {
     context.decision = allowed;

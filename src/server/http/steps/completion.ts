@@ -34,9 +34,11 @@ function awaitTaken(context: RequestContext, services: Services): void {
 /** @param code of the answer; 0 when the client disconnected before it */
 export function record(context: RequestContext, code: number, services: Services): void {
   const { info } = context;
-  const { requests, traffic, audit } = services;
+  const { requests, traffic, audit, observer } = services;
   if (isLong(context.lane)) requests.addLongRunning(info, -1);
   traffic.leave(context);
-  requests.record(info, code, performance.now() - context.begunMs);
+  const durationMs = performance.now() - context.begunMs;
+  requests.record(info, code, durationMs);
   audit?.tell(context, 'ResponseComplete', code);
+  observer?.(context, code, durationMs);
 }

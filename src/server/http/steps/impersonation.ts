@@ -34,7 +34,7 @@ async function become(context: RequestContext, wanted: WantedUser, services: Ser
   try {
     const { user: impersonated, constraint } = await services.impersonation.become(
       wanted,
-      { user, info },
+      { user, info: info.action },
       door.authorizer,
     );
     context.user = impersonated;

@@ -1,0 +1,328 @@
+/** OpenID Connect against a small issuer over HTTPS: who its tokens name, and which are refused. */
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { SignJWT } from 'jose';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { bearer, TestCluster } from './authentication.case.ts';
+import type { Authentication } from './authentication.ts';
+import { nowMs, TestAuthority } from './certificates.case.ts';
+import { makeAuthenticator } from './makeauthenticator.ts';
+
+const ca = new TestAuthority('issuer', undefined, {
+  fromMs: Date.now() - 3_600_000,
+  untilMs: Date.now() + 3_600_000,
+});
+const kubernetes = 'https://kubernetes.default.svc';
+let server: Server;
+let issuer: string;
+let folder: string;
+let caFile: string;
+/** What the issuer has been asked for. */
+let asked: string[] = [];
+let keys: { kid: string; privateKey: KeyObject; publicKey: KeyObject }[] = [];
+
+/** Made once for all tests: that takes a while. */
+const made = new Map<string, { privateKey: KeyObject; publicKey: KeyObject }>();
+function newKey(kid: string, owner = 'issuer') {
+  const pair = made.get(owner + kid) ?? generateKeyPairSync('rsa', { modulusLength: 2048 });
+  made.set(owner + kid, pair);
+  return { kid, ...pair };
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'oidc-'));
+  caFile = path.join(folder, 'ca.crt');
+  await writeFile(caFile, ca.pem);
+  server = createServer(ca.server(), (request, response) => {
+    asked.push(request.url!);
+    const documents: Record<string, unknown> = {
+      '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys` },
+      '/elsewhere': { issuer, jwks_uri: `${issuer}/keys` },
+      '/keys': {
+        keys: keys.map(({ kid, publicKey }) => ({
+          ...publicKey.export({ format: 'jwk' }),
+          kid,
+          use: 'sig',
+          alg: 'RS256',
+        })),
+      },
+    };
+    const document = documents[request.url!];
+    response.writeHead(document ? 200 : 404, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(document ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  issuer = `https://localhost:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+let cluster: TestCluster;
+let authentication: Authentication | undefined;
+const warnings: string[] = [];
+beforeEach(async () => {
+  cluster = await TestCluster.open();
+  keys = [newKey('one')];
+  asked = [];
+  warnings.length = 0;
+});
+afterEach(async () => {
+  await authentication?.close();
+  authentication = undefined;
+  await cluster.close();
+});
+
+const context = () => ({
+  registry: cluster.registry,
+  onError: () => undefined,
+  onWarning: (message: string) => void warnings.push(message),
+});
+
+async function open(more: object = {}): Promise<void> {
+  const oidc = { issuerUrl: issuer, clientId: 'wherry', caFile, ...more };
+  authentication = await makeAuthenticator({ oidc }, context());
+}
+
+const seconds = nowMs / 1000;
+function sign(claims: Record<string, unknown> = {}, { key = keys[0]!, header = {} } = {}): Promise<string> {
+  const all = { iss: issuer, aud: 'wherry', sub: 'jane', exp: seconds + 600, ...claims };
+  return new SignJWT(all).setProtectedHeader({ alg: 'RS256', kid: key.kid, ...header }).sign(key.privateKey);
+}
+
+const userOf = async (token: string) => authentication!.authenticate(bearer(token));
+const refused = async (token: string, why: string): Promise<void> => {
+  expect(await authentication!.reviewToken(token, [kubernetes])).toEqual({
+    error: `[invalid bearer token, ${why}]`,
+  });
+  await expect((async () => authentication!.authenticate(bearer(token)))()).rejects.toThrow();
+};
+
+describe('a token of the issuer', () => {
+  it('names a user by its subject, with the issuer before it', async () => {
+    await open();
+    expect(await userOf(await sign({ jti: 'x' }))).toEqual({
+      name: `${issuer}#jane`,
+      groups: ['system:authenticated'],
+      extra: { 'authentication.kubernetes.io/credential-id': ['JTI=x'] },
+    });
+  });
+
+  it('names user and groups as options say', async () => {
+    await open({
+      usernameClaim: 'email',
+      groupsClaim: 'teams',
+      groupsPrefix: 'idp:',
+      usernamePrefix: undefined,
+    });
+    const claims = { email: 'jane@example.com', email_verified: true };
+    expect(await userOf(await sign({ ...claims, teams: ['a', 'b'] }))).toMatchObject({
+      name: 'jane@example.com',
+      groups: ['idp:a', 'idp:b', 'system:authenticated'],
+    });
+    expect((await userOf(await sign({ ...claims, teams: 'one' }))).groups).toContain('idp:one');
+    expect((await userOf(await sign(claims))).groups).toEqual(['system:authenticated']);
+    await refused(await sign({ ...claims, email_verified: false }), 'oidc: email not verified');
+    await refused(await sign({ ...claims, email_verified: 'true' }), 'oidc: email not verified');
+    await refused(await sign(), 'oidc: parse username claims "email": claim not present');
+    await refused(
+      await sign({ ...claims, teams: [1] }),
+      'oidc: parse groups claim "teams": not a text or a list of texts',
+    );
+  });
+
+  it('is known without waiting the second time, until it is over', async () => {
+    await open({ usernamePrefix: '-' });
+    const token = await sign();
+    const user = await userOf(token);
+    expect(user.name).toBe('jane');
+    expect(authentication!.authenticate(bearer(token))).toBe(user);
+    cluster.clock.nowMs += 600_000;
+    await refused(token, 'oidc: verify token: oidc: token is expired');
+  });
+
+  it('is refused when its time, audience or claims are wrong', async () => {
+    await open({ requiredClaims: { hd: 'example.com' } });
+    const hd = 'example.com';
+    await refused(await sign({ hd, exp: seconds - 1 }), 'oidc: verify token: oidc: token is expired');
+    await refused(await sign({ hd, exp: undefined }), 'oidc: verify token: oidc: token has no expiry');
+    await refused(
+      await sign({ hd, nbf: seconds + 301 }),
+      'oidc: verify token: oidc: current time is before the nbf (not before) time',
+    );
+    await refused(await sign({ hd, aud: ['x'] }), 'oidc: expected audience in ["wherry"] got ["x"]');
+    await refused(await sign(), 'oidc: required claim hd not present in ID token');
+    await refused(
+      await sign({ hd: 'evil.com' }),
+      'oidc: required claim hd value does not match. Got = evil.com, want = example.com',
+    );
+    expect((await userOf(await sign({ hd, aud: ['x', 'wherry'] }))).name).toBe(`${issuer}#jane`);
+  });
+
+  it('is refused when it was tampered with, or signed by others', async () => {
+    await open();
+    const [header, , signature] = (await sign()).split('.');
+    const root = Buffer.from(JSON.stringify({ iss: issuer, aud: 'wherry', sub: 'root', exp: seconds + 600 }));
+    const review = (token: string) => authentication!.reviewToken(token, [kubernetes]);
+    const failure = { error: expect.stringContaining('oidc: verify token') };
+    expect(await review([header, root.toString('base64url'), signature].join('.'))).toEqual(failure);
+    const none = Buffer.from('{"alg":"none","kid":"one"}').toString('base64url');
+    expect(await review(`${none}.${root.toString('base64url')}.`)).toEqual(failure);
+    const foreign = newKey('one', 'stranger');
+    expect(await review(await sign({}, { key: foreign }))).toEqual(failure);
+    expect(await review(await sign({}, { header: { alg: 'RS512' } }))).toEqual(failure);
+    expect(await review(await sign({ iss: `${issuer}/` }))).toEqual({ error: 'invalid bearer token' });
+  });
+});
+
+describe('the keys of the issuer', () => {
+  it('are fetched once, and again for a key that is not among them, but not at will', async () => {
+    await open();
+    await userOf(await sign());
+    await userOf(await sign({ sub: 'joe' }));
+    expect(asked).toEqual(['/.well-known/openid-configuration', '/keys']);
+    keys.push(newKey('two'));
+    cluster.clock.nowMs += 11_000;
+    expect((await userOf(await sign({}, { key: keys[1]! }))).name).toBe(`${issuer}#jane`);
+    expect(asked).toHaveLength(4);
+    const foreign = ['x', 'y'].map((kid) => ({ ...newKey('one', 'stranger'), kid }));
+    for (const key of foreign)
+      await expect(userOf(await sign({}, { key }))).rejects.toThrow('oidc: verify token');
+    expect(asked).toHaveLength(4);
+  });
+
+  it('are not taken from a server that cannot prove who it is', async () => {
+    const errors: Error[] = [];
+    const oidc = { issuerUrl: issuer, clientId: 'wherry' };
+    authentication = await makeAuthenticator(
+      { oidc },
+      { ...context(), onError: (error) => void errors.push(error) },
+    );
+    await expect(userOf(await sign())).rejects.toThrow('oidc: authenticator not initialized');
+    expect(errors[0]?.message).toContain(`the keys of the OIDC issuer ${issuer} cannot be fetched`);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('options', () => {
+  it('that cannot be honoured stop the start', async () => {
+    const make = (options: object) => makeAuthenticator(options, context());
+    const oidc = { issuerUrl: issuer, clientId: 'wherry' };
+    await expect(make({ oidc: { ...oidc, issuerUrl: 'http://idp' } })).rejects.toThrow(
+      'must be an https URL',
+    );
+    await expect(make({ oidc: { ...oidc, issuerUrl: kubernetes } })).rejects.toThrow(
+      'service account tokens',
+    );
+    await expect(make({ oidc: { ...oidc, caFile: '/nowhere' } })).rejects.toThrow('cannot be read (ENOENT)');
+    await expect(make({ oidc, configFile: 'x' })).rejects.toThrow('only one is possible');
+  });
+});
+
+describe('a configuration file', () => {
+  let file: string;
+  const issuerText = () =>
+    JSON.stringify({
+      issuer: {
+        url: issuer,
+        certificateAuthority: ca.pem,
+        audiences: ['a', 'b'],
+        audienceMatchPolicy: 'MatchAny',
+        discoveryURL: `${issuer}/elsewhere`,
+      },
+      claimValidationRules: [{ claim: 'hd', requiredValue: 'example.com' }],
+      claimMappings: {
+        username: { claim: 'sub', prefix: 'idp:' },
+        groups: { claim: 'groups', prefix: '' },
+        uid: { claim: 'id' },
+      },
+    });
+  const configuration = (jwt: string, more = ''): string =>
+    `apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n- ${jwt}\n${more}`;
+
+  beforeEach(() => {
+    file = path.join(folder, 'authentication.yaml');
+  });
+
+  const openFile = async (text: string, more: object = {}) => {
+    await writeFile(file, text);
+    authentication = await makeAuthenticator({ configFile: file, ...more }, context());
+  };
+
+  it('names issuers, and where anonymous requests are let in', async () => {
+    await openFile(
+      configuration(issuerText(), 'anonymous: {enabled: true, conditions: [{path: /healthz}]}\n'),
+    );
+    const token = await sign({ aud: 'b', hd: 'example.com', groups: ['g'], id: '7' });
+    expect(await userOf(token)).toMatchObject({
+      name: 'idp:jane',
+      uid: '7',
+      groups: ['g', 'system:authenticated'],
+    });
+    expect(asked[0]).toBe('/elsewhere');
+    const anonymous = (at: string) => () =>
+      authentication!.authenticate({ ...bearer(''), headers: {}, path: at });
+    expect(anonymous('/healthz')()).toMatchObject({ name: 'system:anonymous' });
+    expect(anonymous('/api')).toThrow('no credentials');
+  });
+
+  it('is read again when it changes, and what cannot be used is not taken over', async () => {
+    await openFile(configuration(issuerText()));
+    const token = await sign({ aud: 'b', hd: 'example.com', id: '7' });
+    expect((await userOf(token)).name).toBe('idp:jane');
+    await writeFile(file, configuration(issuerText().replace('idp:', 'new:')));
+    await expect.poll(async () => (await userOf(token)).name, { timeout: 10_000 }).toBe('new:jane');
+    await writeFile(file, 'kind: Something');
+    await expect
+      .poll(() => warnings, { timeout: 10_000 })
+      .toEqual([expect.stringContaining('AuthenticationConfiguration')]);
+    expect((await userOf(token)).name).toBe('new:jane');
+  });
+
+  it.each([
+    [
+      'expressions of claims',
+      (text: string) => text.replace('"claim":"hd","requiredValue":"example.com"', '"expression":"true"'),
+      'expressions are not supported',
+    ],
+    [
+      'expressions of mappings',
+      (text: string) => text.replace('"claim":"id"', '"expression":"claims.id"'),
+      'expressions are not supported',
+    ],
+    [
+      'rules about users',
+      (text: string) =>
+        text.replace('"claimMappings"', '"userValidationRules":[{"expression":"x"}],"claimMappings"'),
+      'expressions are not supported',
+    ],
+    [
+      'unknown fields',
+      (text: string) => text.replace('"audiences"', '"audience":1,"audiences"'),
+      'unknown field "audience"',
+    ],
+    ['a name without prefix', (text: string) => text.replace(',"prefix":"idp:"', ''), 'prefix is required'],
+    [
+      'audiences without policy',
+      (text: string) => text.replace('"audienceMatchPolicy":"MatchAny",', ''),
+      'MatchAny',
+    ],
+    ['issuers without TLS', (text: string) => text.replace('"url":"https', '"url":"http'), 'https URL'],
+  ])('with %s is refused with a sentence', async (_, change, why) => {
+    await expect(openFile(configuration(change(issuerText())))).rejects.toThrow(why);
+  });
+
+  it('and an option cannot both decide about anonymous requests', async () => {
+    const text = configuration(issuerText(), 'anonymous: {enabled: true}\n');
+    await expect(openFile(text, { anonymous: false })).rejects.toThrow(
+      'anonymous access is set by an option and',
+    );
+  });
+});

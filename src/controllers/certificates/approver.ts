@@ -1,0 +1,148 @@
+/**
+ * The approver: approves requests of nodes for client certificates when the user who asks may have one, and requests of
+ * nodes for serving certificates when all names in them are addresses of the node that asks. All others wait for people.
+ */
+import type { Authorizer } from '../../api/access.ts';
+import type { CertificateSigningRequest, Node } from '../../api/generated/types.ts';
+import { conditionsOf, hasCondition } from '../../api/rules/signingconditions.ts';
+import type { User } from '../../api/user.ts';
+import type { SigningRequest } from '../../pki/signingrequest.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { Filter } from '../../registry/filter.ts';
+import { modify } from '../../registry/modify.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { requestIn, signingRequestId } from '../../registry/signingrequests.ts';
+import { targetOf } from '../../registry/target.ts';
+import {
+  type Controller,
+  idle,
+  observe,
+  running,
+  type SharedContext,
+  tolerant,
+} from '../shared/controller.ts';
+import { WorkQueue } from '../shared/workqueue.ts';
+import { kubeletClientSigner, kubeletServingSigner, nodeNamed, signerProblem } from './signerrules.ts';
+
+/** Permissions change, and nobody writes a request that waits again: it is looked at again after this time. */
+const lookAgainMs = 10_000;
+
+const group = 'certificates.k8s.io';
+
+export const certificateApprover: Controller = {
+  name: 'csrapproving',
+  housekeeping: true,
+  writer: 'certificate-controller',
+  start(context) {
+    if (!context.trust) return idle;
+    const queue: WorkQueue = new WorkQueue({
+      work: (name) => decide(context, queue, name),
+      onError: (_, error) => context.onError(error),
+    });
+    const waiting = (): Entry[] =>
+      context.registry.view
+        .collection(signingRequestId)
+        .select(new Filter(undefined, undefined, undefined, undefined))
+        .entries.filter(isWaiting);
+    const observations = [
+      observe(context, signingRequestId, (entry) => {
+        if (entry && isWaiting(entry)) queue.add(entry.name);
+      }),
+      observe(context, 'core/nodes', (entry) => {
+        if (!entry) return;
+        for (const request of waiting())
+          if ((request.peek() as CertificateSigningRequest).spec?.username === `system:node:${entry.name}`)
+            queue.add(request.name);
+      }),
+    ];
+    return running(observations, [queue]);
+  },
+};
+
+function isWaiting(entry: Entry): boolean {
+  const request = entry.peek() as CertificateSigningRequest;
+  return (
+    [kubeletClientSigner, kubeletServingSigner].includes(request.spec?.signerName ?? '') &&
+    !request.status?.certificate &&
+    !hasCondition(request, 'Approved') &&
+    !hasCondition(request, 'Denied')
+  );
+}
+
+async function decide(context: SharedContext, queue: WorkQueue, name: string): Promise<void> {
+  const { registry } = context;
+  const entry = registry.view.collection(signingRequestId).get('', name);
+  if (!entry || !isWaiting(entry)) return;
+  const object = entry.peek() as CertificateSigningRequest;
+  const { signerName = '', usages = [] } = object.spec ?? {};
+  const request = requestIn(object);
+  if (signerProblem(signerName, request, usages) !== undefined) return;
+  const message =
+    signerName === kubeletClientSigner
+      ? await clientApproval(registry.authorizer, object, request)
+      : servingApproval(registry, object, request);
+  if (message === undefined) return queue.addAfter(name, lookAgainMs);
+  await approve(context, entry, message);
+}
+
+async function clientApproval(
+  authorizer: Authorizer,
+  object: CertificateSigningRequest,
+  { read }: SigningRequest,
+): Promise<string | undefined> {
+  const user = userOf(object);
+  const may = async (subresource: string): Promise<boolean> => {
+    const resource = {
+      group,
+      version: '*',
+      resource: 'certificatesigningrequests',
+      subresource,
+      namespace: undefined,
+      name: undefined,
+    };
+    return (await authorizer.decide({ user, info: { verb: 'create', path: '', resource } })).allowed;
+  };
+  if (user.name === read.commonName && (await may('selfnodeclient')))
+    return 'Auto approving self kubelet client certificate after SubjectAccessReview.';
+  if (await may('nodeclient')) return 'Auto approving kubelet client certificate after SubjectAccessReview.';
+  return undefined;
+}
+
+const userOf = ({ spec }: CertificateSigningRequest): User => ({
+  name: spec?.username ?? '',
+  ...(spec?.uid ? { uid: spec.uid } : {}),
+  groups: spec?.groups ?? [],
+  extra: (spec?.extra ?? {}) as Record<string, string[]>,
+});
+
+function servingApproval(
+  registry: Registry,
+  object: CertificateSigningRequest,
+  { read, names }: SigningRequest,
+): string | undefined {
+  const user = userOf(object);
+  if (user.name !== read.commonName || !user.groups.includes('system:nodes')) return undefined;
+  const node = registry.view.collection('core/nodes').get('', nodeNamed(read))?.peek() as Node | undefined;
+  const addresses = new Set(node?.status?.addresses?.map(({ address }) => address));
+  return [...names.dns, ...names.ips].every((name) => addresses.has(name))
+    ? 'Auto approving kubelet serving certificate: all its names are addresses of the node.'
+    : undefined;
+}
+
+async function approve({ registry, request }: SharedContext, entry: Entry, message: string): Promise<void> {
+  const approved = {
+    type: 'Approved',
+    status: 'True',
+    reason: 'AutoApproved',
+    message,
+    lastUpdateTime: registry.now(),
+  };
+  await tolerant(
+    modify(registry, request('update'), targetOf(entry, 'approval'), () => {
+      // With its resourceVersion: another decision must not be overwritten.
+      const object = entry.object() as CertificateSigningRequest;
+      object.status = { ...object.status, conditions: [...conditionsOf(object), approved] };
+      return object;
+    }),
+  );
+}

@@ -1,0 +1,66 @@
+/** The cleaner: signing requests are of no use when they are decided; once an hour those that are old enough go. */
+import { X509Certificate } from 'node:crypto';
+import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import { conditionsOf } from '../../api/rules/signingconditions.ts';
+import { timeToMs } from '../../api/time.ts';
+import { certificatesIn } from '../../pki/pem.ts';
+import { remove } from '../../registry/delete.ts';
+import { Filter } from '../../registry/filter.ts';
+import { signingRequestId } from '../../registry/signingrequests.ts';
+import { targetOf } from '../../registry/target.ts';
+import { type Controller, running, type SharedContext, tolerant } from '../shared/controller.ts';
+import { WorkQueue } from '../shared/workqueue.ts';
+
+const hourMs = 3_600_000;
+const sweepMs = hourMs;
+/** How long requests stay: those that are decided to the end, and those that still wait for something. */
+const decidedMs = hourMs;
+const waitingMs = 24 * hourMs;
+/** The single key of the work queue. */
+const sweep = 'sweep';
+
+export const certificateCleaner: Controller = {
+  name: 'csrcleaner',
+  housekeeping: true,
+  writer: 'certificate-controller',
+  start(context) {
+    const queue = new WorkQueue({
+      work: async () => {
+        queue.addAfter(sweep, sweepMs);
+        await clean(context);
+      },
+      onError: (_, error) => context.onError(error),
+    });
+    queue.add(sweep);
+    return running([], [queue]);
+  },
+};
+
+async function clean({ registry, request }: SharedContext): Promise<void> {
+  const everything = new Filter(undefined, undefined, undefined, undefined);
+  for (const entry of registry.view.collection(signingRequestId).select(everything).entries) {
+    const object = entry.peek() as CertificateSigningRequest;
+    if (!isOver(object, registry.chance.nowMs())) continue;
+    const preconditions = { uid: object.metadata.uid };
+    await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions }));
+  }
+}
+
+function isOver(request: CertificateSigningRequest, nowMs: number): boolean {
+  const { certificate } = request.status ?? {};
+  const isOlder = (time: string | null | undefined, ageMs: number): boolean =>
+    time !== undefined && time !== null && nowMs - timeToMs(time) > ageMs;
+  if (certificate && hasExpired(certificate, nowMs)) return true;
+  const conditions = conditionsOf(request);
+  for (const { type, lastUpdateTime } of conditions) {
+    if ((type === 'Denied' || type === 'Failed') && isOlder(lastUpdateTime, decidedMs)) return true;
+    if (type === 'Approved' && isOlder(lastUpdateTime, certificate ? decidedMs : waitingMs)) return true;
+  }
+  const undecided = !conditions.some(({ type }) => ['Approved', 'Denied', 'Failed'].includes(type ?? ''));
+  return undecided && isOlder(request.metadata.creationTimestamp, waitingMs);
+}
+
+function hasExpired(certificate: string, nowMs: number): boolean {
+  const [leaf] = certificatesIn(Buffer.from(certificate, 'base64').toString('latin1'));
+  return leaf !== undefined && Date.parse(new X509Certificate(leaf).validTo) < nowMs;
+}

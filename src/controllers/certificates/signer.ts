@@ -1,0 +1,72 @@
+/** The signer: signs approved requests of the built-in signers with the authority of the cluster. */
+import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import { conditionsOf, hasCondition } from '../../api/rules/signingconditions.ts';
+import { type Authority, yearMs } from '../../pki/authority.ts';
+import { requestIn, signingRequestId } from '../../registry/signingrequests.ts';
+import {
+  type Controller,
+  idle,
+  observe,
+  running,
+  type SharedContext,
+  writeStatus,
+} from '../shared/controller.ts';
+import { WorkQueue } from '../shared/workqueue.ts';
+import { isOwnSigner, signerProblem } from './signerrules.ts';
+
+const lifeMinMs = 10 * 60_000;
+const lifeMaxMs = yearMs;
+
+export const certificateSigner: Controller = {
+  name: 'csrsigning',
+  housekeeping: true,
+  writer: 'certificate-controller',
+  start(context) {
+    const { trust } = context;
+    if (!trust) return idle;
+    const queue = new WorkQueue({
+      work: (name) => sign(context, trust.authority, name),
+      onError: (_, error) => context.onError(error),
+    });
+    const observation = observe(context, signingRequestId, (entry) => {
+      if (entry && isDue(entry.peek() as CertificateSigningRequest)) queue.add(entry.name);
+    });
+    return running([observation], [queue]);
+  },
+};
+
+const isDue = (request: CertificateSigningRequest): boolean =>
+  isOwnSigner(request.spec?.signerName ?? '') &&
+  !request.status?.certificate &&
+  hasCondition(request, 'Approved') &&
+  !hasCondition(request, 'Denied') &&
+  !hasCondition(request, 'Failed');
+
+async function sign(context: SharedContext, authority: Authority, name: string): Promise<void> {
+  const { registry } = context;
+  const entry = registry.view.collection(signingRequestId).get('', name);
+  const object = entry?.peek() as CertificateSigningRequest | undefined;
+  if (!entry || !object || !isDue(object)) return;
+  const { signerName = '', usages = [], expirationSeconds } = object.spec ?? {};
+  const request = requestIn(object);
+  const problem = signerProblem(signerName, request, usages);
+  const nowMs = registry.chance.nowMs();
+  if (problem !== undefined) {
+    const failed = {
+      type: 'Failed',
+      status: 'True',
+      reason: 'SignerValidationFailure',
+      message: problem,
+      lastUpdateTime: registry.now(),
+    };
+    await writeStatus(context, entry, { conditions: [...conditionsOf(object), failed] });
+    return;
+  }
+  const askedMs = expirationSeconds === undefined ? lifeMaxMs : expirationSeconds * 1000;
+  const lifeMs = Math.min(Math.max(askedMs, lifeMinMs), lifeMaxMs);
+  const certificate = authority.sign({ request, usages, lifeMs }, nowMs);
+  await writeStatus(context, entry, {
+    ...object.status,
+    certificate: Buffer.from(certificate).toString('base64'),
+  });
+}

@@ -1,0 +1,14 @@
+/** CertificateApproval: who approves or denies a signing request must be allowed to for its signer. */
+import { signingRequestId } from '../signingrequests.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { checkSigner } from './signerpermission.ts';
+
+export const certificateApproval: AdmissionPlugin = {
+  name: 'CertificateApproval',
+
+  validate(registry, admission) {
+    const { kind, part } = admission.target;
+    if (part === 'approval' && kind.id === signingRequestId)
+      return checkSigner(registry, admission, 'approve');
+  },
+};

@@ -1,0 +1,15 @@
+/** CertificateSigning: who stores a certificate, or says that there will be none, must be allowed to sign as the signer. */
+import { semanticEqual } from '../../api/object.ts';
+import { signingRequestId } from '../signingrequests.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { checkSigner } from './signerpermission.ts';
+
+export const certificateSigning: AdmissionPlugin = {
+  name: 'CertificateSigning',
+
+  validate(registry, admission) {
+    const { target, object, old } = admission;
+    if (target.part !== 'status' || target.kind.id !== signingRequestId) return;
+    if (!semanticEqual(object?.status, old?.status)) return checkSigner(registry, admission, 'sign');
+  },
+};

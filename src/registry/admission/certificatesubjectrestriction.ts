@@ -1,0 +1,24 @@
+/** CertificateSubjectRestriction: nobody gets a client certificate of the group that may do everything by asking for it. */
+import { forbidden } from '../../api/errors.ts';
+import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import { masters } from '../../api/user.ts';
+import { requestIn, signingRequestId } from '../signingrequests.ts';
+import type { AdmissionPlugin } from './admission.ts';
+
+const clientSigner = 'kubernetes.io/kube-apiserver-client';
+
+export const certificateSubjectRestriction: AdmissionPlugin = {
+  name: 'CertificateSubjectRestriction',
+
+  validate(_registry, { target, operation, object }) {
+    if (operation !== 'create' || target.kind.id !== signingRequestId) return;
+    const request = object as CertificateSigningRequest;
+    if (request.spec?.signerName !== clientSigner) return;
+    if (requestIn(request).read.organizations.includes(masters))
+      throw forbidden(
+        target.kind,
+        target.name,
+        `use of ${clientSigner} signer with ${masters} group is not allowed`,
+      );
+  },
+};

@@ -1,0 +1,36 @@
+/** Who may approve for a signer, or sign as it: a permission on the signer's name, or on all of its domain. */
+import { forbidden } from '../../api/errors.ts';
+import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import type { Registry } from '../registry.ts';
+import type { Admission } from './admission.ts';
+
+const group = 'certificates.k8s.io';
+
+/** Throws when the user may not. Controllers of this process may: each does only what its signer is for. */
+export async function checkSigner(
+  { authorizer }: Registry,
+  { request, target, old }: Admission,
+  verb: 'approve' | 'sign',
+): Promise<void> {
+  if (request.internal) return;
+  const { user } = request;
+  const signer = (old as CertificateSigningRequest).spec?.signerName ?? '';
+  const [domain = ''] = signer.split('/');
+  for (const name of [signer, `${domain}/*`]) {
+    const resource = {
+      group,
+      version: '*',
+      resource: 'signers',
+      subresource: undefined,
+      namespace: undefined,
+      name,
+    };
+    const decision = await authorizer.decide({ user, info: { verb, path: '', resource } });
+    if (decision.allowed) return;
+  }
+  throw forbidden(
+    target.kind,
+    target.name,
+    `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`,
+  );
+}

@@ -1,0 +1,85 @@
+/**
+ * Remains of namespaces: objects that are still there when their namespace is gone. A namespace is emptied before it
+ * goes, but what empties it need not know every kind, and a write that was let in before the deletion may come after it.
+ * Nothing may hold such objects: a namespace that is made anew must not find them.
+ */
+import type { Kind, ResourceId } from '../api/kind.ts';
+import { SEPARATOR, type Store, type Stored } from '../store/store.ts';
+import type { Entry } from './entry.ts';
+import { Filter } from './filter.ts';
+import { endOfKeys, parseStoreKey, storeKey } from './key.ts';
+import type { Registry } from './registry.ts';
+import { actingAs } from './writers.ts';
+
+/** Removals that are under way at once. */
+const width = 64;
+/** Objects of unknown kinds that are read from the store at once. */
+const pageSize = 1000;
+
+export const namespaceExists = (registry: Registry, namespace: string): boolean =>
+  registry.view.collection('core/namespaces').get('', namespace) !== undefined;
+
+/**
+ * Removes what is left in a namespace that went with the write of a revision. If it has been made anew since, what was
+ * written after that revision is not touched.
+ */
+export async function removeRemains(registry: Registry, namespace: string, revision: number): Promise<void> {
+  const inNamespace = new Filter(namespace, undefined, undefined, undefined);
+  for (const kind of [...registry.kinds.stored()].filter(({ namespaced }) => namespaced)) {
+    const queue = [...(registry.view.findCollection(kind.id)?.select(inNamespace).entries ?? [])];
+    const worker = async (): Promise<void> => {
+      for (let entry = queue.pop(); entry; entry = queue.pop())
+        await removeRemaining(registry, entry, revision);
+    };
+    await Promise.all(Array.from({ length: Math.min(width, queue.length) }, worker));
+  }
+  await removeUnserved(registry, namespace, revision);
+}
+
+async function removeRemaining(registry: Registry, first: Entry, revision: number): Promise<void> {
+  const { kind, namespace, name } = first;
+  const request = actingAs('namespace-controller', 'delete');
+  for (let entry: Entry | undefined = first; entry; ) {
+    if (entry.revision > revision && namespaceExists(registry, namespace)) return;
+    if ((await registry.commit(request, entry, null, entry.revision)) !== undefined) return;
+    entry = registry.view.findCollection(kind.id)?.get(namespace, name);
+  }
+}
+
+/** Objects of kinds that are not served are in the store alone, and would be there again when their kind comes back. */
+async function removeUnserved(registry: Registry, namespace: string, revision: number): Promise<void> {
+  const { store } = registry;
+  for (const id of await unservedIds(registry)) {
+    let start = storeKey(id, namespace, '');
+    const end = endOfKeys(id + SEPARATOR + namespace);
+    for (let more = true; more; ) {
+      const page = await store.range({ start, end, limit: pageSize });
+      for (const item of page.items) await removeStored(store, item, revision);
+      more = page.more;
+      start = `${page.items.at(-1)?.key}${SEPARATOR}`;
+    }
+  }
+}
+
+async function removeStored(store: Store, item: Stored, revision: number): Promise<void> {
+  for (let current: Stored | undefined = item; current && current.revision <= revision; ) {
+    const result = await store.write({ key: current.key, value: null, expected: current.revision });
+    if (result.ok) return;
+    current = result.current;
+  }
+}
+
+/** Kinds of which the store has objects and the table knows nothing, found by going from one kind's keys to the next. */
+async function unservedIds({ store, kinds }: Registry): Promise<ResourceId[]> {
+  const served = new Set<ResourceId>([...kinds.stored()].map(({ id }: Kind) => id));
+  const unserved: ResourceId[] = [];
+  for (let start = ''; ; ) {
+    const [first] = (await store.range({ start, limit: 1 })).items;
+    if (!first) return unserved;
+    const { id } = parseStoreKey(first.key);
+    if (!served.has(id)) unserved.push(id);
+    // A key of an older format may have no segments.
+    const next = endOfKeys(id);
+    start = next > first.key ? next : first.key + SEPARATOR;
+  }
+}
