@@ -38,6 +38,7 @@ const startNames: Names<StartOptions> = {
   ingress: true,
   limits: true,
   admissionConfigFile: true,
+  encryptionConfigFile: true,
   auditLog: true,
   onError: true,
   onFatal: true,

@@ -22,6 +22,7 @@ import { admissionChain } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
+import { openReadableView } from '../registry/encryption/readableview.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History } from '../registry/history.ts';
@@ -79,7 +80,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const kinds = new KindTable();
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
-  const store = await openStore(options, chance, storeMetrics);
+  const store = await encrypted(await openStore(options, chance, storeMetrics), kinds, options);
   closers.add(() => store.close());
   const nodesStartup = new Startup();
   try {
@@ -87,7 +88,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
+    const view = await openReadableView(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
@@ -388,6 +389,22 @@ async function openStore(options: StartOptions, chance: Chance, metrics: StoreMe
     onUpgraded: (upgraded) => options.onWarning?.(upgradedSentence(options.dataDir!, upgraded)),
     ...observed,
   });
+}
+
+/** Loaded when there is a file: most clusters have none. */
+async function encrypted(
+  store: Store,
+  kinds: KindTable,
+  { encryptionConfigFile }: StartOptions,
+): Promise<Store> {
+  if (encryptionConfigFile === undefined) return store;
+  try {
+    const { openEncryption } = await import('./encryptionfile.ts');
+    return await openEncryption(encryptionConfigFile, store, kinds);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {

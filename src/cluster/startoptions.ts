@@ -66,6 +66,8 @@ export interface StartOptions {
   readonly limits?: Partial<Limits>;
   /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */
   readonly admissionConfigFile?: string;
+  /** File that says which resources are encrypted in the store: an EncryptionConfiguration, as kube-apiserver reads it. */
+  readonly encryptionConfigFile?: string;
   /** File of the audit log. Default: none is written. */
   readonly auditLog?: string | AuditOptions;
   /** Called with failures of the server itself, not with refused requests. Default: they are dropped. */
