@@ -2,15 +2,18 @@
 import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
-import type { Authenticator } from '../access/authentication/authenticator.ts';
+import type { Authenticator, PeerCertificate } from '../access/authentication/authenticator.ts';
 import { type Authorizer, allowed } from '../api/access.ts';
-import { authenticated, masters } from '../api/user.ts';
+import { authenticated, masters, type User } from '../api/user.ts';
+import { LastMemo } from '../memo.ts';
 import type { Certified } from '../pki/authority.ts';
 import { subjectOf } from '../pki/certificate.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
 import { readSubject } from '../pki/distinguishedname.ts';
+import { certificatesIn } from '../pki/pem.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
 import { TlsFiles } from '../pki/tlsfiles.ts';
+import type { TlsSource } from '../pki/tlssource.ts';
 import type { Registry } from '../registry/registry.ts';
 import { SecureDoor } from '../server/doors/securedoor.ts';
 import { ensureAdministrators } from './administrators.ts';
@@ -79,7 +82,7 @@ export class Access {
       port: secure.port ?? 0,
       orAnyPort: secure.orAnyPort,
       tls: this.#tls,
-      authenticator: clientCertificates(this.certificates, nowMs),
+      authenticator: clientCertificates(this.#tls, nowMs),
       authorizer: administrators,
       minVersion: secure.minVersion,
       ciphers: secure.ciphers,
@@ -156,22 +159,37 @@ function servingFiles({ certFile, keyFile }: SecureOptions) {
   return { certFile, keyFile };
 }
 
-function clientCertificates(certificates: ClusterCertificates, nowMs: () => number): Authenticator {
+/** Users known by certificates of the authorities that the door names; what was verified is kept for the connection. */
+function clientCertificates(tls: TlsSource, nowMs: () => number): Authenticator {
+  const authorities = new LastMemo((pem: string) =>
+    certificatesIn(pem).map((der) => new X509Certificate(der)),
+  );
+  const known = new WeakMap<PeerCertificate, { of: string; user: User | undefined; untilMs: number }>();
   return {
     authenticate: ({ certificate }) => {
       if (!certificate) return undefined;
       const { leaf } = certificate;
-      const authority = new X509Certificate(certificates.authority.pem.cert);
+      const { clientAuthorities } = tls.current;
       const now = nowMs();
-      if (!leaf.checkIssued(authority) || !leaf.verify(authority.publicKey))
+      const before = known.get(certificate);
+      if (before?.of === clientAuthorities && now < before.untilMs) return before.user;
+      const isOf = (authority: X509Certificate) =>
+        leaf.checkIssued(authority) && leaf.verify(authority.publicKey);
+      if (!authorities.of(clientAuthorities).some(isOf))
         throw new Error('the client certificate is of an unknown authority');
-      if (Date.parse(leaf.validFrom) > now || Date.parse(leaf.validTo) < now)
+      const untilMs = Date.parse(leaf.validTo);
+      if (Date.parse(leaf.validFrom) > now || untilMs <= now)
         throw new Error('the client certificate has ended or not begun');
+      if (!leaf.keyUsage?.includes(clientAuthOid)) throw new Error('the certificate is not for clients');
       const { commonName: name, organizations } = readSubject(subjectOf(leaf.raw));
-      return name ? { name, groups: [...organizations, authenticated], extra: {} } : undefined;
+      const user = name ? { name, groups: [...organizations, authenticated], extra: {} } : undefined;
+      known.set(certificate, { of: clientAuthorities, user, untilMs });
+      return user;
     },
   };
 }
+
+const clientAuthOid = '1.3.6.1.5.5.7.3.2';
 
 const administrators: Authorizer = {
   decide: ({ user: { groups } }) =>
