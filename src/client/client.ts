@@ -51,26 +51,22 @@ export interface ClientOptions {
   readonly key?: string;
 }
 
-/** Options of clients inside the process of the server. */
-export interface InnerClientOptions extends ClientOptions {
-  /** Opens a connection in memory, in place of one over the network. */
-  readonly connect?: (() => Duplex) | undefined;
-}
-
 export class Client {
   readonly #base: URL;
   readonly #secure: typeof import('node:https') | undefined;
   readonly #agent: Agent;
 
+  /** @param connect opens a connection in memory, in place of one over the network */
   constructor(
     url: string,
-    private readonly options: InnerClientOptions = {},
+    private readonly options: ClientOptions = {},
+    private readonly connect?: () => Duplex,
   ) {
     this.#base = new URL(url);
     // Load TLS only when needed: that takes Node some milliseconds.
     this.#secure = this.#base.protocol === 'https:' ? process.getBuiltinModule('node:https') : undefined;
     const kept = { keepAlive: true, maxSockets: connectionsMax };
-    const { ca, cert, key, connect } = options;
+    const { ca, cert, key } = options;
     this.#agent = this.#secure ? new this.#secure.Agent({ ...kept, ca, cert, key }) : new Agent(kept);
     // Agents of Node take any stream for a connection, which their types do not say.
     if (connect) Object.assign(this.#agent, { createConnection: connect });
@@ -175,8 +171,8 @@ export class Client {
 
   /** A watch has a connection of its own, which ends with it. Node looks at `createConnection` where no agent is named. */
   #alone(): object {
-    const { ca, cert, key, connect } = this.options;
-    return connect ? { createConnection: connect } : { agent: false, ca, cert, key };
+    const { ca, cert, key } = this.options;
+    return this.connect ? { createConnection: this.connect } : { agent: false, ca, cert, key };
   }
 
   #call(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {
