@@ -9,7 +9,7 @@ import { Authority, type Certified, clientUsages, makeAuthority, servingUsages }
 export const nodeAuthoritySecret = { namespace: 'kube-system', name: 'wherry-node-ca' } as const;
 
 /** Who the API server is to agents, as in Kubernetes. */
-const apiServerSubject = {
+export const apiServerSubject = {
   commonName: 'kube-apiserver-kubelet-client',
   organizations: ['system:masters'],
 } as const;
