@@ -7,13 +7,13 @@ export type {
   ServiceAccountOptions,
   TokenWebhookSettings,
 } from '../access/authentication/authenticationoptions.ts';
+export type { StaticUser } from '../access/authentication/statictokens.ts';
 export {
   type AuthorizationMode,
   type AuthorizationOptions,
   type AuthorizationWebhookOptions,
   authorizationModes,
 } from '../access/authorization/authorizationoptions.ts';
-export type { StaticUser } from '../access/authentication/statictokens.ts';
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
@@ -34,7 +34,7 @@ export type { AuditOptions } from '../server/observe/auditlog.ts';
 export type { ListenOptions, SniFiles } from './listenoptions.ts';
 export type { IngressOptions } from './localingress.ts';
 export type { LogLine, LogOptions, LogValue } from './log.ts';
-export { type NodeOptions, type RunningNode, startNode } from './node.ts';
+export { type NodeJoin, type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { ClusterUser, SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { type Cluster, type StartOptions, start } from './start.ts';

@@ -21,6 +21,14 @@ export interface NodeAuthority {
   readonly client: Certified;
 }
 
+/** What the API server needs for connections to agents. */
+export interface NodeTrust {
+  /** PEM of the authorities that sign certificates of agents. */
+  readonly ca: string;
+  /** What it shows them. */
+  readonly client: Certified;
+}
+
 /** A fresh authority, with the client certificate of the API server. */
 export function makeNodeAuthority(nowMs: number): NodeAuthority {
   const ca = makeAuthority('wherry-node-ca', nowMs);

@@ -37,7 +37,8 @@ export async function discoverAuthority({ server, token, caHash }: Discovery): P
     throw new JoinError(
       `what ${server} says of its cluster is not signed with this token: the token is wrong, or this is another cluster`,
     );
-  const authority = await authorityIn(kubeconfig, server);
+  const authority = authorityIn(kubeconfig);
+  if (authority === undefined) throw new JoinError(`what ${server} says of its cluster names no authority`);
   if (caHash !== undefined && !certificatesIn(authority).some((der) => hashOf(der) === caHash.toLowerCase()))
     throw new JoinError(
       `the authority of ${server} has the hash ${hashOf(certificatesIn(authority)[0]!)}, not the one that --ca-hash says: this is not the cluster the command was made for`,
@@ -55,7 +56,11 @@ function hashOf(der: Buffer): string {
   return `sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
-function isSigned(content: string, signature: string, { id, secret }: { id: string; secret: string }): boolean {
+function isSigned(
+  content: string,
+  signature: string,
+  { id, secret }: { id: string; secret: string },
+): boolean {
   const [header = '', between, sent = '', ...rest] = signature.split('.');
   if (between !== '' || rest.length) return false;
   try {
@@ -73,15 +78,18 @@ function isSigned(content: string, signature: string, { id, secret }: { id: stri
   return got.length === wanted.length && timingSafeEqual(got, wanted);
 }
 
-async function authorityIn(kubeconfig: string, server: string): Promise<string> {
-  const unusable = `what ${server} says of its cluster names no authority`;
-  const { value } = await readYaml(kubeconfig).catch(() => ({ value: undefined }));
-  const { clusters } = (value ?? {}) as { clusters?: { cluster?: Record<string, unknown> }[] };
-  const data = clusters?.[0]?.cluster?.['certificate-authority-data'];
-  if (typeof data !== 'string') throw new JoinError(unusable);
-  const text = Buffer.from(data, 'base64').toString('utf8');
-  if (certificatesIn(text).length === 0) throw new JoinError(unusable);
-  return text;
+/** The authority that a kubeconfig names, in PEM. */
+export function authorityIn(kubeconfig: string): string | undefined {
+  try {
+    const { clusters } = (readYaml(kubeconfig).value ?? {}) as {
+      clusters?: { cluster?: Record<string, unknown> }[];
+    };
+    const data = clusters?.[0]?.cluster?.['certificate-authority-data'];
+    const text = typeof data === 'string' ? Buffer.from(data, 'base64').toString('utf8') : '';
+    return certificatesIn(text).length ? text : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The data of the document. Without an authority the server is not verified: nothing secret is sent. */

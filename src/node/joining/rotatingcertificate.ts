@@ -48,6 +48,21 @@ export class RotatingCertificate {
     return this.#current && endOf(this.#current) > now() ? this.#current : undefined;
   }
 
+  /** There was one, and its time is over. */
+  get hadEnded(): boolean {
+    return this.#current !== undefined && this.current === undefined;
+  }
+
+  /** The file with the certificate and its key. */
+  get file(): string {
+    return path.join(this.options.folder.folder, `${this.options.name}-current.pem`);
+  }
+
+  /** What is there cannot be used: another is asked for. */
+  forget(): void {
+    this.#current = undefined;
+  }
+
   /** Gets the first certificate, if there is none. */
   async obtain(): Promise<Certified> {
     return this.current ?? this.#replace();
@@ -63,16 +78,12 @@ export class RotatingCertificate {
     clearTimeout(this.#timer);
   }
 
-  get #file(): string {
-    return path.join(this.options.folder.folder, `${this.options.name}-current.pem`);
-  }
-
   get #keyFile(): string {
     return path.join(this.options.folder.folder, `${this.options.name}-next.key`);
   }
 
   #stored(): Certified | undefined {
-    const text = textOf(this.#file);
+    const text = textOf(this.file);
     if (text === undefined) return undefined;
     try {
       const key = privatePem(keyPairOf(text));
@@ -80,7 +91,7 @@ export class RotatingCertificate {
       new X509Certificate(cert);
       return { cert, key };
     } catch (error) {
-      throw new JoinError(`${this.#file} does not hold a certificate and its key; delete it to join again`, {
+      throw new JoinError(`${this.file} does not hold a certificate and its key; delete it to join again`, {
         cause: error,
       });
     }
@@ -93,7 +104,7 @@ export class RotatingCertificate {
     const certified = { cert, key: privatePem(key) };
     if (!new X509Certificate(cert).checkPrivateKey(key.privateKey))
       throw new JoinError('the cluster has signed another key than the one it was asked to sign');
-    writePrivately(this.#file, cert + certified.key);
+    writePrivately(this.file, cert + certified.key);
     rmSync(this.#keyFile, { force: true });
     this.#current = certified;
     changed(certified);
