@@ -7,6 +7,7 @@ import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
+import type { NodeAuthority, NodeTrust } from '../pki/nodecertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
 import { TlsFiles } from '../pki/tlsfiles.ts';
 import { plantClusterInfo } from '../registry/clusterinfo.ts';
@@ -14,6 +15,7 @@ import type { Registry } from '../registry/registry.ts';
 import { SecureDoor } from '../server/doors/securedoor.ts';
 import { ensureAdministrators } from './administrators.ts';
 import { type OpenAuthorization, openAuthorization } from './authorization.ts';
+import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
 import type { SecureOptions } from './secureoptions.ts';
@@ -56,7 +58,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     authorization.close();
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
-  await ensureAdministrators(registry);
+  await Promise.all([ensureAdministrators(registry), ensureJoining(registry)]);
   return new Access(options, opened, authentication, authorization);
 }
 
@@ -139,6 +141,12 @@ export class Access {
       log: onWarning,
     });
     this.certificates.follow(() => this.#writeKubeconfig());
+  }
+
+  /** How the API server and the agents of nodes verify each other: by the cluster's authority, or by one of their own. */
+  nodeTrust({ ca }: NodeAuthority): NodeTrust {
+    const { certificates } = this.opened;
+    return { ca: certificates.authority.pem.cert + ca.cert, client: certificates.kubeletClient };
   }
 
   /** For controllers that sign and publish certificates. */

@@ -103,7 +103,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
-    const ways = new Ways(() => credentials.load());
+    const ways = new Ways(async () => {
+      const authority = await credentials.load();
+      return access?.nodeTrust(authority) ?? { ca: authority.ca.cert, client: authority.client };
+    });
     const usage = new UsageReports(registry, ways);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
