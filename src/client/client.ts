@@ -88,7 +88,8 @@ export class Client {
     this.#certificate = certificate;
     this.#agent = this.#newAgent();
     former.maxFreeSockets = 0;
-    for (const sockets of Object.values(former.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    for (const sockets of Object.values(former.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy();
   }
 
   async get<T>(of: Resource<T>, namespace: string | undefined, name: string): Promise<T> {

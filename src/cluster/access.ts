@@ -13,8 +13,10 @@ import { TlsFiles } from '../pki/tlsfiles.ts';
 import { plantClusterInfo } from '../registry/clusterinfo.ts';
 import type { Registry } from '../registry/registry.ts';
 import { SecureDoor } from '../server/doors/securedoor.ts';
+import type { Limits } from '../server/http/limits.ts';
 import { ensureAdministrators } from './administrators.ts';
 import { type OpenAuthorization, openAuthorization } from './authorization.ts';
+import { type OpenFairness, openFairness } from './fairness.ts';
 import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
@@ -29,6 +31,7 @@ export interface AccessOptions {
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
   readonly registry: Registry;
+  readonly limits: Limits;
   readonly onError: (error: Error) => void;
   readonly onWarning: (message: string) => void;
 }
@@ -58,8 +61,12 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     authorization.close();
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
-  await Promise.all([ensureAdministrators(registry), ensureJoining(registry)]);
-  return new Access(options, opened, authentication, authorization);
+  const [fairness] = await Promise.all([
+    openFairness(registry, options.limits, onError),
+    ensureAdministrators(registry),
+    ensureJoining(registry),
+  ]);
+  return new Access(options, opened, authentication, authorization, fairness);
 }
 
 /** Where everything is allowed, at least the user must be known. */
@@ -120,6 +127,7 @@ export class Access {
     private readonly opened: OpenedCertificates,
     readonly authentication: Authentication,
     readonly authorization: OpenAuthorization,
+    private readonly fairness: OpenFairness,
   ) {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
     this.#registry = registry;
@@ -135,6 +143,7 @@ export class Access {
       tls: opened.tls,
       authenticator: authentication,
       authorizer: authorization.authorizer,
+      fairness: fairness.control,
       minVersion: secure.minVersion,
       ciphers: secure.ciphers,
       http2: secure.http2 === false ? false : { streamsMax: secure.http2StreamsMax },
@@ -186,6 +195,7 @@ export class Access {
 
   async close(): Promise<void> {
     await this.authentication.close();
+    await this.fairness.close();
     this.authorization.close();
     this.opened.close();
   }

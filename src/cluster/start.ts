@@ -110,7 +110,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const usage = new UsageReports(registry, ways);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
-    const access = await secureAccess(options, registry, services.firstIP, report);
+    const access = await secureAccess(options, registry, services.firstIP, keeper.limits, report);
     closers.add(() => access?.close());
     const onWarning = options.onWarning ?? (() => undefined);
     const authentication =
@@ -247,6 +247,7 @@ async function secureAccess(
   { secure = false, users = [], store, dataDir, onWarning = () => undefined }: StartOptions,
   registry: Registry,
   serviceIP: string,
+  limits: Limits,
   onError: (error: Error) => void,
 ): Promise<Access | undefined> {
   if (!secure) {
@@ -260,6 +261,7 @@ async function secureAccess(
     dataDir: store === 'memory' ? undefined : dataDir,
     serviceIP,
     registry,
+    limits,
     onError,
     onWarning,
   });
