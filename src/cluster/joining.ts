@@ -30,8 +30,6 @@ const bindings: readonly ClusterRoleBinding[] = [
   bound('kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', joiningGroup),
   bound('kubeadm:node-autoapprove-bootstrap', `${requests}:nodeclient`, joiningGroup),
   bound('kubeadm:node-autoapprove-certificate-rotation', `${requests}:selfnodeclient`, nodesGroup),
-  // The agent of a node is its service proxy, too.
-  bound('wherry:node-proxier', 'system:node-proxier', nodesGroup),
 ];
 
 const reader: Role = {
