@@ -3,9 +3,11 @@ import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Authentication } from '../access/authentication/authentication.ts';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
+import type { NodeAuthority, NodeTrust } from '../pki/nodecertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
 import { TlsFiles } from '../pki/tlsfiles.ts';
 import { plantClusterInfo } from '../registry/clusterinfo.ts';
@@ -15,14 +17,15 @@ import type { Limits } from '../server/http/limits.ts';
 import { ensureAdministrators } from './administrators.ts';
 import { type OpenAuthorization, openAuthorization } from './authorization.ts';
 import { type OpenFairness, openFairness } from './fairness.ts';
+import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import { StartError } from './starterror.ts';
 
 export interface AccessOptions {
   readonly secure: SecureOptions;
-  readonly users: readonly ClusterUser[];
+  readonly users: readonly StaticUser[];
   /** Where keys are kept; absent: in memory. */
   readonly dataDir: string | undefined;
   /** The address of the service `kubernetes`. */
@@ -48,6 +51,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
       registry,
       users,
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
+      allowsAll: secure.authorizationModes?.includes('AlwaysAllow') ?? false,
       publish: true,
       onError,
       onWarning,
@@ -60,6 +64,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   const [fairness] = await Promise.all([
     openFairness(registry, options.limits, onError),
     ensureAdministrators(registry),
+    ensureJoining(registry),
   ]);
   return new Access(options, opened, authentication, authorization, fairness);
 }
@@ -145,6 +150,12 @@ export class Access {
       log: onWarning,
     });
     this.certificates.follow(() => this.#writeKubeconfig());
+  }
+
+  /** How the API server and the agents of nodes verify each other: by the cluster's authority, or by one of their own. */
+  nodeTrust({ ca }: NodeAuthority): NodeTrust {
+    const { certificates } = this.opened;
+    return { ca: certificates.authority.pem.cert + ca.cert, client: certificates.kubeletClient };
   }
 
   /** For controllers that sign and publish certificates. */

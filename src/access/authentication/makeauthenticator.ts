@@ -23,7 +23,7 @@ import type { TokenAuthenticator } from './tokenauthenticator.ts';
 import type { TokenWebhook } from './tokenwebhook.ts';
 
 /** Authorities in PEM that may change. */
-export interface AuthoritySource {
+interface AuthoritySource {
   readonly pem: () => string;
   /** Calls back after each change. Returns a function that ends it. */
   readonly follow: (changed: () => void) => () => void;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { asks, user, useRegistry } from './authorization.case.ts';
+import { asks, useRegistry, user } from './authorization.case.ts';
 import type { AuthorizationOptions } from './authorizationoptions.ts';
 import { makeAuthorizer } from './makeauthorizer.ts';
 
@@ -38,12 +38,18 @@ describe('modes', () => {
 
   it.each<[AuthorizationOptions, RegExp]>([
     [{ authorizationModes: [] }, /at least one/],
-    [{ authorizationModes: ['Rbac' as never] }, /there is no authorization mode "Rbac"; there are Node, RBAC/],
+    [
+      { authorizationModes: ['Rbac' as never] },
+      /there is no authorization mode "Rbac"; there are Node, RBAC/,
+    ],
     [{ authorizationModes: ['RBAC', 'RBAC'] }, /RBAC is there twice/],
     [{ authorizationModes: ['ABAC'] }, /ABAC and its policy file need each other/],
     [{ authorizationPolicyFile: 'x' }, /ABAC and its policy file need each other/],
     [{ authorizationModes: ['Webhook'] }, /Webhook and its configuration file need each other/],
-    [{ authorizationModes: ['ABAC'], authorizationPolicyFile: '/no/such' }, /\/no\/such cannot be read \(ENOENT\)/],
+    [
+      { authorizationModes: ['ABAC'], authorizationPolicyFile: '/no/such' },
+      /\/no\/such cannot be read \(ENOENT\)/,
+    ],
     [{ authorizationConfigFile: '/x', authorizationModes: ['RBAC'] }, /excludes/],
   ])('%j are refused', async (options, message) => {
     await expect(make(options)).rejects.toThrow(message);
@@ -67,7 +73,13 @@ describe('a configuration file', () => {
     [[], /authorizers must name at least one/],
     [[{ type: 'RBAC' }], /authorizers\[0\]\.name must be a name/],
     [[{ type: 'X', name: 'x' }], /authorizers\[0\]\.type must be one of/],
-    [[{ type: 'RBAC', name: 'a' }, { type: 'RBAC', name: 'b' }], /authorizers\[1\]\.type: RBAC is there twice/],
+    [
+      [
+        { type: 'RBAC', name: 'a' },
+        { type: 'RBAC', name: 'b' },
+      ],
+      /authorizers\[1\]\.type: RBAC is there twice/,
+    ],
     [[{ type: 'RBAC', name: 'a', webhook }], /webhook is for the type Webhook only/],
     [[{ type: 'Webhook', name: 'a', webhook: { ...webhook, timeout: '1m' } }], /timeout must be a duration/],
     [[{ type: 'Webhook', name: 'a', webhook: { ...webhook, matchConditions: [] } }], /not supported/],

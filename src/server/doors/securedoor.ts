@@ -143,18 +143,17 @@ export class SecureDoor implements Door {
   }
 
   #identified(context: RequestContext, user: User | undefined): User {
-    if (!user) {
-      endConnectionAfter(context);
-      throw unauthorized();
-    }
-    if (user.name === anonymous) endConnectionAfter(context);
+    if (!user || user.name === anonymous) endConnectionAfter(context);
+    if (!user) throw unauthorized();
     return user;
   }
 
+  /** Only credentials that are not good are worth a line in the log, not that there were none. */
   #refused(context: RequestContext, error: unknown): never {
+    if (error instanceof StatusError && error.code === 401) throw error;
     endConnectionAfter(context);
     this.#refusals.add(context.request.socket.remoteAddress, error as Error);
-    throw error instanceof StatusError && error.code === 401 ? error : unauthorized();
+    throw unauthorized();
   }
 
   shut(): void {
