@@ -242,7 +242,7 @@ async function secureAccess(
   { secure = false, users = [], store, dataDir, onWarning = () => undefined }: StartOptions,
   registry: Registry,
   serviceIP: string,
-  limits: Limits,
+  limits: LimitKeeper['limits'],
   onError: (error: Error) => void,
 ): Promise<Access | undefined> {
   if (!secure) {
