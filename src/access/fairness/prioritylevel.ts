@@ -8,12 +8,14 @@
  *     └──▶ refused: the queue is full, or the level has none
  *
  * Most requests are answered at once, in the tick of the event loop in which they arrive, so they are never many at a
- * time, and can still take all of the processor. So a level also starts only as many requests per tick as it has seats;
- * the others wait for the next tick, where every queue gets its turn.
+ * time, and can still take all of the processor. So a level also starts only as many requests per tick as took it a few
+ * milliseconds before; the others wait for the next tick, where every queue gets its turn.
  */
 import type { PriorityLevelConfiguration } from '../../api/generated/types.ts';
 import { handOf } from './shufflesharding.ts';
 
+/** What is started in one tick should be done in this time. */
+const tickMaxMs = 4;
 /** How long Retry-After may become. */
 const retryAfterSecondsMax = 32;
 
@@ -45,6 +47,9 @@ export class PriorityLevel {
   #underWay = 0;
   /** Requests that were started in this tick. */
   #started = 0;
+  /** Requests that may be started in one tick. */
+  #budget = 1;
+  #tickBegunMs = 0;
   #isTickScheduled = false;
   #nominal = 0;
   #refusedSecond = 0;
@@ -64,6 +69,7 @@ export class PriorityLevel {
   configure(configuration: PriorityLevelConfiguration, sharesAll: number): void {
     this.#configuration = configuration;
     this.#nominal = sharesAll > 0 ? Math.ceil((this.settings.seats * this.shares) / sharesAll) : 0;
+    this.#budget = Math.max(this.#nominal, 1);
     this.#dispatch();
   }
 
@@ -142,7 +148,7 @@ export class PriorityLevel {
   }
 
   #hasSeat(): boolean {
-    if (this.#started >= Math.max(this.#nominal, 1)) return false;
+    if (this.#started >= this.#budget) return false;
     return this.#underWay < this.#nominal || this.#mayBorrow();
   }
 
@@ -195,11 +201,20 @@ export class PriorityLevel {
   #scheduleTick(): void {
     if (this.#isTickScheduled) return;
     this.#isTickScheduled = true;
+    this.#tickBegunMs = performance.now();
     setImmediate(() => {
       this.#isTickScheduled = false;
+      this.#adjustBudget(performance.now() - this.#tickBegunMs);
       this.#started = 0;
       this.#dispatch();
     });
+  }
+
+  /** Twice as many after a quick tick, as many as there was time for after a long one. */
+  #adjustBudget(tookMs: number): void {
+    if (this.#started === 0) return;
+    const wanted = tookMs > tickMaxMs ? Math.floor((this.#started * tickMaxMs) / tookMs) : this.#budget * 2;
+    this.#budget = Math.max(1, Math.min(wanted, this.#nominal));
   }
 
   /** Starts those who wait, one of each queue in turn. */

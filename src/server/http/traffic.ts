@@ -9,7 +9,7 @@ import type { LimitKeeper, LimitName } from './limits.ts';
 import type { Lasting } from './requestinfo.ts';
 
 /** Retry-After of a refused request. */
-export const retryAfterSeconds = 1;
+const retryAfterSeconds = 1;
 
 export type Lane = 'readOnly' | 'mutating' | Lasting;
 
