@@ -1,6 +1,6 @@
 /** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
-import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
+import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
 import {
   authenticationArgs,
@@ -258,6 +258,10 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
   const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
   if (values.port === 'off' && !secure)
     throw new UsageError('--port off and --secure-port off together leave no way in');
+  if (values.port === 'off' && values['in-memory'] && secure && !leavesWayIn(secure))
+    throw new UsageError(
+      '--port off and --in-memory together leave no way in: name a file for the administrator by --write-kubeconfig',
+    );
   return {
     host: values.host,
     port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
@@ -280,6 +284,10 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     limits: readLimits(values, refuse),
   };
 }
+
+/** Whether users get in without a data folder, where the administrator's kubeconfig would be. */
+const leavesWayIn = ({ kubeconfigFile, tokenAuthFile, clientCAFile }: SecureOptions): boolean =>
+  [kubeconfigFile, tokenAuthFile, clientCAFile].some((file) => file !== undefined);
 
 function controllersOf(text: string, runs: string): readonly string[] {
   const list = text.split(',').filter(Boolean);

@@ -41,17 +41,17 @@ const defaultHost = '127.0.0.1';
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
   const { secure, users, registry, onError, onWarning } = options;
-  const authorization = await openAuthorization(registry, secure);
+  const authorization = await openAuthorization(registry, secure, onWarning);
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
   try {
     opened = openCertificates(options);
     const { tls } = opened;
-    authentication = await makeAuthenticator(withoutStrangers(secure, authorization, onWarning), {
+    authentication = await makeAuthenticator(secure, {
       registry,
       users,
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
-      allowsAll: secure.authorizationModes?.includes('AlwaysAllow') ?? false,
+      allowsAll: () => authorization.modes.includes('AlwaysAllow'),
       publish: true,
       onError,
       onWarning,
@@ -67,17 +67,6 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     ensureJoining(registry),
   ]);
   return new Access(options, opened, authentication, authorization, fairness);
-}
-
-/** Where everything is allowed, at least the user must be known. */
-function withoutStrangers(
-  secure: SecureOptions,
-  { modes }: OpenAuthorization,
-  onWarning: (message: string) => void,
-): SecureOptions {
-  if (!modes.includes('AlwaysAllow') || secure.anonymous === false) return secure;
-  onWarning('requests without credentials are refused, because the authorization mode AlwaysAllow is on');
-  return { ...secure, anonymous: false };
 }
 
 interface OpenedCertificates {

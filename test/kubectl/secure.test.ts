@@ -65,13 +65,10 @@ describeWith('kubectl')('kubectl over TLS', () => {
 
   it('is refused what a user may not do', async () => {
     const file = path.join(cluster.folder, 'bob');
-    const { cluster: running } = cluster.kubectl as unknown as {
-      cluster: { kubeconfigFor(name: string): string };
-    };
-    writeFileSync(file, running.kubeconfigFor('bob'));
+    writeFileSync(file, cluster.cluster.kubeconfigFor('bob'));
     const refused = await cluster.kubectl.try('--kubeconfig', file, 'get', 'pods');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/User "bob" cannot list resource "pods"/);
-    expect(() => running.kubeconfigFor('eve')).toThrow(/without a user "eve"/);
+    expect(() => cluster.cluster.kubeconfigFor('eve')).toThrow(/without a user "eve"/);
   });
 });

@@ -89,4 +89,33 @@ describe('a configuration file', () => {
     const name = await configuration(...authorizers);
     await expect(make({ authorizationConfigFile: name })).rejects.toThrow(message);
   });
+
+  it('is read again when it changes; what cannot be used leaves the former in place', async () => {
+    const told: string[] = [];
+    const [node, rbac] = [
+      { type: 'Node', name: 'n' },
+      { type: 'RBAC', name: 'r' },
+    ];
+    const name = await configuration(node, { type: 'AlwaysDeny', name: 'd' });
+    const { registry } = made;
+    const opened = await makeAuthorizer({ authorizationConfigFile: name }, registry, (text) =>
+      told.push(text),
+    );
+    const isAllowed = async () => (await opened.authorizer.decide(asks(user('jo'), 'get pods'))).allowed;
+    const change = async (text: RegExp, ...authorizers: object[]): Promise<void> => {
+      await configuration(...authorizers);
+      await expect.poll(() => told.at(-1) ?? '').toMatch(text);
+    };
+    expect(await isAllowed()).toBe(false);
+    await change(/is decided by Node, AlwaysAllow$/, node, { type: 'AlwaysAllow', name: 'a' });
+    expect(opened.modes).toEqual(['Node', 'AlwaysAllow']);
+    expect(await isAllowed()).toBe(true);
+    await change(/stays: .*must name at least one/);
+    await change(/stays: the type RBAC can only be there from the start/, rbac);
+    await change(/stays: .*\/no\/such cannot be read/, { type: 'Webhook', name: 'w', webhook });
+    expect(await isAllowed()).toBe(true);
+    await change(/is decided by AlwaysDeny$/, { type: 'AlwaysDeny', name: 'd' });
+    expect(await isAllowed()).toBe(false);
+    opened.close();
+  });
 });

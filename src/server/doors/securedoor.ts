@@ -9,7 +9,7 @@
 import { constants } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { TLSSocket, TlsOptions } from 'node:tls';
 import type { Authenticator } from '../../access/authentication/authenticator.ts';
 import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
 import type { Authorizer } from '../../api/access.ts';
@@ -23,6 +23,7 @@ import { ExpressLane } from '../http/expresslane.ts';
 import { Http2Request } from '../http/http2request.ts';
 import { cutOff, refuse } from '../http/refusal.ts';
 import { isBrief } from '../http/requestinfo.ts';
+import { AddressCertificates } from './addresscertificates.ts';
 import type { Door, Reception } from './door.ts';
 import { Handshakes, handshakeMaxMs } from './handshakes.ts';
 import { type Http2Options, Http2Sessions } from './http2sessions.ts';
@@ -74,6 +75,7 @@ export class SecureDoor implements Door {
   #express: ExpressLane | undefined;
   #sessions: Http2Sessions | undefined;
   #contexts: TlsContexts | undefined;
+  #addresses: AddressCertificates | undefined;
 
   constructor(private readonly options: SecureDoorOptions) {
     this.authorizer = options.authorizer;
@@ -107,19 +109,23 @@ export class SecureDoor implements Door {
       // A client could make the server work by asking for new keys again and again.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     };
-    const server = createServer({
-      ...listenerOptions(reception.keeper.limits),
+    const handshake: TlsOptions = {
       ...shared,
-      ...contextOptions(tls.current),
       ALPNProtocols: http2 === false ? ['http/1.1'] : ['h2', 'http/1.1'],
       requestCert: true,
       rejectUnauthorized: false,
       handshakeTimeout: this.options.handshakeMs ?? handshakeMaxMs,
+      SNICallback: (name, done) => done(null, this.#contexts!.named(name)),
+    };
+    const server = createServer({
+      ...listenerOptions(reception.keeper.limits),
+      ...handshake,
+      ...contextOptions(tls.current),
       keepAlive: true,
       keepAliveInitialDelay: tcpProbeMs,
-      SNICallback: (name, done) => done(null, this.#contexts!.named(name)),
     });
     this.#contexts = new TlsContexts(server, tls, shared);
+    this.#addresses = new AddressCertificates(server, tls, handshake, this.#contexts);
     return server;
   }
 
@@ -158,6 +164,7 @@ export class SecureDoor implements Door {
 
   shut(): void {
     this.#contexts?.close();
+    this.#addresses?.close();
     this.#listener?.shut();
     this.#express?.closeIdle();
     this.#sessions?.shut();
