@@ -66,17 +66,40 @@ describe('information', () => {
   it('names exactly the options that are known to have a test', () => {
     const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));
     expect([...options].sort()).toEqual([
+      '--admission-control-config-file',
+      '--anonymous-auth',
+      '--api-audiences',
       '--audit-log',
       '--audit-log-maxbackup',
       '--audit-log-maxsize',
+      '--audit-policy-file',
+      '--authentication-config',
+      '--authentication-token-webhook-cache-ttl',
+      '--authentication-token-webhook-config-file',
+      '--authentication-token-webhook-version',
+      '--authorization-config',
+      '--authorization-mode',
+      '--authorization-policy-file',
+      '--authorization-webhook-cache-authorized-ttl',
+      '--authorization-webhook-cache-unauthorized-ttl',
+      '--authorization-webhook-config-file',
+      '--authorization-webhook-version',
       '--body-timeout',
+      '--ca-file',
+      '--ca-hash',
       '--client-ca-file',
       '--controllers',
       '--create-status',
       '--data-dir',
+      '--description',
+      '--disable-admission-plugins',
       '--disable-http2-serving',
+      '--enable-admission-plugins',
+      '--enable-bootstrap-token-auth',
+      '--encryption-provider-config',
       '--expires',
       '--group',
+      '--groups',
       '--help',
       '--history',
       '--host',
@@ -102,14 +125,35 @@ describe('information', () => {
       '--max-watches-per-client',
       '--merge',
       '--node-name',
+      '--oidc-ca-file',
+      '--oidc-client-id',
+      '--oidc-groups-claim',
+      '--oidc-groups-prefix',
+      '--oidc-issuer-url',
+      '--oidc-required-claim',
+      '--oidc-signing-algs',
+      '--oidc-username-claim',
+      '--oidc-username-prefix',
       '--output',
       '--pod-network',
       '--pod-range',
       '--port',
+      '--print-join-command',
       '--request-timeout',
+      '--requestheader-allowed-names',
+      '--requestheader-client-ca-file',
+      '--requestheader-extra-headers-prefix',
+      '--requestheader-group-headers',
+      '--requestheader-uid-headers',
+      '--requestheader-username-headers',
       '--secure-host',
       '--secure-port',
       '--server',
+      '--service-account-extend-token-expiration',
+      '--service-account-issuer',
+      '--service-account-key-file',
+      '--service-account-max-token-expiration',
+      '--service-account-signing-key-file',
       '--service-account-token-secrets',
       '--service-cluster-ip-range',
       '--service-node-port-range',
@@ -120,6 +164,9 @@ describe('information', () => {
       '--tls-private-key-file',
       '--tls-san',
       '--tls-sni-cert-key',
+      '--token',
+      '--token-auth-file',
+      '--ttl',
       '--user',
       '--version',
       '--warn-bytes',
@@ -268,7 +315,7 @@ describe('a server', () => {
         ['ADDED', 'MODIFIED'],
       ],
     ] as const) {
-      const { child, url, client } = await serving('serve', ...inMemory, ...args);
+      const { child, url, client } = await serving('serve', ...inMemory, '--secure-port=off', ...args);
       await client.post(configMaps, { metadata: { name: 'a' } });
       await client.patch(`${configMaps}/a`, { data: { a: 'b' } });
       const stream = await Stream.open(`${url}${configMaps}?watch=1`);
@@ -324,7 +371,8 @@ describe('a server', () => {
       '--service-account-token-secrets',
     );
     const account = async () => (await client.get('/api/v1/namespaces/default/serviceaccounts/default')).body;
-    await expect.poll(async () => (await account()).secrets?.length).toBe(1);
+    // The first token waits for its signing key.
+    await expect.poll(async () => (await account()).secrets?.length, { timeout: 20_000 }).toBe(1);
     const [{ name }] = (await account()).secrets;
     expect(name).toMatch(/^default-token-[a-z0-9]{5}$/);
     const secret = (await client.get(`/api/v1/namespaces/default/secrets/${name}`)).body;
