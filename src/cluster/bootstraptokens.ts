@@ -2,6 +2,7 @@
 import { createHash, randomInt, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import {
   bootstrapSecretName,
   bootstrapTokenNamespace,
@@ -12,10 +13,11 @@ import { StatusError } from '../api/errors.ts';
 import type { Secret } from '../api/generated/types.ts';
 import { durationText, formatTime } from '../api/time.ts';
 import { Client } from '../client/client.ts';
-import { secrets } from '../client/resources.ts';
+import { configMaps, secrets } from '../client/resources.ts';
 import { wallClock } from '../clock.ts';
 import { publicDer } from '../pki/keypair.ts';
 import { certificatesIn } from '../pki/pem.ts';
+import { clusterInfo } from '../registry/clusterinfo.ts';
 import { joiningGroup } from './joining.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import { StartError } from './starterror.ts';
@@ -32,6 +34,10 @@ export interface TokenOptions {
   readonly groups: readonly string[] | undefined;
   readonly printJoinCommand: boolean;
 }
+
+/** How long a new token waits for its signature, and how often that is looked for. */
+const signedMaxMs = 3_000;
+const lookMs = 50;
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const random = (length: number): string =>
@@ -110,8 +116,18 @@ async function createToken(client: Client, cluster: RunningCluster, options: Tok
       'groups of a token begin with system:bootstrappers: and hold small letters, digits, : and -',
     );
   await client.create(secrets, bootstrapTokenNamespace, object);
+  await signed(client, id);
   const token = `${id}.${secret}`;
   return options.printJoinCommand ? `${joinCommand(cluster, token)}\n` : `${token}\n`;
+}
+
+/** Nodes believe the cluster by a signature that a controller makes with the token: the command works when it is there. */
+async function signed(client: Client, id: string): Promise<void> {
+  for (let waitedMs = 0; waitedMs < signedMaxMs; waitedMs += lookMs) {
+    const { data } = await client.get(configMaps, clusterInfo.namespace, clusterInfo.name);
+    if (data?.[`jws-kubeconfig-${id}`] !== undefined) return;
+    await setTimeout(lookMs);
+  }
 }
 
 function joinCommand({ server, ca }: RunningCluster, token: string): string {

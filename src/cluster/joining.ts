@@ -3,7 +3,7 @@
  * node and gets it; nodes may renew theirs; and all may read where the cluster is. Names are those that kubeadm uses.
  * Objects are made when they are missing and not put right afterwards: who deletes a rule and makes another keeps it.
  */
-import type { ClusterRoleBinding, Role, RoleBinding } from '../api/generated/types.ts';
+import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
 import { rbacGroup } from '../api/rules/rbac.ts';
 import { clusterInfo } from '../registry/clusterinfo.ts';
@@ -16,6 +16,7 @@ export const joiningGroup = 'system:bootstrappers:kubeadm:default-node-token';
 
 const nodesGroup = 'system:nodes';
 const requests = 'system:certificates.k8s.io:certificatesigningrequests';
+const proxierName = 'wherry:node-proxier';
 const signerName = 'kubeadm:bootstrap-signer-clusterinfo';
 
 const group = (name: string) => ({ apiGroup: rbacGroup, kind: 'Group', name });
@@ -31,6 +32,12 @@ const bindings: readonly ClusterRoleBinding[] = [
   bound('kubeadm:node-autoapprove-bootstrap', `${requests}:nodeclient`, joiningGroup),
   bound('kubeadm:node-autoapprove-certificate-rotation', `${requests}:selfnodeclient`, nodesGroup),
 ];
+
+/** The agent of a node is its service proxy, too. Kubernetes' role for that also shows all nodes, which a node must not see. */
+const proxier: ClusterRole = {
+  metadata: { name: proxierName },
+  rules: [{ apiGroups: [''], resources: ['endpoints', 'services'], verbs: ['list', 'watch'] }],
+};
 
 const reader: Role = {
   metadata: { name: signerName, namespace: clusterInfo.namespace },
@@ -52,6 +59,7 @@ export async function ensureJoining(registry: Registry): Promise<void> {
   };
   await Promise.all([
     ...bindings.map((binding) => plant('clusterrolebindings', structuredClone(binding))),
+    plant('clusterroles', structuredClone(proxier)),
     plant('roles', structuredClone(reader)),
     plant('rolebindings', structuredClone(readers)),
   ]);

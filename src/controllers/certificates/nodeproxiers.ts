@@ -1,5 +1,5 @@
 /**
- * Node proxiers: nodes that joined the cluster may read services, endpoints and nodes, because the agent of a node is
+ * Node proxiers: nodes that joined the cluster may read all services and endpoints, because the agent of a node is
  * its service proxy, too. Users who merely are in the group of nodes may not, as in Kubernetes, where the proxy is
  * another user.
  */
@@ -18,7 +18,7 @@ export async function addNodeProxier({ registry, request }: SharedContext, user:
   const collection = collectionOf(kind, '');
   const binding: ClusterRoleBinding = {
     metadata: { name },
-    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:node-proxier' },
+    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name },
     subjects: [subject],
   };
   if (

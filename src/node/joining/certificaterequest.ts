@@ -22,6 +22,9 @@ export const servingRequest = {
   prefix: 'csr-',
 } as const;
 
+/** Automatic approval takes less; after this somebody has to approve. */
+const patienceMs = 3_000;
+
 export interface Wanted {
   readonly kind: typeof clientRequest | typeof servingRequest;
   readonly key: KeyPair;
@@ -59,10 +62,7 @@ export async function requestCertificate(client: Client, wanted: Wanted): Promis
 
 /** Stable for a key and what it is for: a restart finds its own request again. */
 const nameOf = (publicKey: Buffer, words: readonly string[]): string =>
-  createHash('sha512-256')
-    .update(publicKey)
-    .update(JSON.stringify(words))
-    .digest('base64url');
+  createHash('sha512-256').update(publicKey).update(JSON.stringify(words)).digest('base64url');
 
 function isOfKey({ spec }: CertificateSigningRequest, publicKey: Buffer): boolean {
   try {
@@ -81,6 +81,7 @@ function certificateOf(
   return new Promise((resolve, reject) => {
     const settle = (act: () => void): void => {
       informer.close();
+      clearTimeout(waiting);
       signal.removeEventListener('abort', abort);
       act();
     };
@@ -95,9 +96,7 @@ function certificateOf(
           `the signing request ${name} was ${outcome.type === 'Denied' ? 'denied' : 'not signed'}: ${outcome.reason ?? ''}: ${outcome.message ?? ''}`,
         );
       const certificate = object.status?.certificate;
-      if (certificate)
-        return settle(() => resolve(Buffer.from(certificate, 'base64').toString('utf8')));
-      if (!object.status?.conditions?.length) onWaiting?.(name);
+      if (certificate) return settle(() => resolve(Buffer.from(certificate, 'base64').toString('utf8')));
     };
     const informer = new Informer(client, signingRequests, {
       fieldSelector: `metadata.name=${name}`,
@@ -107,6 +106,8 @@ function certificateOf(
         if (error instanceof StatusError && (error.code === 401 || error.code === 403)) fail(error.message);
       },
     });
+    const waiting = setTimeout(() => onWaiting?.(name), patienceMs);
+    waiting.unref();
     signal.addEventListener('abort', abort);
     if (signal.aborted) abort();
     else void informer.start();

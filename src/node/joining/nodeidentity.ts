@@ -28,7 +28,7 @@ const authorityBytesMax = 1024 * 1024;
 /** A self-signed certificate is shown until the cluster has signed one. */
 const selfSignedMs = 365 * 86_400_000;
 
-export interface JoinOptions {
+interface JoinOptions {
   readonly token?: string | undefined;
   readonly caHash?: string | undefined;
   readonly caFile?: string | undefined;
@@ -80,7 +80,7 @@ export class NodeIdentity {
     writePrivately(path.join(pki.folder, authorityFile), ca);
     asking = new Client(options.server, { ca, token: options.token!, userAgent: userAgentOf('kubelet') });
     try {
-      await certificate.obtain();
+      await certificate.first();
     } finally {
       asking.close();
     }

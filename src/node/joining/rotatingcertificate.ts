@@ -64,7 +64,7 @@ export class RotatingCertificate {
   }
 
   /** Gets the first certificate, if there is none. */
-  async obtain(): Promise<Certified> {
+  async first(): Promise<Certified> {
     return this.current ?? this.#replace();
   }
 
