@@ -110,7 +110,7 @@ describe('the secure door', () => {
       '/dev/null',
       `${url}/api`,
     ]);
-    expect(stdout).toBe('401 1.1');
+    expect(stdout).toBe('403 1.1');
     await stop(child);
     writeFileSync(name('s.key'), 'nonsense');
     expectSentence(
