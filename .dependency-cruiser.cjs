@@ -22,7 +22,7 @@ const may = {
   node: ['node', 'client', 'pki', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
   cluster: ['cluster', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
-  cli: ['cli', 'cluster', 'store/store'],
+  cli: ['cli', 'cluster', 'store/store', 'clock'],
 };
 
 module.exports = {

@@ -1,15 +1,17 @@
 /**
- * `npm run bench [-- --quick]`: the cost of requests. Servers and load generators run as separate child
- * processes. A bare `node:http` server that answers the same bytes is measured in the same run and is the
- * unit (= 1) of the shares, because machines differ and are noisy. Prints a table, and writes the figures to
- * bench/results.json.
+ * `npm run bench [-- --quick] [-- --secure]`: the cost of requests; with `--secure`, of requests over TLS. Servers and
+ * load generators run as separate child processes. A bare `node:http` server that answers the same bytes is measured in
+ * the same run and is the unit (= 1) of the shares, because machines differ and are noisy. Prints a table, and writes
+ * the figures to bench/results.json.
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
+import { decisions } from './decisions.mjs';
 import { fanout } from './fanout.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
+import { secureBench } from './secure.mjs';
 import { bare, keepCompiledCode, wherry } from './servers.mjs';
 import { createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
@@ -141,11 +143,18 @@ async function many(store, yardstick, count) {
 }
 
 await keepCompiledCode();
+if (process.argv.includes('--secure')) {
+  await secureBench(row, { seconds });
+  process.exit();
+}
 const yardstick = await bare(1500);
 say(
   `${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`,
 );
 for (const store of ['lmdb', 'memory']) await run(store, yardstick);
+say('decisions, with 1,000 roles and 10,000 bindings:');
+for (const [name, value] of Object.entries((await decisions()).figures))
+  row(`decision, ${name}`, 'memory', value, 'µs');
 say('the living cluster:');
 await living(row, {
   quick,

@@ -64,18 +64,23 @@ describe('information', () => {
   });
 
   it('names exactly the options that are known to have a test', () => {
-    const options = new Set([...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, option]) => option));
+    const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));
     expect([...options].sort()).toEqual([
       '--audit-log',
       '--audit-log-maxbackup',
       '--audit-log-maxsize',
       '--body-timeout',
+      '--client-ca-file',
       '--controllers',
       '--create-status',
       '--data-dir',
+      '--disable-http2-serving',
+      '--expires',
+      '--group',
       '--help',
       '--history',
       '--host',
+      '--http2-max-streams-per-connection',
       '--images',
       '--in-memory',
       '--ingress-port',
@@ -95,20 +100,32 @@ describe('information', () => {
       '--max-watch-backlog-bytes',
       '--max-watches',
       '--max-watches-per-client',
+      '--merge',
       '--node-name',
+      '--output',
       '--pod-network',
       '--pod-range',
       '--port',
       '--request-timeout',
+      '--secure-host',
+      '--secure-port',
       '--server',
       '--service-account-token-secrets',
       '--service-cluster-ip-range',
       '--service-node-port-range',
       '--simulated-nodes',
+      '--tls-cert-file',
+      '--tls-cipher-suites',
+      '--tls-min-version',
+      '--tls-private-key-file',
+      '--tls-san',
+      '--tls-sni-cert-key',
+      '--user',
       '--version',
       '--warn-bytes',
       '--warn-objects',
       '--watch-start',
+      '--write-kubeconfig',
     ]);
   });
 });
@@ -118,7 +135,7 @@ describe.each([
   [['up', '--simulated', '3'], /there is no option --simulated; did you mean --simulated-nodes\?/],
   [['up', '--frobnicate'], /there is no option --frobnicate; wherry --help lists all/],
   [['up', '-x'], /-x/],
-  [['down'], /there is no command "down"; the commands are up, serve, node, backup and restore/],
+  [['down'], /there is no command "down"; the commands are up, serve, node, backup, restore and kubeconfig/],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],
   [['serve', '--simulated-nodes', '3'], /serve does not take --simulated-nodes/],
@@ -270,7 +287,7 @@ describe('a server', () => {
         '--history',
         bounds,
         '--log-level',
-        'debug',
+        'warn',
       );
       const created = await client.post(configMaps, { metadata: { name: 'a' } });
       const version = Number(created.body.metadata.resourceVersion) - 1;

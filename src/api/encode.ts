@@ -9,7 +9,7 @@
 
 import { parseExact } from './exactjson.ts';
 import { generatedWriter, type Writer } from './generatedwriter.ts';
-import { jsonText, stringText } from './jsontext.ts';
+import { jsonText } from './jsontext.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -104,7 +104,7 @@ function listText(items: readonly unknown[], write: Writer<unknown>): string {
 function mapText(map: JsonObject, write: Writer<unknown>): string {
   let text = '{';
   for (const name of sorted(Object.keys(map)))
-    text += `${text === '{' ? '' : ','}${stringText(name)}:${write(map[name])}`;
+    text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:${write(map[name])}`;
   return `${text}}`;
 }
 
@@ -115,7 +115,7 @@ function sorted(names: string[]): string[] {
 }
 
 function scalarText(value: unknown): string {
-  if (typeof value === 'string') return stringText(value);
+  if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'boolean' || typeof value === 'bigint' || Number.isSafeInteger(value))
     return String(value);
   return JSON.stringify(value) ?? 'null';

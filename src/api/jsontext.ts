@@ -1,25 +1,7 @@
 /**
  * Values as JSON text. Whole numbers beyond 2^53 are bigint (`exactjson.ts`), which `JSON.stringify` refuses to write; it
  * is asked first, because nearly no value holds any.
- *
- * Strings: names, labels and images are short and need no escaping; looking through them here is quicker than
- * a call of `JSON.stringify`. It has no figure of its own yet.
  */
-import { optimized } from '../switches.ts';
-
-/** Longer strings are left to `JSON.stringify`, which is faster for them. */
-const shortMax = 64;
-
-export function stringText(value: string): string {
-  const { length } = value;
-  if (length > shortMax || !optimized) return JSON.stringify(value);
-  for (let i = 0; i < length; i++) {
-    const code = value.charCodeAt(i);
-    const plain = code >= 0x20 && code < 0x7f && code !== 0x22 && code !== 0x5c;
-    if (!plain) return JSON.stringify(value);
-  }
-  return `"${value}"`;
-}
 
 /** What `JSON.stringify` writes, also when there are large numbers. */
 export function jsonText(value: unknown, indent = 0): string {

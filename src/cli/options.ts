@@ -1,6 +1,6 @@
 /** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
-import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
+import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
 import {
   authenticationArgs,
@@ -30,7 +30,7 @@ import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflag
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
 
-export type LogFormat = 'json' | 'text';
+type LogFormat = 'json' | 'text';
 const logFormats: readonly string[] = ['json', 'text'];
 
 export interface LogForm {
@@ -258,6 +258,10 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
   const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
   if (values.port === 'off' && !secure)
     throw new UsageError('--port off and --secure-port off together leave no way in');
+  if (values.port === 'off' && values['in-memory'] && secure && !leavesWayIn(secure))
+    throw new UsageError(
+      '--port off and --in-memory together leave no way in: name a file for the administrator by --write-kubeconfig',
+    );
   return {
     host: values.host,
     port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
@@ -281,6 +285,10 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
   };
 }
 
+/** Whether users get in without a data folder, where the administrator's kubeconfig would be. */
+const leavesWayIn = ({ kubeconfigFile, tokenAuthFile, clientCAFile }: SecureOptions): boolean =>
+  [kubeconfigFile, tokenAuthFile, clientCAFile].some((file) => file !== undefined);
+
 function controllersOf(text: string, runs: string): readonly string[] {
   const list = text.split(',').filter(Boolean);
   if (list.length === 0) throw new UsageError('--controllers must name controllers, or be * or none');
@@ -292,6 +300,8 @@ function auditOptions(values: Values): AuditOptions | undefined {
   if (file === undefined) {
     const idle = size === undefined ? (backups === undefined ? undefined : 'maxbackup') : 'maxsize';
     if (idle) throw new UsageError(`--audit-log-${idle} needs --audit-log`);
+    if (values['audit-policy-file'] !== undefined)
+      throw new UsageError('--audit-policy-file needs --audit-log');
     return undefined;
   }
   if (!file) throw new UsageError('--audit-log must name a file');
@@ -300,6 +310,7 @@ function auditOptions(values: Values): AuditOptions | undefined {
   return {
     file,
     fileBytesMax: megabytes * 1024 * 1024,
+    policyFile: values['audit-policy-file'],
     backupsMax: countOf('--audit-log-maxbackup', backups ?? '10', auditBackupsMax),
   };
 }
@@ -388,8 +399,7 @@ function unknownOption(message: string): UsageError {
 
 function portOf(option: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65535) return Number(value);
-  const off = option === '--port' ? ', or off' : '';
-  throw new UsageError(`${option} must be a number from 0 to 65535${off}, not ${JSON.stringify(value)}`);
+  throw new UsageError(`${option} must be a number from 0 to 65535, not ${JSON.stringify(value)}`);
 }
 
 function countOf(option: string, value: string, max: number): number {

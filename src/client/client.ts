@@ -49,8 +49,6 @@ export interface ClientOptions {
   /** Client certificate and its key, in PEM. */
   readonly cert?: string;
   readonly key?: string;
-  /** Opens a connection in memory, in place of one over the network. */
-  readonly connect?: (() => Duplex) | undefined;
 }
 
 export class Client {
@@ -59,9 +57,11 @@ export class Client {
   #agent: Agent;
   #certificate: Pick<ClientOptions, 'cert' | 'key'>;
 
+  /** @param connect opens a connection in memory, in place of one over the network */
   constructor(
     url: string,
     private readonly options: ClientOptions = {},
+    private readonly connect?: () => Duplex,
   ) {
     this.#base = new URL(url);
     // Load TLS only when needed: that takes Node some milliseconds.
@@ -72,7 +72,8 @@ export class Client {
 
   #newAgent(): Agent {
     const kept = { keepAlive: true, maxSockets: connectionsMax };
-    const { ca, connect } = this.options;
+    const { connect } = this;
+    const { ca } = this.options;
     const agent = this.#secure
       ? new this.#secure.Agent({ ...kept, ca, ...this.#certificate })
       : new Agent(kept);
@@ -87,7 +88,8 @@ export class Client {
     this.#certificate = certificate;
     this.#agent = this.#newAgent();
     former.maxFreeSockets = 0;
-    for (const sockets of Object.values(former.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    for (const sockets of Object.values(former.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy();
   }
 
   async get<T>(of: Resource<T>, namespace: string | undefined, name: string): Promise<T> {
@@ -189,7 +191,8 @@ export class Client {
 
   /** A watch has a connection of its own, which ends with it. Node looks at `createConnection` where no agent is named. */
   #alone(): object {
-    const { ca, connect } = this.options;
+    const { connect } = this;
+    const { ca } = this.options;
     return connect ? { createConnection: connect } : { agent: false, ca, ...this.#certificate };
   }
 

@@ -269,7 +269,7 @@ export async function startNode(
   await checkNodeOptions(options);
   const closers = new Closers();
   try {
-    const joins = url.startsWith('https:') && !access.cert && !access.token && !access.connect;
+    const joins = url.startsWith('https:') && !access.cert && !access.token;
     const node = joins
       ? await openJoined(url, options, closers)
       : await openKnown(url, options, access, closers);

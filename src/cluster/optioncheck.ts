@@ -1,4 +1,5 @@
 /** Checks the names of options: a misspelt one would silently be ignored. */
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
@@ -7,8 +8,9 @@ import type { AuditOptions } from '../server/observe/auditlog.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
-import type { StartOptions } from './start.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import { StartError } from './starterror.ts';
+import type { StartOptions } from './startoptions.ts';
 import { nearestName } from './suggestion.ts';
 
 /** The compiler checks that none is missing. */
@@ -36,6 +38,7 @@ const startNames: Names<StartOptions> = {
   ingress: true,
   limits: true,
   admissionConfigFile: true,
+  encryptionConfigFile: true,
   auditLog: true,
   onError: true,
   onFatal: true,
@@ -62,9 +65,44 @@ const nodeNames: Names<NodeOptions> = {
 };
 
 const logNames: Names<LogOptions> = { level: true, write: true };
+const secureNames: Names<SecureOptions> = {
+  host: true,
+  port: true,
+  orAnyPort: true,
+  sans: true,
+  certFile: true,
+  keyFile: true,
+  sniCertificates: true,
+  clientCAFile: true,
+  minVersion: true,
+  ciphers: true,
+  kubeconfigFile: true,
+  http2: true,
+  http2StreamsMax: true,
+  tokenAuthFile: true,
+  requestHeader: true,
+  bootstrapTokens: true,
+  anonymous: true,
+  oidc: true,
+  configFile: true,
+  tokenWebhook: true,
+  serviceAccounts: true,
+  apiAudiences: true,
+  authorizationModes: true,
+  authorizationConfigFile: true,
+  authorizationPolicyFile: true,
+  authorizationWebhook: true,
+};
+const userNames: Names<StaticUser> = { name: true, uid: true, groups: true, token: true };
+
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
-const auditNames: Names<AuditOptions> = { file: true, fileBytesMax: true, backupsMax: true };
+const auditNames: Names<AuditOptions> = {
+  file: true,
+  fileBytesMax: true,
+  backupsMax: true,
+  policyFile: true,
+};
 const admissionNames: Names<AdmissionOptions> = { enabled: true, disabled: true };
 const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
 const settingNames: Names<ControllerSettings> = {
@@ -81,6 +119,8 @@ export function checkStartOptions(options: StartOptions): void {
   if (options.like !== undefined && options.like !== 'kubernetes')
     throw new StartError(`a cluster can be like "kubernetes" only, not ${JSON.stringify(options.like)}`);
   checkNames(options.node, nodeNames, 'node.');
+  checkNames(options.secure, secureNames, 'secure.');
+  for (const user of options.users ?? []) checkNames(user, userNames, 'users[].');
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');

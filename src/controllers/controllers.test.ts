@@ -15,6 +15,8 @@ const housekeeping = [
   'tokencleaner',
   'bootstrapsigner',
   'clusterrole-aggregation',
+  'bootstrapsigner',
+  'tokencleaner',
   'protection',
   'event-expiry',
 ];

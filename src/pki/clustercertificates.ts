@@ -16,7 +16,7 @@ import { keyPairOf } from './keypair.ts';
 import { apiServerSubject } from './nodecertificates.ts';
 import { type PkiFolder, readPair } from './pkifolder.ts';
 
-export const authorityName = 'wherry-ca';
+const authorityName = 'wherry-ca';
 /** Who has the administrator's certificate; a binding gives the group its rights, so that they can be taken back. */
 export const administrator = { name: 'wherry-admin', groups: ['wherry:admins'] } as const;
 

@@ -46,7 +46,8 @@ export interface SigningRequest {
   readonly names: AlternativeNames;
 }
 
-/** The request in a PEM text, its signature checked. */
+/** The request in a PEM text, its signature checked.
+ * @public for signers */
 export function readSigningRequest(text: string): SigningRequest {
   if (text.length > 2 * requestBytesMax) throw new SigningRequestError('the request is too large');
   const [block] = pemBlocks(text);

@@ -8,7 +8,7 @@ import { certificatesIn, pem } from './pem.ts';
 import type { NamedCertificate, TlsMaterial, TlsSource } from './tlssource.ts';
 import { WatchedFiles } from './watchedfiles.ts';
 
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
   /** Names it is shown for. Default: those of the certificate. */

@@ -57,7 +57,7 @@ const leftOut = new Set(['resourceVersion', 'managedFields', 'selfLink']);
 const unordered = /\.(causes|resourceRules|nonResourceRules)$/;
 
 /** The first difference between what was recorded and what is there; undefined when there is none. */
-export function difference(wanted: unknown, got: unknown, place = ''): string | undefined {
+function difference(wanted: unknown, got: unknown, place = ''): string | undefined {
   const told = (): string => `${place}: want ${JSON.stringify(wanted)} got ${JSON.stringify(got)}`;
   if (typeof wanted === 'string') {
     if (wanted === got) return undefined;

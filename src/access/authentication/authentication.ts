@@ -52,7 +52,9 @@ export class Authentication implements Authenticator {
     const answer: TokenAnswer | undefined = await this.parts.tokens.ask(token, question, failures);
     this.#report(failures);
     if (answer) return { user: this.#completed.of(answer.user), audiences: answer.audiences };
-    const why = failures.map((failure) => (failure as Error).message).filter(Boolean);
+    const why = failures
+      .map((failure) => (failure instanceof CredentialError ? failure.told : (failure as Error).message))
+      .filter(Boolean);
     // The first words are of the server's own token, which Kubernetes compares first.
     const unknown = 'invalid bearer token';
     return { error: why.length ? `[${[unknown, ...why].join(', ')}]` : unknown };

@@ -50,8 +50,17 @@ export class TestAuthority {
     name: Name,
     { usages = ['client auth'], intermediates = [], ...life }: ClientOptions = {},
   ): PeerCertificate {
-    const der = this.#sign(encodeName(name), publicDer(newKeyPair().publicKey), usages, life);
-    return { leaf: new X509Certificate(der), intermediates };
+    return { leaf: new X509Certificate(this.certified(name, { usages, ...life }).cert), intermediates };
+  }
+
+  /** A certificate for a client and its key, in PEM. */
+  certified(
+    name: Name,
+    { usages = ['client auth'], ...life }: ClientOptions = {},
+  ): { cert: string; key: string } {
+    const key = newKeyPair();
+    const der = this.#sign(encodeName(name), publicDer(key.publicKey), usages, life);
+    return { cert: pem('CERTIFICATE', der), key: privatePem(key) };
   }
 
   /** A certificate and its key for a server on this machine. */

@@ -28,9 +28,13 @@ export interface TokenAuthenticator {
   ): TokenAnswer | undefined | Promise<TokenAnswer | undefined>;
 }
 
-/** A credential is not good. The message is in Kubernetes' words, and empty where there is no more to say. */
+/** A credential is not valid. The message is for the log; clients are told nothing but 401. */
 export class CredentialError extends Error {
-  constructor(message = '') {
+  /** @param told what a TokenReview shows, in Kubernetes' words; '' where it shows nothing more */
+  constructor(
+    readonly told = '',
+    message = told || 'the signature or the claims of the token are not valid',
+  ) {
     super(message);
     this.name = 'CredentialError';
   }

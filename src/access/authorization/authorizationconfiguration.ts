@@ -13,7 +13,7 @@ export interface ConfiguredAuthorizer {
   readonly webhook?: WebhookSettings;
 }
 
-export interface WebhookSettings {
+interface WebhookSettings {
   readonly configFile: string;
   readonly version: 'v1' | 'v1beta1';
   readonly allowedMs: number;

@@ -9,7 +9,7 @@ import type { Server, TLSSocket } from 'node:tls';
 /** From the connection to the end of the handshake. */
 export const handshakeMaxMs = 10_000;
 /** A thousand clients that come back at the same moment after a restart are let in. */
-export const handshakesMax = 2_000;
+const handshakesMax = 2_000;
 
 export class Handshakes {
   /** By the client's address and port, in the order they began. */

@@ -6,13 +6,7 @@
  * it was idle for long, when its client misbehaves, and when the server closes.
  */
 import { METHODS } from 'node:http';
-import {
-  constants,
-  type IncomingHttpHeaders,
-  performServerHandshake,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Arrivals } from '../http/arrivals.ts';
@@ -44,6 +38,9 @@ const idleCheckMs = 30_000;
  */
 const resetsMax = 500;
 
+/** Error code of HTTP/2. */
+const enhanceYourCalm = 0x0b;
+
 const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
 
 export class Http2Sessions {
@@ -62,7 +59,8 @@ export class Http2Sessions {
   }
 
   take(socket: TLSSocket): void {
-    const made = performServerHandshake(socket, {
+    // Loaded for the first client that speaks HTTP/2: it takes Node some milliseconds, which a start need not wait for.
+    const made = process.getBuiltinModule('node:http2').performServerHandshake(socket, {
       settings: {
         maxConcurrentStreams: this.options.streamsMax || streamsMaxDefault,
         initialWindowSize: windowBytes,
@@ -158,7 +156,6 @@ class Session {
   }
 
   addReset(): void {
-    if (++this.#resets > resetsMax)
-      this.http2.destroy(new Error('too many resets'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (++this.#resets > resetsMax) this.http2.destroy(new Error('too many resets'), enhanceYourCalm);
   }
 }

@@ -6,7 +6,6 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { AddressInfo, Socket } from 'node:net';
 import { methodNotAllowed, StatusError } from '../../api/errors.ts';
 import type { Arrivals } from '../http/arrivals.ts';
-import { GuardedResponse } from '../http/guardheaders.ts';
 import type { Limits } from '../http/limits.ts';
 import { refuse, refuseConnection } from '../http/refusal.ts';
 import { overload } from '../http/traffic.ts';
@@ -22,10 +21,7 @@ const timeoutCheckMs = 1_000;
 const partingMs = 100;
 
 /** Options for Node's server, for HTTP and HTTPS. */
-export const listenerOptions = ({
-  headerBytesMax,
-}: Limits): ServerOptions<typeof IncomingMessage, typeof GuardedResponse> => ({
-  ServerResponse: GuardedResponse,
+export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({
   maxHeaderSize: headerBytesMax,
   keepAliveTimeout: keepAliveMs,
   headersTimeout: headersTimeoutMs,

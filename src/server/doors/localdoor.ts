@@ -14,6 +14,7 @@ import { LastMemo } from '../../memo.ts';
 import { Arrivals } from '../http/arrivals.ts';
 import type { ApiRequest } from '../http/context.ts';
 import { ExpressLane } from '../http/expresslane.ts';
+import { GuardedResponse, guardLines } from '../http/guardheaders.ts';
 import { cutOff, refuse } from '../http/refusal.ts';
 import { isBrief } from '../http/requestinfo.ts';
 import type { Door, Reception } from './door.ts';
@@ -49,7 +50,10 @@ export class LocalDoor implements Door {
   }
 
   async listen(reception: Reception): Promise<void> {
-    const server = createServer(listenerOptions(reception.keeper.limits));
+    const server = createServer({
+      ...listenerOptions(reception.keeper.limits),
+      ServerResponse: GuardedResponse,
+    });
     const arrivals = new Arrivals();
     this.#listener = new HttpListener(server, this, reception, arrivals);
     this.#express = this.#expressLane(server, reception, arrivals);
@@ -98,6 +102,7 @@ export class LocalDoor implements Door {
       headerBytesMax: reception.keeper.limits.headerBytesMax,
       firstMaxMs: headersTimeoutMs,
       keepAliveMs,
+      standingLines: guardLines,
       accepts: isBrief,
       serve: (request, response) => {
         const begunMs = performance.now();

@@ -9,8 +9,9 @@
 import { constants } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { TLSSocket, TlsOptions } from 'node:tls';
 import type { Authenticator } from '../../access/authentication/authenticator.ts';
+import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
 import type { Authorizer } from '../../api/access.ts';
 import { StatusError, unauthorized } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
@@ -22,6 +23,7 @@ import { ExpressLane } from '../http/expresslane.ts';
 import { Http2Request } from '../http/http2request.ts';
 import { cutOff, refuse } from '../http/refusal.ts';
 import { isBrief } from '../http/requestinfo.ts';
+import { AddressCertificates } from './addresscertificates.ts';
 import type { Door, Reception } from './door.ts';
 import { Handshakes, handshakeMaxMs } from './handshakes.ts';
 import { type Http2Options, Http2Sessions } from './http2sessions.ts';
@@ -49,6 +51,7 @@ export interface SecureDoorOptions {
   readonly tls: TlsSource;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  readonly fairness?: FlowControl | undefined;
   /** Default TLS 1.2. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** In OpenSSL's words. Default: those of kube-apiserver. */
@@ -65,15 +68,18 @@ export interface SecureDoorOptions {
 export class SecureDoor implements Door {
   readonly unidentified: User = { name: '', groups: [] };
   readonly authorizer: Authorizer;
+  readonly fairness: FlowControl | undefined;
   readonly #peers = new PeerCertificates();
   readonly #refusals: RefusalLog;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
   #sessions: Http2Sessions | undefined;
   #contexts: TlsContexts | undefined;
+  #addresses: AddressCertificates | undefined;
 
   constructor(private readonly options: SecureDoorOptions) {
     this.authorizer = options.authorizer;
+    this.fairness = options.fairness;
     this.#refusals = new RefusalLog(options.log);
   }
 
@@ -103,19 +109,23 @@ export class SecureDoor implements Door {
       // A client could make the server work by asking for new keys again and again.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     };
-    const server = createServer({
-      ...listenerOptions(reception.keeper.limits),
+    const handshake: TlsOptions = {
       ...shared,
-      ...contextOptions(tls.current),
       ALPNProtocols: http2 === false ? ['http/1.1'] : ['h2', 'http/1.1'],
       requestCert: true,
       rejectUnauthorized: false,
       handshakeTimeout: this.options.handshakeMs ?? handshakeMaxMs,
+      SNICallback: (name, done) => done(null, this.#contexts!.named(name)),
+    };
+    const server = createServer({
+      ...listenerOptions(reception.keeper.limits),
+      ...handshake,
+      ...contextOptions(tls.current),
       keepAlive: true,
       keepAliveInitialDelay: tcpProbeMs,
-      SNICallback: (name, done) => done(null, this.#contexts!.named(name)),
     });
     this.#contexts = new TlsContexts(server, tls, shared);
+    this.#addresses = new AddressCertificates(server, tls, handshake, this.#contexts);
     return server;
   }
 
@@ -139,19 +149,22 @@ export class SecureDoor implements Door {
   }
 
   #identified(context: RequestContext, user: User | undefined): User {
-    if (!user) return this.#refused(context, new Error('no credentials'));
-    if (user.name === anonymous) endConnectionAfter(context);
+    if (!user || user.name === anonymous) endConnectionAfter(context);
+    if (!user) throw unauthorized();
     return user;
   }
 
+  /** Only credentials that are not good are worth a line in the log, not that there were none. */
   #refused(context: RequestContext, error: unknown): never {
+    if (error instanceof StatusError && error.code === 401) throw error;
     endConnectionAfter(context);
     this.#refusals.add(context.request.socket.remoteAddress, error as Error);
-    throw error instanceof StatusError && error.code === 401 ? error : unauthorized();
+    throw unauthorized();
   }
 
   shut(): void {
     this.#contexts?.close();
+    this.#addresses?.close();
     this.#listener?.shut();
     this.#express?.closeIdle();
     this.#sessions?.shut();

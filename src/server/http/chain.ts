@@ -8,7 +8,9 @@
  * | parse        | `steps/parsing.ts`        | request info: what the method and URL ask for       | 400                          |
  * | enter        | `steps/entry.ts`          | may a request like this come in here at all?        | 403, 503                     |
  * | authenticate | `steps/authentication.ts` | who sends it?                                       | 401                          |
+ * | auditReceipt | `steps/auditing.ts`       | has it written down as received, if a policy says so |                             |
  * | impersonate  | `steps/impersonation.ts`  | as whom does the sender want to act?                | 400, 403                     |
+ * | share        | `steps/sharing.ts`        | waits for its turn, on doors with flow control      | 429                          |
  * | authorize    | `steps/authorization.ts`  | may this user do that?                              | 403                          |
  * | limit        | `steps/limiting.ts`       | counts it in, says how long its answer may take     | 429, 400                     |
  * | auditStart   | `steps/auditing.ts`       | has the beginning of answers that last written down |                              |
@@ -33,7 +35,7 @@ import { type ApiRequest, type ApiResponse, RequestContext } from './context.ts'
 import type { LimitKeeper } from './limits.ts';
 import { unreadInfo } from './requestinfo.ts';
 import { answer } from './steps/answering.ts';
-import { auditStart, noteUpgradeCode } from './steps/auditing.ts';
+import { auditReceipt, auditStart, noteUpgradeCode } from './steps/auditing.ts';
 import { authenticate } from './steps/authentication.ts';
 import { authorize } from './steps/authorization.ts';
 import { complete, record } from './steps/completion.ts';
@@ -43,6 +45,7 @@ import { impersonate } from './steps/impersonation.ts';
 import { limit } from './steps/limiting.ts';
 import { parse } from './steps/parsing.ts';
 import { route } from './steps/routing.ts';
+import { share } from './steps/sharing.ts';
 import type { Services, Step } from './steps/step.ts';
 import type { Overload } from './traffic.ts';
 
@@ -50,7 +53,9 @@ const steps: readonly Step[] = [
   parse,
   enter,
   authenticate,
+  auditReceipt,
   impersonate,
+  share,
   authorize,
   limit,
   auditStart,

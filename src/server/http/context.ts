@@ -1,11 +1,14 @@
 /** One request on its way through the chain: what it asks for, and how it is answered. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Flow } from '../../access/fairness/flowcontrol.ts';
+import type { PriorityLevel } from '../../access/fairness/prioritylevel.ts';
 import type { Decision } from '../../api/access.ts';
 import type { Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door } from '../doors/door.ts';
+import type { AuditRecord } from '../observe/auditrecord.ts';
 import type { Http2Request } from './http2request.ts';
 import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';
@@ -64,6 +67,10 @@ export class RequestContext {
   lane: Lane | undefined;
   /** The client it is counted for, if limits are per client. */
   client: string | undefined;
+  /** Its flow, on doors with flow control. */
+  flow: Flow | undefined;
+  /** The priority level that has counted it in. */
+  seat: PriorityLevel | undefined;
   /** Time limit of the answer; 0 for none. */
   timeLimitMs = 0;
   /** The handler; set by routing. */
@@ -72,6 +79,8 @@ export class RequestContext {
   address: string | undefined;
   /** Name of the object when it is not in the path, as in a create. */
   objectName: string | undefined;
+  /** What the audit policy wants of it; undefined without a policy. */
+  audited: AuditRecord | undefined;
   /** The error that was answered, if any. */
   failure: Status | undefined;
   /** The status code of an upgrade's answer; 0 before that. */

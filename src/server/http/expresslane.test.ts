@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type Server as HttpServer } from 'nod
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ExpressLane } from './expresslane.ts';
+import { guardLines } from './guardheaders.ts';
 import type { PlainRequest } from './plainrequest.ts';
 import type { PlainResponse } from './plainresponse.ts';
 
@@ -37,6 +38,7 @@ beforeEach(async () => {
       headerBytesMax: 10_000,
       firstMaxMs: 60_000,
       keepAliveMs: 120_000,
+      standingLines: guardLines,
       accepts: (_method, url) => !url.includes('watch'),
       serve: (request, response) => serve(request, response),
       handOver: (socket) => node.emit('connection', socket),

@@ -22,6 +22,8 @@ export interface ExpressOptions {
   /** Idle timeouts of a connection: before its first request, and between two requests. */
   readonly firstMaxMs: number;
   readonly keepAliveMs: number;
+  /** Header lines of every answer, each with its line end; absent: none. */
+  readonly standingLines?: string;
   /** Whether a request can be answered here. */
   readonly accepts: (method: string, url: string) => boolean;
   readonly serve: (request: PlainRequest, response: PlainResponse) => void;
@@ -127,8 +129,14 @@ class Connection {
     }
     if (typeof request !== 'object' || !this.options.accepts(request.method, request.url))
       return this.#ended ? this.#cutOff() : this.#handOver(bytes);
-    const { keepAliveMs } = this.options;
-    this.#response = new PlainResponse(this.socket, keepAliveMs / 1000, this.departures, this.#onAnswered);
+    const { keepAliveMs, standingLines } = this.options;
+    this.#response = new PlainResponse(
+      this.socket,
+      keepAliveMs / 1000,
+      this.departures,
+      this.#onAnswered,
+      standingLines,
+    );
     this.options.serve(request, this.#response);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Guard headers, sent with every answer: no other site's page may embed it (`Cross-Origin-Resource-Policy`), and no
+ * Guard headers, sent with every answer of the local door, which asks for no credentials: no other site's page may embed it (`Cross-Origin-Resource-Policy`), and no
  * browser may take it for another type than it says (`X-Content-Type-Options`). A browser that is talked into asking then
  * keeps the answer from the page. Pages that ask by CORS are not affected: whether they may is decided by their origin.
  */

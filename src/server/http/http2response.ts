@@ -1,5 +1,5 @@
 /** Responses of HTTP/2, by Node's stream API. To handlers they look like Node's own of HTTP/1.1. */
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { ApiResponse, HeaderFields } from './context.ts';
 
 /** About the connection of HTTP/1.1: HTTP/2 does not allow them. */
@@ -10,6 +10,8 @@ const connectionHeaders = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
+/** Error code of HTTP/2. */
+const internalError = 0x02;
 const bodiless = new Set([204, 205, 304]);
 const noText = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -92,7 +94,7 @@ export class Http2Response implements ApiResponse {
 
   /** Breaks the answer off, so that the client does not take it for whole. */
   destroy(): void {
-    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.stream.close(internalError);
   }
 
   on(event: string, listener: () => void): this {

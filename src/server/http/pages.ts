@@ -67,8 +67,9 @@ export class Pages {
     if (rest.length) return undefined;
     if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
     if (root !== 'apis') return undefined;
-    const described = known(discovery.group(group!));
-    if (version === undefined) return described;
+    const described = discovery.group(group!);
+    if (version === undefined) return known(described);
+    if (!described) return undefined;
     return known(discovery.resourceList(`${group}/${version}`));
   }
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { Departures } from './departures.ts';
+import { guardLines } from './guardheaders.ts';
 import { PlainResponse } from './plainresponse.ts';
 
 /** A socket that sends what is written at once, or keeps it until it is released. */
@@ -35,7 +36,7 @@ class TestSocket extends Writable {
 async function answer(socket: TestSocket, body: Buffer | string): Promise<void> {
   const departures = new Departures();
   await new Promise<void>((resolve) => {
-    const response = new PlainResponse(socket as unknown as Socket, 5, departures, resolve);
+    const response = new PlainResponse(socket as unknown as Socket, 5, departures, resolve, guardLines);
     response.writeHead(200, ['Content-Length', String(Buffer.byteLength(body))]).end(body);
   });
 }

@@ -7,7 +7,6 @@ import { LastMemo } from '../../memo.ts';
 import { fitsSheet, writeJoined } from './answersheet.ts';
 import type { ApiResponse, HeaderFields } from './context.ts';
 import type { Departures } from './departures.ts';
-import { guardLines } from './guardheaders.ts';
 
 /** Codes of answers without a body. */
 const bodiless = new Set([204, 304]);
@@ -34,6 +33,8 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
     private readonly keepAliveSeconds: number,
     private readonly departures: Departures,
     private readonly onEnd: () => void,
+    /** Header lines of every answer, each with its line end. */
+    private readonly standingLines = '',
   ) {
     super();
   }
@@ -71,7 +72,7 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
     this.#chunked = !measured && !bodiless.has(code);
     this.#head =
       `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${fields}${this.#chunked ? 'Transfer-Encoding: chunked\r\n' : ''}` +
-      `${guardLines}Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n\r\n`;
+      `${this.standingLines}Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n\r\n`;
     return this;
   }
 

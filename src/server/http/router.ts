@@ -2,6 +2,7 @@
 import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Proxying } from '../pods/proxying.ts';
+import { answerText } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import type { Pages } from './pages.ts';
 import { isProxy, type ProxiedInfo, type RequestInfo, type ResourceInfo } from './requestinfo.ts';
@@ -35,7 +36,7 @@ export class Router {
     if (isProxy(resource)) return this.#proxy;
     const found = this.#routes.find(resource);
     if (typeof found === 'function') return found;
-    if (!found) throw resourceNotFound();
+    if (!found) return this.#unknown(info, resource);
     if (found.deprecation) context.warnings.push(found.deprecation);
     return resourceHandler(found, info, resource);
   }
@@ -52,6 +53,12 @@ export class Router {
       this.#generation = generation;
     }
     return this.#table;
+  }
+
+  /** Paths of a group that is not served get the 404 of an unknown page. */
+  #unknown({ path }: RequestInfo, { group }: ResourceInfo): Handler {
+    if (path.startsWith('/apis/') && !this.#routes.hasGroup(group)) return unknownPage;
+    throw resourceNotFound();
   }
 
   /** Only watches, connections into pods and proxies accept an upgrade. */
@@ -76,6 +83,8 @@ export class Router {
     return this.#proxying;
   }
 }
+
+const unknownPage: Handler = (context) => answerText(context, 404, '404 page not found\n');
 
 function resourceHandler(routes: ResourceRoutes, info: RequestInfo, resource: ResourceInfo): Handler {
   const { watch } = routes;

@@ -39,6 +39,8 @@ type VersionRoutes = Handler | Map<string, ResourceRoutes>;
 
 export class RouteTable {
   readonly #versions = new Map<string, VersionRoutes>();
+  /** All but the core, which has no name. */
+  readonly #groups = new Set<string>();
 
   constructor(resources: Resources) {
     const { serving, watching, connecting, usage } = resources;
@@ -62,6 +64,23 @@ export class RouteTable {
     return version instanceof Map ? version.get(resource) : version;
   }
 
+  /** Everything in the table; a version that one handler answers has no resources here. */
+  *entries(): Iterable<{
+    apiVersion: string;
+    resource: string | undefined;
+    routes: Handler | ResourceRoutes;
+  }> {
+    for (const [apiVersion, version] of this.#versions) {
+      if (version instanceof Map)
+        for (const [resource, routes] of version) yield { apiVersion, resource, routes };
+      else yield { apiVersion, resource: undefined, routes: version };
+    }
+  }
+
+  hasGroup(group: string): boolean {
+    return this.#groups.has(group);
+  }
+
   #stored(apiVersion: string): Map<string, ResourceRoutes> {
     let version = this.#versions.get(apiVersion);
     if (!(version instanceof Map)) {
@@ -71,7 +90,8 @@ export class RouteTable {
     return version;
   }
 
-  #add({ apiVersion, resource }: Kind, routes: ResourceRoutes): void {
+  #add({ apiVersion, group, resource }: Kind, routes: ResourceRoutes): void {
+    if (group) this.#groups.add(group);
     this.#stored(apiVersion).set(resource, routes);
   }
 
@@ -97,6 +117,7 @@ export class RouteTable {
   }
 
   #addComputed(apiVersion: string, handler: Handler): void {
+    this.#groups.add(apiVersion.split('/')[0]!);
     this.#versions.set(apiVersion, handler);
   }
 }

@@ -143,7 +143,10 @@ function otherModel(apiVersion: string, kind: string) {
 
 export async function objectBody(serving: Serving, context: RequestContext, kind: string): Promise<Input> {
   const bytes = await readBody(context.request, serving.keeper);
-  return parseBody(bytes, bodyFormat(context.request.headers['content-type']), kind, modelFor(serving));
+  const format = bodyFormat(context.request.headers['content-type']);
+  const input = await parseBody(bytes, format, kind, modelFor(serving));
+  context.audited?.takeValue(input.value);
+  return input;
 }
 
 const patchTypes: Record<string, PatchType> = {
@@ -164,6 +167,7 @@ export async function patchBody(serving: Serving, context: RequestContext): Prom
   const bytes = await readBody(context.request, serving.keeper);
   try {
     const { value, duplicates } = readJsonInput(bytes);
+    context.audited?.takeValue(value);
     return readPatch(type, value, duplicates);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
@@ -228,6 +232,7 @@ export async function createObject(
   context.negotiate();
   const input = await objectBody(serving, context, kind.kind);
   const object = readObject(registry.kinds, kind, input, request);
+  context.audited?.takeObject(kind, object);
   const namespace = kind.namespaced ? (info.namespace ?? (object.metadata.namespace || 'default')) : '';
   const entry = await create(registry, request, collectionOf(kind, namespace), object);
   context.objectName = entry.name;
@@ -257,6 +262,7 @@ export async function replaceObject(
   let first = true;
   const { entry, created } = await update(registry, request, target, () => {
     const object = readObject(registry.kinds, kind, input, first ? request : silent);
+    if (first) context.audited?.takeObject(kind, object);
     first = false;
     return object;
   });
@@ -310,6 +316,7 @@ async function sentDeleteOptions(serving: Serving, context: RequestContext): Pro
   const bytes = await readBody(context.request, serving.keeper);
   if (bytes.length === 0) return queryDeleteOptions(context);
   const input = await parseDeleteBody(serving, context, bytes);
+  context.audited?.takeValue(input.value);
   const value = input.value as { kind?: unknown; apiVersion?: unknown } | null;
   if (value !== null && typeof value === 'object' && value.kind && value.kind !== 'DeleteOptions')
     throw badRequest(

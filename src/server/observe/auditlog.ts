@@ -1,23 +1,27 @@
 /**
- * The audit log: JSON lines in the shape of audit.k8s.io/v1 for all requests. The level is Metadata: bodies are never
- * recorded. Requests are recorded at their end; long-running ones (watches, logs, connections) also when their answer
- * starts.
+ * The audit log: JSON lines in the shape of audit.k8s.io/v1. A policy says which requests are recorded, at which stages and
+ * with which objects (`auditpolicy.ts`). Without one all are, at the level Metadata: at their end, and long-running ones
+ * (watches, logs, connections) also when their answer starts.
  *
  * Lines are concatenated by hand, in the field order of Kubernetes, in a third of the time of JSON.stringify.
  */
 
 import { allowed, type Decision } from '../../api/access.ts';
 import type { Status } from '../../api/errors.ts';
-import { stringText } from '../../api/jsontext.ts';
 import type { User } from '../../api/user.ts';
 import { LastMemo, Memo } from '../../memo.ts';
 import type { RequestContext } from '../http/context.ts';
 import { AuditFile } from './auditfile.ts';
+import type { AuditPolicy, Stage } from './auditpolicy.ts';
+import { AuditRecord } from './auditrecord.ts';
+import { sourceIPs } from './sourceips.ts';
 
 /** Longer URLs and user agents are cut; a request may have a mebibyte of either. */
 const wordCharsMax = 1_024;
 const uriCharsMax = 32 * 1_024;
+const annotationCharsMax = 16 * 1_024;
 const cutMark = '...TRUNCATED';
+const cutAnnotation = 'audit.k8s.io/truncated';
 
 /** A file of a hundred mebibytes holds some 150,000 requests. */
 const fileBytesDefault = 100 * 1024 * 1024;
@@ -30,6 +34,8 @@ export interface AuditOptions {
   readonly fileBytesMax?: number;
   /** Renamed files that are kept; the oldest beyond that are deleted. Default 10. */
   readonly backupsMax?: number;
+  /** File of the audit policy. Default: all requests are recorded, without objects. */
+  readonly policyFile?: string;
 }
 
 /** Rejects when the file cannot be written. */
@@ -37,12 +43,11 @@ export async function openAuditLog(
   { file, fileBytesMax = fileBytesDefault, backupsMax = backupsDefault }: AuditOptions,
   nowMs: () => number,
   report: (error: Error) => void,
+  policy?: AuditPolicy,
 ): Promise<AuditLog> {
   const options = { file, bytesMax: fileBytesMax, backupsMax, nowMs, report };
-  return new AuditLog(await AuditFile.open(options), nowMs);
+  return new AuditLog(await AuditFile.open(options), nowMs, policy);
 }
-
-export type Stage = 'ResponseStarted' | 'ResponseComplete';
 
 export class AuditLog {
   readonly #users = new Memo(userText);
@@ -56,6 +61,7 @@ export class AuditLog {
   constructor(
     private readonly file: AuditFile,
     private readonly nowMs: () => number,
+    private readonly policy: AuditPolicy | undefined,
   ) {}
 
   get events(): number {
@@ -66,31 +72,60 @@ export class AuditLog {
     return this.file.dropped;
   }
 
+  /** Called when the user of a request is known: decides what is recorded of it. */
+  receive(context: RequestContext): void {
+    if (!this.policy) return;
+    const record = this.#recordOf(context, this.policy);
+    if (!context.info.lasting && !context.upgrade) record.copyAnswer(context.response);
+    this.#append(context, record, 'RequestReceived', 0);
+  }
+
   /** @param code of the answer; 0 when the client disconnected before it */
-  tell(context: RequestContext, stage: Stage, code: number): void {
-    this.file.append(this.#line(context, stage, code));
+  tell(context: RequestContext, stage: 'ResponseStarted' | 'ResponseComplete', code: number): void {
+    if (!this.policy) return this.file.append(this.#line(context, stage, code, undefined));
+    const record = this.#recordOf(context, this.policy);
+    this.#append(context, record, this.#stageOf(context, record, stage), code);
+  }
+
+  /** Kubernetes records a request without a good credential once, when its answer starts. */
+  #stageOf(context: RequestContext, record: AuditRecord, stage: Stage): Stage {
+    if (record.isBroken) return 'Panic';
+    return context.failure?.code === 401 && !context.decision ? 'ResponseStarted' : stage;
+  }
+
+  #recordOf(context: RequestContext, policy: AuditPolicy): AuditRecord {
+    const { user, door, info } = context;
+    const known = user === door.unidentified && user.name === '' ? undefined : user;
+    context.audited ??= new AuditRecord(policy.ruleFor(known, info.action));
+    return context.audited;
+  }
+
+  #append(context: RequestContext, record: AuditRecord, stage: Stage, code: number): void {
+    const { level, omittedStages } = record.rule;
+    if (level === 'None' || omittedStages.has(stage)) return;
+    this.file.append(this.#line(context, stage, code, record));
   }
 
   close(): Promise<void> {
     return this.file.close();
   }
 
-  #line(context: RequestContext, stage: Stage, code: number): string {
+  #line(context: RequestContext, stage: Stage, code: number, record: AuditRecord | undefined): string {
     const { request, info, impersonator, address } = context;
     const user = impersonator?.user ?? context.user;
     const nowMs = this.nowMs();
     const receivedMs = Math.min(Math.round(nowMs - (performance.now() - context.begunMs)), nowMs);
     const agent = request.headers['user-agent'];
     const userAgent = agent === undefined ? '' : `,"userAgent":${this.#agent.of(agent)}`;
-    const source = address === undefined ? '' : this.#address.of(address);
-    const status = code === 0 ? '' : `,"responseStatus":${responseStatus(code, context.failure)}`;
+    const sources = sourceIPs(request, address).map((source) => this.#address.of(source));
+    const objects = record && stage === 'ResponseComplete' ? objectTexts(record) : '';
     return (
-      `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":${text(context.auditId, wordCharsMax)}` +
+      `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${record?.rule.level ?? 'Metadata'}","auditID":${text(context.auditId, wordCharsMax)}` +
       `,"stage":"${stage}","requestURI":${text(request.url ?? '', uriCharsMax)}` +
-      `,"verb":"${info.verb}","user":${this.#users.of(user)}${impersonator ? this.#impersonated(context) : ''},"sourceIPs":[${source}]` +
-      `${userAgent}${objectReference(context)}${status}` +
+      `,"verb":"${info.verb}","user":${this.#users.of(user)}${impersonator ? this.#impersonated(context) : ''},"sourceIPs":[${sources.join()}]` +
+      `${userAgent}${objectReference(context)}${statusOf(context, stage, code)}${objects}` +
       `,"requestReceivedTimestamp":"${this.#received.of(receivedMs)}"` +
-      `,"stageTimestamp":"${this.#now.of(nowMs)}"${annotationsOf(context)}}\n`
+      `,"stageTimestamp":"${this.#now.of(nowMs)}"${stage === 'RequestReceived' ? '' : annotationsOf(context)}}\n`
     );
   }
 
@@ -98,7 +133,7 @@ export class AuditLog {
   #impersonated({ user, impersonator }: RequestContext): string {
     const constraint = impersonator?.constraint;
     const metadata = constraint
-      ? `,"authenticationMetadata":{"impersonationConstraint":${stringText(constraint)}}`
+      ? `,"authenticationMetadata":{"impersonationConstraint":${JSON.stringify(constraint)}}`
       : '';
     return `,"impersonatedUser":${this.#users.of(user)}${metadata}`;
   }
@@ -116,12 +151,13 @@ function userText({ name, uid, groups, extra = {} }: User): string {
 
 function annotationsOf(context: RequestContext): string {
   const { decision } = context;
+  if (context.audited?.isCut) context.annotations[cutAnnotation] = 'true';
   if (!context.hasAnnotations) {
     if (!decision) return '';
     return decision === allowed ? allowedAnnotations : `,"annotations":{${decisionText(decision)}}`;
   }
   const others = Object.entries(context.annotations).map(
-    ([key, value]) => `${stringText(key)}:${text(value, wordCharsMax)}`,
+    ([key, value]) => `${JSON.stringify(key)}:${text(value, annotationCharsMax)}`,
   );
   return `,"annotations":{${[...others, ...(decision ? [decisionText(decision)] : [])].join(',')}}`;
 }
@@ -136,13 +172,22 @@ const microTime = (ms: number): string => `${new Date(ms).toISOString().slice(0,
 
 function text(value: string, charsMax: number): string {
   if (value.length > charsMax) return JSON.stringify(value.slice(0, charsMax) + cutMark);
-  return stringText(value);
+  return JSON.stringify(value);
 }
 
 /** Built once, because nearly all requests are allowed. */
 const allowedAnnotations = `,"annotations":{${decisionText(allowed)}}`;
 
-function objectReference({ info: { resource: info }, objectName }: RequestContext): string {
+/** What was sent and answered, when the policy wants it. */
+function objectTexts(record: AuditRecord): string {
+  const response = record.responseText();
+  return (
+    (record.requestText === undefined ? '' : `,"requestObject":${record.requestText}`) +
+    (response === undefined ? '' : `,"responseObject":${response}`)
+  );
+}
+
+function objectReference({ info: { resource: info }, objectName, audited }: RequestContext): string {
   if (!info) return '';
   const { apiVersion, group, version, namespace, subresource } = info;
   const name = info.name ?? objectName;
@@ -150,16 +195,26 @@ function objectReference({ info: { resource: info }, objectName }: RequestContex
     `,"objectRef":{"resource":${text(info.resource, wordCharsMax)}` +
     (namespace ? `,"namespace":${text(namespace, wordCharsMax)}` : '') +
     (name ? `,"name":${text(name, wordCharsMax)}` : '') +
+    (audited?.uid ? `,"uid":${text(audited.uid, wordCharsMax)}` : '') +
     (apiVersion === version ? '' : `,"apiGroup":${text(group, wordCharsMax)}`) +
     `,"apiVersion":${text(version, wordCharsMax)}` +
+    (audited?.resourceVersion ? `,"resourceVersion":${text(audited.resourceVersion, wordCharsMax)}` : '') +
     `${subresource ? `,"subresource":${text(subresource, wordCharsMax)}` : ''}}`
   );
 }
 
-function responseStatus(code: number, failure: Status | undefined): string {
+function statusOf({ audited, failure, info, upgrade }: RequestContext, stage: Stage, code: number): string {
+  if (stage === 'RequestReceived') return '';
+  if (code > 0) return `,"responseStatus":${responseStatus(code, failure, audited !== undefined)}`;
+  if (!audited || !(info.lasting || upgrade)) return '';
+  return ',"responseStatus":{"metadata":{},"status":"Success","message":"Connection closed early","code":200}';
+}
+
+function responseStatus(code: number, failure: Status | undefined, isWhole: boolean): string {
   if (failure?.code !== code) return `{"metadata":{},"code":${code}}`;
   return (
     `{"metadata":{},"status":"Failure","message":${text(failure.message ?? '', wordCharsMax)}` +
-    `${failure.reason ? `,"reason":${JSON.stringify(failure.reason)}` : ''},"code":${code}}`
+    (failure.reason ? `,"reason":${JSON.stringify(failure.reason)}` : '') +
+    `${isWhole && failure.details ? `,"details":${JSON.stringify(failure.details)}` : ''},"code":${code}}`
   );
 }

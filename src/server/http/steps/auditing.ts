@@ -1,10 +1,16 @@
 /**
- * Auditing: records long-running requests when their answer starts, not only at their end. It has no error exit. It
- * comes before routing, because a request that is refused there is also answered.
+ * Auditing: records requests when they are received, if a policy wants that, and long-running ones when their answer starts,
+ * not only at their end. It has no error exit. The latter comes before routing, because a request that is refused there is
+ * also answered.
  */
 import type { RequestContext } from '../context.ts';
 import { onSocketStarted, onStarted } from '../statusline.ts';
 import type { Services } from './step.ts';
+
+/** Comes right after authentication: what is recorded depends on the user, before any impersonation. */
+export function auditReceipt(context: RequestContext, { audit }: Services): void {
+  audit?.receive(context);
+}
 
 export function auditStart(context: RequestContext, { audit }: Services): void {
   if (audit && context.info.lasting && !context.upgrade)
