@@ -6,6 +6,7 @@
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
 import { rbacGroup } from '../api/rules/rbac.ts';
+import { nodeProxier } from '../controllers/certificates/nodeproxiers.ts';
 import { clusterInfo } from '../registry/clusterinfo.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf } from '../registry/target.ts';
@@ -16,7 +17,6 @@ export const joiningGroup = 'system:bootstrappers:kubeadm:default-node-token';
 
 const nodesGroup = 'system:nodes';
 const requests = 'system:certificates.k8s.io:certificatesigningrequests';
-const proxierName = 'wherry:node-proxier';
 const signerName = 'kubeadm:bootstrap-signer-clusterinfo';
 
 const group = (name: string) => ({ apiGroup: rbacGroup, kind: 'Group', name });
@@ -35,7 +35,7 @@ const bindings: readonly ClusterRoleBinding[] = [
 
 /** The agent of a node is its service proxy, too. Kubernetes' role for that also shows all nodes, which a node must not see. */
 const proxier: ClusterRole = {
-  metadata: { name: proxierName },
+  metadata: { name: nodeProxier },
   rules: [{ apiGroups: [''], resources: ['endpoints', 'services'], verbs: ['list', 'watch'] }],
 };
 

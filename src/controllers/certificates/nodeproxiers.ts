@@ -1,5 +1,5 @@
 /**
- * Node proxiers: nodes that joined the cluster may read all services and endpoints, because the agent of a node is
+ * Node proxiers: nodes that joined the cluster may read services and endpoints, because the agent of a node is
  * its service proxy, too. Users who merely are in the group of nodes may not, as in Kubernetes, where the proxy is
  * another user.
  */
@@ -9,7 +9,8 @@ import { modify } from '../../registry/modify.ts';
 import { collectionOf, named } from '../../registry/target.ts';
 import type { SharedContext } from '../shared/controller.ts';
 
-const name = 'wherry:node-proxier';
+/** Name of the role and of its binding. */
+export const nodeProxier = 'wherry:node-proxier';
 
 /** Adds a node to the binding of service proxies, which is made with the first one. */
 export async function addNodeProxier({ registry, request }: SharedContext, user: string): Promise<void> {
@@ -17,16 +18,16 @@ export async function addNodeProxier({ registry, request }: SharedContext, user:
   const subject = { apiGroup: rbacGroup, kind: 'User', name: user };
   const collection = collectionOf(kind, '');
   const binding: ClusterRoleBinding = {
-    metadata: { name },
-    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name },
+    metadata: { name: nodeProxier },
+    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: nodeProxier },
     subjects: [subject],
   };
   if (
-    !registry.view.collection(kind).get('', name) &&
+    !registry.view.collection(kind).get('', nodeProxier) &&
     (await registry.plant(request('create'), collection, binding))
   )
     return;
-  await modify(registry, request('update'), named(collection, name), (current) => {
+  await modify(registry, request('update'), named(collection, nodeProxier), (current) => {
     const object = current.object() as ClusterRoleBinding;
     const subjects = object.subjects ?? [];
     if (!subjects.some((one) => one.kind === 'User' && one.name === user))
