@@ -94,7 +94,7 @@ describe('the package', () => {
     const { dependencies, optionalDependencies } = JSON.parse(
       await readFile(join(installed, 'package.json'), 'utf8'),
     );
-    const loaded = [...(await bundle()).matchAll(/\b(?:require\d*(?:\.resolve)?|obtain)\("([^".][^"]*)"\)/g)]
+    const loaded = [...(await bundle()).matchAll(/\b(?:require\d*(?:\.resolve)?|summon)\("([^".][^"]*)"\)/g)]
       .map(([, name]) => /^(?:@[^/]+\/)?[^/]+/.exec(name!)![0])
       .filter((name) => !name.startsWith('node:'));
     expect(loaded).toEqual(expect.arrayContaining(['lmdb', 'jose', 'ws', 'yaml']));

@@ -7,13 +7,17 @@ import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
+import type { NodeAuthority, NodeTrust } from '../pki/nodecertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
 import { TlsFiles } from '../pki/tlsfiles.ts';
 import { plantClusterInfo } from '../registry/clusterinfo.ts';
 import type { Registry } from '../registry/registry.ts';
 import { SecureDoor } from '../server/doors/securedoor.ts';
+import type { Limits } from '../server/http/limits.ts';
 import { ensureAdministrators } from './administrators.ts';
 import { type OpenAuthorization, openAuthorization } from './authorization.ts';
+import { type OpenFairness, openFairness } from './fairness.ts';
+import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
 import type { SecureOptions } from './secureoptions.ts';
@@ -27,6 +31,7 @@ export interface AccessOptions {
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
   readonly registry: Registry;
+  readonly limits: Limits;
   readonly onError: (error: Error) => void;
   readonly onWarning: (message: string) => void;
 }
@@ -56,8 +61,12 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     authorization.close();
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
-  await ensureAdministrators(registry);
-  return new Access(options, opened, authentication, authorization);
+  const [fairness] = await Promise.all([
+    openFairness(registry, options.limits, onError),
+    ensureAdministrators(registry),
+    ensureJoining(registry),
+  ]);
+  return new Access(options, opened, authentication, authorization, fairness);
 }
 
 interface OpenedCertificates {
@@ -107,6 +116,7 @@ export class Access {
     private readonly opened: OpenedCertificates,
     readonly authentication: Authentication,
     readonly authorization: OpenAuthorization,
+    private readonly fairness: OpenFairness,
   ) {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
     this.#registry = registry;
@@ -122,12 +132,19 @@ export class Access {
       tls: opened.tls,
       authenticator: authentication,
       authorizer: authorization.authorizer,
+      fairness: fairness.control,
       minVersion: secure.minVersion,
       ciphers: secure.ciphers,
       http2: secure.http2 === false ? false : { streamsMax: secure.http2StreamsMax },
       log: onWarning,
     });
     this.certificates.follow(() => this.#writeKubeconfig());
+  }
+
+  /** How the API server and the agents of nodes verify each other: by the cluster's authority, or by one of their own. */
+  nodeTrust({ ca }: NodeAuthority): NodeTrust {
+    const { certificates } = this.opened;
+    return { ca: certificates.authority.pem.cert + ca.cert, client: certificates.kubeletClient };
   }
 
   /** For controllers that sign and publish certificates. */
@@ -167,6 +184,7 @@ export class Access {
 
   async close(): Promise<void> {
     await this.authentication.close();
+    await this.fairness.close();
     this.authorization.close();
     this.opened.close();
   }

@@ -34,7 +34,7 @@ export type { AuditOptions } from '../server/observe/auditlog.ts';
 export type { ListenOptions, SniFiles } from './listenoptions.ts';
 export type { IngressOptions } from './localingress.ts';
 export type { LogLine, LogOptions, LogValue } from './log.ts';
-export { type NodeOptions, type RunningNode, startNode } from './node.ts';
+export { type NodeJoin, type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { start } from './start.ts';

@@ -58,6 +58,7 @@ const nodeNames: Names<NodeOptions> = {
   images: true,
   kubeletPort: true,
   labels: true,
+  join: true,
   now: true,
   log: true,
   onError: true,

@@ -31,12 +31,9 @@ import { type Chance, Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
 import type { TokenSettings } from '../registry/tokens.ts';
-import { View } from '../registry/view.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
 import { ApiServer } from '../server/http/server.ts';
-import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
-import type { AuditPolicy } from '../server/observe/auditpolicy.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { upgradedSentence } from '../store/format.ts';
@@ -55,6 +52,7 @@ import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
 import { checkStartOptions } from './optioncheck.ts';
+import { auditLog, configureAdmission, encrypted } from './protection.ts';
 import { StartError } from './starterror.ts';
 import type { Cluster, StartOptions } from './startoptions.ts';
 
@@ -80,7 +78,11 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const kinds = new KindTable();
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
-  const store = await encrypted(await openStore(options, chance, storeMetrics), kinds, options);
+  const store = await encrypted(
+    await openStore(options, chance, storeMetrics),
+    kinds,
+    options.encryptionConfigFile,
+  );
   closers.add(() => store.close());
   const nodesStartup = new Startup();
   try {
@@ -95,19 +97,21 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     registry.admission = chosenPlugins(options);
-    if (options.admissionConfigFile !== undefined)
-      await configureAdmission(registry, options.admissionConfigFile);
+    await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
     const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
-    const ways = new Ways(() => credentials.load());
+    const ways = new Ways(async () => {
+      const authority = await credentials.load();
+      return access?.nodeTrust(authority) ?? { ca: authority.ca.cert, client: authority.client };
+    });
     const usage = new UsageReports(registry, ways);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
-    const access = await secureAccess(options, registry, services.firstIP, report);
+    const access = await secureAccess(options, registry, services.firstIP, keeper.limits, report);
     closers.add(() => access?.close());
     const onWarning = options.onWarning ?? (() => undefined);
     const authentication =
@@ -214,13 +218,6 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   }
 }
 
-/** Loaded when there is a file: most clusters have none. */
-async function configureAdmission(registry: Registry, file: string): Promise<void> {
-  const { readAdmissionFile } = await import('./admissionfile.ts');
-  const { podSecurity } = await readAdmissionFile(file);
-  if (podSecurity) registry.podSecurity = podSecurity;
-}
-
 /** undefined: the defaults. */
 async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {
   if (!secure) return undefined;
@@ -244,6 +241,7 @@ async function secureAccess(
   { secure = false, users = [], store, dataDir, onWarning = () => undefined }: StartOptions,
   registry: Registry,
   serviceIP: string,
+  limits: LimitKeeper['limits'],
   onError: (error: Error) => void,
 ): Promise<Access | undefined> {
   if (!secure) {
@@ -257,6 +255,7 @@ async function secureAccess(
     dataDir: store === 'memory' ? undefined : dataDir,
     serviceIP,
     registry,
+    limits,
     onError,
     onWarning,
   });
@@ -347,31 +346,6 @@ function limitKeeper({ limits = {} }: StartOptions): LimitKeeper {
   return new LimitKeeper(limits);
 }
 
-async function auditLog(
-  asked: string | AuditOptions,
-  { nowMs }: Chance,
-  report: (error: Error) => void,
-): Promise<AuditLog> {
-  const options = typeof asked === 'string' ? { file: asked } : asked;
-  try {
-    return await openAuditLog(options, nowMs, report, await auditPolicy(options));
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new StartError(`the audit log ${options.file} cannot be written (${code ?? message})`, {
-      cause: error,
-    });
-  }
-}
-
-/** Loaded when there is a policy: most clusters have none. */
-async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | undefined> {
-  if (policyFile === undefined) return undefined;
-  const { readAuditPolicy } = await import('../server/observe/auditpolicy.ts');
-  const { readConfigurationFile } = await import('./configurationfile.ts');
-  return readConfigurationFile(policyFile, 'the audit policy', readAuditPolicy);
-}
-
 async function openStore(options: StartOptions, chance: Chance, metrics: StoreMetrics): Promise<Store> {
   const kind = options.store ?? (options.dataDir === undefined ? 'memory' : 'lmdb');
   const observed = {
@@ -389,22 +363,6 @@ async function openStore(options: StartOptions, chance: Chance, metrics: StoreMe
     onUpgraded: (upgraded) => options.onWarning?.(upgradedSentence(options.dataDir!, upgraded)),
     ...observed,
   });
-}
-
-/** Loaded when there is a file: most clusters have none. */
-async function encrypted(
-  store: Store,
-  kinds: KindTable,
-  { encryptionConfigFile }: StartOptions,
-): Promise<Store> {
-  if (encryptionConfigFile === undefined) return store;
-  try {
-    const { openEncryption } = await import('./encryptionfile.ts');
-    return await openEncryption(encryptionConfigFile, store, kinds);
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {

@@ -12,6 +12,8 @@ const housekeeping = [
   'csrapproving',
   'csrsigning',
   'csrcleaner',
+  'tokencleaner',
+  'bootstrapsigner',
   'clusterrole-aggregation',
   'bootstrapsigner',
   'tokencleaner',

@@ -22,6 +22,7 @@ import {
   tolerant,
 } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
+import { addNodeProxier } from './nodeproxiers.ts';
 import { kubeletClientSigner, kubeletServingSigner, nodeNamed, signerProblem } from './signerrules.ts';
 
 /** Permissions change, and nobody writes a request that waits again: it is looked at again after this time. */
@@ -82,6 +83,7 @@ async function decide(context: SharedContext, queue: WorkQueue, name: string): P
       ? await clientApproval(registry.authorizer, object, request)
       : servingApproval(registry, object, request);
   if (message === undefined) return queue.addAfter(name, lookAgainMs);
+  if (signerName === kubeletClientSigner) await addNodeProxier(context, request.read.commonName);
   await approve(context, entry, message);
 }
 

@@ -11,6 +11,7 @@ import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket, TlsOptions } from 'node:tls';
 import type { Authenticator } from '../../access/authentication/authenticator.ts';
+import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
 import type { Authorizer } from '../../api/access.ts';
 import { StatusError, unauthorized } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
@@ -50,6 +51,7 @@ export interface SecureDoorOptions {
   readonly tls: TlsSource;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  readonly fairness?: FlowControl | undefined;
   /** Default TLS 1.2. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** In OpenSSL's words. Default: those of kube-apiserver. */
@@ -66,6 +68,7 @@ export interface SecureDoorOptions {
 export class SecureDoor implements Door {
   readonly unidentified: User = { name: '', groups: [] };
   readonly authorizer: Authorizer;
+  readonly fairness: FlowControl | undefined;
   readonly #peers = new PeerCertificates();
   readonly #refusals: RefusalLog;
   #listener: HttpListener | undefined;
@@ -76,6 +79,7 @@ export class SecureDoor implements Door {
 
   constructor(private readonly options: SecureDoorOptions) {
     this.authorizer = options.authorizer;
+    this.fairness = options.fairness;
     this.#refusals = new RefusalLog(options.log);
   }
 

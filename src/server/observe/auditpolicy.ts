@@ -4,7 +4,7 @@ import { type ConfigurationValue, readConfiguration } from '../../api/configurat
 import type { User } from '../../api/user.ts';
 
 const levels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
-export type AuditLevel = (typeof levels)[number];
+type AuditLevel = (typeof levels)[number];
 const stages = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
 export type Stage = (typeof stages)[number];
 
