@@ -72,7 +72,7 @@ class Replay {
 const others: readonly RegExp[] = [/^token of alice/, /^by one who may$/, /issuer$|reads the keys$/];
 const isOther = ({ name, path: url }: Case): boolean =>
   name === 'created with a certificate: extra too' ||
-  others.some((pattern) => pattern.test(name)) && /tokenreviews|openid/.test(url);
+  (others.some((pattern) => pattern.test(name)) && /tokenreviews|openid/.test(url));
 
 /** Sequences that leave objects behind which later ones need; who may send them is not compared here. */
 const preparing = ['identity', 'service account tokens'];
@@ -83,7 +83,15 @@ describe('with Node and RBAC', () => {
   beforeAll(() => server.start());
   afterAll(() => server.close());
 
-  const compared = ['defaults', 'forbidden grammar', 'rbac', 'escalation', 'reviews', 'certificates', 'nodes'];
+  const compared = [
+    'defaults',
+    'forbidden grammar',
+    'rbac',
+    'escalation',
+    'reviews',
+    'certificates',
+    'nodes',
+  ];
   for (const one of cases.filter(({ run = 'rbac' }) => run === 'rbac')) {
     if (preparing.includes(one.seq)) {
       it(`is prepared: ${one.seq}, ${one.name}`, async () => {

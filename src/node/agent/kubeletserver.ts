@@ -40,7 +40,9 @@ function isApiServer(socket: TLSSocket): boolean {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
   if (!certificate) return false;
   const { commonName, organizations } = readSubject(subjectOf(certificate.raw));
-  return commonName === apiServerSubject.commonName && organizations.includes(apiServerSubject.organizations[0]);
+  return (
+    commonName === apiServerSubject.commonName && organizations.includes(apiServerSubject.organizations[0])
+  );
 }
 
 export class KubeletServer {
