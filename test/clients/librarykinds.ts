@@ -56,7 +56,7 @@ const roleRef = { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:reader
 const target = { kind: 'ReplicationController', name: 'web', apiVersion: 'v1' };
 
 /** A signing request for `system:node:web`, as base64 of its PEM. */
-const signingRequest =
+export const signingRequest =
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIc01JR1RBZ0VBTURFeEZUQVRCZ05WQkFvTURITjVjM1JsYlRwdWIyUmxjekVZTUJZR0ExVUVBd3dQYzNsegpkR1Z0T201dlpHVTZkMlZpTUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowREFRY0RRZ0FFeWFtRTA2dmJYdlM0Ck1QOFdLWnpEWmVyZ3I5K0ZESms4YldLL1NWU2Q1czZNZS96SU5wMkF0cXdaZzlVdjJLaU53eGhlem5aeUp1SkEKUHM0L05udXQzYUFBTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSUZudjJWYUZlRFo5Z3k0UGFtcGRSWUNxUHlYRApqNTRHcXM3TjNCeDQ3SlQ1QWlFQXRZSGR5dFZHWGJmVVZDT1AyQ0lWUEdxaGZKVEpwcDFvKzk5Nm5Rdzl6cW89Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=';
 
 /** Samples of kinds that are not in the contract in this version, or have fewer fields there. */
@@ -271,6 +271,7 @@ const newer: Readonly<Record<string, Sample>> = {
       spec: { request: signingRequest, signerName: 'example.com/signer', usages: ['client auth'] },
     }),
     edit: { pointer: '/metadata/annotations/purpose', value: 'two' },
+    status: { value: { conditions: [{ ...condition, type: 'Failed' }] }, pointer: '/conditions/0/message' },
   },
   'flowcontrol.apiserver.k8s.io/v1 FlowSchema': {
     manifest: (_namespace, name) => ({
@@ -287,6 +288,7 @@ const newer: Readonly<Record<string, Sample>> = {
       },
     }),
     edit: { pointer: '/spec/matchingPrecedence', value: 600 },
+    status: { value: { conditions: [condition] }, pointer: '/conditions/0/message' },
   },
   'flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration': {
     manifest: (_namespace, name) => ({
@@ -297,6 +299,7 @@ const newer: Readonly<Record<string, Sample>> = {
       },
     }),
     edit: { pointer: '/spec/limited/nominalConcurrencyShares', value: 7 },
+    status: { value: { conditions: [condition] }, pointer: '/conditions/0/message' },
   },
 };
 
