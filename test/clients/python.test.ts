@@ -1,6 +1,6 @@
 /** Proves that the official Python client works with a cluster; the calls are in `client.py`. */
 import type { ChildProcess } from 'node:child_process';
-import { AutoscalingV2Api } from '@kubernetes/client-node';
+import { AutoscalingV2Api, FlowcontrolApiserverV1Api } from '@kubernetes/client-node';
 import { beforeAll, expect, it } from 'vitest';
 import { Client, housekeeping, type Json } from '../http.ts';
 import { Following, withKubectl } from '../kubectl/kubectl.ts';
@@ -40,8 +40,9 @@ describePython('the Python client', () => {
     controllers: housekeeping.filter((name) => name !== 'resourcequota'),
     history: { changesMax: 200 },
   });
-  /** The library is older than the newest autoscaler versions. */
-  const known = libraryKinds.filter(({ api }) => api !== AutoscalingV2Api);
+  /** The library is older than the newest versions of autoscalers and flow control. */
+  const newer: readonly LibraryKind['api'][] = [AutoscalingV2Api, FlowcontrolApiserverV1Api];
+  const known = libraryKinds.filter(({ api }) => !newer.includes(api));
   const titleOf = ({ apiVersion, kind }: LibraryKind) => `${apiVersion} ${kind}`;
   let told: Told[];
   const result = (name: string): Json => resultOf(told.find((one) => one.name === name)!);
