@@ -69,7 +69,10 @@ describe.each([
   [['up', '--simulated', '3'], /there is no option --simulated; did you mean --simulated-nodes\?/],
   [['up', '--frobnicate'], /there is no option --frobnicate; wherry --help lists all/],
   [['up', '-x'], /-x/],
-  [['down'], /there is no command "down"; the commands are up, serve, node, backup, restore and kubeconfig/],
+  [
+    ['down'],
+    /there is no command "down"; the commands are up, serve, node, backup, restore, token and kubeconfig/,
+  ],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],
   [['serve', '--simulated-nodes', '3'], /serve does not take --simulated-nodes/],
