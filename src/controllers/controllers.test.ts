@@ -15,8 +15,6 @@ const housekeeping = [
   'tokencleaner',
   'bootstrapsigner',
   'clusterrole-aggregation',
-  'bootstrapsigner',
-  'tokencleaner',
   'protection',
   'event-expiry',
 ];
