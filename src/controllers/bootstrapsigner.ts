@@ -1,6 +1,6 @@
 /**
- * The bootstrap signer: a machine that joins has nothing but a token. So the ConfigMap kube-public/cluster-info, which everybody
- * may read, holds a signature of its kubeconfig for every signing token: with the token, the machine can verify that address
+ * The bootstrap signer: a machine that joins has nothing but a token. So the public ConfigMap
+ * kube-public/cluster-info holds a signature of its kubeconfig for every signing token: with the token, the machine can verify that address
  * and authority are the cluster's.
  */
 import { createHmac } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
  * The union of authorizers: members of `system:masters` may do everything; for all other users the first authorizer that
- * allows or denies decides. What nobody allows is refused, with the reasons of all.
+ * allows or denies decides. A request that none allows is refused, with the reasons of all.
  */
 import {
   type Attributes,

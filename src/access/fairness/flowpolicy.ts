@@ -1,6 +1,6 @@
 /**
- * The default flow schemas and priority levels, kept as they are by default unless an annotation says that they are
- * somebody's own; and the statuses of schemas, which say whether their level is there.
+ * The default flow schemas and priority levels, kept as they are by default unless an annotation says that an
+ * operator has changed them; and the statuses of schemas, which say whether their level is there.
  */
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';

@@ -24,7 +24,7 @@ import {
 import { WorkQueue } from '../shared/workqueue.ts';
 import { kubeletClientSigner, kubeletServingSigner, nodeNamed, signerProblem } from './signerrules.ts';
 
-/** Permissions change, and nobody writes a request that waits again: it is looked at again after this time. */
+/** Waiting requests are checked again after this time: permissions may change without a write to the request. */
 const lookAgainMs = 10_000;
 
 const group = 'certificates.k8s.io';

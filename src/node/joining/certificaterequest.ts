@@ -22,7 +22,7 @@ export const servingRequest = {
   prefix: 'csr-',
 } as const;
 
-/** Automatic approval takes less; after this somebody has to approve. */
+/** Automatic approval takes less; after this time a person has to approve. */
 const patienceMs = 3_000;
 
 export interface Wanted {
@@ -32,7 +32,7 @@ export interface Wanted {
   readonly hosts?: readonly string[];
   /** Ends the waiting. */
   readonly signal: AbortSignal;
-  /** Told that somebody has to approve. */
+  /** Called when a person has to approve the request. */
   readonly onWaiting?: (name: string) => void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * How a machine that joins comes to trust a cluster: it reads where the cluster is and who signs its certificates from a
- * document that everybody may read, and believes it because the document is signed with the token the machine was given,
+ * public document, and trusts it because the document is signed with the token the machine was given,
  * and, with a hash, because the authority in it is the one that was named.
  */
 import { createHash, createHmac, timingSafeEqual, X509Certificate } from 'node:crypto';

@@ -40,7 +40,7 @@ export interface IdentityOptions extends JoinOptions {
   /** Of the node; keys are in its folder `pki`. */
   readonly folder: string;
   readonly now: () => number;
-  /** For what the operator should know: that somebody has to approve, whom the node trusts. */
+  /** Called with notes for the operator: that a person has to approve, or which server the node trusts. */
   readonly tell: (message: string) => void;
   readonly onError: (error: Error) => void;
 }
