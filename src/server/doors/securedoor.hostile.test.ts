@@ -71,6 +71,15 @@ describe('handshakes', () => {
     for (const socket of held) socket.destroy();
   });
 
+  it('that are over do not count: connections beyond the bound stay open', async () => {
+    const first = await strict.connection({ ALPNProtocols: ['http/1.1'] });
+    for (let i = 0; i < heldMax; i++) await strict.connection({ ALPNProtocols: ['http/1.1'] });
+    expect(await works(strict)).toBe(200);
+    first.write('GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [answer] = await once(first, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 \d{3} /);
+  });
+
   it('of what is not TLS, or of a protocol that is not spoken, are refused', async () => {
     const plain = bareConnection();
     plain.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');

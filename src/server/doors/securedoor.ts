@@ -8,7 +8,6 @@
  */
 import { constants } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
-import type { Socket } from 'node:net';
 import type { TLSSocket, TlsOptions } from 'node:tls';
 import type { Authenticator } from '../../access/authentication/authenticator.ts';
 import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
@@ -19,15 +18,14 @@ import { defaultCiphers } from '../../pki/ciphersuites.ts';
 import type { TlsSource } from '../../pki/tlssource.ts';
 import { Arrivals } from '../http/arrivals.ts';
 import type { RequestContext } from '../http/context.ts';
-import { ExpressLane } from '../http/expresslane.ts';
+import type { ExpressLane } from '../http/expresslane.ts';
 import { Http2Request } from '../http/http2request.ts';
-import { cutOff, refuse } from '../http/refusal.ts';
-import { isBrief } from '../http/requestinfo.ts';
 import { AddressCertificates } from './addresscertificates.ts';
 import type { Door, Reception } from './door.ts';
+import { doorLane } from './doorlane.ts';
 import { Handshakes, handshakeMaxMs } from './handshakes.ts';
 import { type Http2Options, Http2Sessions } from './http2sessions.ts';
-import { HttpListener, headersTimeoutMs, keepAliveMs, listenerOptions } from './httplistener.ts';
+import { HttpListener, listenerOptions } from './httplistener.ts';
 import { PeerCertificates } from './peercertificates.ts';
 import { RefusalLog } from './refusallog.ts';
 import { RequestCredentials } from './requestcredentials.ts';
@@ -180,27 +178,13 @@ export class SecureDoor implements Door {
   }
 
   #serve(server: Server, reception: Reception, arrivals: Arrivals): void {
-    const byNode = server.listeners('secureConnection') as ((this: Server, socket: Socket) => void)[];
-    const lane = new ExpressLane({
-      headerBytesMax: reception.keeper.limits.headerBytesMax,
-      firstMaxMs: headersTimeoutMs,
-      keepAliveMs,
-      accepts: isBrief,
-      serve: (request, response) => {
-        const begunMs = performance.now();
-        arrivals.add(() => reception.request(this, request, response, begunMs));
-      },
-      handOver: (socket) => {
-        for (const take of byNode) take.call(server, socket);
-      },
-      refuseCut: (socket) => refuse(socket, cutOff()),
-    });
+    const lane = doorLane(this, server, 'secureConnection', reception, arrivals);
     const { http2 } = this.options;
     const sessions = http2 === false ? undefined : new Http2Sessions(this, reception, arrivals, http2 ?? {});
     this.#express = lane;
     this.#sessions = sessions;
     new Handshakes(server, this.options.handshakesMax);
-    server.removeAllListeners('secureConnection').on('secureConnection', (socket: TLSSocket) => {
+    server.on('secureConnection', (socket: TLSSocket) => {
       this.#peers.add(socket);
       if (sessions && socket.alpnProtocol === 'h2') sessions.take(socket);
       else lane.take(socket);
