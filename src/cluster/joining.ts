@@ -4,18 +4,16 @@
  * Objects are made when they are missing and not put right afterwards: who deletes a rule and makes another keeps it.
  */
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/generated/types.ts';
-import type { ApiObject } from '../api/object.ts';
+import { nodesGroup } from '../api/nodeidentity.ts';
 import { rbacGroup } from '../api/rules/rbac.ts';
 import { nodeProxier } from '../controllers/certificates/nodeproxiers.ts';
 import { clusterInfo } from '../registry/clusterinfo.ts';
 import type { Registry } from '../registry/registry.ts';
-import { collectionOf } from '../registry/target.ts';
-import { actingAs } from '../registry/writers.ts';
+import { plantMissing } from './plantedroles.ts';
 
 /** The group of tokens that nodes join with. */
 export const joiningGroup = 'system:bootstrappers:kubeadm:default-node-token';
 
-const nodesGroup = 'system:nodes';
 const requests = 'system:certificates.k8s.io:certificatesigningrequests';
 const signerName = 'kubeadm:bootstrap-signer-clusterinfo';
 
@@ -51,12 +49,7 @@ const readers: RoleBinding = {
 };
 
 export async function ensureJoining(registry: Registry): Promise<void> {
-  const plant = async (resource: string, object: ApiObject): Promise<void> => {
-    const kind = registry.kinds.resource(`${rbacGroup}/v1`, resource)!;
-    const { name = '', namespace = '' } = object.metadata;
-    if (registry.view.collection(kind).get(namespace, name)) return;
-    await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), object);
-  };
+  const plant = plantMissing.bind(undefined, registry);
   await Promise.all([
     ...bindings.map((binding) => plant('clusterrolebindings', structuredClone(binding))),
     plant('clusterroles', structuredClone(proxier)),

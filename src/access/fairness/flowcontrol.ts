@@ -7,13 +7,12 @@ import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated
 import { fixedLevels, fixedSchemas } from '../../api/rules/flowdefaults.ts';
 import type { User } from '../../api/user.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { schemaTest } from './flowmatching.ts';
 import { type LevelSettings, PriorityLevel } from './prioritylevel.ts';
 
 const group = 'flowcontrol.apiserver.k8s.io';
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 /** Where a request belongs. */
 export interface Flow {

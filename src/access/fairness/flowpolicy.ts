@@ -7,7 +7,7 @@ import type { Kind } from '../../api/kind.ts';
 import { type ApiObject, cloneJson, semanticEqual } from '../../api/object.ts';
 import { defaultLevels, defaultSchemas } from '../../api/rules/flowdefaults.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
@@ -16,7 +16,6 @@ import { actingAs } from '../../registry/writers.ts';
 
 const version = 'flowcontrol.apiserver.k8s.io/v1';
 const autoUpdate = 'apf.kubernetes.io/autoupdate-spec';
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 type Configured = FlowSchema | PriorityLevelConfiguration;
 
