@@ -6,7 +6,8 @@ import { afterEach, expect, it } from 'vitest';
 import { describeWith } from '../../test/tools.ts';
 import { Authority, clientUsages, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { TestEtcd } from '../store/etcd/etcdserver.case.ts';
-import { type Cluster, type StartOptions, start } from './start.ts';
+import { start } from './start.ts';
+import type { Cluster, StartOptions } from './startoptions.ts';
 
 describeWith('etcd-server')('clusters on etcd', () => {
   const open: { close(): Promise<void> }[] = [];

@@ -31,12 +31,13 @@ export {
   limitNames,
 } from '../server/http/limits.ts';
 export type { AuditOptions } from '../server/observe/auditlog.ts';
+export type { EtcdOptions } from './etcdoptions.ts';
 export type { ListenOptions, SniFiles } from './listenoptions.ts';
 export type { IngressOptions } from './localingress.ts';
 export type { LogLine, LogOptions, LogValue } from './log.ts';
-export { type NodeOptions, type RunningNode, startNode } from './node.ts';
-export type { ClusterUser, SecureOptions } from './secureoptions.ts';
+export { type NodeJoin, type NodeOptions, type RunningNode, startNode } from './node.ts';
+export type { SecureOptions } from './secureoptions.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
-export { type Cluster, type StartOptions, start } from './start.ts';
+export { start } from './start.ts';
 export { StartError } from './starterror.ts';
-export type { EtcdOptions } from './storechoice.ts';
+export type { Cluster, StartOptions } from './startoptions.ts';

@@ -1,16 +1,17 @@
 /** Checks the names of options: a misspelt one would silently be ignored. */
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
+import type { EtcdOptions } from './etcdoptions.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
-import type { StartOptions } from './start.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import { StartError } from './starterror.ts';
-import type { EtcdOptions } from './storechoice.ts';
+import type { StartOptions } from './startoptions.ts';
 import { nearestName } from './suggestion.ts';
 
 /** The compiler checks that none is missing. */
@@ -39,6 +40,7 @@ const startNames: Names<StartOptions> = {
   ingress: true,
   limits: true,
   admissionConfigFile: true,
+  encryptionConfigFile: true,
   auditLog: true,
   onError: true,
   onFatal: true,
@@ -58,6 +60,7 @@ const nodeNames: Names<NodeOptions> = {
   images: true,
   kubeletPort: true,
   labels: true,
+  join: true,
   now: true,
   log: true,
   onError: true,
@@ -92,7 +95,7 @@ const secureNames: Names<SecureOptions> = {
   authorizationPolicyFile: true,
   authorizationWebhook: true,
 };
-const userNames: Names<ClusterUser> = { name: true, uid: true, groups: true, token: true };
+const userNames: Names<StaticUser> = { name: true, uid: true, groups: true, token: true };
 
 const etcdNames: Names<EtcdOptions> = {
   servers: true,

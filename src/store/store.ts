@@ -109,6 +109,8 @@ export interface Store {
    * stream is read to its end or closed, so it should not be read slowly.
    */
   backup(): AsyncIterable<Buffer>;
+  /** Whether a value is to be written again although it does not change, because it is stored in an old form. */
+  isStale?(key: string): boolean;
   close(): Promise<void>;
 }
 
