@@ -34,6 +34,27 @@ export interface Write {
   readonly expected: number;
   /** Deadline on the store's clock: a write whose turn comes later is not carried out; undefined: none. */
   readonly deadlineMs?: number;
+  /** The write happens only while this server holds these locks; else it rejects with LockLostError. */
+  readonly locks?: readonly Lock[];
+}
+
+/** The right of one server, among those that share a store, to decide about something. */
+export interface Lock {
+  readonly name: string;
+  /** Where it was taken: everything written under the lock by other servers is older. */
+  readonly revision: number;
+  /** The same lock for one more caller, who leaves it on its own. */
+  share(): Lock;
+  /** Safe to call twice. */
+  leave(): void;
+}
+
+export interface Locks {
+  /**
+   * Resolves when this server holds the lock. Any number of callers in this process may hold it together. Rejects with
+   * DeadlineError when it was not to be had in time.
+   */
+  enter(name: string, deadlineMs?: number): Promise<Lock>;
 }
 
 /** A write either took a revision, or lost against `current` (undefined: the key does not exist). */
@@ -109,6 +130,8 @@ export interface Store {
    * stream is read to its end or closed, so it should not be read slowly.
    */
   backup(): AsyncIterable<Buffer>;
+  /** Of a store that several servers may share. */
+  readonly locks?: Locks;
   /** Whether a value is to be written again although it does not change, because it is stored in an old form. */
   isStale?(key: string): boolean;
   close(): Promise<void>;
@@ -139,6 +162,14 @@ export class DeadlineError extends Error {
   constructor() {
     super('the deadline of the write has passed');
     this.name = 'DeadlineError';
+  }
+}
+
+/** This server does not hold a lock of the write any more: it was paused, or cut off. Nothing was written. */
+export class LockLostError extends Error {
+  constructor() {
+    super('the server has lost the lock of the write');
+    this.name = 'LockLostError';
   }
 }
 

@@ -6,6 +6,7 @@ import { groupResource, type ResourceId } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
 import {
   type Change,
+  type Locks,
   type RangePage,
   type RangeQuery,
   SEPARATOR,
@@ -44,6 +45,10 @@ export class EncryptedStore implements Store {
 
   get valueBytesMax(): number {
     return this.store.valueBytesMax - overheadBytesMax;
+  }
+
+  get locks(): Locks | undefined {
+    return this.store.locks;
   }
 
   get compacted(): number {

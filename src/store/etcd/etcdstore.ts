@@ -41,6 +41,7 @@ import {
   STATUS,
 } from './messages.ts';
 import { asUnavailable, Registration } from './registration.ts';
+import { ServerLocks } from './serverlocks.ts';
 import { SharedQuestion } from './sharedquestion.ts';
 
 export interface EtcdStoreOptions {
@@ -111,6 +112,7 @@ interface Opened {
 
 class EtcdStore implements Store {
   readonly valueBytesMax = ETCD_VALUE_BYTES_MAX;
+  readonly locks: ServerLocks;
   readonly #keyspace: Keyspace;
   readonly #members: Members;
   readonly #registration: Registration;
@@ -149,6 +151,7 @@ class EtcdStore implements Store {
       feed: () => this.#feed,
       answerMs: times.answerMs,
     });
+    this.locks = new ServerLocks({ members, keyspace, registration, now });
     this.#compaction = new Compaction(members, registration, (at) => this.#feed.needs(at));
   }
 
@@ -234,6 +237,7 @@ class EtcdStore implements Store {
   async #close(): Promise<void> {
     // Earlier writes are carried out, and subscribers see them; but etcd may be gone.
     await Promise.race([this.#writer.close(), pause(CLOSE_MS)]);
+    this.locks.close();
     const compacted = this.#compaction.close();
     this.#feed.close();
     await this.#registration.close();

@@ -14,6 +14,7 @@ import { randomInt } from 'node:crypto';
 import { checkWrite } from '../commitqueue.ts';
 import {
   DeadlineError,
+  LockLostError,
   OutcomeUnknownError,
   type Stored,
   StoreUnavailableError,
@@ -143,7 +144,7 @@ export class EtcdWriter {
 
   /** The revision when it is done and published; else etcd's answer. */
   async #send(
-    { key, value, expected }: Write,
+    { key, value, expected, locks = [] }: Write,
     epoch: number,
     { mark, published }: Attempt,
     stamped: boolean,
@@ -154,7 +155,8 @@ export class EtcdWriter {
       { key: place, revision: expected },
       { key: registration.key, revision: epoch },
     ];
-    const otherwise = [place, registration.key];
+    for (const { name, revision } of locks) compare.push({ key: keyspace.lock(name), revision });
+    const otherwise = compare.map(({ key }) => key);
     // Without space, etcd carries a deletion out only if nothing is put with it.
     const note = { key: keyspace.deletion, value: stamp(Buffer.alloc(0), now(), mark) };
     const message =
@@ -173,10 +175,15 @@ export class EtcdWriter {
   }
 
   /** The result of a transaction that failed; undefined: only the epoch was wrong. */
-  #judge({ key, expected }: Write, epoch: number, { read, revision }: TxnAnswer): WriteResult | undefined {
-    const [current, server] = read;
+  #judge(
+    { key, expected, locks = [] }: Write,
+    epoch: number,
+    { read, revision }: TxnAnswer,
+  ): WriteResult | undefined {
+    const [current, server, ...held] = read;
     if ((current?.modRevision ?? 0) !== expected)
       return { ok: false, current: current && stored(key, current) };
+    if (locks.some((lock, i) => held[i]?.modRevision !== lock.revision)) throw new LockLostError();
     if (server?.modRevision === epoch)
       throw new StoreUnavailableError('etcd refused a write without a reason');
     this.#options.registration.adopt(server?.modRevision ?? 0, revision);

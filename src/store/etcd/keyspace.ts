@@ -50,6 +50,10 @@ export class Keyspace {
     return this.#own(`wherry/servers/${id}`);
   }
 
+  lock(name: string): Buffer {
+    return this.#own(`wherry/locks/${name}`);
+  }
+
   #own(name: string): Buffer {
     return Buffer.concat([this.start, bookkeeping, Buffer.from(name)]);
   }

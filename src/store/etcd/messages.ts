@@ -38,7 +38,7 @@ export interface RangeAnswer {
 export interface TxnRequest {
   /** All keys must be at these revisions; 0: the key must not exist. */
   readonly compare: readonly { readonly key: Buffer; readonly revision: number }[];
-  readonly puts?: readonly { readonly key: Buffer; readonly value: Buffer }[];
+  readonly puts?: readonly { readonly key: Buffer; readonly value: Buffer; readonly lease?: number }[];
   readonly deletes?: readonly Buffer[];
   /** Keys that are read if a comparison failed. */
   readonly otherwise: readonly Buffer[];
@@ -101,8 +101,8 @@ export function encodeTxn({ compare, puts = [], deletes = [], otherwise }: TxnRe
   // Equal (0, the default), the modification revision (2). Of a `oneof`, 0 has to be written, too.
   for (const { key, revision } of compare)
     message.message(1, new MessageWriter().number(2, 2).bytes(3, key).number(6, revision));
-  for (const { key, value } of puts)
-    message.message(2, new MessageWriter().message(2, putMessage(key, value)));
+  for (const { key, value, lease } of puts)
+    message.message(2, new MessageWriter().message(2, putMessage(key, value, lease)));
   for (const key of deletes)
     message.message(2, new MessageWriter().message(3, new MessageWriter().bytes(1, key)));
   for (const key of otherwise) message.message(3, new MessageWriter().message(1, rangeMessage({ key })));

@@ -62,6 +62,11 @@ export class Registration {
     this.#timer = setInterval(() => void this.#renew(), KEEP_ALIVE_MS);
   }
 
+  /** Keys on it vanish when this server is gone. 0 before the first epoch. */
+  get lease(): number {
+    return this.#lease;
+  }
+
   /** The current epoch. */
   epoch(): number | Promise<number> {
     return this.#epoch || this.fence();
