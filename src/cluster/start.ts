@@ -10,6 +10,7 @@ import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
+import { eventExpiryController } from '../controllers/eventexpiry.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -322,10 +323,13 @@ function nodeOptions({
   return { folder, serviceRange: serviceClusterIPRange, ...(node === true ? {} : node) };
 }
 
-function controllersOf({ controllers = true }: StartOptions): readonly Controller[] {
+function controllersOf(options: StartOptions): readonly Controller[] {
+  const { controllers = true } = options;
   if (controllers === false) return [];
   try {
-    return chosenControllers(controllers === true ? ['*'] : controllers);
+    const chosen = chosenControllers(controllers === true ? ['*'] : controllers);
+    // Leases of etcd end events, whoever is there.
+    return isShared(options) ? chosen.filter((controller) => controller !== eventExpiryController) : chosen;
   } catch (error) {
     throw new StartError((error as Error).message);
   }

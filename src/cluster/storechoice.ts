@@ -1,13 +1,16 @@
 /** Opens the store that the options ask for. An engine is loaded only when it is chosen. */
+import { defaultSettings } from '../controllers/shared/controller.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
-import type { Store } from '../store/store.ts';
+import { SEPARATOR, type Store } from '../store/store.ts';
 import { checkedEtcd, readTls } from './etcdoptions.ts';
 import { StartError } from './starterror.ts';
 import type { StartOptions } from './startoptions.ts';
+
+const eventKeys = `core/events${SEPARATOR}`;
 
 type StoreKind = NonNullable<StartOptions['store']>;
 
@@ -33,7 +36,15 @@ export async function openStore(
     const { servers, prefix } = checkedEtcd(options.etcd);
     const tls = await readTls(options.etcd!);
     const { openEtcdStore } = await import('../store/etcd/etcdstore.ts');
-    return openEtcdStore({ urls: servers, tls, prefix, onWarning: options.onWarning, ...observed });
+    const eventLifeMs = options.controllerSettings?.eventLifeMs ?? defaultSettings.eventLifeMs;
+    return openEtcdStore({
+      urls: servers,
+      tls,
+      prefix,
+      onWarning: options.onWarning,
+      lifeMs: (key) => (key.startsWith(eventKeys) ? eventLifeMs : undefined),
+      ...observed,
+    });
   }
   if (kind !== 'lmdb')
     throw new StartError(`there is no store ${JSON.stringify(kind)}; there are memory, lmdb and etcd`);

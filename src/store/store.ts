@@ -62,6 +62,16 @@ export type WriteResult =
   | { readonly ok: true; readonly revision: number }
   | { readonly ok: false; readonly current: Stored | undefined };
 
+/** The servers that share a store. */
+export interface Peers {
+  /** Tells the others something about this server, as long as it lives. */
+  announce(text: string): Promise<void>;
+  /** What the live servers have announced, this one included. */
+  announced(): Promise<readonly string[]>;
+  /** Calls back when a server has come, gone or announced something; gives how to stop that. */
+  follow(changed: () => void): () => void;
+}
+
 export interface RangeQuery {
   /** Start of the range (inclusive). */
   readonly start: string;
@@ -132,6 +142,7 @@ export interface Store {
   backup(): AsyncIterable<Buffer>;
   /** Of a store that several servers may share. */
   readonly locks?: Locks;
+  readonly peers?: Peers;
   /** Whether a value is to be written again although it does not change, because it is stored in an old form. */
   isStale?(key: string): boolean;
   close(): Promise<void>;

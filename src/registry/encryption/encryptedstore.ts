@@ -7,6 +7,7 @@ import type { KindTable } from '../../api/kinds.ts';
 import {
   type Change,
   type Locks,
+  type Peers,
   type RangePage,
   type RangeQuery,
   SEPARATOR,
@@ -49,6 +50,10 @@ export class EncryptedStore implements Store {
 
   get locks(): Locks | undefined {
     return this.store.locks;
+  }
+
+  get peers(): Peers | undefined {
+    return this.store.peers;
   }
 
   get compacted(): number {

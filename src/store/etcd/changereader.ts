@@ -10,6 +10,8 @@ export interface ReadChanges {
   readonly marks: readonly (string | undefined)[];
   /** Revision of the last event, which need not be a change of an object. */
   readonly last: number;
+  /** A server has come, gone or written its key. */
+  readonly servers: boolean;
 }
 
 /** For one sequence of events: times never go back. */
@@ -28,9 +30,13 @@ export class ChangeReader {
     const changes: Change[] = [];
     const marks: (string | undefined)[] = [];
     const nowMs = this.#now();
+    let servers = false;
     for (const event of events) {
       const key = this.#keyspace.decode(event.key);
-      if (key === undefined) continue;
+      if (key === undefined) {
+        servers ||= this.#keyspace.isServer(event.key);
+        continue;
+      }
       const revision = event.modRevision;
       const stamped = event.deleted ? deletions?.get(revision) : unstamp(event.value);
       // A server with a wrong clock can neither keep history from being forgotten nor have it forgotten early.
@@ -38,7 +44,7 @@ export class ChangeReader {
       changes.push({ key, revision, timeMs: this.#timeMs, value: event.deleted ? null : stamped!.value });
       marks.push(stamped?.mark);
     }
-    return { changes, marks, last: events.at(-1)!.modRevision };
+    return { changes, marks, last: events.at(-1)!.modRevision, servers };
   }
 
   /** The stamps of deletions, by revision. */

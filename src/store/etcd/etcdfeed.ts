@@ -21,6 +21,8 @@ export interface EtcdFeedOptions {
   readonly position: number;
   /** Called for each change that carries a mark, after it was published. */
   readonly onMark: (mark: string, revision: number) => void;
+  /** Called when a server has come, gone or written its key. */
+  readonly onServers: () => void;
   readonly compacted: () => number;
   /** Called when etcd says how far it has compacted. */
   readonly onCompacted: (revision: number) => void;
@@ -128,6 +130,7 @@ export class EtcdFeed {
     for (const [i, mark] of read.marks.entries())
       if (mark !== undefined) this.#options.onMark(mark, read.changes[i]!.revision);
     this.#wake();
+    if (read.servers) this.#options.onServers();
   }
 
   /** What happened up to a revision cannot be told any more. */

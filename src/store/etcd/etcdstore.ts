@@ -51,6 +51,8 @@ export interface EtcdStoreOptions {
   /** All keys begin with this. */
   readonly prefix: string;
   readonly now?: () => number;
+  /** How long a key lives after its last write; undefined: until it is deleted. */
+  readonly lifeMs?: ((key: string) => number | undefined) | undefined;
   readonly observe?: Observe;
   readonly onWarning?: (message: string) => void;
   /** Times that tests change, in milliseconds. */
@@ -113,6 +115,7 @@ interface Opened {
 class EtcdStore implements Store {
   readonly valueBytesMax = ETCD_VALUE_BYTES_MAX;
   readonly locks: ServerLocks;
+  readonly peers: Registration;
   readonly #keyspace: Keyspace;
   readonly #members: Members;
   readonly #registration: Registration;
@@ -131,6 +134,7 @@ class EtcdStore implements Store {
     this.#keyspace = keyspace;
     this.#members = members;
     this.#registration = registration;
+    this.peers = registration;
     this.#observe = observe;
     this.#progressMs = times.progressMs ?? PROGRESS_MS;
     this.#compacted = compacted;
@@ -140,6 +144,7 @@ class EtcdStore implements Store {
       now,
       position: revision,
       onMark: (mark, at) => this.#writer.published(mark, at),
+      onServers: () => registration.changed(),
       compacted: () => this.#compacted,
       onCompacted: (at) => this.#forget(at),
     });
@@ -149,6 +154,7 @@ class EtcdStore implements Store {
       registration,
       now,
       feed: () => this.#feed,
+      lifeMs: options.lifeMs,
       answerMs: times.answerMs,
     });
     this.locks = new ServerLocks({ members, keyspace, registration, now });

@@ -22,8 +22,9 @@ import {
   type Write,
   type WriteResult,
 } from '../store.ts';
-import { CallError, isNotDone, isOutOfSpace, isTooLarge } from './callerror.ts';
+import { CallError, GrpcCode, isNotDone, isOutOfSpace, isTooLarge } from './callerror.ts';
 import type { EtcdFeed } from './etcdfeed.ts';
+import { ExpiryLeases } from './expiryleases.ts';
 import type { Keyspace } from './keyspace.ts';
 import { isTemporary, type Members, pause } from './members.ts';
 import {
@@ -55,6 +56,8 @@ export interface EtcdWriterOptions {
   readonly registration: Registration;
   readonly feed: () => EtcdFeed;
   readonly now: () => number;
+  /** How long a key lives after its last write; undefined: until it is deleted. */
+  readonly lifeMs?: ((key: string) => number | undefined) | undefined;
   /** How long the answer to a transaction is awaited before the write is settled by a new epoch. */
   readonly answerMs?: number;
 }
@@ -73,6 +76,7 @@ export class EtcdWriter {
   readonly #options: EtcdWriterOptions;
   readonly #marks = new Marks(randomInt(10 ** 8));
   readonly #attempts = new Map<string, (revision: number) => void>();
+  readonly #leases: ExpiryLeases;
   readonly #queue: (() => void)[] = [];
   #inFlight = 0;
   #closed = false;
@@ -80,6 +84,7 @@ export class EtcdWriter {
 
   constructor(options: EtcdWriterOptions) {
     this.#options = options;
+    this.#leases = new ExpiryLeases(options.members);
   }
 
   async write(write: Write): Promise<WriteResult> {
@@ -128,6 +133,7 @@ export class EtcdWriter {
           if (revision !== undefined) return { ok: true, revision };
         } else if (error instanceof CallError && isOutOfSpace(error) && write.value === null && stamped)
           stamped = false;
+        else if (error instanceof CallError && error.code === GrpcCode.notFound) this.#leases.forget();
         else if (!isTemporary(error) || performance.now() > endMs) throw asFailure(error);
         else await pause(RETRY_MS);
       } finally {
@@ -151,6 +157,8 @@ export class EtcdWriter {
   ): Promise<number | TxnAnswer> {
     const { members, keyspace, registration, now, answerMs = ANSWER_MS } = this.#options;
     const place = keyspace.encode(key);
+    const lifeMs = value === null ? undefined : this.#options.lifeMs?.(key);
+    const lease = lifeMs === undefined ? undefined : await this.#leases.leaseFor(lifeMs);
     const compare = [
       { key: place, revision: expected },
       { key: registration.key, revision: epoch },
@@ -162,7 +170,7 @@ export class EtcdWriter {
     const message =
       value === null
         ? encodeTxn({ compare, deletes: [place], puts: stamped ? [note] : [], otherwise })
-        : encodeTxn({ compare, puts: [{ key: place, value: stamp(value, now(), mark) }], otherwise });
+        : encodeTxn({ compare, puts: [{ key: place, value: stamp(value, now(), mark), lease }], otherwise });
     const answered = members.once(TXN, message, answerMs).then(decodeTxn);
     const first = await Promise.race([published, answered]);
     if (typeof first === 'number') {

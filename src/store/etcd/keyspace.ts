@@ -54,6 +54,10 @@ export class Keyspace {
     return this.#own(`wherry/locks/${name}`);
   }
 
+  isServer(key: Buffer): boolean {
+    return key.compare(this.serversStart) > 0 && key.compare(this.serversEnd) < 0;
+  }
+
   #own(name: string): Buffer {
     return Buffer.concat([this.start, bookkeeping, Buffer.from(name)]);
   }

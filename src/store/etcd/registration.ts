@@ -5,7 +5,7 @@
  * outcome is unknown. A server that was paused until its lease expired cannot write before it has registered again.
  */
 import { randomBytes, randomInt } from 'node:crypto';
-import { StoreUnavailableError } from '../store.ts';
+import { type Peers, StoreUnavailableError } from '../store.ts';
 import { CallError, GrpcCode, isOutOfSpace } from './callerror.ts';
 import type { Keyspace } from './keyspace.ts';
 import type { Members } from './members.ts';
@@ -31,19 +31,21 @@ const CALL_MS = 5000;
 const REVOKE_MS = 1000;
 const ATTEMPTS = 3;
 /** Ids of leases are chosen here, so that granting one can be repeated. They stay below 2^48. */
-const leaseIdMax = 2 ** 48 - 1;
+export const leaseIdMax = 2 ** 48 - 1;
 
 /** What is known of a server, as JSON in its key. */
 interface ServerRecord {
   /** A backup of this revision is being read, so it must not be compacted. */
   readonly pinned?: number;
+  /** What the server tells the others. */
+  readonly announced?: string;
 }
 
 interface LiveServer extends ServerRecord {
   readonly isThis: boolean;
 }
 
-export class Registration {
+export class Registration implements Peers {
   readonly #members: Members;
   readonly #keyspace: Keyspace;
   readonly key: Buffer;
@@ -52,6 +54,8 @@ export class Registration {
   #lease = 0;
   #epoch = 0;
   #pinned: number | undefined;
+  #announced: string | undefined;
+  readonly #followers = new Set<() => void>();
   #renewing = false;
   #closed = false;
 
@@ -91,6 +95,25 @@ export class Registration {
     await this.fence();
   }
 
+  async announce(text: string): Promise<void> {
+    this.#announced = text;
+    await this.fence();
+  }
+
+  async announced(): Promise<readonly string[]> {
+    return (await this.servers()).flatMap(({ announced }) => announced ?? []);
+  }
+
+  follow(changed: () => void): () => void {
+    this.#followers.add(changed);
+    return () => this.#followers.delete(changed);
+  }
+
+  /** A server has come, gone or written its key. */
+  changed(): void {
+    for (const changed of this.#followers) changed();
+  }
+
   /** The servers that are alive, in the order of their keys. */
   async servers(): Promise<readonly LiveServer[]> {
     const { serversStart, serversEnd } = this.#keyspace;
@@ -111,7 +134,9 @@ export class Registration {
     for (let attempt = 1; ; attempt++)
       try {
         this.#lease ||= await this.#grant();
-        const value = Buffer.from(JSON.stringify({ pinned: this.#pinned } satisfies ServerRecord));
+        const value = Buffer.from(
+          JSON.stringify({ pinned: this.#pinned, announced: this.#announced } satisfies ServerRecord),
+        );
         const revision = decodeRevision(
           await this.#members.call(PUT, encodePut(this.key, value, this.#lease), CALL_MS),
         );
@@ -154,8 +179,11 @@ export class Registration {
 
 function recordOf(value: Buffer): ServerRecord {
   try {
-    const { pinned } = JSON.parse(value.toString('utf8')) as ServerRecord;
-    return typeof pinned === 'number' ? { pinned } : {};
+    const { pinned, announced } = JSON.parse(value.toString('utf8')) as ServerRecord;
+    return {
+      ...(typeof pinned === 'number' ? { pinned } : {}),
+      ...(typeof announced === 'string' ? { announced } : {}),
+    };
   } catch {
     return {};
   }
