@@ -1,5 +1,6 @@
 /** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
+import type { RestoreTarget } from '../cluster/backup.ts';
 import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
 import {
@@ -25,7 +26,7 @@ import {
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
-import { readStore, storeArgs, storeHelp } from './storeflags.ts';
+import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
 import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -57,12 +58,12 @@ export interface NodeLine {
   readonly log: LogForm;
 }
 
-/** `backup` from a server, or `restore` into a folder. */
+/** `backup` from a server, or `restore` into a folder or etcd. */
 export interface BackupLine {
   readonly command: 'backup' | 'restore';
   readonly file: string;
   readonly server: string;
-  readonly dataDir: string;
+  readonly target: RestoreTarget;
 }
 
 export type CommandLine =
@@ -84,7 +85,7 @@ Commands
   serve    run the API server, with the controllers that keep house for it
   node     run this machine as a node of a server elsewhere
   backup   write all objects of a running server to a file: wherry backup FILE
-  restore  make a data folder from such a file: wherry restore FILE
+  restore  make a data folder from such a file, or fill an etcd: wherry restore FILE
   token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
   kubeconfig
            print a kubeconfig for the administrator or any user of the secure door
@@ -152,6 +153,8 @@ Options of backup
 
 Options of restore
   --data-dir FOLDER     the folder to make; it must not hold objects yet (default .wherry)
+  --store etcd          restore into an etcd, with the --etcd-… options of serve; it must not hold objects under the
+                        prefix yet
 
 Options of token
 ${tokenHelp}
@@ -321,10 +324,10 @@ function upOptions(values: Values): StartOptions {
   };
 }
 
-function backupOptions(values: Values): { server: string; dataDir: string } {
-  const { server = 'http://127.0.0.1:8080', 'data-dir': dataDir = '.wherry' } = values;
+function backupOptions(values: Values): Pick<BackupLine, 'server' | 'target'> {
+  const { server = 'http://127.0.0.1:8080' } = values;
   if (!isServer(server)) throw new UsageError(`--server must be a URL, not ${JSON.stringify(server)}`);
-  return { server, dataDir };
+  return { server, target: readRestoreTarget(values, refuse) };
 }
 
 const isServer = (text: string): boolean => URL.canParse(text) && /^https?:/.test(text);

@@ -1,7 +1,8 @@
 /** The options that choose the store: names, help, and how values are read. */
+import type { RestoreTarget } from '../cluster/backup.ts';
 import type { StartOptions } from '../cluster/index.ts';
 
-const text = { type: 'string', for: ['up', 'serve'] } as const;
+const text = { type: 'string', for: ['up', 'serve', 'restore'] } as const;
 
 /** For `parseArgs`. */
 export const storeArgs = {
@@ -46,6 +47,14 @@ export function readStore(
   if (store === 'memory') return { store };
   const folder = { store, dataDir: dataDir ?? '.wherry' };
   return store === 'etcd' ? { ...folder, etcd: readEtcd(values, refuse) } : folder;
+}
+
+/** Where `restore` puts the objects. */
+export function readRestoreTarget(values: StoreValues, refuse: (message: string) => never): RestoreTarget {
+  const { store, dataDir = '.wherry', etcd } = readStore(values, refuse);
+  if (store === 'memory')
+    return refuse('a backup is restored into a data folder or into etcd, not into memory');
+  return etcd ? { etcd } : { dataDir };
 }
 
 const isKind = (store: string): store is (typeof kinds)[number] =>

@@ -3,6 +3,7 @@ import { defaultSettings } from '../controllers/shared/controller.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { StoreMetrics } from '../server/observe/storemetrics.ts';
+import type { EtcdStoreOptions } from '../store/etcd/etcdstore.ts';
 import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import { SEPARATOR, type Store } from '../store/store.ts';
@@ -33,18 +34,8 @@ export async function openStore(
   if (options.etcd && kind !== 'etcd') throw new StartError('the option "etcd" needs the store "etcd"');
   if (kind === 'memory') return openMemoryStore(observed);
   if (kind === 'etcd') {
-    const { servers, prefix } = checkedEtcd(options.etcd);
-    const tls = await readTls(options.etcd!);
     const { openEtcdStore } = await import('../store/etcd/etcdstore.ts');
-    const eventLifeMs = options.controllerSettings?.eventLifeMs ?? defaultSettings.eventLifeMs;
-    return openEtcdStore({
-      urls: servers,
-      tls,
-      prefix,
-      onWarning: options.onWarning,
-      lifeMs: (key) => (key.startsWith(eventKeys) ? eventLifeMs : undefined),
-      ...observed,
-    });
+    return openEtcdStore({ ...(await etcdStoreOptions(options)), ...observed });
   }
   if (kind !== 'lmdb')
     throw new StartError(`there is no store ${JSON.stringify(kind)}; there are memory, lmdb and etcd`);
@@ -56,4 +47,21 @@ export async function openStore(
     onUpgraded: (upgraded) => options.onWarning?.(upgradedSentence(options.dataDir!, upgraded)),
     ...observed,
   });
+}
+
+/** What the store needs to know of the options. */
+export async function etcdStoreOptions({
+  etcd,
+  controllerSettings,
+  onWarning,
+}: Pick<StartOptions, 'etcd' | 'controllerSettings' | 'onWarning'>): Promise<EtcdStoreOptions> {
+  const { servers, prefix } = checkedEtcd(etcd);
+  const eventLifeMs = controllerSettings?.eventLifeMs ?? defaultSettings.eventLifeMs;
+  return {
+    urls: servers,
+    tls: await readTls(etcd!),
+    prefix,
+    onWarning,
+    lifeMs: (key) => (key.startsWith(eventKeys) ? eventLifeMs : undefined),
+  };
 }

@@ -54,7 +54,9 @@ export interface EtcdStoreOptions {
   /** How long a key lives after its last write; undefined: until it is deleted. */
   readonly lifeMs?: ((key: string) => number | undefined) | undefined;
   readonly observe?: Observe;
-  readonly onWarning?: (message: string) => void;
+  readonly onWarning?: ((message: string) => void) | undefined;
+  /** For a restore, which alone may use an etcd that is not restored to its end. */
+  readonly restores?: boolean;
   /** Times that tests change, in milliseconds. */
   readonly times?: Partial<EtcdTimes>;
 }
@@ -87,6 +89,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   });
   try {
     await members.connection();
+    if (!options.restores) await assertRestored(members, keyspace, options.prefix);
     const registration = new Registration(members, keyspace);
     try {
       const revision = await registration.fence();
@@ -100,6 +103,15 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
     members.close();
     throw error;
   }
+}
+
+async function assertRestored(members: Members, { restoring }: Keyspace, prefix: string): Promise<void> {
+  const { items } = decodeRange(await members.call(RANGE, encodeRange({ key: restoring }), READ_MS));
+  if (items.length > 0)
+    throw new StoreUnavailableError(
+      `etcd holds half of a backup under ${prefix}: run wherry restore again, to its end`,
+      { permanent: true },
+    );
 }
 
 interface Opened {

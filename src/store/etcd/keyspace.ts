@@ -19,6 +19,8 @@ export class Keyspace {
   readonly deletion: Buffer;
   /** Written to see how far the watch is, when another program writes to the same etcd. */
   readonly progress: Buffer;
+  /** There while a backup is restored. */
+  readonly restoring: Buffer;
   /** Never exists. */
   readonly heartbeat: Buffer;
   readonly #prefix: string;
@@ -32,6 +34,7 @@ export class Keyspace {
     this.serversEnd = this.#own('wherry/servers0');
     this.deletion = this.#own('wherry/deletion');
     this.progress = this.#own('wherry/progress');
+    this.restoring = this.#own('wherry/restoring');
     this.heartbeat = this.#own('wherry/health');
   }
 

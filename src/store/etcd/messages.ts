@@ -4,6 +4,7 @@ import { MessageReader, MessageWriter } from './protobuf.ts';
 export const RANGE = '/etcdserverpb.KV/Range';
 export const TXN = '/etcdserverpb.KV/Txn';
 export const PUT = '/etcdserverpb.KV/Put';
+export const DELETE_RANGE = '/etcdserverpb.KV/DeleteRange';
 export const COMPACT = '/etcdserverpb.KV/Compact';
 export const WATCH = '/etcdserverpb.Watch/Watch';
 export const LEASE_GRANT = '/etcdserverpb.Lease/LeaseGrant';
@@ -107,6 +108,12 @@ export function encodeTxn({ compare, puts = [], deletes = [], otherwise }: TxnRe
     message.message(2, new MessageWriter().message(3, new MessageWriter().bytes(1, key)));
   for (const key of otherwise) message.message(3, new MessageWriter().message(1, rangeMessage({ key })));
   return message.finish();
+}
+
+/** Of a key, or of all up to an end. */
+export function encodeDeleteRange(key: Buffer, end?: Buffer): Buffer {
+  const message = new MessageWriter().bytes(1, key);
+  return (end ? message.bytes(2, end) : message).finish();
 }
 
 export const encodeCompact = (revision: number): Buffer => new MessageWriter().number(1, revision).finish();
