@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { CallError } from './callerror.ts';
 import { Connection, type EtcdTls } from './connection.ts';
-import { decodeStatus, STATUS } from './messages.ts';
+import { COMPACT, decodeRange, decodeStatus, encodeCompact, encodeRange, RANGE, STATUS } from './messages.ts';
 
 /**
  * Runs etcd until the standard input of the shell ends, so that no member outlives the test, however that ends. A member
@@ -91,6 +91,22 @@ export class TestEtcd {
   async leader(): Promise<number> {
     const statuses = await Promise.all(this.#members.map((_, i) => this.#status(i)));
     return statuses.findIndex((status) => status?.isLeader);
+  }
+
+  /** Compacts all but the newest revisions. */
+  async compact(kept: number): Promise<void> {
+    const member = await this.leader();
+    const connection = await Connection.open(this.#members[Math.max(0, member)]!.url, this.#tls, 2000);
+    try {
+      const call = (path: string, message: Buffer): Promise<Buffer> => connection.unary(path, message, 5000);
+      const { revision } = decodeRange(await call(RANGE, encodeRange({ key: Buffer.from('none') })));
+      if (revision > kept) await call(COMPACT, encodeCompact(revision - kept));
+    } catch (error) {
+      // Compacted further already, or the leader has just changed.
+      if (!(error instanceof CallError)) throw error;
+    } finally {
+      connection.close(new CallError(1, 'done'));
+    }
   }
 
   async close(): Promise<void> {
