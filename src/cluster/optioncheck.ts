@@ -103,6 +103,7 @@ const etcdNames: Names<EtcdOptions> = {
   certFile: true,
   keyFile: true,
   prefix: true,
+  eventServers: true,
 };
 
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };

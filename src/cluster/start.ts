@@ -40,6 +40,7 @@ import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
 import { Doors } from './doors.ts';
+import { heldHere, openEventStore } from './eventstore.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { RunningIngress } from './localingress.ts';
@@ -88,8 +89,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const view = await openReadableView(store, kinds, { onError: report, onLost: options.onFatal ?? report });
+    const viewOptions = { onError: report, onLost: options.onFatal ?? report };
+    const view = await openReadableView(store, kinds, { ...viewOptions, holds: heldHere(options) });
     closers.add(() => view.close());
+    await openEventStore(options, kinds, chance, view, viewOptions, closers);
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);

@@ -63,7 +63,7 @@ export async function remove(
 ): Promise<Deletion> {
   const { kind, name } = target;
   checkDeleteOptions(options);
-  const behind = registry.view.caughtUp();
+  const behind = registry.view.of(kind).caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);
@@ -230,10 +230,11 @@ export async function removeCollection(
   limit: number | undefined,
 ): Promise<{ entries: readonly Entry[]; revision: number }> {
   checkDeleteOptions(options);
-  const behind = registry.view.caughtUp();
+  const view = registry.view.of(collection.kind);
+  const behind = view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
-  const { entries } = registry.view.collection(collection.kind).select(filter, { limit });
-  const revision = registry.view.revision;
+  const { entries } = view.collection(collection.kind).select(filter, { limit });
+  const { revision } = view;
   const queue = [...entries];
   const worker = async (): Promise<void> => {
     for (let entry = queue.pop(); entry; entry = queue.pop()) {

@@ -49,7 +49,7 @@ async function modifyInTurn(
   change: Edit,
 ): Promise<Entry> {
   const { kind, name, part } = target;
-  const behind = registry.view.caughtUp();
+  const behind = registry.view.of(kind).caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);

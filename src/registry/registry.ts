@@ -123,16 +123,21 @@ export class Registry {
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${bytesMax}`);
     const { kind, namespace, name } = place;
     const key = storeKey(kind.storage.id, namespace, name);
-    const result = await this.#write({ key, value, expected, deadlineMs, locks });
+    const view = this.view.of(kind);
+    // Locks are keys of the cluster's own store, and cannot be compared in another one.
+    const result =
+      view === this.view
+        ? await this.#write(this.store, { key, value, expected, deadlineMs, locks })
+        : await this.#write(view.store, { key, value, expected, deadlineMs });
     if (result.ok) {
-      if (result.revision > this.view.revision) await this.view.reached(result.revision);
+      if (result.revision > view.revision) await view.reached(result.revision);
       if (value === null) {
         await this.allocators.get(kind.storage.id)?.removed?.(this, place);
         if (kind.storage.id === 'core/namespaces') await removeRemains(this, name, result.revision);
       }
       return result.revision;
     }
-    await this.view.caughtUp();
+    await view.caughtUp();
     return undefined;
   }
 
@@ -167,9 +172,9 @@ export class Registry {
     return this.#writeFailure;
   }
 
-  async #write(write: Write): Promise<WriteResult> {
+  async #write(store: Store, write: Write): Promise<WriteResult> {
     try {
-      const result = await this.store.write(write);
+      const result = await store.write(write);
       this.#writeFailure = undefined;
       return result;
     } catch (error) {

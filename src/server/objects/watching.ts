@@ -49,7 +49,7 @@ async function prepare(
     timeoutSeconds && timeoutSeconds > 0
       ? timeoutSeconds * 1000
       : timeoutMinMs * (1 + watching.registry.chance.randomBelow(1000) / 1000);
-  const stream = new WatchStream(watching.registry.view, outlet, {
+  const stream = new WatchStream(watching.registry.view.of(kind), outlet, {
     kind,
     negotiated,
     include: negotiated.transform === 'Table' ? includeObject(context) : 'Metadata',
