@@ -37,8 +37,10 @@ export default defineConfig({
   test: {
     setupFiles: ['test/seed.ts'],
     env: assertions,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Bounds against tests that hang, not measurements: a slow machine must pass.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
     projects: [
       project('wherry', all, {
