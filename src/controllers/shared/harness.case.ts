@@ -64,6 +64,7 @@ const delayed = (store: Store, delay: Delay): Store => ({
   get compacted() {
     return store.compacted;
   },
+  valueBytesMax: store.valueBytesMax,
   revision: () => store.revision(),
   get: (key) => store.get(key),
   range: (query) => store.range(query),
