@@ -25,7 +25,7 @@ import {
 } from './controller.ts';
 
 /** How long a test waits for controllers to become idle. */
-const settleMaxMs = 20_000;
+const settleMaxMs = 60_000;
 
 const chance: Chance = {
   nowMs: () => Date.now(),

@@ -372,19 +372,14 @@ export async function deleteObject(
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
   const request = requestOf(context, 'delete', deadlineMs, isDryRun(options));
-  const { entry, removed } = await remove(
-    registry,
-    request,
-    { kind, namespace, name, part: 'main' },
-    options,
-  );
-  if (!removed || kind.deleteReturnsObject)
-    return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
+  const deletion = await remove(registry, request, { kind, namespace, name, part: 'main' }, options);
+  if (!deletion.removed || kind.deleteReturnsObject)
+    return answerEntry(context, 200, kind, deletion.entry, registry.chance.nowMs());
   const { code, ...rest } = success(200, {
     name,
     ...(kind.group ? { group: kind.group } : {}),
     kind: kind.resource,
-    uid: entry.object().metadata.uid,
+    uid: deletion.uid,
   });
   // A current server leaves out the code of a deletion that succeeded, and of nothing else.
   const status = serving.manner === 'contract' ? { ...rest, code } : rest;
