@@ -18,7 +18,7 @@ export class Elapsed {
 }
 
 /** A value of a table. */
-export type Cell = string | number | boolean | null | undefined | Elapsed;
+export type Cell = string | number | bigint | boolean | null | undefined | Elapsed;
 
 /** How long ago a timestamp was. Unset, zero and unreadable ones are `<unknown>`. */
 export function elapsed(timestamp: string | undefined | null, before = '', after = ''): Cell {

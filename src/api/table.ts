@@ -51,7 +51,7 @@ export function tableRow(
   };
 }
 
-const cellsOf = (kind: Tabular, object: ApiObject): readonly Cell[] =>
+export const cellsOf = (kind: Tabular, object: ApiObject): readonly Cell[] =>
   kind.cells?.(object) ?? [object.metadata.name, object.metadata.creationTimestamp ?? '<unknown>'];
 
 /** An object reduced to its metadata. */
