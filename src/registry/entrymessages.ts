@@ -4,22 +4,18 @@
  */
 import type { Kind } from '../api/kind.ts';
 import { modelOf } from '../api/model.ts';
-import type { ApiObject, JsonObject } from '../api/object.ts';
+import type { JsonObject } from '../api/object.ts';
 import { encodeDocument, eventFrame, type ProtobufDocument } from '../api/protobufenvelope.ts';
 import { Memo } from '../memo.ts';
-import type { Entry } from './entry.ts';
 import { Form } from './forms.ts';
 import type { NoticeForm } from './watchevent.ts';
 
 const bytesOf = ({ bytes }: ProtobufDocument): number => bytes.length;
 
-const shared = (entry: Entry, kind: Kind): ApiObject =>
-  kind === entry.kind ? entry.peek() : entry.object(kind);
-
 const whole = new Memo(
   (kind: Kind) =>
     new Form(
-      (entry) => encodeDocument(kind, kind.model, shared(entry, kind) as unknown as JsonObject),
+      (entry) => encodeDocument(kind, kind.model, entry.object(kind) as unknown as JsonObject),
       bytesOf,
     ),
 );
@@ -29,7 +25,7 @@ const metadataOnly = (apiVersion: string): Memo<Kind, Form<ProtobufDocument>> =>
     const type = { kind: 'PartialObjectMetadata', apiVersion };
     const model = modelOf('PartialObjectMetadata');
     return new Form((entry) => {
-      const { metadata } = shared(entry, kind);
+      const { metadata } = entry.object(kind);
       return encodeDocument(type, model, { metadata });
     }, bytesOf);
   });

@@ -12,7 +12,7 @@ const closeBrace = 0x7d;
  */
 export function metadataText(text: Buffer, at: number): Buffer | undefined {
   const start = at + marker.length;
-  if (text.compare(marker, 0, marker.length, at, start) !== 0 || text[start] !== openBrace) return undefined;
+  if (text[start] !== openBrace || !text.subarray(at, start).equals(marker)) return undefined;
   let depth = 0;
   for (let i = start; i < text.length; i++) {
     const byte = text[i];

@@ -15,11 +15,9 @@ import {
   decodedMessage,
 } from '../../src/api/protobufdecoder.case.ts';
 import { dropped } from '../../src/api/tableobjects.case.ts';
-import { newKeyPair } from '../../src/pki/keypair.ts';
-import { makeSigningRequest } from '../../src/pki/signingrequest.ts';
 import { FrameReader } from '../frames.ts';
 import { type Headers, type Json, type Reply, useCluster } from '../http.ts';
-import { prefixOf, sampleOf } from '../madeup.ts';
+import { homeOf, workloadLabels as labels, validBody, workload } from './kindbodies.ts';
 
 const protobuf = 'application/vnd.kubernetes.protobuf';
 const asProtobuf = { Accept: `${protobuf},application/json` };
@@ -30,9 +28,6 @@ const partialAs = (kind: string, version = 'v1') => ({
 const client = useCluster({ controllers: false });
 const maps = '/api/v1/namespaces/default/configmaps';
 const status = modelOf('Status');
-
-const home = (kind: Kind): string =>
-  `${prefixOf(kind)}${kind.namespaced ? '/namespaces/default' : ''}/${kind.resource}`;
 
 /** A value as it is after protobuf, which has no form for unset and empty fields. */
 const expected = (model: Model, { kind, apiVersion, ...value }: JsonObject): JsonObject => ({
@@ -67,79 +62,21 @@ function decodedList(reply: Reply, model: Model): JsonObject {
   return { kind, apiVersion, metadata, items };
 }
 
-const labels = { app: 'proto' };
-const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
-const workload = { spec: { selector: { matchLabels: labels }, template } };
-const jobTemplate = { spec: { template: { spec: { ...template.spec, restartPolicy: 'Never' } } } };
-const cronJob = { spec: { schedule: '* * * * *', jobTemplate } };
-const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' };
-const autoscaler = { spec: { scaleTargetRef, maxReplicas: 3 } };
-const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'r' };
-const involved = { kind: 'Pod', name: 'p', namespace: 'default' };
-
-/** What the samples of the contract do not have: other versions, and kinds of later groups. */
-const bodies: Readonly<Record<string, Json>> = {
-  'apps/v1 ControllerRevision': { revision: 1, data: { a: [1, 'b', { c: null }] } },
-  'apps/v1 DaemonSet': workload,
-  'apps/v1 Deployment': workload,
-  'apps/v1 ReplicaSet': workload,
-  'apps/v1 StatefulSet': { spec: { ...workload.spec, serviceName: 's' } },
-  'events.k8s.io/v1 Event': {
-    eventTime: '2026-01-02T03:04:05.678901Z',
-    reportingController: 'example.com/c',
-    reportingInstance: 'c-1',
-    action: 'Act',
-    reason: 'Why',
-    type: 'Normal',
-    regarding: involved,
-  },
-  'autoscaling/v2 HorizontalPodAutoscaler': autoscaler,
-  'autoscaling/v1 HorizontalPodAutoscaler': autoscaler,
-  'batch/v1 Job': jobTemplate,
-  'batch/v1 CronJob': cronJob,
-  'batch/v1beta1 CronJob': cronJob,
-  'certificates.k8s.io/v1 CertificateSigningRequest': {
-    spec: {
-      request: Buffer.from(makeSigningRequest(newKeyPair(), { commonName: 'c', organizations: [] })).toString(
-        'base64',
-      ),
-      signerName: 'example.com/ca',
-      usages: ['client auth'],
-    },
-  },
-  'networking.k8s.io/v1 Ingress': {
-    spec: { defaultBackend: { service: { name: 's', port: { number: 80 } } } },
-  },
-  'flowcontrol.apiserver.k8s.io/v1 FlowSchema': {
-    spec: { matchingPrecedence: 500, priorityLevelConfiguration: { name: 'exempt' } },
-  },
-  'flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration': {
-    spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } },
-  },
-  'rbac.authorization.k8s.io/v1 ClusterRoleBinding': { roleRef },
-  'rbac.authorization.k8s.io/v1 RoleBinding': { roleRef },
-};
-
-const bodyOf = (kind: Kind, name: string): Json => {
-  const id = `${kind.apiVersion} ${kind.kind}`;
-  return bodies[id] ? { metadata: { name, labels }, ...bodies[id] } : sampleOf(kind, name);
-};
-
 describe.each(builtinKinds.map((kind): [string, Kind] => [`${kind.apiVersion} ${kind.kind}`, kind]))(
   '%s',
   (_name, kind) => {
     const { model } = kind;
-    const path = `${home(kind)}/proto`;
+    const path = `${homeOf(kind)}/proto`;
 
     it('is read, listed and watched as in JSON', async () => {
-      const made = await client.post(home(kind), bodyOf(kind, 'proto'), asProtobuf);
+      const made = await client.post(homeOf(kind), validBody(kind, 'proto'), asProtobuf);
       if (made.status !== 200) throw new Error(JSON.stringify(decoded(made, status)));
       const whole = (await client.get(path)).body;
       expect(decoded(made, model)).toEqual(expected(model, whole));
       expect(decoded(await client.get(path, asProtobuf), model)).toEqual(expected(model, whole));
 
-      const list = (await client.get(home(kind))).body;
-      expect(decodedList(await client.get(home(kind), asProtobuf), model)).toEqual({
+      const list = (await client.get(homeOf(kind))).body;
+      expect(decodedList(await client.get(homeOf(kind), asProtobuf), model)).toEqual({
         ...list,
         items: list.items.map((item: Json) => expected(model, item)),
       });
@@ -148,7 +85,7 @@ describe.each(builtinKinds.map((kind): [string, Kind] => [`${kind.apiVersion} ${
       expect(partial).toEqual({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata });
 
       const from = `fieldSelector=metadata.name%3Dproto&resourceVersion=${list.metadata.resourceVersion}`;
-      const watch = `${home(kind)}?watch=true&${from}`;
+      const watch = `${homeOf(kind)}?watch=true&${from}`;
       const frames = new FrameReader(await client.stream(watch, asProtobuf));
       expect(frames.headers['content-type']).toBe(`${protobuf};stream=watch`);
       const lines = await client.watch(watch);

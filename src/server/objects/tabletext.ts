@@ -21,7 +21,7 @@ const rowForms = new Memo(
   (kind: Kind) =>
     new Form(
       (entry): KeptRow => {
-        const object = kind === entry.kind ? entry.peek() : entry.object(kind);
+        const object = entry.object(kind);
         const shared = kind === entry.kind ? entry.metadataText : undefined;
         return {
           template: new RowTemplate(cellsOf(kind, object), kind.rowConditions?.(object)),
