@@ -43,6 +43,9 @@ function milliseconds(text) {
   return Number(number) * { us: 0.001, ms: 1, s: 1000, m: 60_000 }[unit];
 }
 
+/** Lua that asks for an answer in a form. */
+export const acceptLua = (accept) => `return wrk.format("GET", nil, {["Accept"]="${accept}"})`;
+
 /** Lua that creates pods with unique names. */
 export function createLua(pod) {
   const [before, after] = JSON.stringify(pod).split('@NAME@');

@@ -145,6 +145,8 @@ export class Field {
 
 export class Model {
   readonly fields: ReadonlyMap<string, Field>;
+  /** Whether its objects have a form in protobuf; those of kinds that are added at run time have none. */
+  readonly hasMessage: boolean;
   /** Fields in the order they are written; fields missing from the table's order come last. */
   readonly order: readonly Field[];
 
@@ -163,6 +165,7 @@ export class Model {
       fields.set(name, new Field(name, definition.fields[name]!, file, models));
     }
     this.fields = fields;
+    this.hasMessage = [...fields.values()].some(({ pb }) => pb.length > 0);
     const ordered = definition.order.map((name) => {
       const field = fields.get(name);
       if (!field) throw new Error(`the model ${this.name} has no field ${name} to be written`);

@@ -12,6 +12,7 @@ import { type ApiObject, freezeJson, type JsonObject } from '../api/object.ts';
 import { Memo } from '../memo.ts';
 import { asserting, optimized } from '../switches.ts';
 import { isSealed, withoutConfiguration } from './encryption/unreadable.ts';
+import { metadataText } from './metadatatext.ts';
 import { stamped, uidEnd } from './stamp.ts';
 
 const comma = 0x2c;
@@ -169,6 +170,11 @@ export class Entry {
   /** Where the text after `{"kind":…,"apiVersion":…,` begins: items of a list have neither field. */
   get itemStart(): number {
     return itemOffsets.of(this.kind);
+  }
+
+  /** The metadata in the JSON text; undefined when it is not where all kinds have it. */
+  get metadataText(): Buffer | undefined {
+    return metadataText(this.document, this.itemStart);
   }
 
   get labels(): Record<string, string> | undefined {

@@ -1,4 +1,5 @@
 /** Scale: the subresource that reads and sets the number of replicas. */
+import type { Cell } from '../api/elapsed.ts';
 import { badRequest, invalid as invalidObject } from '../api/errors.ts';
 import { invalid } from '../api/fielderror.ts';
 import type { Column, Kind } from '../api/kind.ts';
@@ -30,7 +31,7 @@ export interface ScaleForm extends Expected {
   readonly group: string;
   readonly selectorIsMap: boolean;
   readonly columns: readonly Column[];
-  cells(scale: ApiObject, nowMs: number): unknown[];
+  cells(scale: ApiObject): Cell[];
 }
 
 const table: Pick<ScaleForm, 'columns' | 'cells'> = {
@@ -40,9 +41,9 @@ const table: Pick<ScaleForm, 'columns' | 'cells'> = {
     { name: 'Available', type: 'integer', description: 'Number of replicas there are.' },
     ageColumn,
   ],
-  cells(scale, nowMs) {
+  cells(scale) {
     const { spec, status } = scale as Scale;
-    return [scale.metadata.name, spec.replicas ?? 0, status.replicas, ageCell(scale, nowMs)];
+    return [scale.metadata.name, spec.replicas ?? 0, status.replicas, ageCell(scale)];
   },
 };
 

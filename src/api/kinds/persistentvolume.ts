@@ -121,7 +121,7 @@ export const persistentVolume = defineKind<PersistentVolume>({
     ageColumn,
     { name: 'VolumeMode', description: 'File system or raw block device.', wide: true },
   ],
-  cells(volume, nowMs) {
+  cells(volume) {
     const { spec, status } = volume;
     return [
       volume.metadata.name,
@@ -133,7 +133,7 @@ export const persistentVolume = defineKind<PersistentVolume>({
       classCell(volume, spec),
       orUnset(spec?.volumeAttributesClassName),
       status?.reason ?? '',
-      ageCell(volume, nowMs),
+      ageCell(volume),
       orUnset(spec?.volumeMode),
     ];
   },

@@ -161,7 +161,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
     ageColumn,
     { name: 'VolumeMode', description: 'File system or raw block device.', wide: true },
   ],
-  cells(claim, nowMs) {
+  cells(claim) {
     const { spec, status } = claim;
     const bound = Boolean(spec?.volumeName);
     return [
@@ -172,7 +172,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
       bound ? accessModesCell(status?.accessModes) : '',
       classCell(claim, spec),
       orUnset(spec?.volumeAttributesClassName),
-      ageCell(claim, nowMs),
+      ageCell(claim),
       orUnset(spec?.volumeMode),
     ];
   },

@@ -7,6 +7,7 @@ import type { Input } from '../../registry/input.ts';
 import type { ApiRequest } from './context.ts';
 import { Http2Request } from './http2request.ts';
 import type { LimitKeeper } from './limits.ts';
+import { protobufType } from './negotiation.ts';
 import { PlainRequest } from './plainrequest.ts';
 
 const noBody = Buffer.alloc(0);
@@ -50,7 +51,6 @@ export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Pro
 
 export type BodyFormat = 'json' | 'yaml' | 'protobuf';
 
-const protobufType = 'application/vnd.kubernetes.protobuf';
 const yamlTypes = new Set(['application/yaml', 'text/yaml', 'application/x-yaml']);
 
 /** The type of a Content-Type header, without its parameters. */

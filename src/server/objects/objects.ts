@@ -27,10 +27,11 @@ import { fieldManagerBytesMax, Request, unprintable } from '../../registry/reque
 import { filterOf } from '../../registry/selection.ts';
 import { collectionOf, type Part, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
-import { answerValue } from '../http/answer.ts';
+import { answerStatus } from '../http/answer.ts';
 import { bodyFormat, mediaType, parseBody, readBody, readJsonInput } from '../http/body.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
+import { messagesOf } from '../http/negotiation.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
 import { answerEntry, answerList } from './presentation.ts';
 
@@ -229,7 +230,7 @@ export async function createObject(
 ): Promise<void> {
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
-  context.negotiate();
+  context.negotiate(messagesOf(kind));
   const input = await objectBody(serving, context, kind.kind);
   const object = readObject(registry.kinds, kind, input, request);
   context.audited?.takeObject(kind, object);
@@ -251,7 +252,7 @@ export async function replaceObject(
   const { registry } = serving;
   const target: Target = { kind, namespace, name, part };
   const request = writeRequest(serving, context, 'UpdateOptions');
-  context.negotiate();
+  context.negotiate(messagesOf(kind));
   const input = await objectBody(serving, context, kind.kind);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
   if (added) {
@@ -292,7 +293,7 @@ export async function patchObject(
   const { registry } = serving;
   patchType(context);
   const request = writeRequest(serving, context, 'PatchOptions');
-  context.negotiate();
+  context.negotiate(messagesOf(kind));
   const change = await patchBody(serving, context);
   const entry = await patch(registry, request, { kind, namespace, name, part }, change);
   await answerEntry(context, 200, kind, entry, registry.chance.nowMs());
@@ -368,7 +369,7 @@ export async function deleteObject(
 ): Promise<void> {
   checkPathName(name);
   const { registry } = serving;
-  const negotiated = context.negotiate();
+  const negotiated = context.negotiate(messagesOf(kind));
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
   const request = requestOf(context, 'delete', deadlineMs, isDryRun(options));
@@ -383,7 +384,7 @@ export async function deleteObject(
   });
   // A current server leaves out the code of a deletion that succeeded, and of nothing else.
   const status = serving.manner === 'contract' ? { ...rest, code } : rest;
-  await answerValue(context, code, status, { ...negotiated, transform: undefined });
+  await answerStatus(context, code, status, negotiated);
 }
 
 export async function deleteCollection(
@@ -395,6 +396,7 @@ export async function deleteCollection(
   const { registry } = serving;
   if (!kind.verbs.includes('deletecollection') || (kind.namespaced && info.namespace === undefined))
     throw methodNotAllowed();
+  context.negotiate(messagesOf(kind));
   const { query } = context;
   const filter = filterOf(kind, {
     namespace: info.namespace,

@@ -7,6 +7,7 @@ import { patched } from '../../registry/patch.ts';
 import { rescale, type Scale, type ScaleForm, scaleOf } from '../../registry/scale.ts';
 import type { Target } from '../../registry/target.ts';
 import type { RequestContext } from '../http/context.ts';
+import { messagesOf } from '../http/negotiation.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
 import { checkPathName, objectBody, patchBody, patchType, type Serving, writeRequest } from './objects.ts';
 import { answerObject } from './presentation.ts';
@@ -21,6 +22,7 @@ export async function scaleObject(
   const { registry } = serving;
   const target: Target = { kind, namespace: info.namespace!, name: info.name!, part: 'scale' };
   checkPathName(target.name);
+  context.negotiate(messagesOf(form));
   const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
   switch (context.info.method) {
     case 'GET': {
