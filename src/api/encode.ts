@@ -8,6 +8,7 @@
  */
 
 import { parseExact } from './exactjson.ts';
+import { type FieldSet, fieldSetText } from './fieldset.ts';
 import { generatedWriter, type Writer } from './generatedwriter.ts';
 import { jsonText } from './jsontext.ts';
 import type { Field, Model } from './model.ts';
@@ -89,7 +90,9 @@ function valueWriter(field: Field): Writer<unknown> {
       return (value) => mapText(value as JsonObject, write);
     }
     case 'raw':
-      return jsonText;
+      return field.definition.pb?.includes('FieldsV1')
+        ? (value) => fieldSetText(value as FieldSet)
+        : jsonText;
     default:
       return scalarText;
   }

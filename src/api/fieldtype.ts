@@ -76,11 +76,12 @@ export class Member {
   readonly unset: unknown;
   /** Not compared: it is about ownership itself. */
   readonly skipped: boolean;
-  readonly #field: Field;
   #type: FieldType | undefined;
 
-  constructor(field: Field, model: Model) {
-    this.#field = field;
+  constructor(
+    readonly field: Field,
+    model: Model,
+  ) {
     this.name = field.name;
     this.element = `f:${field.name}`;
     this.unset = unsetValue(field);
@@ -88,14 +89,14 @@ export class Member {
   }
 
   get type(): FieldType {
-    this.#type ??= typeOf(this.#field);
+    this.#type ??= typeOf(this.field);
     return this.#type;
   }
 
   /** The value as it is written: undefined when the field is left out. */
   written(value: unknown): unknown {
     if (value === undefined || value === null) return this.unset;
-    const field = this.#field;
+    const { field } = this;
     if (field.ptr || field.type === 'raw') return value;
     switch (field.type) {
       case 'model':
@@ -167,7 +168,7 @@ export function structOf(model: Model): FieldType {
   return type;
 }
 
-function typeOf(field: Field): FieldType {
+export function typeOf(field: Field): FieldType {
   const { definition } = field;
   switch (field.type) {
     case 'raw':

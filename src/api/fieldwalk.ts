@@ -95,6 +95,19 @@ export function reconciled(type: FieldType, set: FieldSet): FieldSet {
 
 // Differences
 
+/** Fields of the metadata that nobody owns: comparing them would find what is of no use. */
+export const metadataNeverOwned: ReadonlySet<string> = new Set([
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+]);
+
 /** Compares objects as they are. */
 export const compare = (type: FieldType, old: JsonObject, object: JsonObject): Changes =>
   new Comparison(false, undefined).of(type, old, object);
@@ -158,7 +171,7 @@ class Comparison {
 
   #objects(type: FieldType, a: JsonObject | undefined, b: JsonObject | undefined): void {
     const isStruct = type.name === 'struct';
-    const except = this.#path.length === 0 ? this.except : undefined;
+    const except = this.asWritten ? this.#exceptions() : undefined;
     if (a)
       for (const name of Object.keys(a)) {
         if (except?.has(name)) continue;
@@ -179,6 +192,11 @@ class Comparison {
     for (const member of type.always)
       if (!there || !Object.hasOwn(there, member.name))
         this.#step(member.element, member.type, a ? member.unset : undefined, b ? member.unset : undefined);
+  }
+
+  #exceptions(): ReadonlySet<string> | undefined {
+    if (this.#path.length === 0) return this.except;
+    return this.#path.length === 1 && this.#path[0] === 'f:metadata' ? metadataNeverOwned : undefined;
   }
 
   #member(type: FieldType, name: string, a: unknown, b: unknown): void {

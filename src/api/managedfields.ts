@@ -14,7 +14,17 @@ import {
   union,
 } from './fieldset.ts';
 import type { FieldType } from './fieldtype.ts';
-import { type Changes, compare, fieldsOf, merge, named, reconciled, remove, sameJson } from './fieldwalk.ts';
+import {
+  type Changes,
+  compare,
+  fieldsOf,
+  merge,
+  metadataNeverOwned,
+  named,
+  reconciled,
+  remove,
+  sameJson,
+} from './fieldwalk.ts';
 import type { ManagedFieldsEntry } from './generated/types.ts';
 import type { JsonObject } from './object.ts';
 
@@ -59,19 +69,7 @@ const neverOwned: FieldSet = {
   'f:kind': {},
   'f:metadata': {
     '.': {},
-    ...Object.fromEntries(
-      [
-        'name',
-        'namespace',
-        'creationTimestamp',
-        'selfLink',
-        'uid',
-        'clusterName',
-        'generation',
-        'managedFields',
-        'resourceVersion',
-      ].map((name) => [`f:${name}`, {}]),
-    ),
+    ...Object.fromEntries([...metadataNeverOwned].map((name) => [`f:${name}`, {}])),
   },
 };
 

@@ -5,6 +5,7 @@ import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
 import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
+import { type TrackCreate, trackCreate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { requestErrors } from './signingrequests.ts';
@@ -30,6 +31,8 @@ export async function create(
   request: Request,
   collection: Target,
   object: ApiObject,
+  /** How ownership is worked out; an apply has done that before. */
+  track: TrackCreate = trackCreate,
 ): Promise<Entry> {
   const { kind, namespace } = collection;
   kind.defaults?.(object);
@@ -38,6 +41,7 @@ export async function create(
   if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
   meta.deletionTimestamp = undefined;
   meta.deletionGracePeriodSeconds = undefined;
+  track(registry, request, collection, object);
   const generate = !meta.name && Boolean(meta.generateName);
   let target = named(collection, meta.name ?? '');
   const admission = {

@@ -7,6 +7,7 @@ import { encodeObject } from '../api/encode.ts';
 import { notFound, requestTimeout, tooLarge } from '../api/errors.ts';
 import type { ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
+import { type Managed, sameOwnership } from '../api/managedfields.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
@@ -21,6 +22,7 @@ import { Entry } from './entry.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { storeKey } from './key.ts';
 import { namespaceExists, removeRemains } from './namespaceremains.ts';
+import type { ManagedFieldsMode } from './ownership.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
 import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
@@ -47,6 +49,8 @@ export class Registry {
   admission: AdmissionChain = admissionChain();
   /** Set before the server listens. */
   podSecurity: PodSecuritySettings = openPodSecurity;
+  /** Which writes are tracked in `metadata.managedFields`. Set before the server listens. */
+  managedFields: ManagedFieldsMode = 'all';
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 
@@ -92,11 +96,19 @@ export class Registry {
     const meta = object.metadata;
     if (!meta.uid) throw new Error(`an object without uid cannot be stored: ${kind.resource} ${meta.name}`);
     meta.resourceVersion = undefined;
-    meta.managedFields = undefined;
     meta.selfLink = selfLink(kind, meta.namespace ?? '', meta.name ?? '');
     object.kind = kind.kind;
     object.apiVersion = kind.apiVersion;
-    return Buffer.from(encodeObject(kind.model, object as unknown as JsonObject), 'utf8');
+    const bytes = () => Buffer.from(encodeObject(kind.model, object as unknown as JsonObject), 'utf8');
+    const before = current?.peek().metadata.managedFields as Managed[] | undefined;
+    const now = meta.managedFields as Managed[] | undefined;
+    if (!before || !now || !sameOwnership(before, now)) return bytes();
+    // A write that changes nothing but times is none: first as if no time had moved.
+    meta.managedFields = before;
+    const unmoved = bytes();
+    if (current!.holds(unmoved) || now.every(({ time }, i) => time === before[i]!.time)) return unmoved;
+    meta.managedFields = now;
+    return bytes();
   }
 
   /**

@@ -3,11 +3,10 @@
  * `actingAs` (writers.ts) for controllers and the server itself.
  */
 import type { Verb } from '../api/kind.ts';
+import { release } from '../api/release.ts';
 import type { User } from '../api/user.ts';
 import type { FieldValidation } from './input.ts';
-
-/** Longest field manager; longer ones from user agents are cut. */
-export const fieldManagerBytesMax = 128;
+import { fieldManagerBytesMax, unprintable } from './managername.ts';
 
 export interface RequestForm {
   readonly user: User;
@@ -68,6 +67,11 @@ export class Request {
     return this.#namedManager || managerOf(this.userAgent);
   }
 
+  /** Whether a part of Wherry makes it: one of this process, or a node agent of this release. */
+  get isOwn(): boolean {
+    return this.internal || this.userAgent.includes(release);
+  }
+
   /** Adds an annotation to the audit log's events of this request. */
   annotate(name: string, value: string): void {
     if (this.annotated) this.annotated.annotations[name] = value;
@@ -79,8 +83,6 @@ export class Request {
   }
 }
 
-/** A character that Go does not call printable: letters, marks, numbers, punctuation, symbols and the space are. */
-export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 const everyUnprintable = new RegExp(unprintable, 'gu');
 
 /**
