@@ -187,7 +187,8 @@ function readNode(value: JsonObject): FieldSet | undefined {
       out[element] = node;
     }
   }
-  return out;
+  // A member without children has one form.
+  return out['.'] !== undefined && hasOneKey(out) ? noFields : out;
 }
 
 /** The JSON value in a `k:` or `v:` element; undefined when it is none. */

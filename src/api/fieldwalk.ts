@@ -177,13 +177,13 @@ class Comparison {
         if (except?.has(name)) continue;
         const other = b && ownValue(b, name);
         if (a[name] === other) continue;
-        if (isStruct) this.#member(type, name, a[name], other);
+        if (isStruct) this.#member(type, name, a, b);
         else this.#step(`f:${name}`, type.items, a[name], other);
       }
     if (b)
       for (const name of Object.keys(b)) {
         if ((a && Object.hasOwn(a, name)) || except?.has(name)) continue;
-        if (isStruct) this.#member(type, name, undefined, b[name]);
+        if (isStruct) this.#member(type, name, a, b);
         else this.#step(`f:${name}`, type.items, undefined, b[name]);
       }
     if (!isStruct || !this.asWritten || (a && b)) return;
@@ -199,11 +199,15 @@ class Comparison {
     return this.#path.length === 1 && this.#path[0] === 'f:metadata' ? metadataNeverOwned : undefined;
   }
 
-  #member(type: FieldType, name: string, a: unknown, b: unknown): void {
+  #member(type: FieldType, name: string, a: JsonObject | undefined, b: JsonObject | undefined): void {
     const member = type.members.get(name);
     if (!member || member.skipped) return;
-    if (!this.asWritten) return this.#step(member.element, member.type, a, b);
-    this.#step(member.element, member.type, member.written(a), member.written(b));
+    const value = (object: JsonObject | undefined): unknown => {
+      if (!object) return undefined;
+      const own = ownValue(object, name);
+      return this.asWritten ? member.written(own) : own;
+    };
+    this.#step(member.element, member.type, value(a), value(b));
   }
 
   #lists(type: FieldType, a: readonly unknown[], b: readonly unknown[]): void {

@@ -1,5 +1,8 @@
 /** Authorization of a cluster, put together: what users may do, and the default policy. */
-import type { AuthorizationMode, AuthorizationOptions } from '../access/authorization/authorizationoptions.ts';
+import type {
+  AuthorizationMode,
+  AuthorizationOptions,
+} from '../access/authorization/authorizationoptions.ts';
 import { ensureDefaultPolicy } from '../access/authorization/bootstrap.ts';
 import { makeAuthorizer } from '../access/authorization/makeauthorizer.ts';
 import type { Authorizer } from '../api/access.ts';

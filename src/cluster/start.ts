@@ -27,6 +27,7 @@ import type { Finalizing } from '../registry/finalizing.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
 import { KubernetesService } from '../registry/kubernetesservice.ts';
+import type { ManagedFieldsMode } from '../registry/ownership.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
@@ -84,6 +85,8 @@ export interface StartOptions {
   readonly like?: 'kubernetes';
   /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
   readonly createStatus?: 200 | 201;
+  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default all. */
+  readonly managedFields?: ManagedFieldsMode;
   /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   readonly watchStart?: WatchDefault;
   /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */
@@ -96,10 +99,7 @@ export interface StartOptions {
    * stay, as `wherry serve` runs them). Default true.
    */
   readonly controllers?: boolean | readonly string[];
-  /**
-   * Elect one of the servers on the same store to run the controllers, by a Lease. Default false: both stores that there
-   * are can be open in one server only.
-   */
+  /** Elect one of the servers on the same store to run the controllers, by a Lease. Default false: a store has one. */
   readonly leaderElection?: boolean;
   /** Periods and bounds of single controllers. */
   readonly controllerSettings?: Partial<ControllerSettings>;
@@ -186,6 +186,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     registry.admission = chosenPlugins(options);
+    registry.managedFields = options.managedFields ?? 'all';
     if (options.admissionConfigFile !== undefined)
       await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);

@@ -142,9 +142,11 @@ function prepareUpdate(
 ): void {
   checkPreconditions(kind, current.name, object.metadata, current, old);
   settleNamespace(kind, object, current.namespace);
+  const { managedFields } = object.metadata;
   if (part === 'ephemeralcontainers') takeAllButEphemeralContainers(object, current.object(kind));
   else if (part === 'resize') kind.prepareResize?.(object, current.object(kind));
   const meta = object.metadata;
+  meta.managedFields = managedFields;
   meta.uid = old.metadata.uid;
   meta.creationTimestamp = old.metadata.creationTimestamp;
   // Clients can neither undo a deletion nor start one by an update.

@@ -6,7 +6,7 @@ import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../ap
 import { jsonText } from '../api/jsontext.ts';
 import { applyMergePatch } from '../api/mergepatch.ts';
 import type { Model } from '../api/model.ts';
-import type { ApiObject } from '../api/object.ts';
+import { type ApiObject, isJsonObject } from '../api/object.ts';
 import { PatchError } from '../api/patcherror.ts';
 import { applyStrategicMerge } from '../api/strategicmerge.ts';
 import { settleNamespace } from './create.ts';
@@ -79,11 +79,12 @@ export function patched(
 
 export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
   const { kind, namespace, name } = target;
+  const touchesManaged = mayTouchManaged(change);
   return modify(registry, request, target, (current) => {
     // No deep copy is needed: patches copy what they change, and decoding copies the rest.
     const document = kind === current.kind ? current.peek() : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
-    const object = patched(change, kind, document, request);
+    const object = patched(change, kind, touchesManaged ? document : withoutManaged(document), request);
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
@@ -93,6 +94,24 @@ export function patch(registry: Registry, request: Request, target: Target, chan
       throw modified(kind, name);
     return object;
   });
+}
+
+/** Whether a patch can see or change `metadata.managedFields`. Most cannot, and then it need not be copied. */
+function mayTouchManaged({ operations, body }: Patch): boolean {
+  if (!operations) {
+    const { metadata } = body as { metadata?: unknown };
+    return isJsonObject(metadata) && Object.hasOwn(metadata, 'managedFields');
+  }
+  const reaches = (path: string | undefined): boolean =>
+    path === '' || path === '/metadata' || path?.startsWith('/metadata/managedFields') === true;
+  return (body as { path?: string; from?: string }[]).some(
+    ({ path, from }) => reaches(path) || reaches(from),
+  );
+}
+
+function withoutManaged(object: ApiObject): ApiObject {
+  const { managedFields, ...metadata } = object.metadata;
+  return managedFields ? { ...object, metadata } : object;
 }
 
 const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;
