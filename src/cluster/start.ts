@@ -85,7 +85,7 @@ export interface StartOptions {
   readonly like?: 'kubernetes';
   /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
   readonly createStatus?: 200 | 201;
-  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default all. */
+  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default applied. */
   readonly managedFields?: ManagedFieldsMode;
   /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   readonly watchStart?: WatchDefault;
@@ -186,7 +186,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     registry.admission = chosenPlugins(options);
-    registry.managedFields = options.managedFields ?? 'all';
+    registry.managedFields = options.managedFields ?? 'applied';
     if (options.admissionConfigFile !== undefined)
       await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);

@@ -50,7 +50,7 @@ export class Registry {
   /** Set before the server listens. */
   podSecurity: PodSecuritySettings = openPodSecurity;
   /** Which writes are tracked in `metadata.managedFields`. Set before the server listens. */
-  managedFields: ManagedFieldsMode = 'all';
+  managedFields: ManagedFieldsMode = 'applied';
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 
