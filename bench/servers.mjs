@@ -59,9 +59,9 @@ async function launch(args, dataDir) {
   return server;
 }
 
-/** The command with its own store: `memory` or `lmdb`. */
-function command(name, store, more) {
-  const args = [path.join(root, 'dist/cli.cjs'), name, '--port', '0', ...more];
+/** The command of a build, with a store of its own: `memory` or `lmdb`. */
+function command(name, store, more, build = root) {
+  const args = [path.join(build, 'dist/cli.cjs'), name, '--port', '0', ...more];
   if (store === 'memory') return launch([...args, '--in-memory']);
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));
   return launch([...args, '--data-dir', dataDir], dataDir);
@@ -83,8 +83,8 @@ export async function keepCompiledCode() {
   return server.startMs;
 }
 
-/** The API server alone. */
-export const wherry = (store) => command('serve', store, []);
+/** The API server alone; of another checkout when its folder is given. */
+export const wherry = (store, build) => command('serve', store, [], build);
 
 /** The whole cluster, with this machine as its node unless `more` asks for simulated ones. */
 export const cluster = (store, more = []) => command('up', store, more);

@@ -62,7 +62,7 @@ const common = {
  * Code from V8's cache cannot use dynamic import, so the bundle calls a function of another file. Its name is
  * as long as the keyword `import`, so that source maps stay valid.
  */
-const importer = 'obtain';
+const importer = 'summon';
 
 /** Writes the bundle; returns its file name, which contains a hash of its contents. */
 async function bundle() {

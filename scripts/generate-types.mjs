@@ -16,7 +16,7 @@ const definitions = join(root, 'src/api/definitions');
 const target = join(root, 'src/api/generated/types.ts');
 
 /** These come first and keep plain names; a later table's name that is already taken gets a suffix. */
-const firstTables = ['core-v1', 'extensions-v1beta1'];
+const firstTables = ['core-v1', 'extensions-v1beta1', 'rbac-v1'];
 
 /** The tables in output order: [['core-v1', {models…}], …]. */
 function readTables() {

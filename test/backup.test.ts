@@ -37,7 +37,7 @@ function expectSentence({ code, stdout, stderr }: Run, says: RegExp | string): v
 }
 
 async function serve(...args: string[]): Promise<{ child: Child; url: string; client: Client }> {
-  const child = new Child(['serve', '--port', '0', ...args], await children.folder());
+  const child = new Child(['serve', '--port', '0', '--secure-port', 'off', ...args], await children.folder());
   const url = await child.ready();
   return { child, url, client: new Client(url) };
 }

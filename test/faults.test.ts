@@ -33,7 +33,15 @@ async function smallDisk(bytes: number): Promise<string | undefined> {
 const remount = (path: string, options: string): void =>
   expect(spawnSync('mount', ['-o', `remount,${options}`, path], { encoding: 'utf8' }).stderr).toBe('');
 
-const serveArgs = (folder: string): string[] => ['serve', '--port', '0', '--data-dir', folder];
+const serveArgs = (folder: string): string[] => [
+  'serve',
+  '--port',
+  '0',
+  '--secure-port',
+  'off',
+  '--data-dir',
+  folder,
+];
 
 async function serve(
   folder: string,

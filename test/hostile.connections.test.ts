@@ -22,7 +22,7 @@ describe('upgrades', () => {
     ['of a resource nobody knows', webSocketHead('/api/v1/nopes?watch=1'), 400],
     ['of a POST', post('Connection: Upgrade', 'Upgrade: websocket', length) + body, 400],
     ['with a bad selector', webSocketHead(`${configMaps}?watch=1&labelSelector=((`), 400],
-    ['with a bad version', webSocketHead(`${configMaps}?watch=1&resourceVersion=abc`), 500],
+    ['with a bad version', webSocketHead(`${configMaps}?watch=1&resourceVersion=abc`), 422],
     ['with a broken path', webSocketHead('/%zz'), 400],
     [
       'without a key',

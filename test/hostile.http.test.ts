@@ -194,12 +194,12 @@ describe('the local door', () => {
 });
 
 describe('headers of an answer', () => {
-  it('carry an Audit-Id that is harmless', async () => {
-    for (const id of ['a b', '"', 'ü', 'a'.repeat(65), '<script>', 'a, b']) {
+  it('carry the Audit-Id of the request as it was sent', async () => {
+    for (const id of ['a b', '"', 'ü', 'a'.repeat(65), '<script>', 'a, b', 'abc-123']) {
       const reply = await target.get(configMaps, { 'Audit-Id': id });
-      expect(reply.headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
+      expect(reply.headers['audit-id']).toBe(id);
+      expect(reply.status).toBe(200);
     }
-    expect((await target.get(configMaps, { 'Audit-Id': 'abc-123' })).headers['audit-id']).toBe('abc-123');
   });
 
   it('carry warnings about any field name, as one header each', async () => {

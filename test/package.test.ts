@@ -94,7 +94,7 @@ describe('the package', () => {
     const { dependencies, optionalDependencies } = JSON.parse(
       await readFile(join(installed, 'package.json'), 'utf8'),
     );
-    const loaded = [...(await bundle()).matchAll(/\b(?:require\d*(?:\.resolve)?|obtain)\("([^".][^"]*)"\)/g)]
+    const loaded = [...(await bundle()).matchAll(/\b(?:require\d*(?:\.resolve)?|summon)\("([^".][^"]*)"\)/g)]
       .map(([, name]) => /^(?:@[^/]+\/)?[^/]+/.exec(name!)![0])
       .filter((name) => !name.startsWith('node:'));
     expect(loaded).toEqual(expect.arrayContaining(['lmdb', 'jose', 'ws', 'yaml']));
@@ -156,7 +156,7 @@ describe('code that uses the package', () => {
       const required = createRequire(import.meta.url)('wherry');
       console.log(Object.keys(required).every((name) => imported[name] === required[name]), Object.keys(required).join());`;
     expect((await uses('both.mjs', text)).stdout).toBe(
-      'true StartError,defaultLimits,limitForms,limitNames,start,startNode\n',
+      'true StartError,authorizationModes,defaultLimits,limitForms,limitNames,start,startNode\n',
     );
   });
 

@@ -117,7 +117,7 @@ describe('the answers', () => {
   it('are the same with optimisations and without', async () => {
     const answers: string[][] = [];
     for (const plain of ['0', '1'] as const) {
-      const child = start(plain, ['--in-memory']);
+      const child = start(plain, ['--in-memory', '--secure-port=off']);
       const url = await child.ready();
       const texts: string[] = [];
       for (const [head, body] of requests)
@@ -143,7 +143,7 @@ describe.runIf(process.platform === 'linux')('the thread that writes', () => {
   }
 
   async function addedByCommand(plain: '0' | '1'): Promise<number> {
-    const child = start(plain, ['--data-dir', await folder()]);
+    const child = start(plain, ['--data-dir', await folder(), '--secure-port=off']);
     const count = await added(child.pid, await child.ready(), plain === '0');
     await child.kill();
     return count;

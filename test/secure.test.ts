@@ -110,7 +110,7 @@ describe('the secure door', () => {
       '/dev/null',
       `${url}/api`,
     ]);
-    expect(stdout).toBe('401 1.1');
+    expect(stdout).toBe('403 1.1');
     await stop(child);
     writeFileSync(name('s.key'), 'nonsense');
     expectSentence(
@@ -121,6 +121,7 @@ describe('the secure door', () => {
 
   it.each([
     [['--port', 'off', '--secure-port', 'off'], /leave no way in/],
+    [['--port', 'off', '--in-memory'], /leave no way in: name a file .* by --write-kubeconfig/],
     [['--secure-port', 'of'], /--secure-port must be a number from 0 to 65535, or off, not "of"/],
     [['--secure-port', 'off', '--tls-san', 'a'], /--tls-san needs the secure door/],
     [['--tls-cert-file', 'a'], /need each other/],

@@ -125,7 +125,7 @@ describe('a data folder of the version before', () => {
   it('is taken over by the command, which says so once', async () => {
     const dataDir = await formerFolder();
     for (const says of [/had a former format, and was taken over with \d+ objects/, /^$/]) {
-      const child = new Child(['serve', '--port', '0', '--data-dir', dataDir]);
+      const child = new Child(['serve', '--port', '0', '--secure-port', 'off', '--data-dir', dataDir]);
       const client = new Client(await child.ready());
       expect((await client.get(`${configMaps}/a`)).body.data).toEqual({ a: '3' });
       child.signal('SIGTERM');
@@ -138,13 +138,23 @@ describe('a data folder of the version before', () => {
     const objects = 20_000;
     const dataDir = await largeFormerFolder(objects);
     for (const bytes of [0, 1e6, 8e6]) {
-      const child = new Child(['serve', '--port', '0', '--data-dir', dataDir]);
+      const child = new Child(['serve', '--port', '0', '--secure-port', 'off', '--data-dir', dataDir]);
       await builtBytes(dataDir, bytes);
       await child.kill();
       // The conversion had begun, and had not finished.
       expect([child.stdout, existsSync(join(dataDir, 'upgrading'))]).toEqual(['', true]);
     }
-    const child = new Child(['serve', '--port', '0', '--data-dir', dataDir, '--log-level', 'silent']);
+    const child = new Child([
+      'serve',
+      '--port',
+      '0',
+      '--secure-port',
+      'off',
+      '--data-dir',
+      dataDir,
+      '--log-level',
+      'silent',
+    ]);
     const client = new Client(await child.ready());
     const page = (await client.get(`${configMaps}?limit=1`)).body;
     expect(page.metadata.remainingItemCount).toBe(objects - 1);

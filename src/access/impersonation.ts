@@ -7,6 +7,7 @@
 import type { Action, Attributes, Authorizer, ResourceAction } from '../api/access.ts';
 import { isLabel1123, isSubdomain1123 } from '../api/names.ts';
 import { authenticated, masters, type User } from '../api/user.ts';
+import { accountGroups } from './authentication/serviceaccounts.ts';
 import { BoundedCache } from './boundedcache.ts';
 import { extraProblem } from './extrakeys.ts';
 
@@ -141,7 +142,7 @@ async function checkName(
   }
   await checks.identity({ resource: 'serviceaccounts', namespace: account.namespace, name: account.name });
   if (groups.length) return groups;
-  return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
+  return accountGroups(account.namespace);
 }
 
 async function checkGroups(mode: Mode, { groups }: WantedUser, checks: Checks): Promise<void> {

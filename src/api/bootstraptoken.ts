@@ -5,7 +5,7 @@ import { timeToMs } from './time.ts';
 export const bootstrapTokenType = 'bootstrap.kubernetes.io/token';
 export const bootstrapTokenNamespace = 'kube-system';
 const namePrefix = 'bootstrap-token-';
-export const bootstrappersGroup = 'system:bootstrappers';
+const bootstrappersGroup = 'system:bootstrappers';
 
 const tokenForm = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const idForm = /^[a-z0-9]{6}$/;

@@ -16,6 +16,7 @@ import { deployment } from './kinds/deployment.ts';
 import { endpoints } from './kinds/endpoints.ts';
 import { event } from './kinds/event.ts';
 import { eventsEvent } from './kinds/eventsevent.ts';
+import { flowSchema } from './kinds/flowschema.ts';
 import { horizontalPodAutoscaler } from './kinds/horizontalpodautoscaler.ts';
 import { ingress } from './kinds/ingress.ts';
 import { job } from './kinds/job.ts';
@@ -31,6 +32,7 @@ import { podDisruptionBudget } from './kinds/poddisruptionbudget.ts';
 import { podTemplate } from './kinds/podtemplate.ts';
 import { policyV1beta1 } from './kinds/policyv1beta1.ts';
 import { priorityClass } from './kinds/priorityclass.ts';
+import { priorityLevelConfiguration } from './kinds/prioritylevelconfiguration.ts';
 import { replicaSet } from './kinds/replicaset.ts';
 import { replicationController } from './kinds/replicationcontroller.ts';
 import { resourceQuota } from './kinds/resourcequota.ts';
@@ -75,6 +77,8 @@ export const builtinKinds: readonly Kind[] = [
   podDisruptionBudget,
   policyV1beta1,
   priorityClass,
+  flowSchema,
+  priorityLevelConfiguration,
   clusterRole,
   clusterRoleBinding,
   role,

@@ -20,6 +20,7 @@ import coordination from './definitions/coordination-v1.fields.json' with { type
 import core from './definitions/core-v1.fields.json' with { type: 'json' };
 import events from './definitions/events-v1.fields.json' with { type: 'json' };
 import extensions from './definitions/extensions-v1beta1.fields.json' with { type: 'json' };
+import flowcontrol from './definitions/flowcontrol-v1.fields.json' with { type: 'json' };
 import networkingIngress from './definitions/networking-v1-ingress.fields.json' with { type: 'json' };
 import policyV1 from './definitions/policy-v1.fields.json' with { type: 'json' };
 import policyV1beta1 from './definitions/policy-v1beta1.fields.json' with { type: 'json' };
@@ -191,6 +192,7 @@ const FILES: Record<string, DefinitionFile> = {
   'policy-v1': policyV1,
   'policy-v1beta1': policyV1beta1,
   'rbac-v1': rbac,
+  'flowcontrol-v1': flowcontrol,
   'scheduling-v1': scheduling,
 };
 

@@ -1,7 +1,7 @@
 /** The names by which nodes are known as users. */
 import type { User } from './user.ts';
 
-const nodesGroup = 'system:nodes';
+export const nodesGroup = 'system:nodes';
 export const nodeUserPrefix = 'system:node:';
 
 /** The node that a user is; undefined for all other users. */

@@ -95,7 +95,8 @@ function authorizationOptions(values: Values, refuse: Refuse): AuthorizationOpti
 }
 
 function webhookOptions(values: Values, refuse: Refuse): AuthorizationWebhookOptions | undefined {
-  const { 'authorization-webhook-config-file': configFile, 'authorization-webhook-version': version } = values;
+  const { 'authorization-webhook-config-file': configFile, 'authorization-webhook-version': version } =
+    values;
   if (configFile === undefined) {
     const idle = Object.keys(authorizationArgs).find(
       (name) => name.startsWith('authorization-webhook-') && values[name as keyof Values] !== undefined,

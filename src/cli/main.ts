@@ -9,6 +9,7 @@ import type { KubeconfigLine } from './kubeconfigflags.ts';
 import { activityLog, logger } from './log.ts';
 import { type BackupLine, type ClusterLine, help, type NodeLine, readCommandLine } from './options.ts';
 import { ProgressLine } from './progress.ts';
+import type { TokenLine } from './tokenflags.ts';
 
 /** Never throws: errors are printed to stderr and set the exit code. */
 export function runCommand(): void {
@@ -25,6 +26,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
+  else if (line.command === 'token') await runTokens(line);
   else if ('file' in line) await runBackup(line);
   else await runCluster(ending, line);
 }
@@ -78,11 +80,17 @@ async function runKubeconfig(line: KubeconfigLine): Promise<void> {
   process.stdout.write(await writeUserKubeconfig(line));
 }
 
+async function runTokens(line: TokenLine): Promise<void> {
+  const { runToken } = await import('../cluster/bootstraptokens.ts');
+  process.stdout.write(await runToken(line));
+}
+
 async function runNode(ending: Ending, { server, node: options, log: form }: NodeLine): Promise<void> {
   const log = logger(form, wallClock);
   const node = await ending.of(
     startNode(server, {
       ...options,
+      join: { ...options.join, tell: (message) => void process.stderr.write(`wherry: ${message}\n`) },
       log: activityLog(form.level, log),
       onError: (error) => log('error', error.stack ?? error.message),
     }),

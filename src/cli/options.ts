@@ -1,6 +1,6 @@
 /** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
-import type { AuditOptions, NodeOptions, StartOptions } from '../cluster/index.ts';
+import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
 import {
   authenticationArgs,
@@ -25,6 +25,7 @@ import {
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
+import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
@@ -67,6 +68,7 @@ export type CommandLine =
   | ClusterLine
   | NodeLine
   | BackupLine
+  | TokenLine
   | KubeconfigLine
   | { readonly command: 'help' }
   | { readonly command: 'version' };
@@ -82,6 +84,7 @@ Commands
   node     run this machine as a node of a server elsewhere
   backup   write all objects of a running server to a file: wherry backup FILE
   restore  make a data folder from such a file: wherry restore FILE
+  token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
   kubeconfig
            print a kubeconfig for the administrator or any user of the secure door
 
@@ -128,7 +131,10 @@ Options of up
 
 Options of node
   --server URL          the server the node belongs to, such as http://127.0.0.1:8080
-  --data-dir FOLDER     where pods and logs are kept (default .wherry)
+  --token TOKEN         with which the node joins a server over https; wherry token create prints the whole command
+  --ca-hash HASH        sha256: and the hash of the key of the cluster's authority, which proves that the server is it
+  --ca-file FILE        the cluster's authority itself, instead of asking the server for it
+  --data-dir FOLDER     where pods, logs and the certificates of the node are kept (default .wherry)
   --service-cluster-ip-range RANGE
                         addresses that services get, as the server has it (default 10.0.0.0/24)
 
@@ -148,6 +154,8 @@ Options of backup
 Options of restore
   --data-dir FOLDER     the folder to make; it must not hold objects yet (default .wherry)
 
+Options of token
+${tokenHelp}
 Options of kubeconfig
 ${kubeconfigHelp}
 Options of up, serve and node
@@ -163,13 +171,13 @@ Options of all
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
-const commands: readonly string[] = ['up', 'serve', 'node', 'backup', 'restore', 'kubeconfig'];
+const commands: readonly string[] = ['up', 'serve', 'node', 'backup', 'restore', 'token', 'kubeconfig'];
 
 /** Every option, with the commands that accept it. */
 const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
-  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'kubeconfig'] },
+  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig'] },
   'in-memory': { ...flag, for: ['up', 'serve'] },
   history: { ...text, for: ['up', 'serve'] },
   like: { ...text, for: ['up', 'serve'] },
@@ -194,6 +202,10 @@ const options = {
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
   server: { ...text, for: ['node', 'backup', 'kubeconfig'] },
+  token: { ...text, for: ['node'] },
+  'ca-hash': { ...text, for: ['node'] },
+  'ca-file': { ...text, for: ['node'] },
+  ...tokenArgs,
   ...kubeconfigArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
@@ -224,12 +236,13 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     );
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) throw new UsageError(`${command} takes one file, not ${rest.length}`);
-  if (!takesFile && rest.length)
+  if (!takesFile && command !== 'token' && rest.length)
     throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
   for (const name of Object.keys(values))
     if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
       throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
+  if (command === 'token') return readTokenLine(values, rest, refuse);
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
   if (command === 'node') return { command, log, ...nodeLine(values) };
   if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
@@ -248,6 +261,10 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
   const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
   if (values.port === 'off' && !secure)
     throw new UsageError('--port off and --secure-port off together leave no way in');
+  if (values.port === 'off' && values['in-memory'] && secure && !leavesWayIn(secure))
+    throw new UsageError(
+      '--port off and --in-memory together leave no way in: name a file for the administrator by --write-kubeconfig',
+    );
   return {
     host: values.host,
     port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
@@ -271,6 +288,10 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     limits: readLimits(values, refuse),
   };
 }
+
+/** Whether users get in without a data folder, where the administrator's kubeconfig would be. */
+const leavesWayIn = ({ kubeconfigFile, tokenAuthFile, clientCAFile }: SecureOptions): boolean =>
+  [kubeconfigFile, tokenAuthFile, clientCAFile].some((file) => file !== undefined);
 
 function controllersOf(text: string, runs: string): readonly string[] {
   const list = text.split(',').filter(Boolean);
@@ -332,7 +353,19 @@ function nodeLine(values: Values): { server: string; node: NodeOptions } {
     throw new UsageError('node needs the server it belongs to: --server http://127.0.0.1:8080');
   const folder = `${values['data-dir'] ?? '.wherry'}/node`;
   const serviceRange = values['service-cluster-ip-range'];
-  return { server, node: { folder, serviceRange, kubeletPort: 10_250, ...nodeOptions(values) } };
+  const join = joinOptions(server, values);
+  return { server, node: { folder, serviceRange, kubeletPort: 10_250, ...nodeOptions(values), join } };
+}
+
+function joinOptions(server: string, values: Values): NodeOptions['join'] {
+  const { token, 'ca-hash': caHash, 'ca-file': caFile } = values;
+  const asked = Object.entries({ '--token': token, '--ca-hash': caHash, '--ca-file': caFile });
+  const [first] = asked.find(([, value]) => value !== undefined) ?? [];
+  if (first !== undefined && !server.startsWith('https:'))
+    throw new UsageError(`${first} is for servers over https, not ${server}`);
+  if (caHash !== undefined && !/^sha256:[0-9a-f]{64}$/i.test(caHash))
+    throw new UsageError('--ca-hash must be sha256: and 64 digits from 0 to f');
+  return { token, caHash, caFile };
 }
 
 function nodeOptions(values: Values): NodeOptions {

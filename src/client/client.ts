@@ -49,27 +49,47 @@ export interface ClientOptions {
   /** Client certificate and its key, in PEM. */
   readonly cert?: string;
   readonly key?: string;
-  /** Opens a connection in memory, in place of one over the network. */
-  readonly connect?: (() => Duplex) | undefined;
 }
 
 export class Client {
   readonly #base: URL;
   readonly #secure: typeof import('node:https') | undefined;
-  readonly #agent: Agent;
+  #agent: Agent;
+  #certificate: Pick<ClientOptions, 'cert' | 'key'>;
 
+  /** @param connect opens a connection in memory, in place of one over the network */
   constructor(
     url: string,
     private readonly options: ClientOptions = {},
+    private readonly connect?: () => Duplex,
   ) {
     this.#base = new URL(url);
     // Load TLS only when needed: that takes Node some milliseconds.
     this.#secure = this.#base.protocol === 'https:' ? process.getBuiltinModule('node:https') : undefined;
+    this.#certificate = { cert: options.cert, key: options.key };
+    this.#agent = this.#newAgent();
+  }
+
+  #newAgent(): Agent {
     const kept = { keepAlive: true, maxSockets: connectionsMax };
-    const { ca, cert, key, connect } = options;
-    this.#agent = this.#secure ? new this.#secure.Agent({ ...kept, ca, cert, key }) : new Agent(kept);
+    const { connect } = this;
+    const { ca } = this.options;
+    const agent = this.#secure
+      ? new this.#secure.Agent({ ...kept, ca, ...this.#certificate })
+      : new Agent(kept);
     // Agents of Node take any stream for a connection, which their types do not say.
-    if (connect) Object.assign(this.#agent, { createConnection: connect });
+    if (connect) Object.assign(agent, { createConnection: connect });
+    return agent;
+  }
+
+  /** Shows another client certificate on new connections. Requests and watches under way go on. */
+  useCertificate(certificate: { readonly cert: string; readonly key: string }): void {
+    const former = this.#agent;
+    this.#certificate = certificate;
+    this.#agent = this.#newAgent();
+    former.maxFreeSockets = 0;
+    for (const sockets of Object.values(former.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy();
   }
 
   async get<T>(of: Resource<T>, namespace: string | undefined, name: string): Promise<T> {
@@ -171,8 +191,9 @@ export class Client {
 
   /** A watch has a connection of its own, which ends with it. Node looks at `createConnection` where no agent is named. */
   #alone(): object {
-    const { ca, cert, key, connect } = this.options;
-    return connect ? { createConnection: connect } : { agent: false, ca, cert, key };
+    const { connect } = this;
+    const { ca } = this.options;
+    return connect ? { createConnection: connect } : { agent: false, ca, ...this.#certificate };
   }
 
   #call(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {

@@ -1,5 +1,6 @@
 /** The resources used by clients inside the cluster, with the type of their objects. */
 import type {
+  CertificateSigningRequest,
   ConfigMap,
   Endpoints,
   Event,
@@ -35,4 +36,8 @@ export const claims = of<PersistentVolumeClaim>('v1', 'persistentvolumeclaims');
 export const volumes = of<PersistentVolume>('v1', 'persistentvolumes');
 export const events = of<Event>('v1', 'events');
 export const leases = of<Lease>('coordination.k8s.io/v1', 'leases');
+export const signingRequests = of<CertificateSigningRequest>(
+  'certificates.k8s.io/v1',
+  'certificatesigningrequests',
+);
 export const ingresses = of<Ingress>('extensions/v1beta1', 'ingresses');

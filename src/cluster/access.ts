@@ -3,29 +3,35 @@ import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Authentication } from '../access/authentication/authentication.ts';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
+import type { NodeAuthority, NodeTrust } from '../pki/nodecertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
 import { TlsFiles } from '../pki/tlsfiles.ts';
 import { plantClusterInfo } from '../registry/clusterinfo.ts';
 import type { Registry } from '../registry/registry.ts';
 import { SecureDoor } from '../server/doors/securedoor.ts';
+import type { Limits } from '../server/http/limits.ts';
 import { ensureAdministrators } from './administrators.ts';
 import { type OpenAuthorization, openAuthorization } from './authorization.ts';
+import { type OpenFairness, openFairness } from './fairness.ts';
+import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import { StartError } from './starterror.ts';
 
 export interface AccessOptions {
   readonly secure: SecureOptions;
-  readonly users: readonly ClusterUser[];
+  readonly users: readonly StaticUser[];
   /** Where keys are kept; absent: in memory. */
   readonly dataDir: string | undefined;
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
   readonly registry: Registry;
+  readonly limits: Limits;
   readonly onError: (error: Error) => void;
   readonly onWarning: (message: string) => void;
 }
@@ -35,16 +41,17 @@ const defaultHost = '127.0.0.1';
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
   const { secure, users, registry, onError, onWarning } = options;
-  const authorization = await openAuthorization(registry, secure);
+  const authorization = await openAuthorization(registry, secure, onWarning);
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
   try {
     opened = openCertificates(options);
     const { tls } = opened;
-    authentication = await makeAuthenticator(withoutStrangers(secure, authorization, onWarning), {
+    authentication = await makeAuthenticator(secure, {
       registry,
       users,
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
+      allowsAll: () => authorization.modes.includes('AlwaysAllow'),
       publish: true,
       onError,
       onWarning,
@@ -54,19 +61,12 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     authorization.close();
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
-  await ensureAdministrators(registry);
-  return new Access(options, opened, authentication, authorization);
-}
-
-/** Where everything is allowed, at least the user must be known. */
-function withoutStrangers(
-  secure: SecureOptions,
-  { modes }: OpenAuthorization,
-  onWarning: (message: string) => void,
-): SecureOptions {
-  if (!modes.includes('AlwaysAllow') || secure.anonymous === false) return secure;
-  onWarning('requests without credentials are refused, because the authorization mode AlwaysAllow is on');
-  return { ...secure, anonymous: false };
+  const [fairness] = await Promise.all([
+    openFairness(registry, options.limits, onError),
+    ensureAdministrators(registry),
+    ensureJoining(registry),
+  ]);
+  return new Access(options, opened, authentication, authorization, fairness);
 }
 
 interface OpenedCertificates {
@@ -116,6 +116,7 @@ export class Access {
     private readonly opened: OpenedCertificates,
     readonly authentication: Authentication,
     readonly authorization: OpenAuthorization,
+    private readonly fairness: OpenFairness,
   ) {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
     this.#registry = registry;
@@ -131,12 +132,19 @@ export class Access {
       tls: opened.tls,
       authenticator: authentication,
       authorizer: authorization.authorizer,
+      fairness: fairness.control,
       minVersion: secure.minVersion,
       ciphers: secure.ciphers,
       http2: secure.http2 === false ? false : { streamsMax: secure.http2StreamsMax },
       log: onWarning,
     });
     this.certificates.follow(() => this.#writeKubeconfig());
+  }
+
+  /** How the API server and the agents of nodes verify each other: by the cluster's authority, or by one of their own. */
+  nodeTrust({ ca }: NodeAuthority): NodeTrust {
+    const { certificates } = this.opened;
+    return { ca: certificates.authority.pem.cert + ca.cert, client: certificates.kubeletClient };
   }
 
   /** For controllers that sign and publish certificates. */
@@ -176,6 +184,7 @@ export class Access {
 
   async close(): Promise<void> {
     await this.authentication.close();
+    await this.fairness.close();
     this.authorization.close();
     this.opened.close();
   }

@@ -13,6 +13,7 @@ import { StartError } from './starterror.ts';
 
 export interface OpenAuthorization {
   readonly authorizer: Authorizer;
+  /** Those of now: a configuration file may change. */
   readonly modes: readonly AuthorizationMode[];
   readonly checks: readonly HealthCheck[];
   close(): void;
@@ -22,12 +23,14 @@ export interface OpenAuthorization {
 export async function openAuthorization(
   registry: Registry,
   options: AuthorizationOptions,
+  log?: (message: string) => void,
 ): Promise<OpenAuthorization> {
-  const { authorizer, guard, modes, close } = await asStartError(() => makeAuthorizer(options, registry));
+  const authorization = await asStartError(() => makeAuthorizer(options, registry, log));
+  const { authorizer, guard } = authorization;
   registry.authorizer = authorizer;
   registry.admission = registry.admission.guardedBy(guard);
   const checks: HealthCheck[] = [];
-  if (modes.includes('RBAC')) {
+  if (authorization.modes.includes('RBAC')) {
     const planted = new Startup();
     const planting = ensureDefaultPolicy(registry);
     planted.follow(planting);
@@ -38,7 +41,14 @@ export async function openAuthorization(
       failure: () => planted.failure,
     });
   }
-  return { authorizer, modes, checks, close };
+  return {
+    authorizer,
+    get modes() {
+      return authorization.modes;
+    },
+    checks,
+    close: () => authorization.close(),
+  };
 }
 
 /** What is wrong with an option is told in a sentence. */

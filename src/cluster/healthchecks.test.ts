@@ -9,7 +9,8 @@ import { View } from '../registry/view.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import { type Store, StoreUnavailableError } from '../store/store.ts';
 import { Startup, storeCheck, viewCheck } from './healthchecks.ts';
-import { type Cluster, start } from './start.ts';
+import { start } from './start.ts';
+import type { Cluster } from './startoptions.ts';
 
 describe('a store that fails', () => {
   const closing: (() => unknown)[] = [];

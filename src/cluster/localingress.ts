@@ -32,10 +32,7 @@ export async function startIngress(
   { now, onError }: { now: () => number; onError: (error: Error) => void },
 ): Promise<RunningIngress> {
   const closers = new Closers();
-  const client = new Client(api.url, {
-    userAgent: userAgentOf('wherry-ingress'),
-    connect: api.connect,
-  });
+  const client = new Client(api.url, { userAgent: userAgentOf('wherry-ingress') }, api.connect);
   closers.add(() => client.close());
   const address = machineAddress();
   const controller = new IngressController({

@@ -1,7 +1,8 @@
 /** Proves that nodes identify themselves: their writes have the field manager `kubelet`. */
 import { afterEach, expect, it, vi } from 'vitest';
 import { namespaceLifecycle } from '../registry/admission/namespacelifecycle.ts';
-import { type Cluster, start } from './start.ts';
+import { start } from './start.ts';
+import type { Cluster } from './startoptions.ts';
 
 let cluster: Cluster | undefined;
 

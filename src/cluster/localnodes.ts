@@ -26,10 +26,7 @@ export class LocalNodes {
   #closed = false;
 
   constructor(private readonly options: LocalNodesOptions) {
-    this.#client = new Client(options.api.url, {
-      userAgent: userAgentOf('kubelet'),
-      connect: options.api.connect,
-    });
+    this.#client = new Client(options.api.url, { userAgent: userAgentOf('kubelet') }, options.api.connect);
     this.simulated = new SimulatedNodes({ client: this.#client, ...options });
   }
 

@@ -2,7 +2,8 @@
 import { get } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../store/store.ts';
-import { type Cluster, type StartOptions, start } from './start.ts';
+import { start } from './start.ts';
+import type { Cluster, StartOptions } from './startoptions.ts';
 
 const opened: Store[] = [];
 vi.mock('../store/memory.ts', async (original) => {

@@ -7,12 +7,13 @@ import type { ObjectReference, Secret } from '../api/generated/types.ts';
 import { isSubdomain1123 } from '../api/names.ts';
 import { userAgentOf } from '../api/release.ts';
 import { Client, type ClientOptions } from '../client/client.ts';
-import { secrets } from '../client/resources.ts';
+import { configMaps, secrets } from '../client/resources.ts';
 import { wallClock } from '../clock.ts';
 import type { Agent } from '../node/agent/agent.ts';
 import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
 import type { LogFolder } from '../node/pods/logfolder.ts';
+import { clusterInfo } from '../registry/clusterinfo.ts';
 import { Closers } from './closers.ts';
 import { type LoggedEvent, type LogOptions, logConfiguration, logEvent } from './log.ts';
 import { checkNodeOptionNames } from './optioncheck.ts';
@@ -45,12 +46,25 @@ export interface NodeOptions {
   readonly kubeletPort?: number;
   /** Labels of the node object, beside those that every node has. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** How the node joins a server over TLS. Not needed any more once it has a certificate in its folder. */
+  readonly join?: NodeJoin;
   /** The clock, in milliseconds since 1970. Default: the clock of the system. */
   readonly now?: () => number;
   /** Told what happens on the node: configuration, events of its pods. Default: nothing is told. */
   readonly log?: LogOptions;
   /** Called with failures of the node itself. Default: they are dropped. */
   readonly onError?: (error: Error) => void;
+}
+
+export interface NodeJoin {
+  /** A bootstrap token, such as `wherry token create` makes. */
+  readonly token?: string | undefined;
+  /** `sha256:` and the SHA-256 of the public key of the cluster's authority, in hex. Default: the token is trusted. */
+  readonly caHash?: string | undefined;
+  /** A file with the authority, in PEM, instead of asking the server for it. */
+  readonly caFile?: string | undefined;
+  /** Called with what the operator should know, such as that the node waits to be approved. Default: nothing. */
+  readonly tell?: (message: string) => void;
 }
 
 export interface RunningNode {
@@ -92,10 +106,15 @@ async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
   }
 }
 
-export async function openNode(client: Client, options: NodeOptions): Promise<OpenNode> {
+/** How the kubelet API of a node is served at an address and a port. */
+type Listen = (name: string, address: string, port: number) => Promise<KubeletListening>;
+
+export async function openNode(client: Client, options: NodeOptions, listen?: Listen): Promise<OpenNode> {
   const closers = new Closers();
+  const signed: Listen = (name, address, port) =>
+    listening(client, name, address, port, options.now ?? wallClock);
   try {
-    return await openParts(client, options, closers);
+    return await openParts(client, options, listen ?? signed, closers);
   } catch (error) {
     await closers.close().catch(options.onError ?? (() => undefined));
     throw error;
@@ -107,7 +126,12 @@ const eventOf = (type: string, about: ObjectReference, reason: string, message: 
   return { type, reason, message, kind, namespace, name };
 };
 
-async function openParts(client: Client, options: NodeOptions, closers: Closers): Promise<OpenNode> {
+async function openParts(
+  client: Client,
+  options: NodeOptions,
+  listen: Listen,
+  closers: Closers,
+): Promise<OpenNode> {
   const parts = await import('./nodeparts.ts');
   const { Agent, ImageTable, makeFolders, NodeNetwork, ProcessRuntime } = parts;
   const now = options.now ?? wallClock;
@@ -137,9 +161,7 @@ async function openParts(client: Client, options: NodeOptions, closers: Closers)
   closers.add(() => network.close());
   logFolder = new parts.LogFolder(logs, path.join(folder, 'pods'), now, onError);
   const kubelet =
-    options.kubeletPort === undefined
-      ? undefined
-      : await listening(client, name, address, options.kubeletPort, now);
+    options.kubeletPort === undefined ? undefined : await listen(name, address, options.kubeletPort);
   const agent = new Agent({
     nodeName: name,
     client,
@@ -204,7 +226,11 @@ async function listening(
     ips: [address],
     nowMs: now(),
   });
-  return { host: address, port, tls: { ...tls, ca: authority.ca.cert } };
+  const { authorityIn } = await import('./nodeparts.ts');
+  const info = await client.get(configMaps, clusterInfo.namespace, clusterInfo.name).catch(() => undefined);
+  // A server with a secure door shows a certificate of the cluster's own authority.
+  const own = authorityIn(info?.data?.['kubeconfig'] ?? '') ?? '';
+  return { host: address, port, tls: { ...tls, ca: authority.ca.cert + own } };
 }
 
 /** The machine's name, made a valid DNS name. */
@@ -229,7 +255,11 @@ export function machineAddress(): string {
   return '127.0.0.1';
 }
 
-/** Runs a node that belongs to a server elsewhere. Resolves when the node is registered. */
+/**
+ * Runs a node that belongs to a server elsewhere. Resolves when the node is registered. A server over TLS knows the node
+ * by a certificate, which the node asks for with the token in `join` when it has none yet; `access` names other
+ * credentials.
+ */
 export async function startNode(
   url: string,
   options: NodeOptions,
@@ -238,12 +268,13 @@ export async function startNode(
   checkNodeOptionNames(options);
   await checkNodeOptions(options);
   const closers = new Closers();
-  const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
-  closers.add(() => client.close());
   try {
-    const node = await openNode(client, options);
+    const joins = url.startsWith('https:') && !access.cert && !access.token;
+    const node = joins
+      ? await openJoined(url, options, closers)
+      : await openKnown(url, options, access, closers);
     closers.add(() => node.close());
-    const { log, onError: _, ...rest } = options;
+    const { log, onError: _error, join: _secret, ...rest } = options;
     if (log) logConfiguration(log, { server: url, ...rest, name: node.name });
     await node.start();
     const { name, description } = node;
@@ -255,4 +286,44 @@ export async function startNode(
       throw new StartError(`${url} cannot be reached: ${message}`, { cause: error });
     throw error;
   }
+}
+
+function openKnown(
+  url: string,
+  options: NodeOptions,
+  access: ClientOptions,
+  closers: Closers,
+): Promise<OpenNode> {
+  const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
+  closers.add(() => client.close());
+  return openNode(client, options);
+}
+
+async function openJoined(url: string, options: NodeOptions, closers: Closers): Promise<OpenNode> {
+  const { NodeIdentity, JoinError } = await import('./nodeparts.ts');
+  const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
+  const name = options.name ?? defaultName();
+  const { onError = () => undefined } = options;
+  const identity = await NodeIdentity.open({
+    ...options.join,
+    server: url,
+    name,
+    folder,
+    now: options.now ?? wallClock,
+    tell: options.join?.tell ?? (() => undefined),
+    onError,
+  }).catch((error: unknown) => {
+    throw error instanceof JoinError ? new StartError(error.message, { cause: error }) : error;
+  });
+  closers.add(() => identity.close());
+  const node = await openNode(identity.client, { ...options, name, folder }, async (_name, address, port) =>
+    identity.listening(address, port),
+  );
+  return {
+    ...node,
+    start: async () => {
+      await node.start();
+      identity.keepServing(node.agent);
+    },
+  };
 }

@@ -1,6 +1,9 @@
 /** The parts of a node in one module, loaded with the first node: a server alone needs none of them. */
 export { Agent } from '../node/agent/agent.ts';
 export { NodeNetwork } from '../node/agent/nodenetwork.ts';
+export { authorityIn } from '../node/joining/clusterdiscovery.ts';
+export { JoinError } from '../node/joining/joinerror.ts';
+export { NodeIdentity } from '../node/joining/nodeidentity.ts';
 export { parsePodRange } from '../node/network/subnet.ts';
 export { LogFolder } from '../node/pods/logfolder.ts';
 export { ImageTable } from '../node/runtime/images.ts';

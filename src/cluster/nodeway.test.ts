@@ -24,7 +24,7 @@ afterAll(async () => {
   for (const server of servers) await new Promise((resolve) => server.close(resolve));
 });
 
-const ways = new Ways(async () => authority);
+const ways = new Ways(async () => ({ ca: authority.ca.cert, client: authority.client }));
 const at = (host: string, port: number) => ({ name: 'n', host, port, servesWebSockets: false });
 
 async function agent(

@@ -6,7 +6,7 @@
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { NodeAuthority } from '../pki/nodecertificates.ts';
+import type { NodeTrust } from '../pki/nodecertificates.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import { readError } from '../streams/neterror.ts';
 import type { NodeLocation, NodeWay } from '../streams/nodeway.ts';
@@ -25,7 +25,7 @@ const isLoopback = (address: string): boolean =>
 export class Ways implements NodeWay {
   readonly #local = new Map<string, () => Duplex>();
 
-  constructor(private readonly authority: () => Promise<NodeAuthority>) {}
+  constructor(private readonly authority: () => Promise<NodeTrust>) {}
 
   /** Registers an agent of this process. `connect` opens a connection to it. */
   addLocal(name: string, connect: () => Duplex): void {
@@ -65,7 +65,7 @@ export class Ways implements NodeWay {
 async function handshake(
   socket: Socket,
   { host }: NodeLocation,
-  { ca, client }: NodeAuthority,
+  { ca, client }: NodeTrust,
   verify: boolean,
 ): Promise<TLSSocket> {
   // Load TLS with the first remote node: most clusters have none.
@@ -73,7 +73,7 @@ async function handshake(
   return new Promise((resolve, reject) => {
     const tls = secure({
       socket,
-      ca: ca.cert,
+      ca,
       cert: client.cert,
       key: client.key,
       minVersion: 'TLSv1.2',

@@ -1,4 +1,5 @@
 /** Checks the names of options: a misspelt one would silently be ignored. */
+import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
@@ -7,9 +8,9 @@ import type { AuditOptions } from '../server/observe/auditlog.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
-import type { StartOptions } from './start.ts';
+import type { SecureOptions } from './secureoptions.ts';
 import { StartError } from './starterror.ts';
+import type { StartOptions } from './startoptions.ts';
 import { nearestName } from './suggestion.ts';
 
 /** The compiler checks that none is missing. */
@@ -38,6 +39,7 @@ const startNames: Names<StartOptions> = {
   ingress: true,
   limits: true,
   admissionConfigFile: true,
+  encryptionConfigFile: true,
   auditLog: true,
   onError: true,
   onFatal: true,
@@ -57,6 +59,7 @@ const nodeNames: Names<NodeOptions> = {
   images: true,
   kubeletPort: true,
   labels: true,
+  join: true,
   now: true,
   log: true,
   onError: true,
@@ -91,7 +94,7 @@ const secureNames: Names<SecureOptions> = {
   authorizationPolicyFile: true,
   authorizationWebhook: true,
 };
-const userNames: Names<ClusterUser> = { name: true, uid: true, groups: true, token: true };
+const userNames: Names<StaticUser> = { name: true, uid: true, groups: true, token: true };
 
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };

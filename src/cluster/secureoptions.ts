@@ -4,6 +4,3 @@ import type { AuthorizationOptions } from '../access/authorization/authorization
 import type { ListenOptions } from './listenoptions.ts';
 
 export interface SecureOptions extends ListenOptions, AuthenticationOptions, AuthorizationOptions {}
-
-/** A user that a cluster is started with. */
-export type { StaticUser as ClusterUser } from '../access/authentication/statictokens.ts';

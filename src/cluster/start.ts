@@ -13,32 +13,27 @@ import { chosenControllers, startControllers } from '../controllers/controllers.
 import {
   type Controller,
   type ControllerContext,
-  type ControllerSettings,
   defaultSettings,
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
-import { type AdmissionOptions, admissionChain } from '../registry/admission/plugins.ts';
+import { admissionChain } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
+import { openReadableView } from '../registry/encryption/readableview.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
 import { formerKeys } from '../registry/formerkeys.ts';
-import { defaultHistory, History, type HistoryBounds } from '../registry/history.ts';
+import { defaultHistory, History } from '../registry/history.ts';
 import { KubernetesService } from '../registry/kubernetesservice.ts';
-import type { ManagedFieldsMode } from '../registry/ownership.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
 import type { TokenSettings } from '../registry/tokens.ts';
-import { View } from '../registry/view.ts';
-import type { WatchDefault } from '../registry/watch.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
-import { LimitKeeper, type Limits, limitsProblem } from '../server/http/limits.ts';
+import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
 import { ApiServer } from '../server/http/server.ts';
-import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
-import type { AuditPolicy } from '../server/observe/auditpolicy.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { upgradedSentence } from '../store/format.ts';
@@ -50,104 +45,16 @@ import { Closers } from './closers.ts';
 import { Doors } from './doors.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
-import type { IngressOptions, RunningIngress } from './localingress.ts';
+import type { RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
-import { type LogOptions, logConfiguration } from './log.ts';
+import { logConfiguration } from './log.ts';
 import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
 import { checkStartOptions } from './optioncheck.ts';
-import type { ClusterUser, SecureOptions } from './secureoptions.ts';
-import type { SimulatedPower } from './simulatednodes.ts';
+import { auditLog, configureAdmission, encrypted } from './protection.ts';
 import { StartError } from './starterror.ts';
-
-export interface StartOptions {
-  /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
-  readonly store?: 'memory' | 'lmdb';
-  /** Folder for objects, pods and logs; made when it does not exist. One server at a time can use it. */
-  readonly dataDir?: string;
-  /** Address of the local door, which serves plain HTTP; loopback only. Default `127.0.0.1`. */
-  readonly host?: string;
-  /** Port of the local door. Default 0: any free one. `off` closes it, when there is a secure one. */
-  readonly port?: number | 'off';
-  /** Open a door over TLS beside the local one, for users who are known and may do what their roles allow. */
-  readonly secure?: boolean | SecureOptions;
-  /** Which admission plugins run, by Kubernetes' names. Default: all that there are. */
-  readonly admission?: AdmissionOptions;
-  /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
-  readonly users?: readonly ClusterUser[];
-  /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
-  readonly history?: Partial<HistoryBounds>;
-  /**
-   * `kubernetes`: the defaults of `createStatus` and `watchStart`, and the few answers in which Kubernetes 1.1 and a
-   * current API server differ, are those of a stock API server of today.
-   */
-  readonly like?: 'kubernetes';
-  /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
-  readonly createStatus?: 200 | 201;
-  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default applied. */
-  readonly managedFields?: ManagedFieldsMode;
-  /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
-  readonly watchStart?: WatchDefault;
-  /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */
-  readonly serviceClusterIPRange?: string;
-  /** Ports that services get on every node. Default `30000-32767`. */
-  readonly serviceNodePortRange?: string;
-  /**
-   * Which controllers run beside the API server: all, none, or those of a list such as `['-job', '-scheduler']`
-   * (all but these), `['namespace']` (these alone) or `['housekeeping']` (those without which objects that are deleted
-   * stay, as `wherry serve` runs them). Default true.
-   */
-  readonly controllers?: boolean | readonly string[];
-  /** Elect one of the servers on the same store to run the controllers, by a Lease. Default false: a store has one. */
-  readonly leaderElection?: boolean;
-  /** Periods and bounds of single controllers. */
-  readonly controllerSettings?: Partial<ControllerSettings>;
-  /** Run this machine as a node: pods are processes. Default false. */
-  readonly node?: boolean | NodeOptions;
-  /** How many simulated nodes there are, which do not run pods but report them as running. Default 0. */
-  readonly simulatedNodes?: number;
-  /** Run an ingress controller on these ports. Default: none runs. */
-  readonly ingress?: IngressOptions;
-  /** Limits of requests, watches and connections, and sizes from which on a warning is given. */
-  readonly limits?: Partial<Limits>;
-  /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */
-  readonly admissionConfigFile?: string;
-  /** File of the audit log. Default: none is written. */
-  readonly auditLog?: string | AuditOptions;
-  /** Called with failures of the server itself, not with refused requests. Default: they are dropped. */
-  readonly onError?: (error: Error) => void;
-  /**
-   * Called once, when the cluster cannot go on because it has lost its store. From then on it answers requests with 503,
-   * and is best closed. Default: `onError` is called.
-   */
-  readonly onFatal?: (error: Error) => void;
-  /** Called when there are more objects or bytes than the limits `objectsWarned` and `bytesWarned`. Default: nothing. */
-  readonly onWarning?: (message: string) => void;
-  /** Told what happens in the cluster: configuration, nodes, pods, slow requests. Default: nothing is told. */
-  readonly log?: LogOptions;
-  /** Clock, uids and random name suffixes, for tests that need the same ones each time. */
-  readonly chance?: Partial<Chance>;
-}
-
-export interface Cluster {
-  /** Where the API answers, such as `http://127.0.0.1:43121`. */
-  readonly url: string;
-  /** Where the secure door answers, such as `https://127.0.0.1:43122`; undefined when there is none. */
-  readonly secureUrl: string | undefined;
-  /** File that holds the administrator's kubeconfig for the secure door; undefined when none was written. */
-  readonly kubeconfigFile: string | undefined;
-  /** A kubeconfig for the local door or, when that is closed, for the administrator at the secure one; YAML text. */
-  readonly kubeconfig: string;
-  /** A kubeconfig for a user of the secure door: one of the option `users`, or the administrator, `wherry-admin`. */
-  readonly kubeconfigFor: (user: string) => string;
-  /** Resolves when the nodes of this process are registered, with a few lines about them for people. */
-  readonly nodesReady: Promise<string | undefined>;
-  /** Stops and starts single simulated nodes. */
-  readonly simulated: SimulatedPower;
-  /** Stops serving, and resolves when everything is closed. Safe to call twice. */
-  close(): Promise<void>;
-}
+import type { Cluster, StartOptions } from './startoptions.ts';
 
 const defaultNodePortRange = '30000-32767';
 
@@ -171,7 +78,11 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const kinds = new KindTable();
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
-  const store = await openStore(options, chance, storeMetrics);
+  const store = await encrypted(
+    await openStore(options, chance, storeMetrics),
+    kinds,
+    options.encryptionConfigFile,
+  );
   closers.add(() => store.close());
   const nodesStartup = new Startup();
   try {
@@ -179,7 +90,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const view = await View.open(store, kinds, { onError: report, onLost: options.onFatal ?? report });
+    const view = await openReadableView(store, kinds, { onError: report, onLost: options.onFatal ?? report });
     closers.add(() => view.close());
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
@@ -187,19 +98,21 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     registry.admission = chosenPlugins(options);
     registry.managedFields = options.managedFields ?? 'applied';
-    if (options.admissionConfigFile !== undefined)
-      await configureAdmission(registry, options.admissionConfigFile);
+    await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
     const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
-    const ways = new Ways(() => credentials.load());
+    const ways = new Ways(async () => {
+      const authority = await credentials.load();
+      return access?.nodeTrust(authority) ?? { ca: authority.ca.cert, client: authority.client };
+    });
     const usage = new UsageReports(registry, ways);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
-    const access = await secureAccess(options, registry, services.firstIP, report);
+    const access = await secureAccess(options, registry, services.firstIP, keeper.limits, report);
     closers.add(() => access?.close());
     const onWarning = options.onWarning ?? (() => undefined);
     const authentication =
@@ -306,13 +219,6 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   }
 }
 
-/** Loaded when there is a file: most clusters have none. */
-async function configureAdmission(registry: Registry, file: string): Promise<void> {
-  const { readAdmissionFile } = await import('./admissionfile.ts');
-  const { podSecurity } = await readAdmissionFile(file);
-  if (podSecurity) registry.podSecurity = podSecurity;
-}
-
 /** undefined: the defaults. */
 async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {
   if (!secure) return undefined;
@@ -336,6 +242,7 @@ async function secureAccess(
   { secure = false, users = [], store, dataDir, onWarning = () => undefined }: StartOptions,
   registry: Registry,
   serviceIP: string,
+  limits: LimitKeeper['limits'],
   onError: (error: Error) => void,
 ): Promise<Access | undefined> {
   if (!secure) {
@@ -349,6 +256,7 @@ async function secureAccess(
     dataDir: store === 'memory' ? undefined : dataDir,
     serviceIP,
     registry,
+    limits,
     onError,
     onWarning,
   });
@@ -437,31 +345,6 @@ function limitKeeper({ limits = {} }: StartOptions): LimitKeeper {
   const problem = limitsProblem(limits);
   if (problem) throw new StartError(problem);
   return new LimitKeeper(limits);
-}
-
-async function auditLog(
-  asked: string | AuditOptions,
-  { nowMs }: Chance,
-  report: (error: Error) => void,
-): Promise<AuditLog> {
-  const options = typeof asked === 'string' ? { file: asked } : asked;
-  try {
-    return await openAuditLog(options, nowMs, report, await auditPolicy(options));
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new StartError(`the audit log ${options.file} cannot be written (${code ?? message})`, {
-      cause: error,
-    });
-  }
-}
-
-/** Loaded when there is a policy: most clusters have none. */
-async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | undefined> {
-  if (policyFile === undefined) return undefined;
-  const { readAuditPolicy } = await import('../server/observe/auditpolicy.ts');
-  const { readConfigurationFile } = await import('./configurationfile.ts');
-  return readConfigurationFile(policyFile, 'the audit policy', readAuditPolicy);
 }
 
 async function openStore(options: StartOptions, chance: Chance, metrics: StoreMetrics): Promise<Store> {

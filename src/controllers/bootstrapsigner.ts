@@ -1,7 +1,7 @@
 /**
- * The bootstrap signer: a machine that joins knows nothing but a token. So the ConfigMap kube-public/cluster-info, which all
- * may read, carries for every token that may do so a signature of its kubeconfig: who has the token can tell that the
- * address and the authority in it are the cluster's.
+ * The bootstrap signer: a machine that joins has nothing but a token. So the public ConfigMap
+ * kube-public/cluster-info holds a signature of its kubeconfig for every signing token: with the token, the machine can verify that address
+ * and authority are the cluster's.
  */
 import { createHmac } from 'node:crypto';
 import { type BootstrapToken, bootstrapTokenNamespace, bootstrapTokenOf } from '../api/bootstraptoken.ts';
@@ -44,7 +44,7 @@ export const bootstrapSigner: Controller = {
 async function signClusterInfo({ registry, request }: SharedContext, queue: WorkQueue): Promise<void> {
   const entry = registry.view.collection('core/configmaps').get(clusterInfo.namespace, clusterInfo.name);
   const tokens = signingTokens(registry);
-  // A token that ends takes its signature with it.
+  // The signature of a token is removed when the token expires.
   const ends = tokens.map(({ expiresMs }) => expiresMs ?? Number.POSITIVE_INFINITY);
   queue.addAfter(sign, Math.min(Number.POSITIVE_INFINITY, ...ends) - registry.chance.nowMs());
   if (!entry) return;

@@ -5,7 +5,7 @@
 import type { ClusterRole, PolicyRule } from '../api/generated/types.ts';
 import { type LabelSelectorObject, selectorFromObject } from '../api/labelselector.ts';
 import { semanticEqual } from '../api/object.ts';
-import { Filter } from '../registry/filter.ts';
+import { everything } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import { targetOf } from '../registry/target.ts';
 import { type Controller, observe, running, tolerant, type Writing } from './shared/controller.ts';
@@ -16,7 +16,6 @@ const resource = 'rbac.authorization.k8s.io/clusterroles';
 const mark = Buffer.from('"aggregationRule":{');
 /** Roles that are planted together are gathered once. */
 const gatherMs = 20;
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export const clusterRoleAggregation: Controller = {
   name: 'clusterrole-aggregation',

@@ -12,9 +12,9 @@ const housekeeping = [
   'csrapproving',
   'csrsigning',
   'csrcleaner',
-  'clusterrole-aggregation',
-  'bootstrapsigner',
   'tokencleaner',
+  'bootstrapsigner',
+  'clusterrole-aggregation',
   'protection',
   'event-expiry',
 ];

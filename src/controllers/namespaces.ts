@@ -8,7 +8,7 @@ import type { Kind } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
 import { removeCollection } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
-import { Filter } from '../registry/filter.ts';
+import { everything, Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import { removeRemains } from '../registry/namespaceremains.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -35,7 +35,6 @@ export const namespaceController: Controller = {
     });
     const namespaces = registry.view.collection('core/namespaces');
     const queueAll = (): void => {
-      const everything = new Filter(undefined, undefined, undefined, undefined);
       for (const { name } of namespaces.select(everything).entries) queue.add(name);
     };
     const observation = observeKinds(context, {

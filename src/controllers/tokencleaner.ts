@@ -1,4 +1,4 @@
-/** The token cleaner: secrets of bootstrap tokens go when their time has come. */
+/** The token cleaner: deletes the secrets of expired bootstrap tokens. */
 import { bootstrapTokenNamespace, bootstrapTokenOf, bootstrapTokenType } from '../api/bootstraptoken.ts';
 import type { Secret } from '../api/generated/types.ts';
 import { remove } from '../registry/delete.ts';

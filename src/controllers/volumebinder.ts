@@ -6,7 +6,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../api/generated/t
 import type { ApiObject } from '../api/object.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
-import { Filter } from '../registry/filter.ts';
+import { everything } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import {
@@ -26,7 +26,6 @@ import { VolumeReclaimer } from './volumereclaimer.ts';
 
 const bindCompleted = 'pv.kubernetes.io/bind-completed';
 const boundByController = 'pv.kubernetes.io/bound-by-controller';
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export const volumeBinder: Controller = {
   name: 'volume-binder',

@@ -94,7 +94,7 @@ const validityOf = ({ validFrom, validTo }: X509Certificate): Validity => ({
   untilMs: Date.parse(validTo) + 999,
 });
 
-/** What is wrong with one certificate of a chain, whoever signed it. */
+/** What is wrong with one certificate of a chain, apart from its signature. */
 function certificateProblem(
   certificate: X509Certificate,
   { usage, nowMs, authorities }: ChainQuestion,

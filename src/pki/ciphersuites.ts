@@ -16,7 +16,7 @@ const suites: Readonly<Record<string, string>> = {
   TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: 'ECDHE-RSA-AES256-SHA',
 };
 
-/** OpenSSL's list of all that are accepted when nobody chooses. */
+/** OpenSSL's list of all that are accepted by default. */
 export const defaultCiphers = [...modern, ...Object.values(suites)].join(':');
 
 /** OpenSSL's list for Go's names; undefined when there is one that is not supported. */

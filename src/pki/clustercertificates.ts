@@ -13,6 +13,7 @@ import {
   yearMs,
 } from './authority.ts';
 import { keyPairOf } from './keypair.ts';
+import { apiServerSubject } from './nodecertificates.ts';
 import { type PkiFolder, readPair } from './pkifolder.ts';
 
 const authorityName = 'wherry-ca';
@@ -41,6 +42,8 @@ export class ClusterCertificates {
   #authority: Authority;
   #serving: Certified;
   #admin: Certified;
+  #kubeletClient: Certified | undefined;
+  #kubeletClientMs = 0;
   readonly #followers = new Set<() => void>();
   readonly #timer: NodeJS.Timeout;
 
@@ -64,6 +67,17 @@ export class ClusterCertificates {
   /** The client certificate of the administrator. */
   get admin(): Certified {
     return this.#admin;
+  }
+
+  /** The client certificate of the API server at agents of nodes; made anew each day, and kept in memory. */
+  get kubeletClient(): Certified {
+    const now = this.options.nowMs();
+    if (!this.#kubeletClient || now - this.#kubeletClientMs > dayMs) {
+      const { commonName, organizations } = apiServerSubject;
+      this.#kubeletClient = this.clientFor(commonName, organizations, renewMs);
+      this.#kubeletClientMs = now;
+    }
+    return this.#kubeletClient;
   }
 
   /** Calls back after every renewal; gives how to stop that. */

@@ -9,7 +9,7 @@ import { Authority, type Certified, clientUsages, makeAuthority, servingUsages }
 export const nodeAuthoritySecret = { namespace: 'kube-system', name: 'wherry-node-ca' } as const;
 
 /** Who the API server is to agents, as in Kubernetes. */
-const apiServerSubject = {
+export const apiServerSubject = {
   commonName: 'kube-apiserver-kubelet-client',
   organizations: ['system:masters'],
 } as const;
@@ -18,6 +18,14 @@ const validMs = 10 * 365 * 86_400_000;
 export interface NodeAuthority {
   readonly ca: Certified;
   /** The API server's. */
+  readonly client: Certified;
+}
+
+/** What the API server needs for connections to agents. */
+export interface NodeTrust {
+  /** PEM of the authorities that sign certificates of agents. */
+  readonly ca: string;
+  /** What it shows them. */
   readonly client: Certified;
 }
 

@@ -135,8 +135,7 @@ function requestedNames(attributes: Buffer): AlternativeNames {
   return noNames;
 }
 
-/** A request in PEM for a certificate of this key.
- * @public for nodes that join */
+/** A request in PEM for a certificate of this key. */
 export function makeSigningRequest(key: KeyPair, subject: Subject, hosts: readonly string[] = []): string {
   const names = namesOf(hosts);
   const extensions = sequence(sequence(oid(alternativeNamesOid), octetString(encodeNames(names))));

@@ -16,7 +16,7 @@ interface CertificateFiles {
 }
 
 export interface TlsFilesOptions {
-  /** Shown to everybody in place of the cluster's own. */
+  /** Shown to all clients instead of the cluster's own. */
   readonly serving: CertificateFiles | undefined;
   readonly named: readonly CertificateFiles[];
   /** Authorities of client certificates, beside the cluster's own. */

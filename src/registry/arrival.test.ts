@@ -11,7 +11,7 @@ import type { ApiObject } from '../api/object.ts';
 import { otherServiceKind, type Widget, widgetKind, widgetTable } from '../api/widget.case.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { RangeQuery, Store } from '../store/store.ts';
-import { Filter } from './filter.ts';
+import { everything } from './filter.ts';
 import { storeKey } from './key.ts';
 import { list } from './list.ts';
 import { Registry } from './registry.ts';
@@ -22,7 +22,6 @@ import { watch } from './watch.ts';
 import type { WatchSink } from './watcher.ts';
 
 const chance = { nowMs: () => Date.now(), uid: () => randomUUID(), randomBelow: (n: number) => randomInt(n) };
-const everything = new Filter(undefined, undefined, undefined, undefined);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A store whose range reads can be delayed, and made to fail. */

@@ -11,7 +11,7 @@ import { BreakableStore } from './brokenfeed.case.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { RecoveryTimes } from './feedrecovery.ts';
-import { Filter } from './filter.ts';
+import { everything } from './filter.ts';
 import { History } from './history.ts';
 import { list, read } from './list.ts';
 import { patch, readPatch } from './patch.ts';
@@ -25,7 +25,6 @@ import { Watcher } from './watcher.ts';
 
 const kinds = new KindTable();
 const configMaps = kinds.resource('v1', 'configmaps')!;
-const everything = new Filter(undefined, undefined, undefined, undefined);
 const cut = (): Error => new Error('the connection was cut');
 /** Short delays, so that tests do not wait, and an outage limit that no test reaches. */
 const quick: RecoveryTimes = { retryFirstMs: 1, retryMaxMs: 5, outageMaxMs: 30_000 };

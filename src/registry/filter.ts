@@ -45,3 +45,6 @@ export class Filter {
     return !this.#fields || this.#fields.matches((path) => entry.field(path));
   }
 }
+
+/** Selects all objects of a collection. */
+export const everything = new Filter(undefined, undefined, undefined, undefined);

@@ -7,10 +7,8 @@
  */
 import type { Collection } from './collection.ts';
 import type { Entry } from './entry.ts';
-import { Filter } from './filter.ts';
+import { everything } from './filter.ts';
 import { memberKey } from './key.ts';
-
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export interface Following<T> {
   /**

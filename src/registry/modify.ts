@@ -90,7 +90,7 @@ async function put(
   const { kind, namespace, name } = target;
   const value = registry.encode(request, target, object, current);
   const released = isReleased(kind, object);
-  if (request.dryRun || (!released && current.holds(value)))
+  if (request.dryRun || (!released && current.holds(value) && !isStale(registry, target)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
   const revision = await registry.commit(request, target, released ? null : value, current.revision);
   if (revision === undefined) return undefined;
@@ -98,6 +98,10 @@ async function put(
     ? Entry.of(kind, namespace, name, value, revision)
     : registry.entryOf(target, value, revision);
 }
+
+/** Encrypted with an old key, for example. */
+const isStale = ({ store }: Registry, { kind, namespace, name }: Target): boolean =>
+  store.isStale?.(storeKey(kind.storage.id, namespace, name)) ?? false;
 
 /** Whether the kind's rules for spec changes apply; a scale changes the number of replicas, which is in the spec. */
 const isMain = (part: Part): boolean => part === 'main' || part === 'scale';

@@ -122,8 +122,9 @@ export class Registry {
     expected: number,
   ): Promise<number | undefined> {
     // Checked again after encoding: JSON may be longer than a YAML or protobuf body, and patches add up.
-    if (value && value.length > VALUE_BYTES_MAX)
-      throw tooLarge(`the object would have ${value.length} bytes, the limit is ${VALUE_BYTES_MAX}`);
+    const bytesMax = VALUE_BYTES_MAX - (this.store.overheadBytes ?? 0);
+    if (value && value.length > bytesMax)
+      throw tooLarge(`the object would have ${value.length} bytes, the limit is ${bytesMax}`);
     const { kind, namespace, name } = place;
     const key = storeKey(kind.storage.id, namespace, name);
     const result = await this.#write({ key, value, expected, deadlineMs });

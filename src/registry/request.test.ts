@@ -50,6 +50,8 @@ describe('a dry run of a request', () => {
       fieldValidation: 'Strict',
       warnings: ['w'],
       deadlineMs: 5,
+      annotated: { annotations: {} },
+      internal: true,
     };
     const request = new Request(form);
     expect({ ...request.asDryRun() }).toEqual({ ...form, dryRun: true });

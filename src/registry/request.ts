@@ -27,7 +27,7 @@ export interface RequestForm {
   readonly deadlineMs?: number;
   /** It comes from a part of this process, not from a client that says to be one. */
   readonly internal?: boolean;
-  /** Where annotations for the audit log are added; undefined: nobody reads them. */
+  /** Where annotations for the audit log are added; undefined: they are dropped. */
   readonly annotated?: Annotated;
 }
 

@@ -7,15 +7,15 @@ import { type ChosenKeys, type KeyType, type TokenKey, TokenKeys } from './token
 export const legacyIssuer = 'kubernetes/serviceaccount';
 
 export interface TokenSettings {
-  /** The first signs tokens that end; those of all are accepted. */
+  /** The first signs; tokens of all are accepted. */
   readonly issuers: readonly string[];
-  /** As whom the server reads tokens, and whom they are for unless the request says otherwise. */
+  /** Audiences of the server itself, and the default audiences of tokens. */
   readonly audiences: readonly string[];
   /** Default: a key of the cluster's own. */
   readonly keys?: ChosenKeys;
   /** Of the cluster's own key, when it has to be made. */
   readonly keyType: KeyType;
-  /** Whether tokens of pods outlive what was asked for, for programs that do not read them again. */
+  /** Whether tokens of pods are valid longer than requested, for programs that read them once. */
   readonly extendExpiration: boolean;
   /** Longer lives are shortened to this. */
   readonly expirationMaxSeconds?: number;
@@ -38,9 +38,9 @@ interface Reference {
 export interface BoundClaims {
   readonly audiences: readonly string[];
   readonly lifeSeconds: number;
-  /** Using it after this time is worth a note. */
+  /** Use after this time is recorded in the audit log. */
   readonly warnAfterSeconds?: number;
-  /** The object whose end is the token's end, and the node of a pod beside it. */
+  /** The object that the token is bound to; for a pod, its node as well. */
   readonly pod?: Reference;
   readonly secret?: Reference;
   readonly node?: Reference;
@@ -49,7 +49,7 @@ export interface BoundClaims {
 export interface BoundToken {
   readonly token: string;
   readonly issuedSeconds: number;
-  /** What the token is known by in logs. */
+  /** The token's id in logs. */
   readonly id: string;
 }
 
@@ -76,7 +76,7 @@ export class Tokens {
     });
   }
 
-  /** A token that ends. */
+  /** A token with expiry. */
   async bound(account: ServiceAccount, claims: BoundClaims): Promise<BoundToken> {
     const { name, namespace, uid } = account.metadata;
     const { pod, secret, node, warnAfterSeconds } = claims;
@@ -102,12 +102,12 @@ export class Tokens {
     return { token, issuedSeconds, id };
   }
 
-  /** What tokens are checked with, the same list until it changes. */
+  /** The public keys that tokens are verified with; the same list until it changes. */
   verificationKeys(): readonly TokenKey[] {
     return this.#keys.verification();
   }
 
-  /** The same, with a key that is made now if there is none yet. */
+  /** The same; creates a key if there is none yet. */
   async publicKeys(): Promise<readonly TokenKey[]> {
     await this.#keys.signing();
     return this.verificationKeys();

@@ -14,11 +14,10 @@ import { Arrival, applyChange } from './arrival.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { type FedView, FeedRecovery, type RecoveryOptions } from './feedrecovery.ts';
-import { Filter } from './filter.ts';
+import { everything } from './filter.ts';
 import { parseStoreKey, storeKey } from './key.ts';
 
 const loadPageSize = 1000;
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export interface ViewOptions extends RecoveryOptions {
   /** Called once, when the feed broke and could not be restored: the view stays stale. */

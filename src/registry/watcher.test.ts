@@ -6,12 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { KindTable } from '../api/kinds.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
-import { Filter } from './filter.ts';
+import { everything, Filter } from './filter.ts';
 import { Watcher, type WatchSink } from './watcher.ts';
 import { type Notice, WatchEvent } from './watchevent.ts';
 
 const kind = new KindTable().resource('v1', 'configmaps')!;
-const everything = new Filter(undefined, undefined, undefined, undefined);
 const mebibyte = 1024 * 1024;
 
 function entry(name: string, revision: number, size = 10): Entry {

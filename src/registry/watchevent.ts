@@ -1,9 +1,4 @@
-/**
- * Watch events: one change of one object, with the line that is sent for it encoded at most once per type. All
- * watchers share the line, so 200 watchers cost one copy of the document and not 200. It has no figure of its own
- * yet.
- */
-import { optimized } from '../switches.ts';
+/** Watch events: one change of one object, as ADDED, MODIFIED or DELETED for watchers with a filter. */
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 
@@ -31,7 +26,6 @@ function eventLine(type: EventType, entry: Entry): Buffer {
  * line.
  */
 export class Notice {
-  #line: Buffer | undefined;
   #entry: Entry | undefined;
   /** The encoded bytes of this notice and those after it, cached for the next stream that sends the same notices. */
   batch: { readonly notices: readonly Notice[]; readonly bytes: Buffer } | undefined;
@@ -59,8 +53,7 @@ export class Notice {
   }
 
   get line(): Buffer {
-    if (!this.#line || !optimized) this.#line = eventLine(this.type, this.entry);
-    return this.#line;
+    return eventLine(this.type, this.entry);
   }
 }
 

@@ -102,6 +102,10 @@ export interface Store {
    * stream is read to its end or closed, so it should not be read slowly.
    */
   backup(): AsyncIterable<Buffer>;
+  /** Whether a value is to be written again although it does not change, because it is stored in an old form. */
+  isStale?(key: string): boolean;
+  /** Bytes that values may grow by on their way into the store. Default 0. */
+  readonly overheadBytes?: number;
   close(): Promise<void>;
 }
 

@@ -14,6 +14,7 @@ import { badRequest, plain, StatusError } from '../api/errors.ts';
 import { copy, socketPace } from './bytecopy.ts';
 import { canCarry } from './memorypipe.ts';
 import { readError } from './neterror.ts';
+import { writeRecordPerPiece } from './tlsrecords.ts';
 import { makeLongLived } from './upgraderequest.ts';
 
 /** Maximum size of the head of the backend's answer. */
@@ -126,9 +127,9 @@ export async function tunnel(
   }
   const { response } = answer;
   if (answer.rest) {
+    if (response.headers.upgrade?.toLowerCase() === 'websocket') writeRecordPerPiece(socket);
     const first = [answerHead(response, response.rawHeaders), answer.rest];
-    const fromClient = early.release();
-    return join(socket, backend, fromClient, Buffer.concat(first), times);
+    return join(socket, backend, early.release(), first, times);
   }
   early.release();
   if (response.statusCode! >= 400) return relay(socket, backend, response, times.relayMs);
@@ -229,7 +230,7 @@ function join(
   client: Socket,
   backend: Duplex,
   fromClient: Buffer[],
-  toClient: Buffer,
+  toClient: readonly Buffer[],
   { lingerMs, idleMs }: TunnelTimes,
 ): Promise<void> {
   return new Promise((resolve) => {
@@ -276,7 +277,9 @@ function join(
       closed();
     });
 
-    client.write(toClient);
+    client.cork();
+    for (const chunk of toClient) client.write(chunk);
+    client.uncork();
     for (const chunk of fromClient) backend.write(chunk);
     if (canCarry(backend)) backend.carry(client);
     else {

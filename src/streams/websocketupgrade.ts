@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { writeRecordPerPiece } from './tlsrecords.ts';
 import { makeLongLived, type UpgradeRefusal } from './upgraderequest.ts';
 
 /** Maximum message size, as in Kubernetes. */
@@ -53,6 +54,7 @@ export function acceptWebSocket(
   const bare = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
   let accepted: WebSocket | undefined;
   makeLongLived(socket);
+  writeRecordPerPiece(socket);
   handshake.handleUpgrade(bare, socket, head, (webSocket) => {
     accepted = webSocket;
   });

@@ -38,7 +38,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const store = options.dataDir === undefined ? ['--in-memory'] : ['--data-dir', options.dataDir];
   // The clients are the only writers, so that all changes are in their answers.
   const alone = ['--controllers', 'none', '--history', `10m,${historyMin}`];
-  const start = (): Child => new Child(['serve', '--port', '0', ...alone, ...store]);
+  const start = (): Child => new Child(['serve', '--port', '0', '--secure-port', 'off', ...alone, ...store]);
   let server = start();
   let url = await server.ready();
   const base = await prepare(url);

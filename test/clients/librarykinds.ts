@@ -4,9 +4,11 @@ import {
   AutoscalingV1Api,
   AutoscalingV2Api,
   BatchV1Api,
+  CertificatesV1Api,
   CoordinationV1Api,
   CoreV1Api,
   EventsV1Api,
+  FlowcontrolApiserverV1Api,
   NetworkingV1Api,
   PolicyV1Api,
   RbacAuthorizationV1Api,
@@ -52,6 +54,10 @@ const clusterMeta = (name: string) => ({ name, labels: { contract: name } });
 const subjects = [{ apiGroup: rbacGroup, kind: 'User', name: 'ann' }];
 const roleRef = { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:reader' };
 const target = { kind: 'ReplicationController', name: 'web', apiVersion: 'v1' };
+
+/** A signing request for `system:node:web`, as base64 of its PEM. */
+export const signingRequest =
+  'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIc01JR1RBZ0VBTURFeEZUQVRCZ05WQkFvTURITjVjM1JsYlRwdWIyUmxjekVZTUJZR0ExVUVBd3dQYzNsegpkR1Z0T201dlpHVTZkMlZpTUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowREFRY0RRZ0FFeWFtRTA2dmJYdlM0Ck1QOFdLWnpEWmVyZ3I5K0ZESms4YldLL1NWU2Q1czZNZS96SU5wMkF0cXdaZzlVdjJLaU53eGhlem5aeUp1SkEKUHM0L05udXQzYUFBTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSUZudjJWYUZlRFo5Z3k0UGFtcGRSWUNxUHlYRApqNTRHcXM3TjNCeDQ3SlQ1QWlFQXRZSGR5dFZHWGJmVVZDT1AyQ0lWUEdxaGZKVEpwcDFvKzk5Nm5Rdzl6cW89Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=';
 
 /** Samples of kinds that are not in the contract in this version, or have fewer fields there. */
 const newer: Readonly<Record<string, Sample>> = {
@@ -259,6 +265,42 @@ const newer: Readonly<Record<string, Sample>> = {
     manifest: (_namespace, name) => ({ metadata: clusterMeta(name), subjects, roleRef }),
     edit: { pointer: '/subjects/0/name', value: 'bob' },
   },
+  'certificates.k8s.io/v1 CertificateSigningRequest': {
+    manifest: (_namespace, name) => ({
+      metadata: { ...clusterMeta(name), annotations: { purpose: 'one' } },
+      spec: { request: signingRequest, signerName: 'example.com/signer', usages: ['client auth'] },
+    }),
+    edit: { pointer: '/metadata/annotations/purpose', value: 'two' },
+    status: { value: { conditions: [{ ...condition, type: 'Failed' }] }, pointer: '/conditions/0/message' },
+  },
+  'flowcontrol.apiserver.k8s.io/v1 FlowSchema': {
+    manifest: (_namespace, name) => ({
+      metadata: clusterMeta(name),
+      spec: {
+        matchingPrecedence: 500,
+        priorityLevelConfiguration: { name: 'exempt' },
+        rules: [
+          {
+            subjects: [{ kind: 'User', user: { name: 'ann' } }],
+            nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }],
+          },
+        ],
+      },
+    }),
+    edit: { pointer: '/spec/matchingPrecedence', value: 600 },
+    status: { value: { conditions: [condition] }, pointer: '/conditions/0/message' },
+  },
+  'flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration': {
+    manifest: (_namespace, name) => ({
+      metadata: clusterMeta(name),
+      spec: {
+        type: 'Limited',
+        limited: { nominalConcurrencyShares: 5, limitResponse: { type: 'Reject' } },
+      },
+    }),
+    edit: { pointer: '/spec/limited/nominalConcurrencyShares', value: 7 },
+    status: { value: { conditions: [condition] }, pointer: '/conditions/0/message' },
+  },
 };
 
 const answeredWhole = [
@@ -301,6 +343,21 @@ export const libraryKinds: readonly LibraryKind[] = [
   row(NetworkingV1Api, 'networking.k8s.io/v1', 'Ingress', 'ingresses'),
   row(EventsV1Api, 'events.k8s.io/v1', 'Event', 'events'),
   row(CoordinationV1Api, 'coordination.k8s.io/v1', 'Lease', 'leases'),
+  row(
+    CertificatesV1Api,
+    'certificates.k8s.io/v1',
+    'CertificateSigningRequest',
+    'certificatesigningrequests',
+    false,
+  ),
+  row(FlowcontrolApiserverV1Api, 'flowcontrol.apiserver.k8s.io/v1', 'FlowSchema', 'flowschemas', false),
+  row(
+    FlowcontrolApiserverV1Api,
+    'flowcontrol.apiserver.k8s.io/v1',
+    'PriorityLevelConfiguration',
+    'prioritylevelconfigurations',
+    false,
+  ),
   row(PolicyV1Api, 'policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   row(SchedulingV1Api, 'scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses', false),
   row(RbacAuthorizationV1Api, 'rbac.authorization.k8s.io/v1', 'Role', 'roles'),

@@ -1,8 +1,15 @@
 /** Calls of the official JavaScript client that fit no common pattern. */
-import { AppsV1Api, AuthenticationV1Api, AuthorizationV1Api, CoreV1Api } from '@kubernetes/client-node';
+import {
+  AppsV1Api,
+  AuthenticationV1Api,
+  AuthorizationV1Api,
+  CertificatesV1Api,
+  CoreV1Api,
+} from '@kubernetes/client-node';
 import { expect } from 'vitest';
 import type { Json } from '../http.ts';
 import { type ApiClass, failureOf, type Library } from './library.ts';
+import { signingRequest } from './librarykinds.ts';
 
 export type CallTable = Record<string, () => Promise<void>>;
 
@@ -55,6 +62,40 @@ function scaleCalls(library: Library, kind: string): CallTable {
   };
 }
 
+/** The calls for the approval of a signing request. */
+function approvalCalls(library: Library): CallTable {
+  const stem = 'CertificateSigningRequest';
+  const certificates = (name: string, request: object) => library.call(CertificatesV1Api, name, request);
+  const approved = { type: 'Approved', status: 'True', reason: 'Contract', message: 'contract' };
+  const asked = (name: string): Promise<Json> =>
+    certificates(`create${stem}`, {
+      body: {
+        metadata: { name },
+        spec: { request: signingRequest, signerName: 'example.com/signer', usages: ['client auth'] },
+      },
+    });
+  return {
+    async [`read${stem}Approval`]() {
+      await asked('approval-read');
+      expect(await certificates(`read${stem}Approval`, { name: 'approval-read' })).toMatchObject({
+        kind: stem,
+      });
+    },
+    async [`replace${stem}Approval`]() {
+      const body = await asked('approval-replaced');
+      body.status = { conditions: [approved] };
+      const answer = await certificates(`replace${stem}Approval`, { name: 'approval-replaced', body });
+      expect(answer.status.conditions).toMatchObject([approved]);
+    },
+    async [`patch${stem}Approval`]() {
+      await asked('approval-patched');
+      const body = [{ op: 'add', path: '/status/conditions', value: [approved] }];
+      const answer = await certificates(`patch${stem}Approval`, { name: 'approval-patched', body });
+      expect(answer.status.conditions).toMatchObject([approved]);
+    },
+  };
+}
+
 /** How each call is tested, by class and name. */
 export function otherCalls(library: Library): [ApiClass, CallTable][] {
   const core = (name: string, request?: object) => library.call(CoreV1Api, name, request);
@@ -84,6 +125,7 @@ export function otherCalls(library: Library): [ApiClass, CallTable][] {
   }
 
   return [
+    [CertificatesV1Api, approvalCalls(library)],
     [
       CoreV1Api,
       {

@@ -1,8 +1,6 @@
 /** Proves that the official Python client works with a cluster; the calls are in `client.py`. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import path from 'node:path';
-import { text } from 'node:stream/consumers';
-import { AutoscalingV2Api } from '@kubernetes/client-node';
+import type { ChildProcess } from 'node:child_process';
+import { AutoscalingV2Api, FlowcontrolApiserverV1Api } from '@kubernetes/client-node';
 import { beforeAll, expect, it } from 'vitest';
 import { Client, housekeeping, type Json } from '../http.ts';
 import { Following, withKubectl } from '../kubectl/kubectl.ts';
@@ -10,17 +8,12 @@ import { portServer } from '../streams/portserver.ts';
 import { podOf, podsPath, shell, useRunningCluster } from '../streams/running.ts';
 import { describeWith } from '../tools.ts';
 import { homeOf, type LibraryKind, libraryKinds } from './librarykinds.ts';
+import { outputOf, runPython } from './python.ts';
 
-/** The system's Python: a Debian package is not visible to any other. */
-const python = '/usr/bin/python3';
-const script = path.join(import.meta.dirname, 'client.py');
 const describePython = describeWith('python3-kubernetes');
 
-/** Runs the script with the kubeconfig of a kubectl. */
-function run(home: NodeJS.ProcessEnv, ...args: string[]): ChildProcess {
-  const env = { ...home, TMPDIR: home.HOME, PYTHONDONTWRITEBYTECODE: '1' };
-  return spawn(python, [script, ...args], { env, stdio: 'pipe' });
-}
+const run = (home: NodeJS.ProcessEnv, ...args: string[]): ChildProcess =>
+  runPython('client.py', home, ...args);
 
 interface Told {
   readonly name: string;
@@ -30,11 +23,9 @@ interface Told {
 
 /** The results of functions of the script. */
 async function tell(home: NodeJS.ProcessEnv, given: object, ...names: string[]): Promise<Told[]> {
-  const child = run(home, ...names);
-  child.stdin!.on('error', () => undefined).end(JSON.stringify(given));
-  const [output, complaints] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
-  const lines = output.split('\n').slice(0, -1);
-  expect(lines, complaints).toHaveLength(names.length);
+  const { stdout, stderr } = await outputOf(run(home, ...names), given);
+  const lines = stdout.split('\n').slice(0, -1);
+  expect(lines, stderr).toHaveLength(names.length);
   return lines.map((line) => JSON.parse(line));
 }
 
@@ -49,8 +40,9 @@ describePython('the Python client', () => {
     controllers: housekeeping.filter((name) => name !== 'resourcequota'),
     history: { changesMax: 200 },
   });
-  /** The library is older than the newest autoscaler versions. */
-  const known = libraryKinds.filter(({ api }) => api !== AutoscalingV2Api);
+  /** The library is older than the newest versions of autoscalers and flow control. */
+  const newer: readonly LibraryKind['api'][] = [AutoscalingV2Api, FlowcontrolApiserverV1Api];
+  const known = libraryKinds.filter(({ api }) => !newer.includes(api));
   const titleOf = ({ apiVersion, kind }: LibraryKind) => `${apiVersion} ${kind}`;
   let told: Told[];
   const result = (name: string): Json => resultOf(told.find((one) => one.name === name)!);

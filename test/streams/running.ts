@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Container, Pod } from '../../src/api/generated/types.ts';
-import { type StartOptions, start } from '../../src/cluster/index.ts';
+import { type Cluster, type StartOptions, start } from '../../src/cluster/index.ts';
 import { Client, type WatchEvent } from '../http.ts';
 import { Kubectl } from '../kubectl/kubectl.ts';
 
@@ -65,6 +65,7 @@ export class ClusterAccess {
 /** A cluster in this process. */
 export class RunningCluster extends ClusterAccess {
   folder!: string;
+  cluster!: Cluster;
   /** Errors that the cluster reported. */
   readonly errors: Error[] = [];
 
@@ -72,9 +73,9 @@ export class RunningCluster extends ClusterAccess {
     this.folder = await mkdtemp(path.join(tmpdir(), 'wherry-streams-'));
     const node = { folder: path.join(this.folder, 'node'), name: 'here' };
     const onError = (error: Error) => void this.errors.push(error);
-    const cluster = await start({ store: 'memory', node, onError, ...options });
-    this.kubectl = new Kubectl(cluster);
-    await cluster.nodesReady;
+    this.cluster = await start({ store: 'memory', node, onError, ...options });
+    this.kubectl = new Kubectl(this.cluster);
+    await this.cluster.nodesReady;
   }
 
   /** Closes everything, and asserts that no process is left. */

@@ -248,12 +248,16 @@ describe('aggregated discovery', () => {
     return list;
   }
 
+  /** The aggregated form has no place for it. */
+  const withoutHash = (resources: Json[]): Json[] =>
+    resources.map(({ storageVersionHash: _, ...resource }) => resource);
+
   it('says all that the plain form says', async () => {
-    expect(await takenApart('/api', 'v1')).toEqual((await client.get('/api/v1')).body.resources);
+    expect(await takenApart('/api', 'v1')).toEqual(withoutHash((await client.get('/api/v1')).body.resources));
     for (const { versions } of (await client.get('/apis')).body.groups)
       for (const { groupVersion } of versions)
         expect(await takenApart('/apis', groupVersion)).toEqual(
-          (await client.get(`/apis/${groupVersion}`)).body.resources,
+          withoutHash((await client.get(`/apis/${groupVersion}`)).body.resources),
         );
   });
 

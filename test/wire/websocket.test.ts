@@ -117,6 +117,6 @@ describe('a watch over a WebSocket', () => {
     const selector = await refusal(`${configMaps}?watch=true&labelSelector=%3D`);
     expect(selector).toMatchObject({ code: 400, body: { kind: 'Status', reason: 'BadRequest' } });
     const version = await refusal(`${configMaps}?watch=true&resourceVersion=abc`);
-    expect(version.code).toBe(500);
+    expect(version).toMatchObject({ code: 422, body: { kind: 'Status', reason: 'Invalid' } });
   });
 });

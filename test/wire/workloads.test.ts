@@ -127,7 +127,14 @@ describe.each(['deployments', 'replicasets', 'statefulsets'])('the scale of %s',
     expect((await client.get(`${path}/scale`)).body).toEqual({
       kind: 'Scale',
       apiVersion: 'autoscaling/v1',
-      metadata: { name, namespace, uid, creationTimestamp, resourceVersion: expect.any(String) },
+      metadata: {
+        name,
+        namespace,
+        selfLink: `${path}/scale`,
+        uid,
+        creationTimestamp,
+        resourceVersion: expect.any(String),
+      },
       spec: { replicas: 2 },
       status: { replicas: 1, selector: 'app=scaled,app in (other,scaled)' },
     });

@@ -119,7 +119,7 @@ describe('a request that nobody knows', () => {
   });
 
   it('is refused when everything is allowed, with a warning', async () => {
-    await open({}, { allowsAll: true });
+    await open({}, { allowsAll: () => true });
     await expect(async () => nameOf(shows(undefined))).rejects.toThrow('no credentials');
     expect(warnings).toEqual([expect.stringContaining('AlwaysAllow')]);
   });

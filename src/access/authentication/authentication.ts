@@ -1,6 +1,6 @@
 /**
  * Authentication: all methods together, in Kubernetes' order. The first that knows the user wins; an error of one does not
- * keep the others from being asked, but where nobody knows the user, any error means 401: a wrong credential is never
+ * keep the others from being asked, but where none knows the user, any error means 401: a wrong credential is never
  * "anonymous".
  */
 import { authenticated, type User } from '../../api/user.ts';

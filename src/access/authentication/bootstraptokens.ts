@@ -1,4 +1,4 @@
-/** Bootstrap tokens as credentials. Every defect leads to the same refusal, and leaves no other trace. */
+/** Bootstrap tokens as credentials. Every defect leads to the same 401 without details. */
 import {
   type BootstrapToken,
   bootstrapSecretName,

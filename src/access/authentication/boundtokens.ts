@@ -1,6 +1,6 @@
 /**
- * Bound tokens: service account tokens that end. One is as good as what it was made for: its account, and the secret, pod
- * or node it is bound to, must be there and be the same ones. That is looked up with every request.
+ * Bound tokens: service account tokens that expire. They are valid only while their account, and the secret, pod or node they
+ * are bound to, exist with the same uid. That is looked up with every request.
  */
 import type { ApiObject } from '../../api/object.ts';
 import { timeToMs } from '../../api/time.ts';

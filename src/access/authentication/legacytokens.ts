@@ -1,6 +1,6 @@
 /**
- * Legacy tokens: service account tokens without an end, kept in a secret. They hold as long as the secret holds them. The
- * secret says on which day its token was last used.
+ * Legacy tokens: service account tokens without expiry, kept in a secret. They are valid while the secret contains them. A
+ * label of the secret records the day of the last use.
  */
 import { StatusError } from '../../api/errors.ts';
 import type { Secret, ServiceAccount } from '../../api/generated/types.ts';
@@ -88,7 +88,7 @@ export class LegacyTokens implements TokenAuthenticator {
     return { user, audiences };
   }
 
-  /** Writes the day into the secret, without anybody waiting for it. */
+  /** Records the day in the secret, in the background. */
   #noteUse(namespace: string, name: string, { metadata }: Secret): void {
     const day = formatTime(this.registry.chance.nowMs()).slice(0, 10);
     const key = `${namespace}/${name}`;

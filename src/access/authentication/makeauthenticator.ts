@@ -23,7 +23,7 @@ import type { TokenAuthenticator } from './tokenauthenticator.ts';
 import type { TokenWebhook } from './tokenwebhook.ts';
 
 /** Authorities in PEM that may change. */
-export interface AuthoritySource {
+interface AuthoritySource {
   readonly pem: () => string;
   /** Calls back after each change. Returns a function that ends it. */
   readonly follow: (changed: () => void) => () => void;
@@ -35,8 +35,8 @@ export interface AuthenticationContext {
   readonly users?: readonly StaticUser[];
   /** Authorities of client certificates; undefined: none are accepted. */
   readonly clients?: AuthoritySource;
-  /** Whether authorization allows everything: then anonymous requests are not let in. */
-  readonly allowsAll?: boolean;
+  /** Whether authorization allows everything: then anonymous requests are not let in. Asked with every such request. */
+  readonly allowsAll?: () => boolean;
   /** Whether others may learn how users are known, from a ConfigMap: when there is a door where they are. */
   readonly publish?: boolean;
   readonly onError: (error: Error) => void;
@@ -107,19 +107,19 @@ async function assemble(
 
 function anonymousAccess(
   { anonymous }: AuthenticationOptions,
-  { allowsAll = false, onWarning }: AuthenticationContext,
+  { allowsAll = () => false, onWarning }: AuthenticationContext,
   configured: ConfiguredIssuers | undefined,
 ): () => AnonymousAccess {
   if (anonymous !== undefined && configured?.anonymous !== undefined)
     throw new Error('anonymous access is set by an option and in the authentication configuration file');
   const off = { enabled: false };
   const usual = { enabled: anonymous ?? true };
-  if (!allowsAll) return () => configured?.anonymous ?? usual;
-  if ((configured?.anonymous ?? usual).enabled)
+  const access = (): AnonymousAccess => configured?.anonymous ?? usual;
+  if (allowsAll() && access().enabled)
     onWarning(
       'anonymous requests are not let in, because the authorization mode AlwaysAllow would allow them everything',
     );
-  return () => off;
+  return () => (allowsAll() ? off : access());
 }
 
 async function configuredIssuers(

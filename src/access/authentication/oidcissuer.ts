@@ -1,6 +1,6 @@
 /**
  * The keys of an OpenID Connect issuer: found by its discovery document, fetched in the background, and again when a token
- * names a key that is not among them. A token that nobody signed must not make the server call the issuer each time.
+ * names an unknown key. Refetching is rate-limited, so that forged tokens cannot make the server call the issuer each time.
  */
 
 import type { Agent } from 'node:https';

@@ -52,7 +52,7 @@ function checkAudience({ audiences }: OidcMapping, value: unknown): void {
 function usernameOf(claims: Claims, claim: string): string {
   const name = textClaim(claims, claim, 'username');
   if (name === '') throw new CredentialError(`oidc: parse username claims ${JSON.stringify(claim)}: empty`);
-  // An address that its owner has not confirmed could be anybody's.
+  // An unconfirmed address may belong to another person.
   if (claim === 'email' && claims.email_verified !== undefined && claims.email_verified !== true)
     throw new CredentialError('oidc: email not verified');
   return name;

@@ -1,5 +1,5 @@
 /**
- * What extension servers need to know users as this server does: the authorities of clients and of front proxies, in the
+ * What extension API servers need to identify users as this server does: the authorities of clients and of front proxies, in the
  * ConfigMap kube-system/extension-apiserver-authentication. One that is changed or deleted is put right within a minute.
  */
 import type { ConfigMap } from '../../api/generated/types.ts';

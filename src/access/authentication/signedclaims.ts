@@ -1,6 +1,6 @@
 /**
- * The claims of service account tokens whose signature is good. A signature is checked once and remembered by the hash of
- * the token: it stays good as long as the keys are the same. Whether the token still holds is for others to say.
+ * The claims of service account tokens with a valid signature. The result of the check is cached by the hash of the token for
+ * as long as the keys stay the same. Expiry, account and bound object are checked elsewhere, with every request.
  */
 
 import type { TokenKey } from '../../registry/tokenkeys.ts';

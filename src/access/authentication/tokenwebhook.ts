@@ -1,6 +1,6 @@
 /**
- * The token webhook: another server is asked whose token it is, by a TokenReview. Its answers are remembered, and each token
- * is asked about once at a time.
+ * The token webhook: another server is asked whose token it is, by a TokenReview. Its answers are cached, and there is
+ * at most one call at a time for each token.
  */
 import { isJsonObject, type JsonObject } from '../../api/object.ts';
 import type { User } from '../../api/user.ts';

@@ -1,4 +1,4 @@
-/** JSON Web Tokens before anybody has checked them: only to see whose business they are. */
+/** JSON Web Tokens before verification: only to find the issuer and the key id. */
 
 export interface UnverifiedToken {
   readonly header: Readonly<Record<string, unknown>>;

@@ -24,8 +24,13 @@ describe('a policy with a version', () => {
     const authorizer = abac(modern({ user: 'jo', resource: 'pods', namespace: 'y' }));
     expect(authorizer.decide(asks(jo, 'get pods x', 'y')).allowed).toBe(true);
     expect(authorizer.decide(asks(jo, 'get apps:pods x', 'y')).allowed).toBe(false);
-    expect(authorizer.decide(asks(jo, 'list pods'))).toEqual({ allowed: false, reason: 'No policy matched.' });
-    expect(abac(modern({ resource: '*', namespace: '*' })).decide(asks(jo, 'get pods', 'y')).allowed).toBe(false);
+    expect(authorizer.decide(asks(jo, 'list pods'))).toEqual({
+      allowed: false,
+      reason: 'No policy matched.',
+    });
+    expect(abac(modern({ resource: '*', namespace: '*' })).decide(asks(jo, 'get pods', 'y')).allowed).toBe(
+      false,
+    );
   });
 
   it('wants user and group when it names both, and reads only when it says so', () => {

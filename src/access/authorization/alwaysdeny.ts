@@ -1,4 +1,4 @@
-/** AlwaysDeny: nobody may do anything, apart from what other authorizers allow. */
+/** AlwaysDeny: allows nothing; authorizers beside it may. */
 import { type Authorizer, noRules } from '../../api/access.ts';
 
 export const alwaysDeny: Authorizer = {

@@ -68,7 +68,13 @@ export class TestRegistry {
     return this.put(`${rbacGroup}/v1`, resource, namespace, { metadata: { name }, rules } as ApiObject);
   }
 
-  binding(namespace: string, name: string, roleKind: string, roleName: string, subjects: Subject[]): Promise<void> {
+  binding(
+    namespace: string,
+    name: string,
+    roleKind: string,
+    roleName: string,
+    subjects: Subject[],
+  ): Promise<void> {
     const resource = namespace ? 'rolebindings' : 'clusterrolebindings';
     const roleRef = { apiGroup: rbacGroup, kind: roleKind, name: roleName };
     const full = subjects.map((subject) =>

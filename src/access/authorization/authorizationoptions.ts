@@ -8,7 +8,7 @@ export type AuthorizationMode = (typeof authorizationModes)[number];
 export interface AuthorizationOptions {
   /** In the order in which they are asked. Default `Node`, `RBAC`. */
   readonly authorizationModes?: readonly AuthorizationMode[];
-  /** File of kind AuthorizationConfiguration, instead of the modes. */
+  /** File of kind AuthorizationConfiguration, instead of the modes. Read again when it changes. */
   readonly authorizationConfigFile?: string;
   /** File with one ABAC policy per line, for the mode `ABAC`. */
   readonly authorizationPolicyFile?: string;

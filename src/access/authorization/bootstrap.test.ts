@@ -47,9 +47,9 @@ describe('a start', () => {
     await ensureDefaultPolicy(made.registry);
     expect(made.registry.view.revision).toBe(before + total);
     expect(find<ClusterRole>('clusterroles', 'view').rules).toEqual([]);
-    expect(find<RoleBinding>('rolebindings', 'system:controller:token-cleaner', 'kube-system').subjects).toEqual([
-      { kind: 'ServiceAccount', name: 'token-cleaner', namespace: 'kube-system' },
-    ]);
+    expect(
+      find<RoleBinding>('rolebindings', 'system:controller:token-cleaner', 'kube-system').subjects,
+    ).toEqual([{ kind: 'ServiceAccount', name: 'token-cleaner', namespace: 'kube-system' }]);
   });
 
   it('adds what was taken away, and keeps what users have added', async () => {

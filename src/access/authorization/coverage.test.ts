@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { PolicyRule } from '../../api/generated/types.ts';
 import { describePieces, TooManyPieces, uncovered } from './coverage.ts';
 
-const rule = (verbs: string[], apiGroups: string[], resources: string[], resourceNames?: string[]): PolicyRule => ({
+const rule = (
+  verbs: string[],
+  apiGroups: string[],
+  resources: string[],
+  resourceNames?: string[],
+): PolicyRule => ({
   verbs,
   apiGroups,
   resources,
@@ -13,7 +18,11 @@ const missing = (own: PolicyRule[], wanted: PolicyRule[]): string => describePie
 
 describe('a rule is covered', () => {
   it('by several together, and by stars', () => {
-    const own = [rule(['get'], [''], ['pods']), rule(['list'], ['*'], ['pods']), rule(['*'], ['apps'], ['*/scale'])];
+    const own = [
+      rule(['get'], [''], ['pods']),
+      rule(['list'], ['*'], ['pods']),
+      rule(['*'], ['apps'], ['*/scale']),
+    ];
     expect(missing(own, [rule(['get', 'list'], [''], ['pods'])])).toBe('');
     expect(missing(own, [rule(['patch'], ['apps'], ['deployments/scale'])])).toBe('');
     expect(missing(own, [rule(['*'], [''], ['pods'])])).toBe(

@@ -1,5 +1,5 @@
 /**
- * Escalation: nobody grants what they do not have. A user who writes a role must hold all that its rules allow, or may
+ * Escalation: users can only grant permissions they have. A user who writes a role must hold all that its rules allow, or may
  * `escalate` it; a user who writes a binding must hold what the role allows, or may `bind` it.
  */
 import { type Authorizer, isMaster, type ResourceAction } from '../../api/access.ts';

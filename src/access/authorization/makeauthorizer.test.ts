@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { asks, user, useRegistry } from './authorization.case.ts';
+import { asks, useRegistry, user } from './authorization.case.ts';
 import type { AuthorizationOptions } from './authorizationoptions.ts';
 import { makeAuthorizer } from './makeauthorizer.ts';
 
@@ -38,12 +38,18 @@ describe('modes', () => {
 
   it.each<[AuthorizationOptions, RegExp]>([
     [{ authorizationModes: [] }, /at least one/],
-    [{ authorizationModes: ['Rbac' as never] }, /there is no authorization mode "Rbac"; there are Node, RBAC/],
+    [
+      { authorizationModes: ['Rbac' as never] },
+      /there is no authorization mode "Rbac"; there are Node, RBAC/,
+    ],
     [{ authorizationModes: ['RBAC', 'RBAC'] }, /RBAC is there twice/],
     [{ authorizationModes: ['ABAC'] }, /ABAC and its policy file need each other/],
     [{ authorizationPolicyFile: 'x' }, /ABAC and its policy file need each other/],
     [{ authorizationModes: ['Webhook'] }, /Webhook and its configuration file need each other/],
-    [{ authorizationModes: ['ABAC'], authorizationPolicyFile: '/no/such' }, /\/no\/such cannot be read \(ENOENT\)/],
+    [
+      { authorizationModes: ['ABAC'], authorizationPolicyFile: '/no/such' },
+      /\/no\/such cannot be read \(ENOENT\)/,
+    ],
     [{ authorizationConfigFile: '/x', authorizationModes: ['RBAC'] }, /excludes/],
   ])('%j are refused', async (options, message) => {
     await expect(make(options)).rejects.toThrow(message);
@@ -67,7 +73,13 @@ describe('a configuration file', () => {
     [[], /authorizers must name at least one/],
     [[{ type: 'RBAC' }], /authorizers\[0\]\.name must be a name/],
     [[{ type: 'X', name: 'x' }], /authorizers\[0\]\.type must be one of/],
-    [[{ type: 'RBAC', name: 'a' }, { type: 'RBAC', name: 'b' }], /authorizers\[1\]\.type: RBAC is there twice/],
+    [
+      [
+        { type: 'RBAC', name: 'a' },
+        { type: 'RBAC', name: 'b' },
+      ],
+      /authorizers\[1\]\.type: RBAC is there twice/,
+    ],
     [[{ type: 'RBAC', name: 'a', webhook }], /webhook is for the type Webhook only/],
     [[{ type: 'Webhook', name: 'a', webhook: { ...webhook, timeout: '1m' } }], /timeout must be a duration/],
     [[{ type: 'Webhook', name: 'a', webhook: { ...webhook, matchConditions: [] } }], /not supported/],
@@ -76,5 +88,34 @@ describe('a configuration file', () => {
   ])('with %j is refused', async (authorizers, message) => {
     const name = await configuration(...authorizers);
     await expect(make({ authorizationConfigFile: name })).rejects.toThrow(message);
+  });
+
+  it('is read again when it changes; what cannot be used leaves the former in place', async () => {
+    const told: string[] = [];
+    const [node, rbac] = [
+      { type: 'Node', name: 'n' },
+      { type: 'RBAC', name: 'r' },
+    ];
+    const name = await configuration(node, { type: 'AlwaysDeny', name: 'd' });
+    const { registry } = made;
+    const opened = await makeAuthorizer({ authorizationConfigFile: name }, registry, (text) =>
+      told.push(text),
+    );
+    const isAllowed = async () => (await opened.authorizer.decide(asks(user('jo'), 'get pods'))).allowed;
+    const change = async (text: RegExp, ...authorizers: object[]): Promise<void> => {
+      await configuration(...authorizers);
+      await expect.poll(() => told.at(-1) ?? '').toMatch(text);
+    };
+    expect(await isAllowed()).toBe(false);
+    await change(/is decided by Node, AlwaysAllow$/, node, { type: 'AlwaysAllow', name: 'a' });
+    expect(opened.modes).toEqual(['Node', 'AlwaysAllow']);
+    expect(await isAllowed()).toBe(true);
+    await change(/stays: .*must name at least one/);
+    await change(/stays: the type RBAC can only be there from the start/, rbac);
+    await change(/stays: .*\/no\/such cannot be read/, { type: 'Webhook', name: 'w', webhook });
+    expect(await isAllowed()).toBe(true);
+    await change(/is decided by AlwaysDeny$/, { type: 'AlwaysDeny', name: 'd' });
+    expect(await isAllowed()).toBe(false);
+    opened.close();
   });
 });

@@ -13,13 +13,13 @@ import {
   authorizationModes,
 } from './authorizationoptions.ts';
 import { defaultRules } from './bootstrappolicy.ts';
+import { ChosenAuthorizers } from './chosenauthorizers.ts';
 import { Escalation } from './escalation.ts';
 import { NodeAuthorizer } from './nodeauthorizer.ts';
 import { NodeGraph } from './nodegraph.ts';
 import { RbacAuthorizer } from './rbac.ts';
 import { RbacIndex } from './rbacindex.ts';
 import { RuleSet } from './ruleset.ts';
-import { UnionAuthorizer } from './union.ts';
 import { WebhookAuthorizer } from './webhook.ts';
 
 const defaultModes: readonly AuthorizationMode[] = ['Node', 'RBAC'];
@@ -34,16 +34,20 @@ export interface Authorization {
   close(): void;
 }
 
-/** Rejects with a sentence that says what is wrong with an option or a file. */
+/** Rejects with a sentence that says what is wrong with an option or a file. @param log told when a file changes */
 export async function makeAuthorizer(
   options: AuthorizationOptions,
   registry: Registry,
+  log: (message: string) => void = () => undefined,
 ): Promise<Authorization> {
-  const chosen = await chosenAuthorizers(options);
+  const { authorizationConfigFile: file, authorizationModes: modes, authorizationWebhook } = options;
+  if (file !== undefined && (modes || authorizationWebhook))
+    throw new Error(
+      'the authorization configuration file excludes authorization modes and a webhook of their own',
+    );
   const index = new RbacIndex(registry.view);
   const rbac = new RbacAuthorizer(index);
-  const webhooks: WebhookAuthorizer[] = [];
-  const make: Record<AuthorizationMode, (one: ConfiguredAuthorizer) => Authorizer | Promise<Authorizer>> = {
+  const chosen = new ChosenAuthorizers({
     AlwaysAllow: () => allowAll,
     AlwaysDeny: () => alwaysDeny,
     RBAC: () => rbac,
@@ -53,48 +57,32 @@ export async function makeAuthorizer(
     Webhook: async ({ webhook }) => {
       const { configFile, ...settings } = webhook!;
       const service = await readRemoteService(configFile, 'configuration of the authorization webhook');
-      const authorizer = new WebhookAuthorizer({ ...settings, service, nowMs: registry.chance.nowMs });
-      webhooks.push(authorizer);
-      return authorizer;
+      return new WebhookAuthorizer({ ...settings, service, nowMs: registry.chance.nowMs });
     },
-  };
-  const authorizers: Authorizer[] = [];
-  for (const one of chosen) authorizers.push(await make[one.mode](one));
-  const authorizer = new UnionAuthorizer(authorizers);
+  });
+  if (file === undefined) await chosen.use(fromModes(options));
+  else await chosen.follow(file, (text) => fromFile(text, options), log);
   return {
-    authorizer,
-    guard: new Escalation(index, rbac, authorizer).guard,
-    modes: chosen.map(({ mode }) => mode),
-    close: () => {
-      for (const webhook of webhooks) webhook.close();
+    authorizer: chosen.authorizer,
+    guard: new Escalation(index, rbac, chosen.authorizer).guard,
+    get modes() {
+      return chosen.modes;
     },
+    close: () => chosen.close(),
   };
 }
 
-async function chosenAuthorizers(options: AuthorizationOptions): Promise<readonly ConfiguredAuthorizer[]> {
-  const { authorizationModes: modes, authorizationConfigFile: file, authorizationWebhook } = options;
-  if (file === undefined) {
-    const wanted = modes ?? defaultModes;
-    checkModes(wanted, options);
-    return wanted.map((mode) => (mode === 'Webhook' ? webhookOf(options) : { mode }));
-  }
-  if (modes || authorizationWebhook)
-    throw new Error(
-      'the authorization configuration file excludes authorization modes and a webhook of their own',
-    );
-  const text = await readTextFile(file, 'authorization configuration file');
-  try {
-    const chosen = readAuthorizationConfiguration(text);
-    checkPolicyFile(
-      chosen.map(({ mode }) => mode),
-      options,
-    );
-    return chosen;
-  } catch (error) {
-    throw new Error(
-      `the authorization configuration file ${file} cannot be used: ${(error as Error).message}`,
-    );
-  }
+function fromModes(options: AuthorizationOptions): readonly ConfiguredAuthorizer[] {
+  const wanted = options.authorizationModes ?? defaultModes;
+  checkModes(wanted, options);
+  return wanted.map((mode) => (mode === 'Webhook' ? webhookOf(options) : { mode }));
+}
+
+function fromFile(text: string, options: AuthorizationOptions): readonly ConfiguredAuthorizer[] {
+  const chosen = readAuthorizationConfiguration(text);
+  const modes = chosen.map(({ mode }) => mode);
+  checkPolicyFile(modes, options);
+  return chosen;
 }
 
 function checkModes(modes: readonly AuthorizationMode[], options: AuthorizationOptions): void {

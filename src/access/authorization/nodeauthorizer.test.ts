@@ -1,7 +1,7 @@
 /** Proves which objects a node can reach: those that its pods name, and what their claims lead to. */
 import { describe, expect, it } from 'vitest';
 import type { ApiObject } from '../../api/object.ts';
-import { asks, user, useRegistry } from './authorization.case.ts';
+import { asks, useRegistry, user } from './authorization.case.ts';
 import { NodeAuthorizer } from './nodeauthorizer.ts';
 import { NodeGraph } from './nodegraph.ts';
 import { RuleSet } from './ruleset.ts';
@@ -16,18 +16,28 @@ describe('a node', () => {
     return authorizer.decide(asks(node, question, namespace)).allowed;
   };
   const pod = (name: string, nodeName: string | undefined, spec: object, annotations = {}): Promise<void> =>
-    made.put('v1', 'pods', 'x', { metadata: { name, annotations }, spec: { nodeName, ...spec } } as ApiObject);
+    made.put('v1', 'pods', 'x', {
+      metadata: { name, annotations },
+      spec: { nodeName, ...spec },
+    } as ApiObject);
 
   it('reads what a pod names in every way there is, from the time it is bound until it is gone', async () => {
     const spec = {
       serviceAccountName: 'account',
       imagePullSecrets: [{ name: 'pull' }],
-      initContainers: [{ name: 'i', env: [{ name: 'E', valueFrom: { secretKeyRef: { name: 'env', key: 'k' } } }] }],
-      containers: [{ name: 'c', envFrom: [{ secretRef: { name: 'from' } }, { configMapRef: { name: 'map' } }] }],
+      initContainers: [
+        { name: 'i', env: [{ name: 'E', valueFrom: { secretKeyRef: { name: 'env', key: 'k' } } }] },
+      ],
+      containers: [
+        { name: 'c', envFrom: [{ secretRef: { name: 'from' } }, { configMapRef: { name: 'map' } }] },
+      ],
       ephemeralContainers: [{ name: 'e', envFrom: [{ secretRef: { name: 'debug' } }] }],
       volumes: [
         { name: 'a', secret: { secretName: 'volume' } },
-        { name: 'b', projected: { sources: [{ secret: { name: 'projected' } }, { configMap: { name: 'root' } }] } },
+        {
+          name: 'b',
+          projected: { sources: [{ secret: { name: 'projected' } }, { configMap: { name: 'root' } }] },
+        },
         { name: 'd', csi: { driver: 'd', nodePublishSecretRef: { name: 'csi' } } },
         { name: 'f', persistentVolumeClaim: { claimName: 'claim' } },
         { name: 'g', ephemeral: {} },

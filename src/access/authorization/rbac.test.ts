@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Attributes } from '../../api/access.ts';
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import type { User } from '../../api/user.ts';
-import { asks, TestRegistry, user, useRegistry } from './authorization.case.ts';
+import { asks, TestRegistry, useRegistry, user } from './authorization.case.ts';
 import { RbacAuthorizer } from './rbac.ts';
 import { RbacIndex } from './rbacindex.ts';
 
@@ -70,7 +70,8 @@ const resources = ['pods', 'pods/log', '*/log', 'services', '*'];
 const names = ['a', 'b'];
 const namespaces = ['', 'x', 'y'];
 
-const some = (values: readonly string[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 2 });
+const some = (values: readonly string[]) =>
+  fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 2 });
 const rule = fc.oneof(
   fc.record({
     verbs: some(verbs),
@@ -83,7 +84,11 @@ const rule = fc.oneof(
 const subject: fc.Arbitrary<Subject> = fc.oneof(
   fc.record({ kind: fc.constant('User'), name: fc.constantFrom('u', 'v', 'system:serviceaccount:x:s') }),
   fc.record({ kind: fc.constant('Group'), name: fc.constantFrom('g', 'h') }),
-  fc.record({ kind: fc.constant('ServiceAccount'), name: fc.constant('s'), namespace: fc.constantFrom('x', '') }),
+  fc.record({
+    kind: fc.constant('ServiceAccount'),
+    name: fc.constant('s'),
+    namespace: fc.constantFrom('x', ''),
+  }),
 );
 const change = fc.oneof(
   fc.record({
@@ -142,7 +147,9 @@ class Model {
     const namespace = info.resource?.namespace;
     const asked = [...this.bindings.values()]
       .filter((one) => one.namespace === '' || one.namespace === namespace)
-      .sort((a, b) => (a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : a.name < b.name ? -1 : 1));
+      .sort((a, b) =>
+        a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : a.name < b.name ? -1 : 1,
+      );
     const found = asked.find(
       (one) =>
         one.subjects.some((to) => this.#isMeant(to, one, who)) &&
@@ -221,7 +228,13 @@ async function apply(made: TestRegistry, model: Model, step: Change): Promise<vo
     await made.role(namespace, name, structuredClone(step.rules));
   } else if (step.type === 'binding') {
     model.bindings.set(place, step);
-    await made.binding(namespace, name, step.roleKind, step.roleName, structuredClone(step.subjects) as Subject[]);
+    await made.binding(
+      namespace,
+      name,
+      step.roleKind,
+      step.roleName,
+      structuredClone(step.subjects) as Subject[],
+    );
   } else if (step.resource.startsWith('cluster') === (namespace === '')) {
     (step.resource.endsWith('roles') ? model.roles : model.bindings).delete(place);
     await made.delete('rbac.authorization.k8s.io/v1', step.resource, namespace, name);

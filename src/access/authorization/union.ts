@@ -1,6 +1,6 @@
 /**
  * The union of authorizers: members of `system:masters` may do everything; for all other users the first authorizer that
- * allows or denies decides. What nobody allows is refused, with the reasons of all.
+ * allows or denies decides. A request that none allows is refused, with the reasons of all.
  */
 import {
   type Attributes,
@@ -13,12 +13,17 @@ import {
 import type { User } from '../../api/user.ts';
 
 export class UnionAuthorizer implements Authorizer {
-  constructor(private readonly authorizers: readonly Authorizer[]) {}
+  constructor(private authorizers: readonly Authorizer[]) {}
+
+  /** Asks these from now on; what is being decided goes on with those before. */
+  use(authorizers: readonly Authorizer[]): void {
+    this.authorizers = authorizers;
+  }
 
   /** Without a promise as long as no authorizer makes one. */
   decide(attributes: Attributes): Decision | Promise<Decision> {
     if (isMaster(attributes.user)) return allowed;
-    return this.#ask(attributes, 0, []);
+    return ask(this.authorizers, attributes, 0, []);
   }
 
   rulesFor(user: User, namespace: string): UserRules {
@@ -32,28 +37,34 @@ export class UnionAuthorizer implements Authorizer {
       errors: all.flatMap(({ errors }) => errors),
     };
   }
+}
 
-  #ask(attributes: Attributes, from: number, refused: Decision[]): Decision | Promise<Decision> {
-    for (let at = from; at < this.authorizers.length; at++) {
-      const decision = this.authorizers[at]!.decide(attributes);
-      if (decision instanceof Promise) return this.#askAfter(decision, attributes, at + 1, refused);
-      if (decision.allowed || decision.denied) return decision;
-      refused.push(decision);
-    }
-    return refused.length === 1 ? refused[0]! : joined(refused);
-  }
-
-  async #askAfter(
-    waiting: Promise<Decision>,
-    attributes: Attributes,
-    from: number,
-    refused: Decision[],
-  ): Promise<Decision> {
-    const decision = await waiting;
+function ask(
+  authorizers: readonly Authorizer[],
+  attributes: Attributes,
+  from: number,
+  refused: Decision[],
+): Decision | Promise<Decision> {
+  for (let at = from; at < authorizers.length; at++) {
+    const decision = authorizers[at]!.decide(attributes);
+    if (decision instanceof Promise) return askAfter(decision, authorizers, attributes, at + 1, refused);
     if (decision.allowed || decision.denied) return decision;
     refused.push(decision);
-    return this.#ask(attributes, from, refused);
   }
+  return refused.length === 1 ? refused[0]! : joined(refused);
+}
+
+async function askAfter(
+  waiting: Promise<Decision>,
+  authorizers: readonly Authorizer[],
+  attributes: Attributes,
+  from: number,
+  refused: Decision[],
+): Promise<Decision> {
+  const decision = await waiting;
+  if (decision.allowed || decision.denied) return decision;
+  refused.push(decision);
+  return ask(authorizers, attributes, from, refused);
 }
 
 const unlisted = { resourceRules: [], pathRules: [], incomplete: true };

@@ -98,9 +98,15 @@ describe('the question', () => {
 
 describe('the answer', () => {
   it.each<[object, Decision]>([
-    [{ allowed: true, reason: 'r' }, { allowed: true, reason: 'r' }],
+    [
+      { allowed: true, reason: 'r' },
+      { allowed: true, reason: 'r' },
+    ],
     [{ denied: true }, { allowed: false, denied: true, reason: '' }],
-    [{ allowed: false, reason: 'no' }, { allowed: false, reason: 'no' }],
+    [
+      { allowed: false, reason: 'no' },
+      { allowed: false, reason: 'no' },
+    ],
     [{}, { allowed: false, reason: '' }],
   ])('%j means %j', async (given, decision) => {
     answer = status(given);

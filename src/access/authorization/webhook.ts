@@ -72,6 +72,12 @@ export class WebhookAuthorizer implements Authorizer {
     return { ...noRules, incomplete: true, errors };
   }
 
+  /** Closes it when the questions that are open are answered. */
+  async retire(): Promise<void> {
+    await Promise.allSettled(this.#asking.values());
+    this.close();
+  }
+
   close(): void {
     this.#closed = true;
     this.options.service.agent.destroy();

@@ -2295,6 +2295,100 @@ export interface SubresourceReference {
   subresource?: string;
 }
 
+// rbac.authorization.k8s.io/v1
+
+export interface AggregationRule {
+  clusterRoleSelectors?: LabelSelector[];
+}
+
+/** rbac.authorization.k8s.io/v1/ClusterRole */
+export interface ClusterRole {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  rules?: PolicyRule[];
+  aggregationRule?: AggregationRule;
+}
+
+/** rbac.authorization.k8s.io/v1/ClusterRoleBinding */
+export interface ClusterRoleBinding {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  subjects?: Subject[];
+  roleRef?: RoleRef;
+}
+
+/** rbac.authorization.k8s.io/v1/ClusterRoleBindingList */
+export interface ClusterRoleBindingList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ClusterRoleBinding[];
+}
+
+/** rbac.authorization.k8s.io/v1/ClusterRoleList */
+export interface ClusterRoleList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ClusterRole[];
+}
+
+export interface PolicyRule {
+  verbs?: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+}
+
+/** rbac.authorization.k8s.io/v1/Role */
+export interface Role {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  rules?: PolicyRule[];
+}
+
+/** rbac.authorization.k8s.io/v1/RoleBinding */
+export interface RoleBinding {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  subjects?: Subject[];
+  roleRef?: RoleRef;
+}
+
+/** rbac.authorization.k8s.io/v1/RoleBindingList */
+export interface RoleBindingList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: RoleBinding[];
+}
+
+/** rbac.authorization.k8s.io/v1/RoleList */
+export interface RoleList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: Role[];
+}
+
+export interface RoleRef {
+  apiGroup?: string;
+  kind?: string;
+  name?: string;
+}
+
+export interface Subject {
+  kind?: string;
+  apiGroup?: string;
+  name?: string;
+  namespace?: string;
+}
+
 // apps/v1
 
 /** apps/v1/ControllerRevision */
@@ -3170,6 +3264,149 @@ export interface EventSeriesV1 {
   lastObservedTime?: string;
 }
 
+// flowcontrol.apiserver.k8s.io/v1
+
+export interface ExemptPriorityLevelConfiguration {
+  nominalConcurrencyShares?: number;
+  lendablePercent?: number;
+}
+
+export interface FlowDistinguisherMethod {
+  type?: string;
+}
+
+/** flowcontrol.apiserver.k8s.io/v1/FlowSchema */
+export interface FlowSchema {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: FlowSchemaSpec;
+  status?: FlowSchemaStatus;
+}
+
+export interface FlowSchemaCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** flowcontrol.apiserver.k8s.io/v1/FlowSchemaList */
+export interface FlowSchemaList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: FlowSchema[];
+}
+
+export interface FlowSchemaSpec {
+  priorityLevelConfiguration?: PriorityLevelConfigurationReference;
+  matchingPrecedence?: number;
+  distinguisherMethod?: FlowDistinguisherMethod;
+  rules?: PolicyRulesWithSubjects[];
+}
+
+export interface FlowSchemaStatus {
+  conditions?: FlowSchemaCondition[];
+}
+
+export interface GroupSubject {
+  name?: string;
+}
+
+export interface LimitResponse {
+  type?: string;
+  queuing?: QueuingConfiguration;
+}
+
+export interface LimitedPriorityLevelConfiguration {
+  nominalConcurrencyShares?: number;
+  limitResponse?: LimitResponse;
+  lendablePercent?: number;
+  borrowingLimitPercent?: number;
+}
+
+export interface NonResourcePolicyRule {
+  verbs?: string[];
+  nonResourceURLs?: string[];
+}
+
+export interface PolicyRulesWithSubjects {
+  subjects?: SubjectV1[];
+  resourceRules?: ResourcePolicyRule[];
+  nonResourceRules?: NonResourcePolicyRule[];
+}
+
+/** flowcontrol.apiserver.k8s.io/v1/PriorityLevelConfiguration */
+export interface PriorityLevelConfiguration {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: PriorityLevelConfigurationSpec;
+  status?: PriorityLevelConfigurationStatus;
+}
+
+export interface PriorityLevelConfigurationCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** flowcontrol.apiserver.k8s.io/v1/PriorityLevelConfigurationList */
+export interface PriorityLevelConfigurationList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: PriorityLevelConfiguration[];
+}
+
+export interface PriorityLevelConfigurationReference {
+  name?: string;
+}
+
+export interface PriorityLevelConfigurationSpec {
+  type?: string;
+  limited?: LimitedPriorityLevelConfiguration;
+  exempt?: ExemptPriorityLevelConfiguration;
+}
+
+export interface PriorityLevelConfigurationStatus {
+  conditions?: PriorityLevelConfigurationCondition[];
+}
+
+export interface QueuingConfiguration {
+  queues?: number;
+  handSize?: number;
+  queueLengthLimit?: number;
+}
+
+export interface ResourcePolicyRule {
+  verbs?: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  clusterScope?: boolean;
+  namespaces?: string[];
+}
+
+export interface ServiceAccountSubject {
+  namespace?: string;
+  name?: string;
+}
+
+export interface SubjectV1 {
+  kind?: string;
+  user?: UserSubject;
+  group?: GroupSubject;
+  serviceAccount?: ServiceAccountSubject;
+}
+
+export interface UserSubject {
+  name?: string;
+}
+
 // networking.k8s.io/v1
 
 export interface HTTPIngressPathV1 {
@@ -3350,100 +3587,6 @@ export interface PodDisruptionBudgetStatusV1beta1 {
   desiredHealthy?: number;
   expectedPods?: number;
   conditions?: Condition[];
-}
-
-// rbac.authorization.k8s.io/v1
-
-export interface AggregationRule {
-  clusterRoleSelectors?: LabelSelector[];
-}
-
-/** rbac.authorization.k8s.io/v1/ClusterRole */
-export interface ClusterRole {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ObjectMeta;
-  rules?: PolicyRule[];
-  aggregationRule?: AggregationRule;
-}
-
-/** rbac.authorization.k8s.io/v1/ClusterRoleBinding */
-export interface ClusterRoleBinding {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ObjectMeta;
-  subjects?: Subject[];
-  roleRef?: RoleRef;
-}
-
-/** rbac.authorization.k8s.io/v1/ClusterRoleBindingList */
-export interface ClusterRoleBindingList {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ListMeta;
-  items?: ClusterRoleBinding[];
-}
-
-/** rbac.authorization.k8s.io/v1/ClusterRoleList */
-export interface ClusterRoleList {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ListMeta;
-  items?: ClusterRole[];
-}
-
-export interface PolicyRule {
-  verbs?: string[];
-  apiGroups?: string[];
-  resources?: string[];
-  resourceNames?: string[];
-  nonResourceURLs?: string[];
-}
-
-/** rbac.authorization.k8s.io/v1/Role */
-export interface Role {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ObjectMeta;
-  rules?: PolicyRule[];
-}
-
-/** rbac.authorization.k8s.io/v1/RoleBinding */
-export interface RoleBinding {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ObjectMeta;
-  subjects?: Subject[];
-  roleRef?: RoleRef;
-}
-
-/** rbac.authorization.k8s.io/v1/RoleBindingList */
-export interface RoleBindingList {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ListMeta;
-  items?: RoleBinding[];
-}
-
-/** rbac.authorization.k8s.io/v1/RoleList */
-export interface RoleList {
-  kind?: string;
-  apiVersion?: string;
-  metadata: ListMeta;
-  items?: Role[];
-}
-
-export interface RoleRef {
-  apiGroup?: string;
-  kind?: string;
-  name?: string;
-}
-
-export interface Subject {
-  kind?: string;
-  apiGroup?: string;
-  name?: string;
-  namespace?: string;
 }
 
 // scheduling.k8s.io/v1

@@ -1,4 +1,4 @@
-/** ClusterRole: a set of rules for all namespaces and for cluster-scoped resources. Stored, and not enforced. */
+/** ClusterRole: a set of rules for all namespaces and for cluster-scoped resources. */
 import type { ClusterRole } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { collect, type Findings } from '../rules/findings.ts';

@@ -1,4 +1,4 @@
-/** Role: a set of rules for its namespace. Stored, and not enforced. */
+/** Role: a set of rules for its namespace. */
 import type { Role } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { collect } from '../rules/findings.ts';

@@ -8,7 +8,7 @@ import { conditionsOf, hasCondition } from '../../api/rules/signingconditions.ts
 import type { User } from '../../api/user.ts';
 import type { SigningRequest } from '../../pki/signingrequest.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { requestIn, signingRequestId } from '../../registry/signingrequests.ts';
@@ -24,7 +24,7 @@ import {
 import { WorkQueue } from '../shared/workqueue.ts';
 import { kubeletClientSigner, kubeletServingSigner, nodeNamed, signerProblem } from './signerrules.ts';
 
-/** Permissions change, and nobody writes a request that waits again: it is looked at again after this time. */
+/** Waiting requests are checked again after this time: permissions may change without a write to the request. */
 const lookAgainMs = 10_000;
 
 const group = 'certificates.k8s.io';
@@ -40,10 +40,7 @@ export const certificateApprover: Controller = {
       onError: (_, error) => context.onError(error),
     });
     const waiting = (): Entry[] =>
-      context.registry.view
-        .collection(signingRequestId)
-        .select(new Filter(undefined, undefined, undefined, undefined))
-        .entries.filter(isWaiting);
+      context.registry.view.collection(signingRequestId).select(everything).entries.filter(isWaiting);
     const observations = [
       observe(context, signingRequestId, (entry) => {
         if (entry && isWaiting(entry)) queue.add(entry.name);

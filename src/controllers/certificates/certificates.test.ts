@@ -8,6 +8,7 @@ import { subjectOf } from '../../pki/certificate.ts';
 import { readSubject, type Subject } from '../../pki/distinguishedname.ts';
 import { newKeyPair } from '../../pki/keypair.ts';
 import { makeSigningRequest } from '../../pki/signingrequest.ts';
+import { admissionChain } from '../../registry/admission/plugins.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import { modify } from '../../registry/modify.ts';
@@ -36,6 +37,8 @@ beforeEach(async () => {
   aheadMs = 0;
   authority = new Authority(makeAuthority('test-ca', Date.now()));
   harness = await Harness.open(['default', 'other'], nowMs);
+  // So that nodes can ask for what they must not get.
+  harness.registry.admission = admissionChain({ disabled: ['NodeRestriction'] });
   harness.trust = {
     get authority() {
       return authority;

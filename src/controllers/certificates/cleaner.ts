@@ -5,7 +5,7 @@ import { conditionsOf } from '../../api/rules/signingconditions.ts';
 import { timeToMs } from '../../api/time.ts';
 import { certificatesIn } from '../../pki/pem.ts';
 import { remove } from '../../registry/delete.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import { signingRequestId } from '../../registry/signingrequests.ts';
 import { targetOf } from '../../registry/target.ts';
 import { type Controller, running, type SharedContext, tolerant } from '../shared/controller.ts';
@@ -37,7 +37,6 @@ export const certificateCleaner: Controller = {
 };
 
 async function clean({ registry, request }: SharedContext): Promise<void> {
-  const everything = new Filter(undefined, undefined, undefined, undefined);
   for (const entry of registry.view.collection(signingRequestId).select(everything).entries) {
     const object = entry.peek() as CertificateSigningRequest;
     if (!isOver(object, registry.chance.nowMs())) continue;

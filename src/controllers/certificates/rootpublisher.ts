@@ -5,7 +5,7 @@
 import type { ConfigMap, Namespace } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/object.ts';
 import { create } from '../../registry/create.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import {
@@ -46,7 +46,6 @@ export const rootCertificatePublisher: Controller = {
       }),
     ];
     const stop = trust.follow(() => {
-      const everything = new Filter(undefined, undefined, undefined, undefined);
       for (const { name } of registry.view.collection('core/namespaces').select(everything).entries)
         queue.add(name);
     });

@@ -12,7 +12,8 @@ import {
   writeStatus,
 } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
-import { isOwnSigner, signerProblem } from './signerrules.ts';
+import { addNodeProxier } from './nodeproxiers.ts';
+import { isOwnSigner, kubeletClientSigner, signerProblem } from './signerrules.ts';
 
 const lifeMinMs = 10 * 60_000;
 const lifeMaxMs = yearMs;
@@ -62,6 +63,8 @@ async function sign(context: SharedContext, authority: Authority, name: string):
     await writeStatus(context, entry, { conditions: [...conditionsOf(object), failed] });
     return;
   }
+  // Whoever approved it.
+  if (signerName === kubeletClientSigner) await addNodeProxier(context, request.read.commonName);
   const askedMs = expirationSeconds === undefined ? lifeMaxMs : expirationSeconds * 1000;
   const lifeMs = Math.min(Math.max(askedMs, lifeMinMs), lifeMaxMs);
   const certificate = authority.sign({ request, usages, lifeMs }, nowMs);

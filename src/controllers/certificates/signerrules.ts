@@ -1,7 +1,7 @@
 /** What the built-in signers sign: the rules that a request has to keep, in Kubernetes' words. */
 import type { SigningRequest } from '../../pki/signingrequest.ts';
 
-export const clientSigner = 'kubernetes.io/kube-apiserver-client';
+const clientSigner = 'kubernetes.io/kube-apiserver-client';
 export const kubeletClientSigner = 'kubernetes.io/kube-apiserver-client-kubelet';
 export const kubeletServingSigner = 'kubernetes.io/kubelet-serving';
 

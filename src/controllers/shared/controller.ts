@@ -8,7 +8,7 @@ import { semanticEqual } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Authority } from '../../pki/authority.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
@@ -139,7 +139,6 @@ export function observe(
   observer: Observer,
 ): Observation {
   const collection = registry.view.collection(of);
-  const everything = new Filter(undefined, undefined, undefined, undefined);
   let timer: NodeJS.Timeout | undefined;
   const open = (): Watcher => {
     const start = { state: collection.select(everything).entries, position: collection.endNumber };

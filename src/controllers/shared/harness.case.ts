@@ -8,7 +8,7 @@ import type { ResourceId } from '../../api/kind.ts';
 import { KindTable } from '../../api/kinds.ts';
 import type { ApiObject } from '../../api/object.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import { type Chance, Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.case.ts';
 import { collectionOf, named } from '../../registry/target.ts';
@@ -122,7 +122,6 @@ export class Harness {
   }
 
   all(id: ResourceId): readonly Entry[] {
-    const everything = new Filter(undefined, undefined, undefined, undefined);
     return this.registry.view.collection(id).select(everything).entries;
   }
 

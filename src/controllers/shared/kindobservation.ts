@@ -5,7 +5,7 @@
 import type { Kind, ResourceId } from '../../api/kind.ts';
 import type { Collection } from '../../registry/collection.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import { type ControllerContext, type Observation, observe } from './controller.ts';
 
 export interface KindsObserver {
@@ -18,8 +18,6 @@ export interface KindsObserver {
   /** A stored kind was removed. Its objects are no longer served, but have not been deleted. */
   went?(kind: Kind, entries: readonly Entry[]): void;
 }
-
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export function observeKinds(context: ControllerContext, observer: KindsObserver): Observation {
   const { kinds, view } = context.registry;

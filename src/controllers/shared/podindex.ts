@@ -8,15 +8,13 @@
  */
 import type { LabelSelector } from '../../api/labelselector.ts';
 import type { Collection } from '../../registry/collection.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import { type ControllerContext, keyOf, type Observation, observe } from './controller.ts';
 import { type IndexedPod, indexedPod } from './indexedpod.ts';
 import { askedLabel, placeOf } from './selectors.ts';
 
 /** A change of a pod: its new state, undefined when it was deleted, and the state before. */
 export type PodObserver = (pod: IndexedPod | undefined, previous: IndexedPod | undefined) => void;
-
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 /** Pods by a key. */
 class Groups {

@@ -130,6 +130,11 @@ export class Agent {
     return this.#starting;
   }
 
+  /** The certificate of the kubelet API was renewed. */
+  useServingCertificate(tls: KubeletListening['tls']): void {
+    this.#kubelet.useCertificate(tls);
+  }
+
   /** An in-memory connection to the kubelet API. */
   connect(): Duplex {
     return this.#kubelet.connect();

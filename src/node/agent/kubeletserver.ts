@@ -3,10 +3,13 @@
  * of the cluster's authority, and in memory to an API server of the same process. Errors are plain text.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { subjectOf } from '../../pki/certificate.ts';
+import { readSubject } from '../../pki/distinguishedname.ts';
+import { apiServerSubject } from '../../pki/nodecertificates.ts';
 import { memoryPipe } from '../../streams/memorypipe.ts';
 import { refuseUpgrade } from '../../streams/upgraderequest.ts';
 import {
@@ -32,12 +35,23 @@ export interface KubeletListening {
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
+/** The authority signs certificates of users and nodes, too: only the API server itself may do everything to pods. */
+function isApiServer(socket: TLSSocket): boolean {
+  const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  if (!certificate) return false;
+  const { commonName, organizations } = readSubject(subjectOf(certificate.raw));
+  return (
+    commonName === apiServerSubject.commonName && organizations.includes(apiServerSubject.organizations[0])
+  );
+}
+
 export class KubeletServer {
   readonly #inside: Server;
   readonly #sockets = new Set<Duplex>();
   /** Responses and sessions that have not finished. */
   readonly #underWay = new Set<Promise<unknown>>();
   #outside: Server | undefined;
+  #secure: SecureServer | undefined;
   #closed = false;
 
   constructor(
@@ -59,7 +73,8 @@ export class KubeletServer {
       maxHeaderSize: headerBytesMax,
       handshakeTimeout: handshakeMaxMs,
     });
-    this.#outside = this.#serve(server, ({ socket }) => (socket as TLSSocket).authorized === true);
+    this.#secure = server;
+    this.#outside = this.#serve(server, ({ socket }) => isApiServer(socket as TLSSocket));
     server.on('secureConnection', (socket) => this.#track(socket));
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     await new Promise<void>((resolve, reject) => {
@@ -69,6 +84,11 @@ export class KubeletServer {
       });
     });
     return (server.address() as AddressInfo).port;
+  }
+
+  /** Shows another certificate on new connections. */
+  useCertificate(tls: KubeletListening['tls']): void {
+    this.#secure?.setSecureContext({ ...tls, minVersion: 'TLSv1.2' });
   }
 
   /** An in-memory connection from this process. */

@@ -27,8 +27,12 @@ describe('tokens', () => {
     expect(await place.file(name!, 'namespace')).toBe('default');
     const claimsOf = decodeJwt(await place.file(name!, 'token'));
     expect(claimsOf.sub).toBe('system:serviceaccount:default:default');
-    expect(claimsOf['kubernetes.io']).toMatchObject({ pod: { name: 'standard', uid: pod.metadata.uid } });
-    expect(claimsOf.exp! - claimsOf.iat!).toBe(3607);
+    expect(claimsOf['kubernetes.io']).toMatchObject({
+      pod: { name: 'standard', uid: pod.metadata.uid },
+      warnafter: claimsOf.iat! + 3607,
+    });
+    // Accepted for a year, for programs that read the file only once.
+    expect(claimsOf.exp! - claimsOf.iat!).toBe(365 * 86_400);
     await place.client.create(configMaps, 'default', {
       metadata: { name: 'kube-root-ca.crt' },
       data: { 'ca.crt': 'PEM' },

@@ -1,4 +1,4 @@
-/** CertificateSubjectRestriction: nobody gets a client certificate of the group that may do everything by asking for it. */
+/** CertificateSubjectRestriction: refuses requests for client certificates of the group that may do everything. */
 import { forbidden } from '../../api/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { masters } from '../../api/user.ts';

@@ -7,13 +7,12 @@ import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts';
 import { systemClasses } from '../../api/kinds/priorityclass.ts';
 import { Memo } from '../../memo.ts';
 import type { Entry } from '../entry.ts';
-import { Filter } from '../filter.ts';
+import { everything } from '../filter.ts';
 import type { Page } from '../page.ts';
 import type { Registry } from '../registry.ts';
 import type { Target } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
-const everything = new Filter(undefined, undefined, undefined, undefined);
 /**
  * Searched for in the JSON of classes, which saves parsing them: every pod that is created asks for the default
  * class.

@@ -17,7 +17,7 @@ import { checkPathName, objectBody, type Serving, writeRequest } from '../object
 const secondsDefault = 3600;
 const secondsMin = 600;
 const secondsMax = 2 ** 32;
-/** What agents ask for when the pod does not say: an hour, and some seconds that nobody else would ask for. */
+/** What agents ask for when the pod does not say: an hour, and some seconds that tell such requests from others. */
 const agentSeconds = 3607;
 /** A token of a pod lives this long for programs that read it once. */
 const extendedSeconds = 365 * 24 * 3600;

@@ -5,7 +5,7 @@
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Node } from '../../api/generated/types.ts';
-import { Filter } from '../../registry/filter.ts';
+import { everything } from '../../registry/filter.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { NodeLocation, NodeWay } from '../../streams/nodeway.ts';
 import { locateNode } from '../pods/nodelocation.ts';
@@ -16,7 +16,6 @@ const freshMs = 5_000;
 const askedMax = 32;
 const answerMs = 5_000;
 const answerBytesMax = 32 * 1024 * 1024;
-const everything = new Filter(undefined, undefined, undefined, undefined);
 
 export interface Usage {
   /** When it was measured. */

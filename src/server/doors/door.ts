@@ -4,6 +4,7 @@
  * the door all requests are treated alike (`http/chain.ts`).
  */
 import type { IncomingMessage } from 'node:http';
+import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
 import type { Authorizer } from '../../api/access.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
@@ -17,6 +18,8 @@ export interface Door {
   readonly url: string;
   /** The user in the audit log for requests that were refused before authentication. */
   readonly unidentified: User;
+  /** Shares the server among the users of this door; absent: first come, first served. */
+  readonly fairness?: FlowControl | undefined;
   /** Decides what the users of this door may do. */
   readonly authorizer: Authorizer;
 

@@ -112,7 +112,7 @@ export class Http2Sessions {
     headers: IncomingHttpHeaders,
     received: readonly string[],
   ): void {
-    // Taken back in the same packet that it came in: nobody would be told when it closes.
+    // Reset in the packet that opened it: there will be no 'close' event.
     if (stream.destroyed || stream.closed) return session.addReset();
     const begunMs = performance.now();
     const request = new Http2Request(stream, socket, headers, received);

@@ -5,20 +5,20 @@
  * origin out of plain requests such as those for images; of these they say whether the page is another site's
  * (`Sec-Fetch-Site`). Every client that is let in may do everything.
  */
-import { createServer, type Server } from 'node:http';
-import { isIP, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { isIP } from 'node:net';
 import { allowAll } from '../../api/access.ts';
 import { forbiddenRequest } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import { LastMemo } from '../../memo.ts';
 import { Arrivals } from '../http/arrivals.ts';
 import type { ApiRequest } from '../http/context.ts';
-import { ExpressLane } from '../http/expresslane.ts';
+import type { ExpressLane } from '../http/expresslane.ts';
 import { GuardedResponse, guardLines } from '../http/guardheaders.ts';
-import { cutOff, refuse } from '../http/refusal.ts';
 import { isBrief } from '../http/requestinfo.ts';
 import type { Door, Reception } from './door.ts';
-import { HttpListener, headersTimeoutMs, keepAliveMs, listenerOptions } from './httplistener.ts';
+import { doorLane } from './doorlane.ts';
+import { HttpListener, listenerOptions } from './httplistener.ts';
 
 const localUser: User = {
   name: 'system:unsecured',
@@ -56,7 +56,9 @@ export class LocalDoor implements Door {
     });
     const arrivals = new Arrivals();
     this.#listener = new HttpListener(server, this, reception, arrivals);
-    this.#express = this.#expressLane(server, reception, arrivals);
+    const lane = doorLane(this, server, 'connection', reception, arrivals, guardLines);
+    server.on('connection', (socket) => lane.take(socket));
+    this.#express = lane;
     await this.#listener.listen(this.options.host, this.options.port);
   }
 
@@ -93,28 +95,6 @@ export class LocalDoor implements Door {
   async close(): Promise<void> {
     this.#express?.closeIdle();
     await this.#listener?.close(() => this.#express!.closeAll());
-  }
-
-  /** All connections start in the express lane; those it hands over go to Node's server. */
-  #expressLane(server: Server, reception: Reception, arrivals: Arrivals): ExpressLane {
-    const byNode = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
-    const lane = new ExpressLane({
-      headerBytesMax: reception.keeper.limits.headerBytesMax,
-      firstMaxMs: headersTimeoutMs,
-      keepAliveMs,
-      standingLines: guardLines,
-      accepts: isBrief,
-      serve: (request, response) => {
-        const begunMs = performance.now();
-        arrivals.add(() => reception.request(this, request, response, begunMs));
-      },
-      handOver: (socket) => {
-        for (const take of byNode) take.call(server, socket);
-      },
-      refuseCut: (socket) => refuse(socket, cutOff()),
-    });
-    server.removeAllListeners('connection').on('connection', (socket) => lane.take(socket));
-    return lane;
   }
 }
 

@@ -1,4 +1,4 @@
-/** The log of refused credentials: bounded, because anybody can send wrong ones as often as they like. */
+/** The log of refused credentials: bounded, because any client can send wrong ones without limit. */
 
 /** Between two lines. */
 const intervalMs = 10_000;

@@ -8,9 +8,9 @@
  */
 import { constants } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
-import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { TLSSocket, TlsOptions } from 'node:tls';
 import type { Authenticator } from '../../access/authentication/authenticator.ts';
+import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
 import type { Authorizer } from '../../api/access.ts';
 import { StatusError, unauthorized } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
@@ -18,14 +18,14 @@ import { defaultCiphers } from '../../pki/ciphersuites.ts';
 import type { TlsSource } from '../../pki/tlssource.ts';
 import { Arrivals } from '../http/arrivals.ts';
 import type { RequestContext } from '../http/context.ts';
-import { ExpressLane } from '../http/expresslane.ts';
+import type { ExpressLane } from '../http/expresslane.ts';
 import { Http2Request } from '../http/http2request.ts';
-import { cutOff, refuse } from '../http/refusal.ts';
-import { isBrief } from '../http/requestinfo.ts';
+import { AddressCertificates } from './addresscertificates.ts';
 import type { Door, Reception } from './door.ts';
+import { doorLane } from './doorlane.ts';
 import { Handshakes, handshakeMaxMs } from './handshakes.ts';
 import { type Http2Options, Http2Sessions } from './http2sessions.ts';
-import { HttpListener, headersTimeoutMs, keepAliveMs, listenerOptions } from './httplistener.ts';
+import { HttpListener, listenerOptions } from './httplistener.ts';
 import { PeerCertificates } from './peercertificates.ts';
 import { RefusalLog } from './refusallog.ts';
 import { RequestCredentials } from './requestcredentials.ts';
@@ -49,6 +49,7 @@ export interface SecureDoorOptions {
   readonly tls: TlsSource;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  readonly fairness?: FlowControl | undefined;
   /** Default TLS 1.2. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** In OpenSSL's words. Default: those of kube-apiserver. */
@@ -65,15 +66,18 @@ export interface SecureDoorOptions {
 export class SecureDoor implements Door {
   readonly unidentified: User = { name: '', groups: [] };
   readonly authorizer: Authorizer;
+  readonly fairness: FlowControl | undefined;
   readonly #peers = new PeerCertificates();
   readonly #refusals: RefusalLog;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
   #sessions: Http2Sessions | undefined;
   #contexts: TlsContexts | undefined;
+  #addresses: AddressCertificates | undefined;
 
   constructor(private readonly options: SecureDoorOptions) {
     this.authorizer = options.authorizer;
+    this.fairness = options.fairness;
     this.#refusals = new RefusalLog(options.log);
   }
 
@@ -103,19 +107,23 @@ export class SecureDoor implements Door {
       // A client could make the server work by asking for new keys again and again.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     };
-    const server = createServer({
-      ...listenerOptions(reception.keeper.limits),
+    const handshake: TlsOptions = {
       ...shared,
-      ...contextOptions(tls.current),
       ALPNProtocols: http2 === false ? ['http/1.1'] : ['h2', 'http/1.1'],
       requestCert: true,
       rejectUnauthorized: false,
       handshakeTimeout: this.options.handshakeMs ?? handshakeMaxMs,
+      SNICallback: (name, done) => done(null, this.#contexts!.named(name)),
+    };
+    const server = createServer({
+      ...listenerOptions(reception.keeper.limits),
+      ...handshake,
+      ...contextOptions(tls.current),
       keepAlive: true,
       keepAliveInitialDelay: tcpProbeMs,
-      SNICallback: (name, done) => done(null, this.#contexts!.named(name)),
     });
     this.#contexts = new TlsContexts(server, tls, shared);
+    this.#addresses = new AddressCertificates(server, tls, handshake, this.#contexts);
     return server;
   }
 
@@ -139,22 +147,22 @@ export class SecureDoor implements Door {
   }
 
   #identified(context: RequestContext, user: User | undefined): User {
-    if (!user) {
-      endConnectionAfter(context);
-      throw unauthorized();
-    }
-    if (user.name === anonymous) endConnectionAfter(context);
+    if (!user || user.name === anonymous) endConnectionAfter(context);
+    if (!user) throw unauthorized();
     return user;
   }
 
+  /** Only credentials that are not good are worth a line in the log, not that there were none. */
   #refused(context: RequestContext, error: unknown): never {
+    if (error instanceof StatusError && error.code === 401) throw error;
     endConnectionAfter(context);
     this.#refusals.add(context.request.socket.remoteAddress, error as Error);
-    throw error instanceof StatusError && error.code === 401 ? error : unauthorized();
+    throw unauthorized();
   }
 
   shut(): void {
     this.#contexts?.close();
+    this.#addresses?.close();
     this.#listener?.shut();
     this.#express?.closeIdle();
     this.#sessions?.shut();
@@ -170,27 +178,13 @@ export class SecureDoor implements Door {
   }
 
   #serve(server: Server, reception: Reception, arrivals: Arrivals): void {
-    const byNode = server.listeners('secureConnection') as ((this: Server, socket: Socket) => void)[];
-    const lane = new ExpressLane({
-      headerBytesMax: reception.keeper.limits.headerBytesMax,
-      firstMaxMs: headersTimeoutMs,
-      keepAliveMs,
-      accepts: isBrief,
-      serve: (request, response) => {
-        const begunMs = performance.now();
-        arrivals.add(() => reception.request(this, request, response, begunMs));
-      },
-      handOver: (socket) => {
-        for (const take of byNode) take.call(server, socket);
-      },
-      refuseCut: (socket) => refuse(socket, cutOff()),
-    });
+    const lane = doorLane(this, server, 'secureConnection', reception, arrivals);
     const { http2 } = this.options;
     const sessions = http2 === false ? undefined : new Http2Sessions(this, reception, arrivals, http2 ?? {});
     this.#express = lane;
     this.#sessions = sessions;
     new Handshakes(server, this.options.handshakesMax);
-    server.removeAllListeners('secureConnection').on('secureConnection', (socket: TLSSocket) => {
+    server.on('secureConnection', (socket: TLSSocket) => {
       this.#peers.add(socket);
       if (sessions && socket.alpnProtocol === 'h2') sessions.take(socket);
       else lane.take(socket);

@@ -12,6 +12,7 @@ export class TlsContexts {
   readonly #exact = new Map<string, SecureContext>();
   /** `*.example.com` stands here as `example.com`. */
   readonly #wildcards = new Map<string, SecureContext>();
+  #usual: SecureContext | undefined;
   readonly #stop: () => void;
 
   /** @param shared what all contexts have in common */
@@ -30,12 +31,20 @@ export class TlsContexts {
     return this.#exact.get(lower) ?? this.#wildcards.get(lower.replace(/^[^.]*\./, ''));
   }
 
+  /** The server's own certificate. */
+  get usual(): SecureContext {
+    this.#usual ??= createSecureContext({ ...this.shared, ...contextOptions(this.source.current) });
+    return this.#usual;
+  }
+
   close(): void {
     this.#stop();
   }
 
+  /** The new context has new keys for session tickets: sessions that an authority taken away vouched for are over. */
   #replace(): void {
     this.server.setSecureContext({ ...this.shared, ...contextOptions(this.source.current) });
+    this.#usual = undefined;
     this.#readNamed();
   }
 

@@ -1,10 +1,10 @@
 /** Answers: headers, Status errors, and writing bodies. */
 import { constants, gzip } from 'node:zlib';
+import type { Flow } from '../../access/fairness/flowcontrol.ts';
 import { AuthorizationFailure, internal, StatusError } from '../../api/errors.ts';
 import { jsonText } from '../../api/jsontext.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
-import { retryAfterSeconds } from './traffic.ts';
 
 /** Bodies of at least this size are compressed for clients that accept it. */
 export const gzipBytesMin = 128 * 1024;
@@ -22,6 +22,7 @@ export function apiHeaders(context: RequestContext, contentType = 'application/j
     'Content-Type': contentType,
   };
   if (context.warnings.length) headers.Warning = warningHeaders(context.warnings);
+  if (context.flow) Object.assign(headers, flowHeaders(context.flow));
   return headers;
 }
 
@@ -39,8 +40,15 @@ function jsonHeaderList(context: RequestContext, length: number): string[] {
   ];
   if (context.warnings.length)
     for (const text of warningHeaders(context.warnings)) list.push('Warning', text);
+  if (context.flow) list.push(...Object.entries(flowHeaders(context.flow)).flat());
   return list;
 }
+
+/** By these, kubectl knows that the server limits requests, and does not do so itself. */
+const flowHeaders = ({ schemaUid, level }: Flow) => ({
+  'X-Kubernetes-PF-FlowSchema-UID': schemaUid,
+  'X-Kubernetes-PF-PriorityLevel-UID': level.uid,
+});
 
 function warningHeaders(warnings: readonly string[]): string[] {
   let texts = [...new Set(warnings)];
@@ -186,10 +194,10 @@ function answerEarly(context: RequestContext, code: number, headers: Headers, te
 }
 
 /** Too many requests under way. Kubernetes answers in plain text, and clients retry by themselves. */
-export function answerOverload(context: RequestContext): void {
+export function answerOverload(context: RequestContext, retryAfter: number): void {
   const headers: Headers = {
     ...apiHeaders(context, 'text/plain; charset=utf-8'),
-    'Retry-After': String(retryAfterSeconds),
+    'Retry-After': String(retryAfter),
   };
   answerEarly(context, 429, headers, 'Too many requests, please try again later.\n');
 }

@@ -10,6 +10,7 @@
  * | authenticate | `steps/authentication.ts` | who sends it?                                       | 401                          |
  * | auditReceipt | `steps/auditing.ts`       | has it written down as received, if a policy says so |                             |
  * | impersonate  | `steps/impersonation.ts`  | as whom does the sender want to act?                | 400, 403                     |
+ * | share        | `steps/sharing.ts`        | waits for its turn, on doors with flow control      | 429                          |
  * | authorize    | `steps/authorization.ts`  | may this user do that?                              | 403                          |
  * | limit        | `steps/limiting.ts`       | counts it in, says how long its answer may take     | 429, 400                     |
  * | auditStart   | `steps/auditing.ts`       | has the beginning of answers that last written down |                              |
@@ -44,6 +45,7 @@ import { impersonate } from './steps/impersonation.ts';
 import { limit } from './steps/limiting.ts';
 import { parse } from './steps/parsing.ts';
 import { route } from './steps/routing.ts';
+import { share } from './steps/sharing.ts';
 import type { Services, Step } from './steps/step.ts';
 import type { Overload } from './traffic.ts';
 
@@ -53,6 +55,7 @@ const steps: readonly Step[] = [
   authenticate,
   auditReceipt,
   impersonate,
+  share,
   authorize,
   limit,
   auditStart,

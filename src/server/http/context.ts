@@ -1,6 +1,8 @@
 /** One request on its way through the chain: what it asks for, and how it is answered. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Flow } from '../../access/fairness/flowcontrol.ts';
+import type { PriorityLevel } from '../../access/fairness/prioritylevel.ts';
 import type { Decision } from '../../api/access.ts';
 import type { Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
@@ -65,6 +67,10 @@ export class RequestContext {
   lane: Lane | undefined;
   /** The client it is counted for, if limits are per client. */
   client: string | undefined;
+  /** Its flow, on doors with flow control. */
+  flow: Flow | undefined;
+  /** The priority level that has counted it in. */
+  seat: PriorityLevel | undefined;
   /** Time limit of the answer; 0 for none. */
   timeLimitMs = 0;
   /** The handler; set by routing. */

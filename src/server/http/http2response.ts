@@ -87,7 +87,7 @@ export class Http2Response implements ApiResponse {
     if (!this.headersSent) this.writeHead(this.statusCode, []);
     while (stream.writableCorked > 0) stream.uncork();
     if (!this.#bodiless) stream.end(bytes);
-    // What the client still sends is of no use to anybody: tells it to stop, once it has its answer.
+    // The rest of the request body is not read: asks the client to stop sending, once it has its answer.
     if (!stream.endAfterHeaders && !stream.readableEnded) stream.once('finish', () => stream.close());
     return this;
   }

@@ -1,4 +1,4 @@
-/** Takes out of a request what says who its user is, before the request is handed on to a pod, a service or a node. */
+/** Removes all headers about identity from a request before it is forwarded to a pod, a service or a node. */
 import type { IncomingMessage } from 'node:http';
 import { isCredential } from '../../streams/forwardedheaders.ts';
 

@@ -9,15 +9,30 @@ import type { LimitKeeper, LimitName } from './limits.ts';
 import type { Lasting } from './requestinfo.ts';
 
 /** Retry-After of a refused request. */
-export const retryAfterSeconds = 1;
+const retryAfterSeconds = 1;
 
 export type Lane = 'readOnly' | 'mutating' | Lasting;
 
 /** Too many requests under way. */
-export class Overload extends Error {}
+export class Overload extends Error {
+  constructor(
+    message: string,
+    readonly retryAfter = retryAfterSeconds,
+  ) {
+    super(message);
+  }
+}
 
-/** A single instance: creating errors with stack traces would cost too much on an overloaded server. */
+/** Single instances: creating errors with stack traces would cost too much on an overloaded server. */
 export const overload = new Overload('too many requests');
+const overloads = new Map([[overload.retryAfter, overload]]);
+
+/** One of the same kind that asks clients to wait longer. */
+export function overloadFor(retryAfter: number): Overload {
+  const known = overloads.get(retryAfter) ?? new Overload(overload.message, retryAfter);
+  overloads.set(retryAfter, known);
+  return known;
+}
 
 const bounds: Readonly<Record<Lasting, { all: LimitName; each: LimitName; what: string }>> = {
   watch: { all: 'watchersMax', each: 'watchersPerClientMax', what: 'watches' },

@@ -39,7 +39,7 @@ describe('a rule', () => {
     [{ resources: [{ resources: ['pods'] }] }, 'get :ns:pods:p:log', false],
     [{ resources: [{ resources: ['pods/log'] }] }, 'get :ns:pods:p:log', true],
     [{ resources: [{ resources: ['pods/*'] }] }, 'get :ns:pods:p:log', true],
-    [{ resources: [{ resources: ['pods/*'] }] }, 'get :ns:pods:p', false],
+    [{ resources: [{ resources: ['pods/*'] }] }, 'get :ns:pods:p', true],
     [{ resources: [{ resources: ['*/scale'] }] }, 'get :ns:replicationcontrollers:r:scale', true],
     [{ resources: [{ resources: ['*'] }] }, 'get :ns:pods:p:log', true],
     [{ resources: [{ resources: ['pods'], resourceNames: ['p'] }] }, 'get :ns:pods:p', true],

@@ -4,7 +4,7 @@ import { type ConfigurationValue, readConfiguration } from '../../api/configurat
 import type { User } from '../../api/user.ts';
 
 const levels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
-export type AuditLevel = (typeof levels)[number];
+type AuditLevel = (typeof levels)[number];
 const stages = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
 export type Stage = (typeof stages)[number];
 
@@ -36,7 +36,7 @@ const nothing: AuditRule = { level: 'None', omittedStages: new Set(), omitManage
 export class AuditPolicy {
   constructor(private readonly rules: readonly MatchedRule[]) {}
 
-  /** The first rule that matches decides. @param user undefined: nobody was authenticated */
+  /** The first rule that matches decides. @param user undefined: the request was not authenticated */
   ruleFor(user: User | undefined, action: Action): AuditRule {
     return this.rules.find((rule) => matches(rule, user, action)) ?? nothing;
   }

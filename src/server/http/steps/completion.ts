@@ -37,6 +37,8 @@ export function record(context: RequestContext, code: number, services: Services
   const { requests, traffic, audit, observer } = services;
   if (isLong(context.lane)) requests.addLongRunning(info, -1);
   traffic.leave(context);
+  context.seat?.leave();
+  context.seat = undefined;
   const durationMs = performance.now() - context.begunMs;
   requests.record(info, code, durationMs);
   audit?.tell(context, 'ResponseComplete', code);

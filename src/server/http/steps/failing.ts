@@ -14,7 +14,7 @@ export function fail(context: RequestContext, error: unknown, { report }: Servic
   const known = error instanceof StoreUnavailableError ? unavailable(error.message) : error;
   try {
     if (context.upgrade) failUpgrade(context, context.upgrade, known, report);
-    else if (known instanceof Overload) answerOverload(context);
+    else if (known instanceof Overload) answerOverload(context, known.retryAfter);
     else answerError(context, known, report);
   } catch (unanswerable) {
     report(unanswerable as Error);

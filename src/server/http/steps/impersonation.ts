@@ -1,7 +1,7 @@
 /**
- * Impersonation: from here on the request is of the user that its sender wants to be, if the sender may be that user. Error
- * exits: 400 when no user is named, 403 when the sender may not. After it, requests that leave the server hold nothing of who
- * sent them.
+ * Impersonation: replaces the user of a request by the one named in its `Impersonate-*` headers, if the sender is allowed to
+ * act as that user. Error exits: 400 when no user is named, 403 when it is not allowed. Afterwards, requests that are
+ * forwarded to pods, services or nodes carry no headers about identity.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { extraOf, headerValues } from '../../../access/authentication/identityheaders.ts';
@@ -23,7 +23,7 @@ export function impersonate(context: RequestContext, services: Services): void |
   forget(context, services);
 }
 
-/** Nearly no request does: looked at without making anything. */
+/** Runs for every request, so it must not allocate. */
 function asksFor(headers: IncomingHttpHeaders): boolean {
   for (const name in headers) if (name.charCodeAt(0) === prefixStart && name.startsWith(prefix)) return true;
   return false;
@@ -46,12 +46,12 @@ async function become(context: RequestContext, wanted: WantedUser, services: Ser
   forget(context, services);
 }
 
-/** What stays on this server keeps its headers: nobody reads them. */
+/** Only for requests that are forwarded: the server's own handlers do not read these headers. */
 function forget({ upgrade, info, http }: RequestContext, { isIdentityHeader }: Services): void {
   if (upgrade || info.lasting === 'connection') removeIdentity(http.request, isIdentityHeader);
 }
 
-/** Whom the headers ask for; undefined: nobody. */
+/** The user that the headers name; undefined when there are none. */
 function wantedUser({ http: { request } }: RequestContext): WantedUser | undefined {
   // Requests of the express lane have no header twice, and no list of them as they were sent.
   const sent = { headers: request.headers, rawHeaders: request.rawHeaders ?? [] };

@@ -1,0 +1,76 @@
+/** Which requests a flow schema is for: users, groups and accounts, and what they ask for. Compiled once per schema. */
+import type { Action, ResourceAction } from '../../api/access.ts';
+import type {
+  FlowSchema,
+  NonResourcePolicyRule,
+  PolicyRulesWithSubjects,
+  ResourcePolicyRule,
+  SubjectV1 as Subject,
+} from '../../api/generated/types.ts';
+import type { User } from '../../api/user.ts';
+
+type Test<T> = (value: T) => boolean;
+
+/** A test of one word against a list in which a star stands for all. */
+function oneOf(list: readonly string[] = []): Test<string> {
+  if (list.includes('*')) return () => true;
+  const set = new Set(list);
+  return (word) => set.has(word);
+}
+
+export function schemaTest({ spec }: FlowSchema): (user: User, action: Action) => boolean {
+  const tests = (spec?.rules ?? []).map(ruleTest);
+  return (user, action) => tests.some((test) => test(user, action));
+}
+
+function ruleTest({ subjects = [], resourceRules = [], nonResourceRules = [] }: PolicyRulesWithSubjects) {
+  const isSubject = subjects.map(subjectTest);
+  const isResource = resourceRules.map(resourceTest);
+  const isPath = nonResourceRules.map(pathTest);
+  return (user: User, action: Action): boolean => {
+    if (!isSubject.some((test) => test(user))) return false;
+    const { resource } = action;
+    return resource
+      ? isResource.some((test) => test(action.verb, resource))
+      : isPath.some((test) => test(action));
+  };
+}
+
+function subjectTest(subject: Subject): Test<User> {
+  switch (subject.kind) {
+    case 'User': {
+      const { name } = subject.user ?? {};
+      return name === '*' ? () => true : (user) => user.name === name;
+    }
+    case 'Group': {
+      const { name = '' } = subject.group ?? {};
+      return name === '*' ? () => true : (user) => user.groups.includes(name);
+    }
+    case 'ServiceAccount': {
+      const { namespace, name } = subject.serviceAccount ?? {};
+      const prefix = `system:serviceaccount:${namespace}:`;
+      return name === '*' ? (user) => user.name.startsWith(prefix) : (user) => user.name === prefix + name;
+    }
+    default:
+      return () => false;
+  }
+}
+
+function resourceTest(rule: ResourcePolicyRule): (verb: string, resource: ResourceAction) => boolean {
+  const [isVerb, isGroup] = [oneOf(rule.verbs), oneOf(rule.apiGroups)];
+  const [isResource, isNamespace] = [oneOf(rule.resources), oneOf(rule.namespaces)];
+  const hasNamespaces = (rule.namespaces ?? []).length > 0;
+  return (verb, { group, resource, subresource, namespace }) =>
+    isVerb(verb) &&
+    isGroup(group) &&
+    isResource(subresource === undefined ? resource : `${resource}/${subresource}`) &&
+    (namespace === undefined ? rule.clusterScope === true : hasNamespaces && isNamespace(namespace));
+}
+
+function pathTest({ verbs, nonResourceURLs = [] }: NonResourcePolicyRule): Test<Action> {
+  const isVerb = oneOf(verbs);
+  const exact = new Set(nonResourceURLs);
+  const starts = nonResourceURLs.filter((url) => url.endsWith('*')).map((url) => url.slice(0, -1));
+  return ({ verb, path }) =>
+    isVerb(verb) && (exact.has(path) || starts.some((start) => path.startsWith(start)));
+}

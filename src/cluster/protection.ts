@@ -1,0 +1,53 @@
+/**
+ * Parts of a start that protect a cluster: settings of admission, the audit log with its policy, encryption. What reads
+ * their files is loaded when there are any.
+ */
+import type { KindTable } from '../api/kinds.ts';
+import type { Chance, Registry } from '../registry/registry.ts';
+import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
+import type { AuditPolicy } from '../server/observe/auditpolicy.ts';
+import type { Store } from '../store/store.ts';
+import { StartError } from './starterror.ts';
+
+export async function configureAdmission(registry: Registry, file: string | undefined): Promise<void> {
+  if (file === undefined) return;
+  const { readAdmissionFile } = await import('./admissionfile.ts');
+  const { podSecurity } = await readAdmissionFile(file);
+  if (podSecurity) registry.podSecurity = podSecurity;
+}
+
+export async function auditLog(
+  asked: string | AuditOptions,
+  { nowMs }: Chance,
+  report: (error: Error) => void,
+): Promise<AuditLog> {
+  const options = typeof asked === 'string' ? { file: asked } : asked;
+  try {
+    return await openAuditLog(options, nowMs, report, await auditPolicy(options));
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new StartError(`the audit log ${options.file} cannot be written (${code ?? message})`, {
+      cause: error,
+    });
+  }
+}
+
+async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | undefined> {
+  if (policyFile === undefined) return undefined;
+  const { readAuditPolicy } = await import('../server/observe/auditpolicy.ts');
+  const { readConfigurationFile } = await import('./configurationfile.ts');
+  return readConfigurationFile(policyFile, 'the audit policy', readAuditPolicy);
+}
+
+/** The store, with what encrypts it when there is a file that says so. */
+export async function encrypted(store: Store, kinds: KindTable, file: string | undefined): Promise<Store> {
+  if (file === undefined) return store;
+  try {
+    const { openEncryption } = await import('./encryptionfile.ts');
+    return await openEncryption(file, store, kinds);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}

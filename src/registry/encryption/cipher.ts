@@ -1,0 +1,92 @@
+/**
+ * Ciphers of stored values. A sealed value is `k8s:enc:<cipher>:v1:<key name>:` and bytes, as Kubernetes writes it, so that
+ * the key that opens it is known from the value.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { openBox, sealBox, secretboxKeyBytes, secretboxNonceBytes } from './secretbox.ts';
+
+export const cipherNames = ['aesgcm', 'aescbc', 'secretbox'] as const;
+export type CipherName = (typeof cipherNames)[number];
+
+/** One key of one cipher. */
+export interface ValueCipher {
+  readonly name: CipherName;
+  readonly keyName: string;
+  /** What sealed values begin with. */
+  readonly prefix: Buffer;
+  /** @param path of the key in the store: a value that is moved to another cannot be opened */
+  seal(plain: Buffer, path: Buffer): Buffer;
+  /** Throws when it was sealed with another key, or changed. */
+  open(sealed: Buffer, path: Buffer): Buffer;
+}
+
+const aesKeyBytes = [16, 24, 32];
+const gcmNonceBytes = 12;
+const gcmTagBytes = 16;
+const cbcBlockBytes = 16;
+
+/** Lengths that a key of a cipher may have. */
+export const keyLengths = (name: CipherName): readonly number[] =>
+  name === 'secretbox' ? [secretboxKeyBytes] : aesKeyBytes;
+
+export function makeCipher(name: CipherName, keyName: string, key: Buffer): ValueCipher {
+  return {
+    name,
+    keyName,
+    prefix: Buffer.from(`k8s:enc:${name}:v1:${keyName}:`),
+    ...operations[name](key),
+  };
+}
+
+type Operations = Pick<ValueCipher, 'seal' | 'open'>;
+
+const operations: Readonly<Record<CipherName, (key: Buffer) => Operations>> = {
+  aesgcm: (key) => {
+    const algorithm = `aes-${key.length * 8}-gcm` as 'aes-256-gcm';
+    return {
+      seal(plain, path) {
+        const nonce = randomBytes(gcmNonceBytes);
+        const cipher = createCipheriv(algorithm, key, nonce).setAAD(path);
+        return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+      },
+      open(sealed, path) {
+        if (sealed.length < gcmNonceBytes + gcmTagBytes) throw new Error('it is too short');
+        const end = sealed.length - gcmTagBytes;
+        const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, gcmNonceBytes))
+          .setAAD(path)
+          .setAuthTag(sealed.subarray(end));
+        return Buffer.concat([decipher.update(sealed.subarray(gcmNonceBytes, end)), decipher.final()]);
+      },
+    };
+  },
+  aescbc: (key) => {
+    const algorithm = `aes-${key.length * 8}-cbc`;
+    return {
+      seal(plain) {
+        const start = randomBytes(cbcBlockBytes);
+        const cipher = createCipheriv(algorithm, key, start);
+        return Buffer.concat([start, cipher.update(plain), cipher.final()]);
+      },
+      open(sealed) {
+        if (sealed.length < 2 * cbcBlockBytes) throw new Error('it is too short');
+        const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, cbcBlockBytes));
+        return Buffer.concat([decipher.update(sealed.subarray(cbcBlockBytes)), decipher.final()]);
+      },
+    };
+  },
+  secretbox: (key) => ({
+    seal(plain) {
+      const nonce = randomBytes(secretboxNonceBytes);
+      return Buffer.concat([nonce, sealBox(plain, nonce, key)]);
+    },
+    open(sealed) {
+      const nonce = sealed.subarray(0, secretboxNonceBytes);
+      const plain =
+        nonce.length === secretboxNonceBytes
+          ? openBox(sealed.subarray(secretboxNonceBytes), nonce, key)
+          : undefined;
+      if (!plain) throw new Error('it was sealed with another key');
+      return plain;
+    },
+  }),
+};
