@@ -125,12 +125,12 @@ function scalarText(value: unknown): string {
 }
 
 /**
- * The text of an unset field. Lists are written `[]` where a Go server may write null, because clients that require a
- * list refuse null.
+ * The text of an unset field. Most lists are written `[]` where a Go server may write null, because clients that
+ * require a list refuse null.
  */
 function unsetText(field: Field): string {
   if (field.empty === undefined) return '';
-  if (field.type === 'array') return '[]';
+  if (field.type === 'array') return field.definition.nullList ? 'null' : '[]';
   if (field.empty !== 'zero') return 'null';
   switch (field.type) {
     case 'map':

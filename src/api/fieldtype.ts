@@ -115,7 +115,7 @@ export class Member {
 
 function unsetValue(field: Field): unknown {
   if (field.empty === undefined) return undefined;
-  if (field.type === 'array') return emptyList;
+  if (field.type === 'array') return field.definition.nullList ? null : emptyList;
   if (field.empty !== 'zero') return null;
   switch (field.type) {
     case 'map':

@@ -45,6 +45,8 @@ export interface FieldDefinition {
   values?: FieldDefinition;
   ptr?: boolean;
   empty?: 'null' | 'zero';
+  /** An unset list is written null. Others are written `[]`, because clients that require a list refuse null. */
+  nullList?: boolean;
   raw?: boolean;
   micro?: boolean;
   off?: boolean;

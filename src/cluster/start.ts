@@ -274,6 +274,7 @@ function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Fi
     protection: runs('protection'),
     collection: runs('garbagecollector'),
     prompt: like === undefined,
+    kept: like === undefined,
   };
 }
 
