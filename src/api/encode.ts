@@ -11,6 +11,7 @@ import { parseExact } from './exactjson.ts';
 import { type FieldSet, fieldSetText } from './fieldset.ts';
 import { generatedWriter, type Writer } from './generatedwriter.ts';
 import { jsonText } from './jsontext.ts';
+import { ManagedText } from './managedtext.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -83,7 +84,8 @@ function valueWriter(field: Field): Writer<unknown> {
     }
     case 'array': {
       const write = valueWriter(field.items!);
-      return (value) => listText((value ?? []) as unknown[], write);
+      const list = (value: unknown) => listText((value ?? []) as unknown[], write);
+      return field.keepsEmpty ? (value) => (value instanceof ManagedText ? value.text : list(value)) : list;
     }
     case 'map': {
       const write = valueWriter(field.values!);

@@ -203,6 +203,11 @@ function keyValue(element: string): unknown {
 
 const texts = new WeakMap<FieldSet, string>();
 
+/** Gives a set the text that it was read from. */
+export function keepText(set: FieldSet, text: string): void {
+  texts.set(set, text);
+}
+
 /** The JSON text of a set, with its elements in order. */
 export function fieldSetText(set: FieldSet): string {
   let text = texts.get(set);
@@ -231,6 +236,9 @@ function elementsOf(node: FieldSet): string[] {
   }
   return sorted ? elements : elements.sort(compareElements);
 }
+
+/** Elements in the order in which they are written. */
+export const orderedElements = (elements: string[]): string[] => elements.sort(compareElements);
 
 const letters = 'fkvi';
 

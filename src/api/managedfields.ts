@@ -3,16 +3,7 @@
  * registry supplies time, versions, and which fields a path does not change.
  */
 
-import {
-  difference,
-  type FieldSet,
-  intersection,
-  isEmptySet,
-  noFields,
-  readFieldSet,
-  sameSet,
-  union,
-} from './fieldset.ts';
+import { difference, type FieldSet, intersection, isEmptySet, noFields, sameSet, union } from './fieldset.ts';
 import type { FieldType } from './fieldtype.ts';
 import {
   type Changes,
@@ -25,43 +16,13 @@ import {
   remove,
   sameJson,
 } from './fieldwalk.ts';
-import type { ManagedFieldsEntry } from './generated/types.ts';
+import { entryOf, type Managed, type Manager } from './managedentry.ts';
 import type { JsonObject } from './object.ts';
 
 /** Update entries of one object; older ones are merged. */
 const updateEntriesMax = 10;
 /** The manager of merged entries. */
 const ancient = 'ancient-changes';
-
-/** An entry that can be read. */
-export interface Managed extends ManagedFieldsEntry {
-  readonly manager: string;
-  readonly operation: 'Apply' | 'Update';
-  readonly apiVersion: string;
-  readonly time?: string;
-  readonly fieldsType: 'FieldsV1';
-  readonly fieldsV1: FieldSet;
-  readonly subresource?: string;
-}
-
-/** Who writes, and through which path. */
-export interface Manager {
-  readonly manager: string;
-  readonly operation: 'Apply' | 'Update';
-  readonly apiVersion: string;
-  /** '' for the object itself. */
-  readonly subresource: string;
-}
-
-export const entryOf = (who: Manager, fieldsV1: FieldSet, time: string | undefined): Managed => ({
-  manager: who.manager,
-  operation: who.operation,
-  apiVersion: who.apiVersion,
-  ...(time ? { time } : {}),
-  fieldsType: 'FieldsV1',
-  fieldsV1,
-  ...(who.subresource ? { subresource: who.subresource } : {}),
-});
 
 /** Never owned, because the server sets it, or because it names the object. */
 const neverOwned: FieldSet = {
@@ -74,35 +35,6 @@ const neverOwned: FieldSet = {
 };
 
 export const ownable = (set: FieldSet): FieldSet => difference(set, neverOwned);
-
-/**
- * The entries of a list; undefined when one of them cannot be read. Of entries of the same identity, the last counts.
- */
-export function readManaged(list: readonly ManagedFieldsEntry[]): Managed[] | undefined {
-  const entries = new Map<string, Managed>();
-  for (const { manager = '', operation, apiVersion, time, fieldsType, fieldsV1, subresource } of list) {
-    const set = readFieldSet(fieldsV1);
-    if ((operation !== 'Apply' && operation !== 'Update') || !apiVersion || fieldsType !== 'FieldsV1' || !set)
-      return undefined;
-    const who = { manager, operation, apiVersion, subresource: subresource ?? '' } as const;
-    entries.set(identity(who), entryOf(who, set, time));
-  }
-  return [...entries.values()];
-}
-
-/** The same text means the same manager: an applier has one entry, whatever the version of its last apply was. */
-export const identity = (of: {
-  manager: string;
-  operation: string;
-  apiVersion: string;
-  subresource?: string | undefined;
-}): string =>
-  JSON.stringify({
-    manager: of.manager,
-    operation: of.operation,
-    ...(of.operation === 'Apply' ? {} : { apiVersion: of.apiVersion }),
-    ...(of.subresource ? { subresource: of.subresource } : {}),
-  });
 
 export const isSame = (a: Managed, b: Manager): boolean =>
   a.manager === b.manager &&

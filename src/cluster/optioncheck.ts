@@ -119,7 +119,7 @@ export function checkStartOptions(options: StartOptions): void {
   checkNames(options, startNames, '');
   if (options.like !== undefined && options.like !== 'kubernetes')
     throw new StartError(`a cluster can be like "kubernetes" only, not ${JSON.stringify(options.like)}`);
-  const { managedFields = 'applied' } = options;
+  const { managedFields = 'all' } = options;
   if (!['all', 'applied', 'off'].includes(managedFields))
     throw new StartError(
       `managedFields must be "all", "applied" or "off", not ${JSON.stringify(managedFields)}`,

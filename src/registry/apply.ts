@@ -11,16 +11,9 @@ import { fieldPaths, isEmptySet } from '../api/fieldset.ts';
 import { structOf } from '../api/fieldtype.ts';
 import { goQuoted } from '../api/goformat.ts';
 import type { Kind } from '../api/kind.ts';
-import {
-  type Application,
-  ApplyConflict,
-  applied,
-  type Conflict,
-  entryOf,
-  identity,
-  type Managed,
-  memoized,
-} from '../api/managedfields.ts';
+import { entryOf, identity, type Managed } from '../api/managedentry.ts';
+import { type Application, ApplyConflict, applied, type Conflict, memoized } from '../api/managedfields.ts';
+import { type ManagedText, setEntries } from '../api/managedtext.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
 import { resetFields } from '../api/resetfields.ts';
 import { create, settleNamespace } from './create.ts';
@@ -119,7 +112,7 @@ function applyToStored(
   const { kind, namespace, name } = target;
   const change = (current: Entry): ApiObject => {
     const live = current.object(kind);
-    const object = mergedObject(registry, request, target, patch, body, live);
+    const object = mergedObject(registry, request, target, patch, body, live, current.managed);
     settleNamespace(kind, object, namespace);
     checkName(object, name);
     const { uid } = object.metadata;
@@ -138,7 +131,7 @@ function createApplied(
   body: JsonObject,
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
-  const object = mergedObject(registry, request, target, patch, body, undefined);
+  const object = mergedObject(registry, request, target, patch, body, undefined, undefined);
   const meta = object.metadata;
   if (meta.uid)
     throw conflict(
@@ -162,19 +155,18 @@ function mergedObject(
   patch: ApplyPatch,
   body: JsonObject,
   live: ApiObject | undefined,
+  managed: ManagedText | undefined,
 ): ApiObject {
   const { kind, part } = target;
   const who = managerOf(request, target, 'Apply');
-  const stored = (live?.metadata.managedFields ?? []) as Managed[];
-  let entries: readonly Managed[] = stored;
-  if (live && stored.length === 0) {
+  let entries = managed?.entries ?? [];
+  if (live && entries.length === 0) {
     const owned = ownedByCreator(kind, live, part);
     const first = { ...who, manager: 'before-first-apply', operation: 'Update' } as const;
     if (!isEmptySet(owned)) entries = [entryOf(first, owned, registry.now())];
   }
-  const document = live ? withoutManaged(live) : { ...zeroObject(kind) };
   const application: Application = {
-    live: document,
+    live: live ? (live as unknown as JsonObject) : { ...zeroObject(kind) },
     body,
     entries,
     who,
@@ -198,14 +190,9 @@ function mergedObject(
   const object = decoded(kind, result.merged, body);
   reportDuplicates(patch, request);
   kind.defaults?.(object);
-  object.metadata.managedFields = result.entries.length ? result.entries : undefined;
+  setEntries(object.metadata, result.entries);
   keepLastApplied(who.manager, object, body);
   return object;
-}
-
-function withoutManaged(object: ApiObject): JsonObject {
-  const { managedFields, ...metadata } = object.metadata;
-  return { ...object, metadata } as unknown as JsonObject;
 }
 
 /** Applies; a conflict becomes a Status. */
@@ -303,7 +290,7 @@ export async function applyScale(
   const who = { ...managerOf(request, target, 'Apply'), apiVersion: form.apiVersion };
   let owned: readonly Managed[] = [];
   const read = (scale: Scale, current: Entry): ApiObject => {
-    const stored = (current.peek().metadata.managedFields ?? []) as Managed[];
+    const stored = current.managed?.entries ?? [];
     const { merged, entries } = resolved({
       live: normalized(form.model, scale as unknown as JsonObject),
       body,
@@ -323,6 +310,6 @@ export async function applyScale(
     return object;
   };
   return rescale(registry, request, target, form, read, (_registry, _request, _target, object) => {
-    object.metadata.managedFields = owned.length ? [...owned] : undefined;
+    setEntries(object.metadata, owned);
   });
 }

@@ -59,7 +59,7 @@ async function modifyInTurn(
     const warnings: string[] = [];
     const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
-    track(registry, request, target, object, old);
+    track(registry, request, target, object, old, current);
     const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
     // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);

@@ -10,21 +10,16 @@ import { type FieldSet, isEmptySet } from '../api/fieldset.ts';
 import { structOf } from '../api/fieldtype.ts';
 import { compareWritten } from '../api/fieldwalk.ts';
 import type { ManagedFieldsEntry } from '../api/generated/types.ts';
-import { jsonText } from '../api/jsontext.ts';
 import type { Kind } from '../api/kind.ts';
-import {
-  entryOf,
-  type Managed,
-  type Manager,
-  memoized,
-  ownable,
-  readManaged,
-  updatedEntries,
-} from '../api/managedfields.ts';
+import { type Managed, type Manager, readManaged } from '../api/managedentry.ts';
+import { memoized, ownable, updatedEntries } from '../api/managedfields.ts';
+import { ManagedText, setEntries, setManaged } from '../api/managedtext.ts';
 import type { Model } from '../api/model.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
+import { createdText } from '../api/ownershiptext.ts';
 import { resetFields } from '../api/resetfields.ts';
 import { Memo } from '../memo.ts';
+import type { Entry } from './entry.ts';
 import { managerErrors } from './managername.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -70,17 +65,18 @@ export const trackCreate: TrackCreate = (registry, request, target, object) => {
   setEntries(meta, base);
   if (registry.managedFields !== 'all' || isUntracked(request, target)) return;
   const { kind } = target;
-  const who = managerOf(request, target, 'Update');
-  const created = ownedByCreator(kind, object);
+  const now = registry.now();
   if (base.length === 0) {
-    if (!isEmptySet(created)) meta.managedFields = [entryOf(who, created, registry.now())];
+    const set = createdText(kind.model, object as unknown as JsonObject, resetFields(kind, 'main').roots);
+    if (set !== '{}')
+      setManaged(meta, ManagedText.ofCreator(request.fieldManager, kind.apiVersion, now, set));
     return;
   }
-  const changes = { changed: created, removed: {} };
+  const changes = { changed: ownedByCreator(kind, object), removed: {} };
   const at = (apiVersion: string) =>
     versionOf(registry, kind, apiVersion) &&
     (apiVersion === kind.apiVersion ? changes : { changed: {}, removed: {} });
-  setEntries(meta, updatedEntries(base, who, registry.now(), at));
+  setEntries(meta, updatedEntries(base, managerOf(request, target, 'Update'), now, at));
 };
 
 /** What an object has that an empty one has not. */
@@ -103,17 +99,30 @@ export type Track = (
   object: ApiObject,
   /** The stored object, in the version of the target. */
   old: ApiObject,
+  current: Entry,
 ) => void;
 
-export const trackUpdate: Track = (registry, request, target, object, old) => {
+export const trackUpdate: Track = (registry, request, target, object, old, current) => {
   const meta = object.metadata;
-  const stored = old.metadata.managedFields as Managed[] | undefined;
-  const { kind, part } = target;
+  const { part } = target;
   const sent = part === 'main' && !request.internal ? meta.managedFields : undefined;
-  const base = sent ? baseOf(target, old, sent, stored) : stored;
-  setEntries(meta, base ?? []);
-  if (!base?.length || part === 'whole' || registry.managedFields === 'off' || isUntracked(request, target))
-    return;
+  // Not compared, and in no version but as it is.
+  meta.managedFields = undefined;
+  const base = sent ? baseOf(target, sent, current) : current.managed;
+  if (base && part !== 'whole' && registry.managedFields !== 'off' && !isUntracked(request, target))
+    setManaged(meta, updated(registry, request, target, object, old, base));
+  else setManaged(meta, base);
+};
+
+function updated(
+  registry: Registry,
+  request: Request,
+  target: Target,
+  object: ApiObject,
+  old: ApiObject,
+  base: ManagedText,
+): ManagedText | undefined {
+  const { kind, part } = target;
   const reset = resetFields(kind, part);
   const changesAt = memoized((apiVersion) => {
     const version = versionOf(registry, kind, apiVersion);
@@ -123,26 +132,28 @@ export const trackUpdate: Track = (registry, request, target, object, old) => {
     const { changed, removed } = compareWritten(structOf(version.model), to(old), to(object), reset.roots);
     return { changed: reset.keep(changed), removed: reset.keep(removed) };
   });
-  setEntries(meta, updatedEntries(base, managerOf(request, target, 'Update'), registry.now(), changesAt));
-};
+  const { changed, removed } = changesAt(kind.apiVersion)!;
+  if (isEmptySet(changed) && isEmptySet(removed)) return base;
+  const { entries } = base;
+  const now = updatedEntries(entries, managerOf(request, target, 'Update'), registry.now(), changesAt);
+  if (now === entries) return base;
+  return now.length ? ManagedText.of(now) : undefined;
+}
 
 /** For changes that have worked out the entries themselves. */
 export const trackedAlready = (): void => {};
 
-function setEntries(meta: ApiObject['metadata'], entries: readonly Managed[]): void {
-  meta.managedFields = entries.length ? [...entries] : undefined;
-}
-
 /** The entries on which an update builds: those that it sent, unless they cannot be read. */
 function baseOf(
   target: Target,
-  old: ApiObject,
   sent: readonly ManagedFieldsEntry[],
-  stored: readonly Managed[] | undefined,
-): readonly Managed[] | undefined {
-  // Most clients send back what they read. The same entries again keep their texts.
-  if (stored && jsonText(sent) === jsonText(stored)) return stored;
-  return readSent(target, old.metadata.name!, sent) ?? stored;
+  { managed }: Entry,
+): ManagedText | undefined {
+  // Most clients send back what they read.
+  if (managed && JSON.stringify(sent) === managed.text) return managed;
+  const entries = readSent(target, target.name, sent);
+  if (!entries) return managed;
+  return entries.length ? ManagedText.of(entries) : undefined;
 }
 
 /** The entries that a client sent; none for `[{}]`; undefined when they cannot be read. */

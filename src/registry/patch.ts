@@ -82,9 +82,13 @@ export function patch(registry: Registry, request: Request, target: Target, chan
   const touchesManaged = mayTouchManaged(change);
   return modify(registry, request, target, (current) => {
     // No deep copy is needed: patches copy what they change, and decoding copies the rest.
-    const document = kind === current.kind ? current.peek() : current.object(kind);
+    const document = touchesManaged
+      ? current.shown(kind)
+      : kind === current.kind
+        ? current.peek()
+        : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
-    const object = patched(change, kind, touchesManaged ? document : withoutManaged(document), request);
+    const object = patched(change, kind, document, request);
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
@@ -107,11 +111,6 @@ function mayTouchManaged({ operations, body }: Patch): boolean {
   return (body as { path?: string; from?: string }[]).some(
     ({ path, from }) => reaches(path) || reaches(from),
   );
-}
-
-function withoutManaged(object: ApiObject): ApiObject {
-  const { managedFields, ...metadata } = object.metadata;
-  return managedFields ? { ...object, metadata } : object;
 }
 
 const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;

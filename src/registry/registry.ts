@@ -5,9 +5,10 @@
 import { type Authorizer, allowAll } from '../api/access.ts';
 import { encodeObject } from '../api/encode.ts';
 import { notFound, requestTimeout, tooLarge } from '../api/errors.ts';
-import type { ResourceId } from '../api/kind.ts';
+import type { Kind, ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
-import { type Managed, sameOwnership } from '../api/managedfields.ts';
+import { sameOwnership } from '../api/managedfields.ts';
+import { managedOf, setManaged } from '../api/managedtext.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
@@ -50,7 +51,7 @@ export class Registry {
   /** Set before the server listens. */
   podSecurity: PodSecuritySettings = openPodSecurity;
   /** Which writes are tracked in `metadata.managedFields`. Set before the server listens. */
-  managedFields: ManagedFieldsMode = 'applied';
+  managedFields: ManagedFieldsMode = 'all';
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 
@@ -99,16 +100,16 @@ export class Registry {
     meta.selfLink = selfLink(kind, meta.namespace ?? '', meta.name ?? '');
     object.kind = kind.kind;
     object.apiVersion = kind.apiVersion;
-    const bytes = () => Buffer.from(encodeObject(kind.model, object as unknown as JsonObject), 'utf8');
-    const before = current?.peek().metadata.managedFields as Managed[] | undefined;
-    const now = meta.managedFields as Managed[] | undefined;
-    if (!before || !now || !sameOwnership(before, now)) return bytes();
-    // A write that changes nothing but times is none: first as if no time had moved.
-    meta.managedFields = before;
-    const unmoved = bytes();
-    if (current!.holds(unmoved) || now.every(({ time }, i) => time === before[i]!.time)) return unmoved;
-    meta.managedFields = now;
-    return bytes();
+    // Stored objects are parsed without it, so it stays as it is unless the write has set it.
+    if (current && !Object.hasOwn(meta, 'managedFields')) setManaged(meta, current.managed);
+    const value = bytesOf(kind, object);
+    const now = current && managedOf(meta);
+    const before = now && current.managed;
+    if (!before || before.text === now.text || !sameOwnership(before.entries, now.entries)) return value;
+    if (!current.holdsRest(value, Buffer.byteLength(now.text))) return value;
+    // Nothing but times would change, and that is no write.
+    setManaged(meta, before);
+    return bytesOf(kind, object);
   }
 
   /**
@@ -187,3 +188,6 @@ export class Registry {
     return seen?.revision === revision ? seen : Entry.of(kind, namespace, name, value, revision);
   }
 }
+
+const bytesOf = ({ model }: Kind, object: ApiObject): Buffer =>
+  Buffer.from(encodeObject(model, object as unknown as JsonObject), 'utf8');

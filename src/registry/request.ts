@@ -5,6 +5,7 @@
 import type { Verb } from '../api/kind.ts';
 import { release } from '../api/release.ts';
 import type { User } from '../api/user.ts';
+import { LastMemo } from '../memo.ts';
 import type { FieldValidation } from './input.ts';
 import { fieldManagerBytesMax, unprintable } from './managername.ts';
 
@@ -64,7 +65,7 @@ export class Request {
 
   /** The field manager that owns the fields this request sets. */
   get fieldManager(): string {
-    return this.#namedManager || managerOf(this.userAgent);
+    return this.#namedManager || managers.of(this.userAgent);
   }
 
   /** Whether a part of Wherry makes it: one of this process, or a node agent of this release. */
@@ -82,6 +83,9 @@ export class Request {
     return this.dryRun ? this : new Request({ ...this, fieldManager: this.#namedManager, dryRun: true });
   }
 }
+
+/** Clients send the same user agent with every request, and few send another one in between. */
+const managers = new LastMemo(managerOf);
 
 const everyUnprintable = new RegExp(unprintable, 'gu');
 

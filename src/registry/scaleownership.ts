@@ -3,7 +3,9 @@
  * number of replicas, in the version of the Scale. Only that field is carried over and back.
  */
 import { difference, type FieldSet, intersection, isEmptySet } from '../api/fieldset.ts';
-import { entryOf, identity, type Managed, sortedEntries } from '../api/managedfields.ts';
+import { entryOf, identity, type Managed } from '../api/managedentry.ts';
+import { sortedEntries } from '../api/managedfields.ts';
+import { setEntries, setManaged } from '../api/managedtext.ts';
 import type { ApiObject } from '../api/object.ts';
 import { managerOf, type Track } from './ownership.ts';
 
@@ -45,15 +47,14 @@ export function entriesFromScale(
   return sortedEntries(out);
 }
 
-export const trackScale: Track = (registry, request, target, object, old) => {
-  const stored = old.metadata.managedFields as Managed[] | undefined;
-  object.metadata.managedFields = stored;
-  if (!stored?.length || registry.managedFields === 'off' || replicasOf(object) === replicasOf(old)) return;
+export const trackScale: Track = (registry, request, target, object, old, current) => {
+  const { managed } = current;
+  setManaged(object.metadata, managed);
+  if (!managed || registry.managedFields === 'off' || replicasOf(object) === replicasOf(old)) return;
   const who = managerOf(request, target, 'Update');
-  object.metadata.managedFields = entriesFromScale(
-    stored,
-    [entryOf(who, replicas, undefined)],
-    target.kind.apiVersion,
+  setEntries(
+    object.metadata,
+    entriesFromScale(managed.entries, [entryOf(who, replicas, undefined)], target.kind.apiVersion),
   );
 };
 

@@ -48,7 +48,7 @@ export function answerEntry(
     !context.pretty(negotiated)
   )
     return answerDocument(context, code, entry.document);
-  return answerObject(context, code, kind, entry.object(kind), nowMs);
+  return answerObject(context, code, kind, entry.shown(kind), nowMs);
 }
 
 /** Answers with one object in the negotiated form. */
@@ -126,7 +126,7 @@ export async function answerList(
       : answerParts(context, 200, listParts(head, page), head.length + page.textBytes + listEnd.length);
   }
   const { entries } = page;
-  const object = (index: number): ApiObject => entries[index]!.object(kind);
+  const object = (index: number): ApiObject => entries[index]!.shown(kind);
   const long = longList(context, negotiated, kind, metadata, entries.length, object, nowMs);
   await answerLong(context, 200, long, negotiated);
 }

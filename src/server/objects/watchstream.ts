@@ -156,7 +156,7 @@ export class WatchStream {
   #line(notice: Notice): Buffer {
     const { transform, transformVersion } = this.options.negotiated;
     const { kind, include, nowMs } = this.options;
-    const whole = notice.entry.object(kind);
+    const whole = notice.entry.shown(kind);
     const object = !transform
       ? whole
       : transform === 'Table'
