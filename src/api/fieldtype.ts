@@ -55,6 +55,12 @@ export class FieldType {
     return this.itemField ? fieldAlike(this.itemField, a, b) : jsonText(a) === jsonText(b);
   }
 
+  /** Whether a field of a struct is written alike: most writes change one part of an object, and no other is walked. */
+  alike(name: string, a: unknown, b: unknown): boolean {
+    const member = this.members.get(name);
+    return member !== undefined && fieldAlike(member.field, a, b);
+  }
+
   get keys(): readonly Key[] {
     this.#keys ??= [...this.keyNames].sort().map((name) => ({
       name,

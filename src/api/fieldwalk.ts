@@ -176,7 +176,11 @@ class Comparison {
       for (const name of Object.keys(a)) {
         if (except?.has(name)) continue;
         const other = b && ownValue(b, name);
-        if (a[name] === other) continue;
+        if (
+          a[name] === other ||
+          (this.asWritten && this.#path.length === 0 && type.alike(name, a[name], other))
+        )
+          continue;
         if (isStruct) this.#member(type, name, a, b);
         else this.#step(`f:${name}`, type.items, a[name], other);
       }

@@ -22,15 +22,23 @@ export interface Manager {
   readonly subresource: string;
 }
 
-export const entryOf = (who: Manager, fieldsV1: FieldSet, time: string | undefined): Managed => ({
-  manager: who.manager,
-  operation: who.operation,
-  apiVersion: who.apiVersion,
-  ...(time ? { time } : {}),
-  fieldsType: 'FieldsV1',
-  fieldsV1,
-  ...(who.subresource ? { subresource: who.subresource } : {}),
-});
+/** Times and subresources that are empty are left out. */
+export function entryOf(
+  { manager, operation, apiVersion, subresource }: Omit<Manager, 'subresource'> & { subresource?: string },
+  fieldsV1: FieldSet,
+  time: string | undefined,
+): Managed {
+  const entry: { -readonly [Name in keyof Managed]: Managed[Name] } = {
+    manager,
+    operation,
+    apiVersion,
+    fieldsType: 'FieldsV1',
+    fieldsV1,
+  };
+  if (time) entry.time = time;
+  if (subresource) entry.subresource = subresource;
+  return entry;
+}
 
 /**
  * The entries of a list; undefined when one of them cannot be read. Of entries of the same identity, the last counts.

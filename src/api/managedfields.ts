@@ -54,20 +54,6 @@ const inOrder = (a: Managed, b: Managed): number =>
 
 export const sortedEntries = (entries: readonly Managed[]): Managed[] => [...entries].sort(inOrder);
 
-/** Equal but for their times. */
-export const sameOwnership = (a: readonly Managed[], b: readonly Managed[]): boolean =>
-  a.length === b.length &&
-  a.every((entry, i) => {
-    const other = b[i]!;
-    return (
-      entry.manager === other.manager &&
-      entry.operation === other.operation &&
-      entry.apiVersion === other.apiVersion &&
-      entry.subresource === other.subresource &&
-      sameSet(entry.fieldsV1, other.fieldsV1)
-    );
-  });
-
 /** What a change is in the words of a version; undefined when the kind does not have that version. */
 export type ChangesAt = (apiVersion: string) => Changes | undefined;
 
@@ -107,7 +93,7 @@ const without = (set: FieldSet, changed: FieldSet, removed: FieldSet): FieldSet 
   difference(difference(set, changed), removed);
 
 const withSet = (entry: Managed, fieldsV1: FieldSet, time = entry.time): Managed =>
-  entryOf({ ...entry, subresource: entry.subresource ?? '' }, fieldsV1, time);
+  entryOf(entry, fieldsV1, time);
 
 /** At most ten Update entries: the oldest ones of a version are merged into one. */
 function capped(entries: Managed[]): Managed[] {

@@ -3,7 +3,7 @@
  * most writes leave it as it is: then its text is written again. Entries are read from the text only when ownership
  * changes, each set once for all objects that have the same one.
  */
-import { type FieldSet, fieldSetText, keepText, readFieldSet } from './fieldset.ts';
+import { type FieldSet, fieldSetText, keepText, readFieldSet, sameSet } from './fieldset.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from './generated/types.ts';
 import { entryOf, type Managed, readManaged } from './managedentry.ts';
 
@@ -17,6 +17,8 @@ const entryMarks = ['},{"manager":', '},{"operation":'] as const;
 
 /** Stands for a list of entries in an object that is about to be written. */
 export class ManagedText {
+  /** The stored entries, if these differ from them in their times alone: without another change, that is no write. */
+  retimed: ManagedText | undefined;
   #entries: readonly Managed[] | undefined;
 
   private constructor(
@@ -63,9 +65,31 @@ export function setManaged(meta: ObjectMeta, managed: ManagedText | undefined): 
   meta.managedFields = managed as unknown as ManagedFieldsEntry[] | undefined;
 }
 
-/** Sets entries; none are left out. */
-export const setEntries = (meta: ObjectMeta, entries: readonly Managed[]): void =>
-  setManaged(meta, entries.length ? ManagedText.of(entries) : undefined);
+/** Sets entries; an empty list is left out. `stored` are those of the object that is replaced. */
+export function setEntries(meta: ObjectMeta, entries: readonly Managed[], stored?: ManagedText): void {
+  setManaged(meta, entries.length ? replacing(stored, ManagedText.of(entries)) : undefined);
+}
+
+/** Notes whether entries differ from the stored ones in their times alone. */
+export function replacing(stored: ManagedText | undefined, managed: ManagedText): ManagedText {
+  if (stored && stored !== managed && sameOwnership(stored.entries, managed.entries))
+    managed.retimed = stored;
+  return managed;
+}
+
+/** Equal but for their times. */
+const sameOwnership = (a: readonly Managed[], b: readonly Managed[]): boolean =>
+  a.length === b.length &&
+  a.every((entry, i) => {
+    const other = b[i]!;
+    return (
+      entry.manager === other.manager &&
+      entry.operation === other.operation &&
+      entry.apiVersion === other.apiVersion &&
+      entry.subresource === other.subresource &&
+      sameSet(entry.fieldsV1, other.fieldsV1)
+    );
+  });
 
 function entryText({ manager, operation, apiVersion, time, fieldsV1, subresource }: Managed): string {
   const head = `{${manager ? `"manager":${JSON.stringify(manager)},` : ''}"operation":"${operation}","apiVersion":${JSON.stringify(apiVersion)}`;

@@ -190,7 +190,7 @@ function mergedObject(
   const object = decoded(kind, result.merged, body);
   reportDuplicates(patch, request);
   kind.defaults?.(object);
-  setEntries(object.metadata, result.entries);
+  setEntries(object.metadata, result.entries, managed);
   keepLastApplied(who.manager, object, body);
   return object;
 }
@@ -309,7 +309,14 @@ export async function applyScale(
     reportDuplicates(patch, request);
     return object;
   };
-  return rescale(registry, request, target, form, read, (_registry, _request, _target, object) => {
-    setEntries(object.metadata, owned);
-  });
+  return rescale(
+    registry,
+    request,
+    target,
+    form,
+    read,
+    (_registry, _request, _target, object, _old, current) => {
+      setEntries(object.metadata, owned, current.managed);
+    },
+  );
 }

@@ -13,7 +13,7 @@ import type { ManagedFieldsEntry } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { type Managed, type Manager, readManaged } from '../api/managedentry.ts';
 import { memoized, ownable, updatedEntries } from '../api/managedfields.ts';
-import { ManagedText, setEntries, setManaged } from '../api/managedtext.ts';
+import { ManagedText, replacing, setEntries, setManaged } from '../api/managedtext.ts';
 import type { Model } from '../api/model.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { createdText } from '../api/ownershiptext.ts';
@@ -102,17 +102,32 @@ export type Track = (
   current: Entry,
 ) => void;
 
-export const trackUpdate: Track = (registry, request, target, object, old, current) => {
+export const trackUpdate: Track = (...change) => track(...change, undefined);
+
+/** For changes of the metadata alone: nothing else is compared. */
+export const trackMetadata: Track = (...change) => track(...change, 'metadata');
+
+function track(
+  registry: Registry,
+  request: Request,
+  target: Target,
+  object: ApiObject,
+  old: ApiObject,
+  current: Entry,
+  /** The field of the root that alone may have changed; undefined: any. */
+  only: string | undefined,
+): void {
   const meta = object.metadata;
   const { part } = target;
   const sent = part === 'main' && !request.internal ? meta.managedFields : undefined;
   // Not compared, and in no version but as it is.
   meta.managedFields = undefined;
-  const base = sent ? baseOf(target, sent, current) : current.managed;
-  if (base && part !== 'whole' && registry.managedFields !== 'off' && !isUntracked(request, target))
-    setManaged(meta, updated(registry, request, target, object, old, base));
-  else setManaged(meta, base);
-};
+  const stored = current.managed;
+  const base = sent ? baseOf(target, sent, stored) : stored;
+  const tracked = part !== 'whole' && registry.managedFields !== 'off' && !isUntracked(request, target);
+  const managed = base && tracked ? updated(registry, request, target, object, old, base, only) : base;
+  setManaged(meta, managed && replacing(stored, managed));
+}
 
 function updated(
   registry: Registry,
@@ -121,14 +136,17 @@ function updated(
   object: ApiObject,
   old: ApiObject,
   base: ManagedText,
+  only: string | undefined,
 ): ManagedText | undefined {
   const { kind, part } = target;
   const reset = resetFields(kind, part);
   const changesAt = memoized((apiVersion) => {
     const version = versionOf(registry, kind, apiVersion);
     if (!version) return undefined;
-    const to = (value: ApiObject): JsonObject =>
-      converted(kind, version, value, old) as unknown as JsonObject;
+    const to = (value: ApiObject): JsonObject => {
+      const there = converted(kind, version, value, old) as unknown as JsonObject;
+      return only ? { [only]: there[only] } : there;
+    };
     const { changed, removed } = compareWritten(structOf(version.model), to(old), to(object), reset.roots);
     return { changed: reset.keep(changed), removed: reset.keep(removed) };
   });
@@ -147,12 +165,12 @@ export const trackedAlready = (): void => {};
 function baseOf(
   target: Target,
   sent: readonly ManagedFieldsEntry[],
-  { managed }: Entry,
+  stored: ManagedText | undefined,
 ): ManagedText | undefined {
   // Most clients send back what they read.
-  if (managed && JSON.stringify(sent) === managed.text) return managed;
+  if (stored && JSON.stringify(sent) === stored.text) return stored;
   const entries = readSent(target, target.name, sent);
-  if (!entries) return managed;
+  if (!entries) return stored;
   return entries.length ? ManagedText.of(entries) : undefined;
 }
 

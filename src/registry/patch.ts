@@ -13,6 +13,7 @@ import { settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import { type Expected, type ReadOptions, readPatched } from './input.ts';
 import { modify } from './modify.ts';
+import { trackMetadata, trackUpdate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import type { Target } from './target.ts';
@@ -80,7 +81,7 @@ export function patched(
 export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
   const { kind, namespace, name } = target;
   const touchesManaged = mayTouchManaged(change);
-  return modify(registry, request, target, (current) => {
+  const edit = (current: Entry): ApiObject => {
     // No deep copy is needed: patches copy what they change, and decoding copies the rest.
     const document = touchesManaged
       ? current.shown(kind)
@@ -97,7 +98,17 @@ export function patch(registry: Registry, request: Request, target: Target, chan
     if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
       throw modified(kind, name);
     return object;
-  });
+  };
+  return modify(registry, request, target, edit, isOfMetadata(change) ? trackMetadata : trackUpdate);
+}
+
+/** Whether a patch changes nothing but metadata. Defaults of other fields do not depend on it. */
+function isOfMetadata({ operations, body }: Patch): boolean {
+  if (!operations) return Object.keys(body as object).every((name) => name === 'metadata');
+  const isInside = (path: string | undefined): boolean => path?.startsWith('/metadata/') === true;
+  return (body as { path?: string; from?: string }[]).every(
+    ({ path, from }) => isInside(path) && (from === undefined || isInside(from)),
+  );
 }
 
 /** Whether a patch can see or change `metadata.managedFields`. Most cannot, and then it need not be copied. */

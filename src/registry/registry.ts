@@ -7,7 +7,6 @@ import { encodeObject } from '../api/encode.ts';
 import { notFound, requestTimeout, tooLarge } from '../api/errors.ts';
 import type { Kind, ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
-import { sameOwnership } from '../api/managedfields.ts';
 import { managedOf, setManaged } from '../api/managedtext.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
@@ -103,12 +102,10 @@ export class Registry {
     // Stored objects are parsed without it, so it stays as it is unless the write has set it.
     if (current && !Object.hasOwn(meta, 'managedFields')) setManaged(meta, current.managed);
     const value = bytesOf(kind, object);
-    const now = current && managedOf(meta);
-    const before = now && current.managed;
-    if (!before || before.text === now.text || !sameOwnership(before.entries, now.entries)) return value;
-    if (!current.holdsRest(value, Buffer.byteLength(now.text))) return value;
+    const managed = current && managedOf(meta);
+    if (!managed?.retimed || !current!.holdsRest(value, Buffer.byteLength(managed.text))) return value;
     // Nothing but times would change, and that is no write.
-    setManaged(meta, before);
+    setManaged(meta, managed.retimed);
     return bytesOf(kind, object);
   }
 

@@ -15,11 +15,7 @@ const ownsReplicas = ({ fieldsV1 }: Managed): boolean => !isEmptySet(intersectio
 
 /** The entries of a Scale. */
 export const scaleEntries = (entries: readonly Managed[], apiVersion: string): Managed[] =>
-  entries
-    .filter(ownsReplicas)
-    .map((entry) =>
-      entryOf({ ...entry, apiVersion, subresource: entry.subresource ?? '' }, replicas, entry.time),
-    );
+  entries.filter(ownsReplicas).map((entry) => entryOf({ ...entry, apiVersion }, replicas, entry.time));
 
 /**
  * The entries of the scaled object, from those of the Scale after a write. A new one has no time, as in Kubernetes.
@@ -38,12 +34,10 @@ export function entriesFromScale(
     if (!ownsReplicas(entry) || left.delete(key(entry))) out.push(entry);
     else {
       const rest = difference(entry.fieldsV1, replicas);
-      if (!isEmptySet(rest))
-        out.push(entryOf({ ...entry, subresource: entry.subresource ?? '' }, rest, entry.time));
+      if (!isEmptySet(rest)) out.push(entryOf(entry, rest, entry.time));
     }
   }
-  for (const entry of left.values())
-    out.push(entryOf({ ...entry, apiVersion, subresource: entry.subresource ?? '' }, replicas, undefined));
+  for (const entry of left.values()) out.push(entryOf({ ...entry, apiVersion }, replicas, undefined));
   return sortedEntries(out);
 }
 
@@ -55,6 +49,7 @@ export const trackScale: Track = (registry, request, target, object, old, curren
   setEntries(
     object.metadata,
     entriesFromScale(managed.entries, [entryOf(who, replicas, undefined)], target.kind.apiVersion),
+    managed,
   );
 };
 
