@@ -8,7 +8,6 @@
  */
 
 import { parseExact } from './exactjson.ts';
-import { type FieldSet, fieldSetText } from './fieldset.ts';
 import { generatedWriter, type Writer } from './generatedwriter.ts';
 import { jsonText } from './jsontext.ts';
 import { ManagedText } from './managedtext.ts';
@@ -92,9 +91,7 @@ function valueWriter(field: Field): Writer<unknown> {
       return (value) => mapText(value as JsonObject, write);
     }
     case 'raw':
-      return field.definition.pb?.includes('FieldsV1')
-        ? (value) => fieldSetText(value as FieldSet)
-        : jsonText;
+      return jsonText;
     default:
       return scalarText;
   }
