@@ -103,26 +103,26 @@ export function patch(registry: Registry, request: Request, target: Target, chan
 }
 
 /** Whether a patch changes nothing but metadata. Defaults of other fields do not depend on it. */
-function isOfMetadata({ operations, body }: Patch): boolean {
-  if (!operations) return Object.keys(body as object).every((name) => name === 'metadata');
-  const isInside = (path: string | undefined): boolean => path?.startsWith('/metadata/') === true;
-  return (body as { path?: string; from?: string }[]).every(
-    ({ path, from }) => isInside(path) && (from === undefined || isInside(from)),
-  );
+function isOfMetadata(patch: Patch): boolean {
+  if (patch.operations) return pathsOf(patch).every((path) => path.startsWith('/metadata/'));
+  return Object.keys(patch.body as object).every((name) => name === 'metadata');
 }
 
-/** Whether a patch can see or change `metadata.managedFields`. Most cannot, and then it need not be copied. */
-function mayTouchManaged({ operations, body }: Patch): boolean {
-  if (!operations) {
-    const { metadata } = body as { metadata?: unknown };
-    return isJsonObject(metadata) && Object.hasOwn(metadata, 'managedFields');
-  }
-  const reaches = (path: string | undefined): boolean =>
-    path === '' || path === '/metadata' || path?.startsWith('/metadata/managedFields') === true;
-  return (body as { path?: string; from?: string }[]).some(
-    ({ path, from }) => reaches(path) || reaches(from),
-  );
+/** Whether a patch can see or change `metadata.managedFields`. Most cannot, and then it need not be read. */
+function mayTouchManaged(patch: Patch): boolean {
+  if (patch.operations)
+    return pathsOf(patch).some(
+      (path) => path === '' || path === '/metadata' || path.startsWith('/metadata/managedFields'),
+    );
+  const { metadata } = patch.body as { metadata?: unknown };
+  return isJsonObject(metadata) && Object.hasOwn(metadata, 'managedFields');
 }
+
+/** The places that the operations of a JSON patch name. */
+const pathsOf = ({ body }: Patch): string[] =>
+  ((body ?? []) as { path?: string; from?: string }[]).flatMap(({ path, from }) =>
+    [path, from].filter((place) => place !== undefined),
+  );
 
 const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;
 
