@@ -160,7 +160,7 @@ function mergedObject(
   const { kind, part } = target;
   const who = managerOf(request, target, 'Apply');
   let entries = managed?.entries ?? [];
-  if (live && entries.length === 0) {
+  if (live && entries.length === 0 && registry.managedFields !== 'off') {
     const owned = ownedByCreator(kind, live, part);
     const first = { ...who, manager: 'before-first-apply', operation: 'Update' } as const;
     if (!isEmptySet(owned)) entries = [entryOf(first, owned, registry.now())];
