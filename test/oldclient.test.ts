@@ -49,7 +49,10 @@ function expectOnlyLabel({ before, after }: { before: Json; after: Json }): void
   const labels = { ...before.metadata.labels, added: 'yes' };
   const { resourceVersion, managedFields } = after.metadata;
   expect(resourceVersion).not.toBe(before.metadata.resourceVersion);
-  expect(after).toEqual({ ...before, metadata: { ...before.metadata, labels, resourceVersion, managedFields } });
+  expect(after).toEqual({
+    ...before,
+    metadata: { ...before.metadata, labels, resourceVersion, managedFields },
+  });
 }
 
 const replaceable = builtinKinds.filter(({ verbs }) => verbs.includes('update'));

@@ -3,6 +3,7 @@
  * most writes leave it as it is: then its text is written again. Entries are read from the text only when ownership
  * changes, each set once for all objects that have the same one.
  */
+import { optimized } from '../switches.ts';
 import { type FieldSet, fieldSetText, keepText, readFieldSet, sameSet } from './fieldset.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from './generated/types.ts';
 import { entryOf, type Managed, readManaged } from './managedentry.ts';
@@ -103,11 +104,11 @@ function entryText({ manager, operation, apiVersion, time, fieldsV1, subresource
  */
 function readEntries(text: string): readonly Managed[] {
   try {
-    return splitEntries(text);
+    if (optimized) return splitEntries(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return readManaged(JSON.parse(text) as ManagedFieldsEntry[]) ?? [];
   }
+  return readManaged(JSON.parse(text) as ManagedFieldsEntry[]) ?? [];
 }
 
 function splitEntries(text: string): Managed[] {

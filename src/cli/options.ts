@@ -99,7 +99,7 @@ ${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (defa
   --watch-start WHERE   where a watch without a version begins: history or state (default history)
   --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
   --managed-fields MODE whose writes metadata.managedFields names: all, those since an object was applied
-                        (applied), or off (default applied)
+                        (applied), or off (default all)
   --service-cluster-ip-range RANGE
                         addresses that services get (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST

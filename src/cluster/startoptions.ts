@@ -38,7 +38,7 @@ export interface StartOptions {
   readonly like?: 'kubernetes';
   /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
   readonly createStatus?: 200 | 201;
-  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default applied. */
+  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default `all`. */
   readonly managedFields?: ManagedFieldsMode;
   /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   readonly watchStart?: WatchDefault;

@@ -170,7 +170,7 @@ export class Entry {
 
   #parsed(): ApiObject {
     const { document } = this;
-    const span = this.#span();
+    const span = optimized ? this.#span() : undefined;
     if (span)
       try {
         const text = document.toString('utf8', 0, span.start) + document.toString('utf8', span.end);

@@ -6,7 +6,7 @@
 import { normalized } from '../api/encode.ts';
 import { invalid as invalidObject } from '../api/errors.ts';
 import { type FieldError, tooLong } from '../api/fielderror.ts';
-import { type FieldSet, isEmptySet } from '../api/fieldset.ts';
+import { type FieldSet, fieldSetText, isEmptySet } from '../api/fieldset.ts';
 import { structOf } from '../api/fieldtype.ts';
 import { compareWritten } from '../api/fieldwalk.ts';
 import type { ManagedFieldsEntry } from '../api/generated/types.ts';
@@ -19,6 +19,7 @@ import type { ApiObject, JsonObject } from '../api/object.ts';
 import { createdText } from '../api/ownershiptext.ts';
 import { resetFields } from '../api/resetfields.ts';
 import { Memo } from '../memo.ts';
+import { optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';
 import { managerErrors } from './managername.ts';
 import type { Registry } from './registry.ts';
@@ -67,7 +68,9 @@ export const trackCreate: TrackCreate = (registry, request, target, object) => {
   const { kind } = target;
   const now = registry.now();
   if (base.length === 0) {
-    const set = createdText(kind.model, object as unknown as JsonObject, resetFields(kind, 'main').roots);
+    const set = optimized
+      ? createdText(kind.model, object as unknown as JsonObject, resetFields(kind, 'main').roots)
+      : fieldSetText(ownedByCreator(kind, object));
     if (set !== '{}')
       setManaged(meta, ManagedText.ofCreator(request.fieldManager, kind.apiVersion, now, set));
     return;

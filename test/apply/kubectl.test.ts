@@ -46,7 +46,9 @@ describeWith('kubectl')('kubectl apply --server-side', () => {
       code: 0,
       stdout: 'configmap/settings serverside-applied\n',
     });
-    expect((await apply('a.json', config({ color: 'red' }))).stdout).toBe('configmap/settings serverside-applied\n');
+    expect((await apply('a.json', config({ color: 'red' }))).stdout).toBe(
+      'configmap/settings serverside-applied\n',
+    );
     expect(await owners('cm/settings')).toEqual(['kubectl Apply']);
   });
 
@@ -60,7 +62,7 @@ describeWith('kubectl')('kubectl apply --server-side', () => {
 
   test('shares what is the same, and takes over by force', async () => {
     expect((await apply('b.json', config({ color: 'red' }), '--field-manager', 'other')).code).toBe(0);
-    expect(await owners('cm/settings')).toEqual(['kubectl Apply', 'other Apply']);
+    expect((await owners('cm/settings')).sort()).toEqual(['kubectl Apply', 'other Apply']);
     const forced = ['--field-manager', 'other', '--force-conflicts'];
     expect((await apply('b.json', config({ color: 'blue' }), ...forced)).code).toBe(0);
     expect((await kubectl().json('get', 'cm/settings')).data).toEqual({ color: 'blue' });
@@ -78,11 +80,13 @@ describeWith('kubectl')('kubectl apply --server-side', () => {
     await kubectl().run('scale', 'deployment/web', '--replicas', '3');
     await kubectl().run('label', 'deployment/web', 'tier=front');
     const { managedFields } = (await shown('deployment/web')).metadata;
-    expect(managedFields.map(({ operation, subresource }) => `${operation} ${subresource ?? ''}`.trim()).sort()).toEqual(
-      ['Apply', 'Update', 'Update scale'],
-    );
+    expect(
+      managedFields.map(({ operation, subresource }) => `${operation} ${subresource ?? ''}`.trim()).sort(),
+    ).toEqual(['Apply', 'Update', 'Update scale']);
     const refused = await apply('web.json', deployment('web', 'example.com/web:1'));
-    expect(refused.stderr).toMatch(/conflict with "kubectl.*" with subresource "scale" using apps\/v1: \.spec\.replicas/);
+    expect(refused.stderr).toMatch(
+      /conflict with "kubectl.*" with subresource "scale" using apps\/v1: \.spec\.replicas/,
+    );
   });
 
   test('hides owners unless they are asked for', async () => {

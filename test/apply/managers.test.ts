@@ -40,7 +40,10 @@ describe('the JavaScript library', () => {
       [{ reason: 'FieldManagerConflict', message: 'conflict with "alice"', field: '.data.a' }],
     ]);
     expect(await apply({ a: '2' }, 'bob', true)).toMatchObject({ data: { a: '2' } });
-    const made = await library.call(CoreV1Api, 'readNamespacedConfigMap', { name: 'shared', namespace: 'default' });
+    const made = await library.call(CoreV1Api, 'readNamespacedConfigMap', {
+      name: 'shared',
+      namespace: 'default',
+    });
     expect(owners(made)).toEqual(['bob Apply']);
     expect(made.metadata.managedFields[0].time).toBeInstanceOf(Date);
   });
@@ -49,7 +52,11 @@ describe('the JavaScript library', () => {
     const where = { name: 'shared', namespace: 'default' };
     const read = await library.call(CoreV1Api, 'readNamespacedConfigMap', where);
     const body = { ...read, data: { ...read.data, mine: 'yes' } };
-    const now = await library.call(CoreV1Api, 'replaceNamespacedConfigMap', { ...where, body, fieldManager: 'me' });
+    const now = await library.call(CoreV1Api, 'replaceNamespacedConfigMap', {
+      ...where,
+      body,
+      fieldManager: 'me',
+    });
     expect(owners(now)).toEqual(['bob Apply', 'me Update']);
     const again = await library.call(CoreV1Api, 'replaceNamespacedConfigMap', { ...where, body: now });
     expect(again).toEqual(now);
@@ -73,7 +80,11 @@ describe('the JavaScript library', () => {
     const where = { name: 'web', namespace: 'default' };
     const scale = await library.call(AppsV1Api, 'readNamespacedDeploymentScale', where);
     const body = { ...scale, spec: { replicas: 4 } };
-    await library.call(AppsV1Api, 'replaceNamespacedDeploymentScale', { ...where, body, fieldManager: 'scaler' });
+    await library.call(AppsV1Api, 'replaceNamespacedDeploymentScale', {
+      ...where,
+      body,
+      fieldManager: 'scaler',
+    });
     const refused = (await applied(client, path, 'deployer', deployment)).body;
     expect(refused.message).toBe(
       'Apply failed with 1 conflict: conflict with "scaler" with subresource "scale" using apps/v1: .spec.replicas',
@@ -105,7 +116,10 @@ describe('two managers that fight over a field', () => {
     const winner = body.data.fought;
     expect(body.data).toEqual({ fought: winner, left: '11', right: '11' });
     const sets = Object.fromEntries(
-      body.metadata.managedFields.map(({ manager, fieldsV1 }: Json) => [manager, Object.keys(fieldsV1['f:data'])]),
+      body.metadata.managedFields.map(({ manager, fieldsV1 }: Json) => [
+        manager,
+        Object.keys(fieldsV1['f:data']),
+      ]),
     );
     const loser = winner === 'left' ? 'right' : 'left';
     expect(sets).toEqual({ [winner]: ['f:fought', `f:${winner}`], [loser]: [`f:${loser}`] });
@@ -113,7 +127,9 @@ describe('two managers that fight over a field', () => {
     let last: Json;
     do {
       last = (await watch.next())!.object;
-      const holders = last.metadata.managedFields.filter(({ fieldsV1 }: Json) => fieldsV1['f:data']['f:fought']);
+      const holders = last.metadata.managedFields.filter(
+        ({ fieldsV1 }: Json) => fieldsV1['f:data']['f:fought'],
+      );
       expect(holders.map(({ manager }: Json) => manager)).toEqual([last.data.fought]);
     } while (last.metadata.resourceVersion !== body.metadata.resourceVersion);
     watch.close();
@@ -122,7 +138,12 @@ describe('two managers that fight over a field', () => {
   it('leave each other alone once one lets go', async () => {
     const letGo = await applied(client, `${configMaps}/shared`, 'left', config({ left: 'mine' }));
     expect(letGo.status).toBe(200);
-    const taken = await applied(client, `${configMaps}/shared`, 'right', config({ fought: 'right', right: '1' }));
+    const taken = await applied(
+      client,
+      `${configMaps}/shared`,
+      'right',
+      config({ fought: 'right', right: '1' }),
+    );
     expect([taken.status, taken.body.data]).toEqual([200, { fought: 'right', left: 'mine', right: '1' }]);
   });
 });
