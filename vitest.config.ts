@@ -15,6 +15,7 @@ const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'n
 
 const kubectlTests = [
   'test/kubectl/*.test.ts',
+  'test/apply/kubectl.test.ts',
   'test/streams/{attach,exec,lifecycle,logs,nodelogs,pods,portforward,proxy,terminal}.test.ts',
   'src/server/pods/proxying.clients.test.ts',
 ];

@@ -14,7 +14,7 @@ import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
 import { secureBench } from './secure.mjs';
 import { bare, beside, keepCompiledCode, wherry } from './servers.mjs';
-import { acceptLua, createLua, deleteLua, measure, patchLua } from './wrk.mjs';
+import { acceptLua, applyLua, createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
 const quick = process.argv.includes('--quick');
 const seconds = quick ? 1 : 4;
@@ -84,6 +84,10 @@ async function run(store, yardstick) {
   await compared('merge patch, 16 connections', store, pods, yardstick, {
     connections: 16,
     lua: patchLua('/api/v1/namespaces/default/pods/pod-'),
+  });
+  await compared('apply, 16 connections', store, pods, yardstick, {
+    connections: 16,
+    lua: applyLua('/api/v1/namespaces/default/pods/pod-'),
   });
   for (const connections of quick ? [1, 16] : [1, 16, 64]) {
     const lua = createLua(podNamed(`c${connections}-@NAME@`, 0));

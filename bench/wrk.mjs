@@ -57,6 +57,11 @@ export function patchLua(path) {
   return `return wrk.format("PATCH", ${JSON.stringify(path)} .. string.format("%06d", n % 100), {["Content-Type"]="application/merge-patch+json"}, '{"metadata":{"annotations":{"n":"' .. id .. n .. '"}}}')`;
 }
 
+/** Lua for an apply that changes a value every time. */
+export function applyLua(path) {
+  return `return wrk.format("PATCH", ${JSON.stringify(path)} .. string.format("%06d", n % 100) .. "?fieldManager=bench", {["Content-Type"]="application/apply-patch+yaml"}, '{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"n":"' .. id .. n .. '"}}}')`;
+}
+
 /** Lua that deletes numbered objects, each once. */
 export function deleteLua(path) {
   return `return wrk.format("DELETE", ${JSON.stringify(path)} .. string.format("%06d", n - 1))`;

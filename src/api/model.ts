@@ -45,6 +45,8 @@ export interface FieldDefinition {
   values?: FieldDefinition;
   ptr?: boolean;
   empty?: 'null' | 'zero';
+  /** An unset list is written null. Others are written `[]`, because clients that require a list refuse null. */
+  nullList?: boolean;
   raw?: boolean;
   micro?: boolean;
   off?: boolean;
@@ -102,6 +104,8 @@ export class Field {
   readonly ptr: boolean;
   /** What is written when the field is unset; undefined means it is left out. */
   readonly empty: 'null' | 'zero' | undefined;
+  /** An empty list is distinct from none: it clears the field. */
+  readonly keepsEmpty: boolean;
   /** Dropped silently on write, because its feature gate is off. */
   readonly off: boolean;
   readonly int32: boolean;
@@ -126,6 +130,7 @@ export class Field {
     this.values = definition.values && new Field('', definition.values, file, models);
     this.ptr = definition.ptr === true;
     this.empty = definition.empty;
+    this.keepsEmpty = definition.items?.ref === 'ManagedFieldsEntry';
     this.off = definition.off === true;
     this.int32 = definition.format === 'int32';
     const strategy = definition.patchStrategy?.split(',') ?? [];

@@ -98,6 +98,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
     registry.admission = chosenPlugins(options);
+    registry.managedFields = options.managedFields ?? 'all';
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
@@ -276,6 +277,7 @@ function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Fi
     protection: runs('protection'),
     collection: runs('garbagecollector'),
     prompt: like === undefined,
+    kept: like === undefined,
   };
 }
 

@@ -6,6 +6,7 @@ import type { ApiObject } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
+import { type TrackCreate, trackCreate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { requestErrors } from './signingrequests.ts';
@@ -31,6 +32,8 @@ export async function create(
   request: Request,
   collection: Target,
   object: ApiObject,
+  /** How ownership is worked out; an apply has done that before. */
+  track: TrackCreate = trackCreate,
 ): Promise<Entry> {
   const { kind, namespace } = collection;
   kind.defaults?.(object);
@@ -39,6 +42,7 @@ export async function create(
   if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
   meta.deletionTimestamp = undefined;
   meta.deletionGracePeriodSeconds = undefined;
+  track(registry, request, collection, object);
   const generate = !meta.name && Boolean(meta.generateName);
   let target = named(collection, meta.name ?? '');
   const admission: Omit<Admission, 'target'> & { target: Target } = {

@@ -16,8 +16,10 @@ import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { checkPreconditions, modify } from './modify.ts';
+import type { Track } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
+import { trackScale } from './scaleownership.ts';
 import type { Target } from './target.ts';
 import { checkName } from './update.ts';
 
@@ -119,25 +121,32 @@ export async function rescale(
   request: Request,
   target: Target,
   form: ScaleForm,
-  read: (current: Scale) => ApiObject,
+  read: (current: Scale, entry: Entry) => ApiObject,
+  track: Track = trackScale,
 ): Promise<Scale> {
   const { kind, namespace, name } = target;
-  const entry = await modify(registry, request, target, (current) => {
-    const wanted = read(scaleOf(current, form)) as Scale;
-    checkName(wanted, name);
-    if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
-      throw badRequest(
-        'the namespace of the provided object does not match the namespace sent on the request',
-      );
-    const scaled = current.object() as Scalable;
-    checkPreconditions(kind, name, wanted.metadata, current, scaled);
-    const replicas = wanted.spec?.replicas ?? 0;
-    if (replicas < 0)
-      throw invalidObject(form, name, [
-        invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
-      ]);
-    scaled.spec = { ...scaled.spec, replicas };
-    return scaled;
-  });
+  const entry = await modify(
+    registry,
+    request,
+    target,
+    (current) => {
+      const wanted = read(scaleOf(current, form), current) as Scale;
+      checkName(wanted, name);
+      if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
+        throw badRequest(
+          'the namespace of the provided object does not match the namespace sent on the request',
+        );
+      const scaled = current.object() as Scalable;
+      checkPreconditions(kind, name, wanted.metadata, current, scaled);
+      const replicas = wanted.spec?.replicas ?? 0;
+      if (replicas < 0)
+        throw invalidObject(form, name, [
+          invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+        ]);
+      scaled.spec = { ...scaled.spec, replicas };
+      return scaled;
+    },
+    track,
+  );
   return scaleOf(entry, form);
 }

@@ -163,7 +163,7 @@ export function autoscalerCells(autoscaler: HorizontalPodAutoscalerV2): Cell[] {
   return [
     metadata.name,
     `${spec?.scaleTargetRef?.kind ?? ''}/${spec?.scaleTargetRef?.name ?? ''}`,
-    targetsCell(spec?.metrics, status?.currentMetrics),
+    targetsCell(spec?.metrics, status?.currentMetrics ?? []),
     spec?.minReplicas === undefined ? '<unset>' : String(spec.minReplicas),
     spec?.maxReplicas ?? 0,
     status?.currentReplicas ?? 0,

@@ -7,7 +7,6 @@ import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings } from '../rules/findings.ts';
 import { changedSources, defaultSource, sourceErrors } from '../rules/persistentvolumesource.ts';
 import { roundResources } from '../rules/resourcename.ts';
-import { keepFinalizer, volumeFinalizer } from '../rules/storageprotection.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -71,7 +70,6 @@ export const persistentVolume = defineKind<PersistentVolume>({
 
   takeServerValues(volume, old) {
     (volume.spec ??= {}).volumeMode ??= old.spec?.volumeMode;
-    keepFinalizer(volume.metadata, old.metadata, volumeFinalizer);
   },
   defaults(volume) {
     const spec = (volume.spec ??= {});

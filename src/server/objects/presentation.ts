@@ -62,11 +62,11 @@ export function answerEntry(
   if (format === 'protobuf') {
     checkTransform(kind, transform, false);
     const { bytes } = messagesOfKind(kind, version).of(entry);
-    const value = () => shapedObject(context, negotiated, kind, entry.object(kind), nowMs);
+    const value = () => shapedObject(context, negotiated, kind, entry.shown(kind), nowMs);
     context.audited?.takeAnswer(bytes.length, value);
     return answerDocument(context, code, bytes, protobufType);
   }
-  return answerObject(context, code, kind, entry.object(kind), nowMs);
+  return answerObject(context, code, kind, entry.shown(kind), nowMs);
 }
 
 /** Answers with one object in the negotiated form. */
@@ -151,7 +151,7 @@ export async function answerList(
       return answerTable(context, text.parts(metadata, entries), entries.length);
     }
   }
-  const object = (index: number): ApiObject => entries[index]!.object(kind);
+  const object = (index: number): ApiObject => entries[index]!.shown(kind);
   const long = longList(context, negotiated, kind, metadata, entries.length, object, nowMs);
   if (format === 'protobuf') {
     const type = transform

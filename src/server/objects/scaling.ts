@@ -1,6 +1,7 @@
 /** Scaling: `…/scale`, read, replaced and patched. */
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import { applyScale } from '../../registry/apply.ts';
 import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
 import { patched } from '../../registry/patch.ts';
@@ -9,6 +10,7 @@ import type { Target } from '../../registry/target.ts';
 import type { RequestContext } from '../http/context.ts';
 import { messagesOf } from '../http/negotiation.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
+import { applyBody } from './applying.ts';
 import { checkPathName, objectBody, patchBody, patchType, type Serving, writeRequest } from './objects.ts';
 import { answerObject } from './presentation.ts';
 
@@ -36,9 +38,11 @@ export async function scaleObject(
       return answer(await rescale(registry, request, target, form, wanted));
     }
     case 'PATCH': {
-      patchType(context);
-      const request = writeRequest(serving, context, 'PatchOptions');
-      const change = await patchBody(serving, context);
+      const type = patchType(serving, context);
+      const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
+      if (type === 'apply')
+        return answer(await applyScale(registry, request, target, form, await applyBody(serving, context)));
+      const change = await patchBody(serving, context, type);
       const wanted = (current: object) => patched(change, form, current, request);
       return answer(await rescale(registry, request, target, form, wanted));
     }

@@ -21,8 +21,8 @@ const rowForms = new Memo(
   (kind: Kind) =>
     new Form(
       (entry): KeptRow => {
-        const object = entry.object(kind);
         const shared = kind === entry.kind ? entry.metadataText : undefined;
+        const object = shared ? entry.object(kind) : entry.shown(kind);
         return {
           template: new RowTemplate(cellsOf(kind, object), kind.rowConditions?.(object)),
           metadata: shared ?? Buffer.from(jsonText(object.metadata)),
@@ -106,7 +106,7 @@ export class TableText {
     if (this.include === 'None') return none;
     return this.kind === entry.kind
       ? entry.document.subarray(0, entry.length)
-      : Buffer.from(jsonText(entry.object(this.kind)));
+      : Buffer.from(jsonText(entry.shown(this.kind)));
   }
 }
 

@@ -183,7 +183,7 @@ export class WatchStream {
       const table = text.one(entry, this.#isFirstTable());
       return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), table, lineEnd]);
     }
-    const whole = entry.object(kind);
+    const whole = entry.shown(kind);
     const object = transform ? partialObject(whole, transformVersion) : whole;
     return Buffer.from(`${jsonText({ type, object })}\n`);
   }
