@@ -8,6 +8,7 @@
  * The models of the built-in tables are compiled once per process and never change. A kind that is added at run time
  * has its own models (`modelsOf`). Only the kind refers to them, so they are collected with it.
  */
+import apiextensions from './definitions/apiextensions-v1.fields.json' with { type: 'json' };
 import apps from './definitions/apps-v1.fields.json' with { type: 'json' };
 import authentication from './definitions/authentication-v1.fields.json' with { type: 'json' };
 import authorization from './definitions/authorization-v1.fields.json' with { type: 'json' };
@@ -46,6 +47,8 @@ export interface FieldDefinition {
   ptr?: boolean;
   empty?: 'null' | 'zero';
   raw?: boolean;
+  /** What a raw value may be: a model, and `boolean`, `array of` a model or `array of string`. */
+  union?: string[];
   micro?: boolean;
   off?: boolean;
   only11?: boolean;
@@ -70,6 +73,8 @@ export interface ModelDefinition {
   order: string[];
   mapType?: 'atomic';
   fields: Record<string, FieldDefinition>;
+  /** Objects may have further fields, of any value, which are kept as they are. */
+  open?: boolean;
   description?: string;
 }
 
@@ -89,6 +94,7 @@ export type FieldType =
   | 'quantity'
   | 'int-or-string'
   | 'raw'
+  | 'union'
   | 'array'
   | 'map'
   | 'model';
@@ -136,9 +142,9 @@ export class Field {
     this.pb = (definition.pb ?? []).filter((part): part is number => typeof part === 'number');
   }
 
-  /** The model of an object field; only for `type === 'model'`. */
+  /** The model of an object field; only for the types `model` and `union`. */
   get model(): Model {
-    this.#model ??= this.models.of(this.definition.ref!, this.file);
+    this.#model ??= this.models.of(this.definition.ref ?? this.definition.union![0]!, this.file);
     return this.#model;
   }
 }
@@ -173,6 +179,7 @@ export class Model {
 }
 
 const FILES: Record<string, DefinitionFile> = {
+  'apiextensions-v1': apiextensions,
   'apps-v1': apps,
   'authentication-v1': authentication,
   'authorization-v1': authorization,
@@ -265,6 +272,7 @@ const modelId = (ref: string, file: string): string => (ref.includes(':') ? ref 
 
 function fieldType(definition: FieldDefinition): FieldType {
   if (definition.ref) return 'model';
+  if (definition.union) return 'union';
   if (definition.raw || definition.type === 'object') return 'raw';
   if (definition.type === 'string') {
     if (definition.format === 'date-time') return definition.micro ? 'microtime' : 'time';

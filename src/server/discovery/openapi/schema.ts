@@ -141,7 +141,10 @@ export class Definitions {
         return this.value('Time');
       case 'microtime':
         return this.value('MicroTime');
+      case 'union':
+        return {};
       case 'raw':
+        if (isAnyValue(field.definition)) return {};
         return this.value(field.definition.pb?.at(-1) === 'FieldsV1' ? 'FieldsV1' : 'RawExtension');
       case 'bytes':
         return { type: 'string', format: 'byte' };
@@ -150,6 +153,9 @@ export class Definitions {
     }
   }
 }
+
+/** A value of any JSON type; other raw fields hold an object. */
+const isAnyValue = ({ pb }: FieldDefinition): boolean => pb?.at(-1) === 'JSON';
 
 const describedBy = (description: string | undefined): Schema => (description ? { description } : {});
 
