@@ -186,6 +186,16 @@ export const invalid = (
   });
 };
 
+/** A PUT without a resourceVersion, which some kinds need. Kubernetes names the resource here, not the kind. */
+export const withoutVersion = (of: Named, name: string): StatusError =>
+  invalid({ kind: of.resource, group: of.group }, name, [
+    {
+      field: 'metadata.resourceVersion',
+      reason: 'FieldValueInvalid',
+      message: 'Invalid value: 0: must be specified for an update',
+    },
+  ]);
+
 /** Invalid options of a request: `DeleteOptions.meta.k8s.io "" is invalid: …`. */
 export const invalidOptions = (kind: string, errors: readonly FieldError[]): StatusError =>
   invalid({ kind, group: 'meta.k8s.io' }, '', errors);

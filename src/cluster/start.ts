@@ -17,6 +17,7 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import { Definitions } from '../extensions/definitions/definitions.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
 import { admissionChain } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
@@ -101,6 +102,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
+    const definitions = new Definitions(registry, report);
+    closers.add(() => definitions.close());
+    await definitions.start();
     const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);

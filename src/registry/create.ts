@@ -1,5 +1,12 @@
 /** Create: from a decoded object to a stored one. */
-import { alreadyExists, badRequest, generateNameExhausted, namespaceNotFound, plain } from '../api/errors.ts';
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  generateNameExhausted,
+  namespaceNotFound,
+  plain,
+} from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -32,6 +39,7 @@ export async function create(
   object: ApiObject,
 ): Promise<Entry> {
   const { kind, namespace } = collection;
+  if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
   kind.defaults?.(object);
   settleNamespace(kind, object, namespace);
   const meta = object.metadata;

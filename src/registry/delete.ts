@@ -172,6 +172,10 @@ function mark(registry: Registry, kind: Kind, object: ApiObject, options: Delete
     return;
   }
   if (finalizing.collection) setCollectorFinalizers(kind, object, options);
+  if (kind.markForDeletion) {
+    meta.deletionTimestamp ??= formatTime(nowMs);
+    return kind.markForDeletion(object, { now: formatTime(nowMs) });
+  }
   if (finalizing.prompt) releaseUnused(registry.view, kind.id, object);
   const grace = kind.gracePeriodSeconds?.(object, requestedGrace(options));
   if (grace) markGraceful(object, Math.min(grace, graceMaxSeconds), options, nowMs);

@@ -29,6 +29,9 @@ export interface Expected {
   readonly kind: string;
   readonly apiVersion: string;
   readonly model: Model;
+  readonly custom?: boolean;
+  /** Removes what the object may not contain beyond its model; see `Kind.prune`. */
+  prune?(object: ApiObject, unknown: string[]): void;
 }
 
 /** Decodes the body of a create or replace. Kind and apiVersion default to those of the path. */
@@ -72,6 +75,7 @@ export function readPatched(
 function decodeStrictly(expected: Expected, input: Input, options: ReadOptions): ApiObject {
   const unknown: string[] = [];
   const object = decodeObject(expected.model, input.value, unknown) as unknown as ApiObject;
+  expected.prune?.(object, unknown);
   object.kind = expected.kind;
   object.apiVersion = expected.apiVersion;
   if (options.fieldValidation !== 'Ignore' && (unknown.length || input.duplicates.length)) {

@@ -6,9 +6,10 @@
 import { writtenAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
+import { jsonText } from '../api/jsontext.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
-import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
+import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { settleNamespace } from './create.ts';
@@ -187,9 +188,21 @@ function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void
   Object.assign(object, kept, { spec: { ...(kept.spec as JsonObject), ephemeralContainers } });
 }
 
-function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: ApiObject): boolean {
+function differs(
+  kind: Kind,
+  part: 'spec' | 'template' | 'content',
+  object: ApiObject,
+  old: ApiObject,
+): boolean {
+  if (part === 'content') return contentText(kind, object) !== contentText(kind, old);
   const partOf = (whole: ApiObject) => ((whole as unknown as JsonObject)[part] ?? {}) as JsonObject;
   return !writtenAlike(kind.model.fields.get(part)!.model, partOf(object), partOf(old));
+}
+
+/** Everything but the metadata and the status, if that is written on its own. */
+function contentText({ hasStatus }: Kind, object: ApiObject): string {
+  const { metadata: _metadata, kind: _kind, apiVersion: _apiVersion, status, ...content } = object;
+  return jsonText(withSortedKeys(hasStatus || status === undefined ? content : { ...content, status }));
 }
 
 function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {

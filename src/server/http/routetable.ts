@@ -4,7 +4,6 @@
  */
 import type { Kind } from '../../api/kind.ts';
 import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
-import { answerDefinitions, definitionsVersion } from '../computed/customresources.ts';
 import { answerMetrics, metricsResources, metricsVersion } from '../computed/metricsapi.ts';
 import { answerReview, reviewVersions } from '../computed/reviews.ts';
 import type { UsageReports } from '../computed/usagereports.ts';
@@ -53,7 +52,6 @@ export class RouteTable {
     this.#addComputed(metricsVersion, (context, info) =>
       answerMetrics(serving.registry, usage, context, info),
     );
-    this.#addComputed(definitionsVersion, answerDefinitions);
     for (const version of reviewVersions.keys())
       this.#addComputed(version, (context, info) => answerReview(serving, context, info));
   }

@@ -31,7 +31,8 @@ export function includeObject(context: RequestContext): IncludeObject {
 /**
  * The parts of a kind that are needed to present an object; also implemented by Scale, which is not a stored kind.
  */
-export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'cells' | 'rowConditions'>;
+export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'cells' | 'rowConditions'> &
+  Partial<Pick<Kind, 'listKind' | 'custom'>>;
 
 export function answerEntry(
   context: RequestContext,
@@ -158,11 +159,12 @@ function longList(
   switch (transform) {
     case undefined:
       return {
-        head: { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata },
+        head: { kind: kind.listKind ?? `${kind.kind}List`, apiVersion: kind.apiVersion, metadata },
         field: 'items',
         size,
-        // Items of a list have no kind and apiVersion.
+        // Items of a list have no kind and apiVersion, except those of custom kinds.
         item: (index) => {
+          if (kind.custom) return object(index);
           const { kind: _kind, apiVersion: _apiVersion, ...item } = object(index);
           return item;
         },
@@ -193,7 +195,7 @@ function longList(
 
 const listHead = (kind: Kind, metadata: object): Buffer =>
   Buffer.from(
-    `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
+    `{"kind":"${kind.listKind}","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
   );
 
 const listEnd = Buffer.from(']}\n');
