@@ -29,7 +29,14 @@ export function decodeObject(model: Model, value: unknown, unknown: string[] = [
     throw new DecodeError(
       `json: cannot unmarshal ${jsonType(value)} into Go value of type ${goModel(model)}`,
     );
-  return decodeModel(model, value, '', unknown);
+  if (!model.definition.open) return decodeModel(model, value, '', unknown);
+  try {
+    return decodeModel(model, value, '', unknown);
+  } catch (error) {
+    // The metadata of custom objects is decoded on its own in Kubernetes, so its path begins there.
+    if (error instanceof DecodeError) error.message = error.message.replace(/(field \w+\.)metadata\./, '$1');
+    throw error;
+  }
 }
 
 function decodeModel(model: Model, value: JsonObject, path: string, unknown: string[]): JsonObject {

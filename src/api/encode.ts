@@ -147,7 +147,7 @@ function scalarText(value: unknown): string {
  */
 function unsetText(field: Field): string {
   if (field.empty === undefined) return '';
-  if (field.type === 'array') return '[]';
+  if (field.type === 'array') return field.definition.nullList ? 'null' : '[]';
   if (field.empty !== 'zero') return 'null';
   switch (field.type) {
     case 'map':

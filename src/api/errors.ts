@@ -221,6 +221,23 @@ export const methodNotAllowed = (): StatusError =>
     {},
   );
 
+/** A subresource of a custom kind does not have the verb. */
+export const verbNotSupported = (of: Named, verb: string): StatusError =>
+  new StatusError(
+    405,
+    'MethodNotAllowed',
+    `${verb} is not supported on resources of kind "${resourceText(of)}"`,
+    resourceDetails(of, ''),
+  );
+
+/** A format of a patch that custom kinds do not take. */
+export const unknownPatchFormat = (supported: readonly string[]): StatusError =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`,
+  );
+
 export const notAcceptable = (available: readonly string[]): StatusError =>
   new StatusError(
     406,
@@ -294,6 +311,9 @@ export const budgetViolation = (cause: string, retryAfterSeconds?: number): Stat
   );
 
 /** An error that Kubernetes answers with a plain 500: message without reason. */
+export const internalError = (why: string): StatusError =>
+  new StatusError(500, 'InternalError', `Internal error occurred: ${why}`, { causes: [{ message: why }] });
+
 export const plain = (text: string): StatusError => new StatusError(500, undefined, text);
 
 /** The success Status of an operation that returns no object. */

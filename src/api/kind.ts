@@ -9,6 +9,7 @@ import type { FieldError } from './fielderror.ts';
 import { type Model, modelOf } from './model.ts';
 import { type NameRule, subdomainName } from './names.ts';
 import type { ApiObject } from './object.ts';
+import type { ScalePaths } from './scalepaths.ts';
 import type { User } from './user.ts';
 
 /**
@@ -116,9 +117,14 @@ export interface KindForm<T extends ApiObject> {
   /** The kind is known because objects are stored as it, but it is not served. */
   readonly hidden?: boolean;
 
+  /** Finalizers may have any name; default: as for custom kinds. */
+  readonly anyFinalizer?: boolean;
+
   // Verbs: all of them when not given
   readonly verbs?: readonly Verb[];
   readonly subresources?: readonly Subresource[];
+  /** Where the scale of a custom kind finds its numbers. */
+  readonly scalePaths?: ScalePaths | undefined;
 
   /** Sent in a Warning header of every answer about the kind, because it is deprecated. */
   readonly deprecation?: string;
@@ -255,6 +261,7 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
     shortNames: form.shortNames ?? [],
     categories: form.categories ?? [],
     listKind: form.listKind ?? `${form.kind}List`,
+    anyFinalizer: form.anyFinalizer ?? form.custom,
     nameRule: form.nameRule ?? subdomainName,
     verbs: form.verbs ?? allVerbs,
     subresources: form.subresources ?? [],

@@ -46,6 +46,8 @@ export interface FieldDefinition {
   values?: FieldDefinition;
   ptr?: boolean;
   empty?: 'null' | 'zero';
+  /** A list that is written as null when it is unset; all others are written `[]`. */
+  nullList?: boolean;
   raw?: boolean;
   /** What a raw value may be: a model, and `boolean`, `array of` a model or `array of string`. */
   union?: string[];

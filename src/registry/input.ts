@@ -3,11 +3,12 @@
  * dropped, as the request's `fieldValidation` says.
  */
 import { DecodeError, decodeObject } from '../api/decode.ts';
-import { badRequest, invalidPatch } from '../api/errors.ts';
+import { badRequest, invalid, invalidPatch } from '../api/errors.ts';
+import { invalid as invalidField } from '../api/fielderror.ts';
 import { jsonText } from '../api/jsontext.ts';
 import type { KindTable } from '../api/kinds.ts';
 import type { Model } from '../api/model.ts';
-import { type ApiObject, isJsonObject } from '../api/object.ts';
+import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -46,7 +47,8 @@ export function readObject(
     throw badRequest(
       `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value} into Go value of type struct { APIVersion string; Kind string }`,
     );
-  checkKind(kinds, expected, value.kind, value.apiVersion);
+  if (expected.custom) checkCustomKind(expected, value);
+  else checkKind(kinds, expected, value.kind, value.apiVersion);
   const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
   const handled = `${expected.kind} in version "${version}" cannot be handled as a ${expected.kind}`;
   try {
@@ -110,6 +112,32 @@ function checkKind(kinds: KindTable, expected: Expected, kind: unknown, apiVersi
     ? `converting (${version}.${sentKind}) to (${groupText(expected.apiVersion)}.${expected.kind}): unknown conversion`
     : `no kind "${sentKind}" is registered for version "${sentVersion}" in scheme "wherry"`;
   throw badRequest(`${sentKind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
+}
+
+/** Characters of a body that an error quotes. */
+const quotedMax = 65_536;
+const summaryMax = 30;
+
+/** Custom objects must say what they are. A wrong kind is found by validation in Kubernetes, hence the 422. */
+function checkCustomKind(expected: Expected, value: JsonObject): void {
+  const { kind, apiVersion } = value;
+  if (!kind) {
+    const text = jsonText(value).slice(0, quotedMax);
+    const more = text.length > summaryMax ? ' ...' : '';
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${expected.kind}): Object 'Kind' is missing in '${text}' (${text.slice(0, summaryMax)}${more})`,
+    );
+  }
+  if (apiVersion !== expected.apiVersion)
+    throw badRequest(
+      `the API version in the data (${apiVersion ?? ''}) does not match the expected API version (${expected.apiVersion})`,
+    );
+  if (kind === expected.kind) return;
+  const { name } = (isJsonObject(value.metadata) ? value.metadata : {}) as { name?: unknown };
+  const group = groupText(expected.apiVersion);
+  throw invalid({ kind: String(kind), group }, typeof name === 'string' ? name : '', [
+    invalidField('kind', kind, `must be ${expected.kind}`),
+  ]);
 }
 
 const groupText = (apiVersion: string): string =>

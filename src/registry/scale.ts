@@ -12,6 +12,7 @@ import { selfLink } from '../api/meta.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
+import { customScale, partialScale, rescaled } from './customscale.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { checkPreconditions, modify } from './modify.ts';
@@ -75,7 +76,8 @@ interface Scalable extends ApiObject {
   status?: { replicas?: number };
 }
 
-export function scaleOf(entry: Entry, form: ScaleForm): Scale {
+export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale {
+  if (kind.scalePaths) return customScale(entry.object(kind), kind, kind.scalePaths);
   const scaled = entry.object() as Scalable;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = scaled.metadata;
   const selector = shownSelector(entry.kind, scaled.spec?.selector ?? {}, form);
@@ -122,14 +124,15 @@ export async function rescale(
 ): Promise<Scale> {
   const { kind, namespace, name } = target;
   const entry = await modify(registry, request, target, (current) => {
-    const wanted = read(scaleOf(current, form)) as Scale;
+    const wanted = read(scaleToChange(current, form, kind)) as Scale;
     checkName(wanted, name);
     if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
       throw badRequest(
         'the namespace of the provided object does not match the namespace sent on the request',
       );
-    const scaled = current.object() as Scalable;
+    const scaled = current.object(kind) as Scalable;
     checkPreconditions(kind, name, wanted.metadata, current, scaled);
+    if (kind.scalePaths) return rescaled(scaled, kind.scalePaths, wanted.spec?.replicas);
     const replicas = wanted.spec?.replicas ?? 0;
     if (replicas < 0)
       throw invalidObject(form, name, [
@@ -138,5 +141,9 @@ export async function rescale(
     scaled.spec = { ...scaled.spec, replicas };
     return scaled;
   });
-  return scaleOf(entry, form);
+  return scaleOf(entry, form, kind);
 }
+
+/** The current scale; that of a custom object may have no replicas yet. */
+const scaleToChange = (current: Entry, form: ScaleForm, kind: Kind): Scale =>
+  kind.scalePaths ? partialScale(current.object(kind), kind, kind.scalePaths) : scaleOf(current, form);

@@ -62,6 +62,7 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>({
   subresources: [statusSubresource],
   generationOf: 'spec',
   versionRequired: true,
+  anyFinalizer: true,
 
   defaults,
   prepareForCreate(definition) {

@@ -18,6 +18,7 @@ import { definitionCondition, storageVersionOf } from '../../api/kinds/customres
 import { type Model, type ModelDefinition, modelsOf } from '../../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
 import { jsonPathNames } from '../../api/rules/definitionviews.ts';
+import type { ScalePaths } from '../../api/scalepaths.ts';
 import { compareVersions } from '../../api/versionorder.ts';
 import { customErrors } from './customrules.ts';
 import { printerColumns } from './printercolumns.ts';
@@ -57,7 +58,8 @@ function versionKind(
   const { spec = {}, metadata } = definition;
   const { group = '' } = spec;
   const schema = compileSchema((version.schema?.openAPIV3Schema ?? {}) as Schema);
-  const { status, scale } = version.subresources ?? {};
+  const { status } = version.subresources ?? {};
+  const scale = scalePathsOf(version);
   const isTerminating = definitionCondition(definition, 'Terminating')?.status === 'True';
   const rules = customErrors({ schema, scale, hasStatus: status !== undefined });
   const form: KindForm<ApiObject> = {
@@ -77,6 +79,7 @@ function versionKind(
     hidden: !version.served,
     verbs: isTerminating ? lastVerbs : verbs,
     subresources: subresourcesOf(version),
+    scalePaths: scale,
     generationOf: 'content',
     versionRequired: true,
     ...(isTerminating
@@ -121,6 +124,12 @@ function unconverted(storage: Kind, schema: CompiledSchema): NonNullable<KindFor
       return object;
     },
   };
+}
+
+function scalePathsOf({ subresources }: CustomResourceDefinitionVersion): ScalePaths | undefined {
+  if (!subresources?.scale) return undefined;
+  const { specReplicasPath = '', statusReplicasPath = '', labelSelectorPath } = subresources.scale;
+  return { spec: specReplicasPath, status: statusReplicasPath, selector: labelSelectorPath };
 }
 
 function subresourcesOf({ subresources }: CustomResourceDefinitionVersion): Subresource[] {

@@ -1,16 +1,15 @@
 /** Validation of custom objects: the schema of their version, and the numbers that their scale reads. */
 import type { CompiledSchema } from '../../api/customschema/schema.ts';
 import { type FieldError, invalid } from '../../api/fielderror.ts';
-import type { CustomResourceSubresourceScale } from '../../api/generated/types.ts';
 import { valueAt } from '../../api/jsonpath.ts';
 import type { ApiObject, JsonObject } from '../../api/object.ts';
-import { goTyped, scaleNames } from './scalepaths.ts';
+import { goTyped, type ScalePaths, scaleNames } from '../../api/scalepaths.ts';
 
 const replicasMax = 2_147_483_647;
 
 export interface CustomVersion {
   readonly schema: CompiledSchema;
-  readonly scale: CustomResourceSubresourceScale | undefined;
+  readonly scale: ScalePaths | undefined;
   readonly hasStatus: boolean;
 }
 
@@ -44,12 +43,8 @@ export function customErrors({ schema, scale, hasStatus }: CustomVersion) {
   };
 }
 
-function replicasErrors(
-  object: ApiObject,
-  scale: CustomResourceSubresourceScale,
-  part: 'spec' | 'status',
-): FieldError[] {
-  const path = (part === 'spec' ? scale.specReplicasPath : scale.statusReplicasPath) ?? '';
+function replicasErrors(object: ApiObject, scale: ScalePaths, part: 'spec' | 'status'): FieldError[] {
+  const path = scale[part];
   const value = valueAt(object, scaleNames(path));
   if (value === undefined || value === null) return [];
   if (!Number.isInteger(value) && typeof value !== 'bigint')

@@ -70,7 +70,8 @@ export class Pages {
     const described = discovery.group(group!);
     if (version === undefined) return known(described);
     if (!described) return undefined;
-    return known(discovery.resourceList(`${group}/${version}`));
+    const list = discovery.resourceList(`${group}/${version}`);
+    return list || discovery.isCustomGroup(group!) ? list : known(list);
   }
 }
 

@@ -1,7 +1,13 @@
-/** Paths of a scale subresource, such as `.spec.replicas`. */
+/** Where the scale subresource of a custom kind finds its numbers, by paths such as `.spec.replicas`. */
 
-import { jsonText } from '../../api/jsontext.ts';
-import { isJsonObject, type JsonObject, setKey } from '../../api/object.ts';
+import { jsonText } from './jsontext.ts';
+import { isJsonObject, type JsonObject, setKey } from './object.ts';
+
+export interface ScalePaths {
+  readonly spec: string;
+  readonly status: string;
+  readonly selector: string | undefined;
+}
 
 export const scaleNames = (path: string): string[] => path.split('.').slice(1);
 
