@@ -32,7 +32,8 @@ function defaultFields(object: JsonObject, node: SchemaNode): void {
 function defaultItems(list: unknown[], { items }: SchemaNode): void {
   if (!items?.defaultsBelow) return;
   for (let i = 0; i < list.length; i++) {
-    if (list[i] === null && items.default !== undefined && !items.nullable) list[i] = cloneJson(items.default);
+    if (list[i] === null && items.default !== undefined && !items.nullable)
+      list[i] = cloneJson(items.default);
     applyDefaults(list[i], items);
   }
 }

@@ -122,13 +122,16 @@ function isHostname(text: string): boolean {
 /** 6, 8 or 20 bytes, separated by `:` or `-`, or in pairs by `.`. */
 function isMac(text: string): boolean {
   const pairs = /^[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2})*$/i.test(text);
-  const bytes = pairs ? (text.length + 1) / 3 : /^[0-9a-f]{4}(?:\.[0-9a-f]{4})+$/i.test(text) ? ((text.length + 1) / 5) * 2 : 0;
+  const bytes = pairs
+    ? (text.length + 1) / 3
+    : /^[0-9a-f]{4}(?:\.[0-9a-f]{4})+$/i.test(text)
+      ? ((text.length + 1) / 5) * 2
+      : 0;
   return bytes === 6 || bytes === 8 || bytes === 20;
 }
 
 /** A URL with a scheme, or an absolute path. */
 function isUri(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: URLs may not have any
   if (/[\u0000-\u001f\u007f]/.test(text)) return false;
   const rest = text.replace(/^[a-zA-Z][a-zA-Z0-9+.-]*:/, '');
   if (!rest.startsWith('/')) return false;
@@ -136,13 +139,18 @@ function isUri(text: string): boolean {
   if (/%(?![0-9a-fA-F]{2})/.test(path)) return false;
   if (!path.startsWith('//') || rest === text) return true;
   const host = path.slice(2).split('/', 1)[0]!;
-  return !/[ <>"\\^`{|}]/.test(host) && !/:[^\]:]*[^\d\]:][^\]:]*$/.test(host.slice(host.lastIndexOf('@') + 1));
+  return (
+    !/[ <>"\\^`{|}]/.test(host) && !/:[^\]:]*[^\d\]:][^\]:]*$/.test(host.slice(host.lastIndexOf('@') + 1))
+  );
 }
 
 function isIsbn10(text: string): boolean {
   const digits = text.replace(/[\s-]+/g, '');
   if (!/^\d{9}[\dX]$/.test(digits)) return false;
-  const sum = [...digits].reduce((total, digit, i) => total + (10 - i) * (digit === 'X' ? 10 : Number(digit)), 0);
+  const sum = [...digits].reduce(
+    (total, digit, i) => total + (10 - i) * (digit === 'X' ? 10 : Number(digit)),
+    0,
+  );
   return sum % 11 === 0;
 }
 

@@ -1,7 +1,7 @@
 /** Checks of the keywords of a schema that look at one value alone: numbers, strings, enums. Texts are Kubernetes'. */
 import { isInt64 } from '../exactjson.ts';
 import { type FieldError, invalid, notSupported, tooLong } from '../fielderror.ts';
-import { type GoRegexp, compileRegexp, RegexpError } from '../goregexp.ts';
+import { compileRegexp, type GoRegexp, RegexpError } from '../goregexp.ts';
 import { jsonText } from '../jsontext.ts';
 import { withSortedKeys } from '../object.ts';
 import { formatCheck } from './formats.ts';
@@ -105,14 +105,22 @@ export function numberCheck(schema: Schema, type: string, format: string): Numbe
       const bound = whole ? Math.trunc(minimum) : minimum;
       if (exclusiveMinimum ? value <= bound : value < bound)
         run.fail((field, name) =>
-          invalid(field, value, `${name} in body should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${numberText(bound)}`),
+          invalid(
+            field,
+            value,
+            `${name} in body should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${numberText(bound)}`,
+          ),
         );
     }
     if (maximum !== undefined) {
       const bound = whole ? Math.trunc(maximum) : maximum;
       if (exclusiveMaximum ? value >= bound : value > bound)
         run.fail((field, name) =>
-          invalid(field, value, `${name} in body should be less than ${exclusiveMaximum ? '' : 'or equal to '}${numberText(bound)}`),
+          invalid(
+            field,
+            value,
+            `${name} in body should be less than ${exclusiveMaximum ? '' : 'or equal to '}${numberText(bound)}`,
+          ),
         );
     }
   };
@@ -120,7 +128,8 @@ export function numberCheck(schema: Schema, type: string, format: string): Numbe
 
 function isInRange(value: number | bigint, type: string, format: string): boolean {
   if (type !== 'integer') return Math.abs(Number(value)) <= float32Max;
-  if (format === 'int32') return Number.isInteger(Number(value)) && value >= -int32Max - 1 && value <= int32Max;
+  if (format === 'int32')
+    return Number.isInteger(Number(value)) && value >= -int32Max - 1 && value <= int32Max;
   return typeof value === 'bigint' ? isInt64(value) : Number.isInteger(value) && isInt64(BigInt(value));
 }
 
@@ -129,10 +138,16 @@ function checkMultiple(value: number | bigint, multipleOf: number, run: Validati
   const factor = whole ? Math.trunc(multipleOf) : multipleOf;
   if (factor < 0)
     run.fail((field, name) =>
-      invalid(field, factor, `factor MultipleOf declared for ${name} must be positive: ${numberText(factor)}`),
+      invalid(
+        field,
+        factor,
+        `factor MultipleOf declared for ${name} must be positive: ${numberText(factor)}`,
+      ),
     );
   else if (factor !== 0 && !isMultiple(value, factor, whole))
-    run.fail((field, name) => invalid(field, value, `${name} in body should be a multiple of ${numberText(factor)}`));
+    run.fail((field, name) =>
+      invalid(field, value, `${name} in body should be a multiple of ${numberText(factor)}`),
+    );
 }
 
 function isMultiple(value: number | bigint, factor: number, whole: boolean): boolean {

@@ -76,7 +76,6 @@ class ListWalk {
 /** The fields that tell items apart; those that are not there are left out. */
 function keyOf(item: unknown, names: readonly string[]): JsonObject {
   const key: JsonObject = {};
-  if (isJsonObject(item))
-    for (const name of names) if (Object.hasOwn(item, name)) key[name] = item[name];
+  if (isJsonObject(item)) for (const name of names) if (Object.hasOwn(item, name)) key[name] = item[name];
   return key;
 }

@@ -105,4 +105,3 @@ class PruneWalk {
     this.unknown.push(text);
   }
 }
-

@@ -43,7 +43,9 @@ export class SchemaNode {
     this.default = schema.default ?? undefined;
     this.listType = schema['x-kubernetes-list-type'];
     this.listKeys = schema['x-kubernetes-list-map-keys'] ?? [];
-    const below = [...this.properties.values(), this.items, this.additional].filter((node) => node !== undefined);
+    const below = [...this.properties.values(), this.items, this.additional].filter(
+      (node) => node !== undefined,
+    );
     this.defaultsBelow = this.default !== undefined || below.some((node) => node.defaultsBelow);
     this.listsBelow = isUnique(this.listType) || below.some((node) => node.listsBelow);
     this.embeddedBelow = this.embedded || below.some((node) => node.embeddedBelow);

@@ -264,8 +264,7 @@ function objectCheck(schema: Schema): Check | undefined {
   const { minProperties, maxProperties, additionalProperties, required: names = [] } = schema;
   const { properties = {} } = schema;
   const checks = new Map(Object.keys(properties).map((name) => [name, ratcheted(properties[name]!)]));
-  const additional =
-    typeof additionalProperties === 'object' ? ratcheted(additionalProperties) : undefined;
+  const additional = typeof additionalProperties === 'object' ? ratcheted(additionalProperties) : undefined;
   const closed = additionalProperties === false;
   return (value, run, old) => {
     const object = value as JsonObject;
