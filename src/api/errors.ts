@@ -311,9 +311,6 @@ export const budgetViolation = (cause: string, retryAfterSeconds?: number): Stat
   );
 
 /** An error that Kubernetes answers with a plain 500: message without reason. */
-export const internalError = (why: string): StatusError =>
-  new StatusError(500, 'InternalError', `Internal error occurred: ${why}`, { causes: [{ message: why }] });
-
 export const plain = (text: string): StatusError => new StatusError(500, undefined, text);
 
 /** The success Status of an operation that returns no object. */

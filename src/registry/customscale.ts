@@ -1,5 +1,5 @@
 /** The scale of custom objects: a view of the numbers that their definition points at. */
-import { badRequest, internalError } from '../api/errors.ts';
+import { badRequest, internal } from '../api/errors.ts';
 import { valueAt } from '../api/jsonpath.ts';
 import type { Kind } from '../api/kind.ts';
 import { selfLink } from '../api/meta.ts';
@@ -31,7 +31,7 @@ export const customScaleForm: ScaleForm = {
 /** The scale of an object, which must have a number of replicas. */
 export function customScale(object: ApiObject, kind: Kind, paths: ScalePaths): Scale {
   if (replicasAt(object, paths.spec) === undefined)
-    throw internalError(`the spec replicas field ${JSON.stringify(paths.spec)} does not exist`);
+    throw internal(`the spec replicas field ${JSON.stringify(paths.spec)} does not exist`);
   return partialScale(object, kind, paths);
 }
 

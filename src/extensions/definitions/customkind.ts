@@ -92,7 +92,10 @@ function versionKind(
     },
     refresh: (object) => shape(schema, object),
     defaults: (object) => schema.applyDefaults(object as unknown as JsonObject),
+    prepareForCreate: dropUnset,
+    prepareForUpdate: dropUnset,
     prepareStatusUpdate(object, old) {
+      dropUnset(object);
       const { resourceVersion, managedFields } = object.metadata;
       object.metadata = { ...old.metadata, resourceVersion, managedFields };
     },
@@ -103,6 +106,12 @@ function versionKind(
     ...printerColumns(version),
   };
   return defineKind(form);
+}
+
+/** The order of steps sets parts to undefined; to the schema, a key without a value is null. */
+function dropUnset(object: ApiObject): void {
+  const fields = object as unknown as JsonObject;
+  for (const name of Object.keys(fields)) if (fields[name] === undefined) delete fields[name];
 }
 
 function shape(schema: CompiledSchema, object: ApiObject): void {
