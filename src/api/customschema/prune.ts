@@ -20,10 +20,20 @@ export function pruneObject(object: JsonObject, root: SchemaNode): string[] {
   return walk.unknown.sort();
 }
 
+/** Prunes a value that is not a whole object. */
+export function pruneValue(value: unknown, node: SchemaNode): void {
+  new PruneWalk().value(value, node, node.preserves);
+}
+
 /** Whether pruning would leave the value as it is: what a default must fulfil. */
 export function isPruned(value: unknown, node: SchemaNode): boolean {
   const walk = new PruneWalk();
-  walk.value(cloneJson(value), node, node.preserves);
+  try {
+    walk.value(cloneJson(value), node, node.preserves);
+  } catch (error) {
+    // Metadata of the wrong type, which is reported by itself.
+    if (!(error instanceof DecodeError)) throw error;
+  }
   return walk.unknown.length === 0;
 }
 

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../object.ts';
 import { compileSchema } from './compiledschema.ts';
 import type { CompiledSchema, Schema } from './schema.ts';
+import { checkSchema, formatWarnings } from './schemacheck.ts';
 
 interface Cause {
   reason: string;
@@ -19,7 +20,13 @@ interface RecordedCase {
   method: string;
   path: string;
   body?: JsonObject;
-  expect: { code: number; warnings?: string[]; object?: JsonObject; details?: { causes?: Cause[] } };
+  expect: {
+    code: number;
+    at?: Record<string, unknown>;
+    warnings?: string[];
+    object?: JsonObject;
+    details?: { causes?: Cause[] };
+  };
 }
 
 const { cases } = JSON.parse(
@@ -89,4 +96,25 @@ describe('objects are validated', () => {
       expect(() => widgets.prune(structuredClone(body!))).toThrow(message);
     },
   );
+});
+
+describe('schemas are checked', () => {
+  it.each(
+    cases.filter(
+      ({ name, expect: { at, details, code } }: RecordedCase) =>
+        name.startsWith('crd schema: ') && (code === 201 || details || at),
+    ),
+  )('$name', ({ body, expect: { at = {}, details, warnings = [] } }) => {
+    const { spec } = body as unknown as {
+      spec: { versions: { schema: { openAPIV3Schema: Schema }; subresources?: { status?: object } }[] };
+    };
+    const [version] = spec.versions;
+    const path = 'spec.validation.openAPIV3Schema';
+    const { openAPIV3Schema: schema } = version!.schema;
+    const found = checkSchema(schema, path, { statusEnabled: !!version!.subresources?.status });
+    const causes = found.map(({ reason, field, message }) => ({ reason, field, message }));
+    if (at['/details/causes/0/message']) expect(causes[0]?.message).toBe(at['/details/causes/0/message']);
+    else expect(sorted(causes)).toEqual(sorted(details?.causes ?? []));
+    expect(formatWarnings(schema)).toEqual(warnings);
+  });
 });
