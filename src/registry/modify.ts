@@ -3,7 +3,7 @@
  * state and stored only if that state is still current; when another writer was faster, it is computed again from the
  * new state. So a change without a precondition never fails because of other writers.
  */
-import { writtenAlike } from '../api/alike.ts';
+import { fieldAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
@@ -187,9 +187,16 @@ function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void
   Object.assign(object, kept, { spec: { ...(kept.spec as JsonObject), ephemeralContainers } });
 }
 
-function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: ApiObject): boolean {
-  const partOf = (whole: ApiObject) => ((whole as unknown as JsonObject)[part] ?? {}) as JsonObject;
-  return !writtenAlike(kind.model.fields.get(part)!.model, partOf(object), partOf(old));
+function differs(
+  { model }: Kind,
+  part: NonNullable<Kind['generationOf']>,
+  object: ApiObject,
+  old: ApiObject,
+): boolean {
+  const field = model.fields.get(part)!;
+  const blank = field.type === 'array' ? [] : {};
+  const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
+  return !fieldAlike(field, partOf(object), partOf(old));
 }
 
 function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {
