@@ -2,7 +2,7 @@
  * Delete: removes an object at once, or marks it for deletion while a grace period or finalizers hold it. A marked
  * object is removed by the write that drops the last finalizer (see modify.ts).
  */
-import { invalidOptions, modified, preconditionConflict } from '../api/errors.ts';
+import { conflict, invalidOptions, modified, preconditionConflict } from '../api/errors.ts';
 import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -129,6 +129,12 @@ export function checkDeletePreconditions(
   current: Entry,
 ): void {
   const { uid, resourceVersion } = options.preconditions ?? {};
+  if (uid !== undefined && uid !== object.metadata.uid && kind.markForDeletion)
+    throw conflict(
+      kind,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${object.metadata.uid}`,
+    );
   if (uid !== undefined && uid !== object.metadata.uid)
     throw preconditionConflict(
       kind,

@@ -66,6 +66,7 @@ export function readPatched(
   duplicates: readonly string[],
   options: ReadOptions,
 ): ApiObject {
+  if (expected.custom && isJsonObject(patched)) checkCustomKind(expected, patched);
   try {
     return decodeStrictly(expected, { value: patched, duplicates }, options);
   } catch (error) {

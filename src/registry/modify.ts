@@ -3,7 +3,7 @@
  * state and stored only if that state is still current; when another writer was faster, it is computed again from the
  * new state. So a change without a precondition never fails because of other writers.
  */
-import { writtenAlike } from '../api/alike.ts';
+import { fieldAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
 import { jsonText } from '../api/jsontext.ts';
@@ -190,13 +190,15 @@ function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void
 
 function differs(
   kind: Kind,
-  part: 'spec' | 'template' | 'content',
+  part: NonNullable<Kind['generationOf']>,
   object: ApiObject,
   old: ApiObject,
 ): boolean {
   if (part === 'content') return contentText(kind, object) !== contentText(kind, old);
-  const partOf = (whole: ApiObject) => ((whole as unknown as JsonObject)[part] ?? {}) as JsonObject;
-  return !writtenAlike(kind.model.fields.get(part)!.model, partOf(object), partOf(old));
+  const field = kind.model.fields.get(part)!;
+  const blank = field.type === 'array' ? [] : {};
+  const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
+  return !fieldAlike(field, partOf(object), partOf(old));
 }
 
 /** Everything but the metadata and the status, if that is written on its own. */

@@ -24,7 +24,7 @@ export function* definitionErrors(
 ): Findings {
   const { metadata, spec = {}, status = {} } = definition;
   const { group = '', names = {} } = spec;
-  if (metadata.name !== `${names.plural ?? ''}.${group}`)
+  if (!old && metadata.name !== `${names.plural ?? ''}.${group}`)
     yield invalid('metadata.name', metadata.name ?? '', 'must be spec.names.plural+"."+spec.group');
   yield* groupErrors(group);
   yield* approvalErrors(definition, old);

@@ -68,6 +68,8 @@ export class Pages {
     if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
     if (root !== 'apis') return undefined;
     const described = discovery.group(group!);
+    // Groups of custom kinds come and go, like pages.
+    if (!described && group!.includes('.')) return undefined;
     if (version === undefined) return known(described);
     if (!described) return undefined;
     const list = discovery.resourceList(`${group}/${version}`);

@@ -112,7 +112,7 @@ export async function answerList(
   const metadata = {
     ...(negotiated.transform ? {} : { selfLink: context.info.path }),
     resourceVersion: String(list.revision),
-    ...(list.continue ? { continue: list.continue } : {}),
+    ...(list.continue || (kind.custom && !negotiated.transform) ? { continue: list.continue ?? '' } : {}),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
   };
   if (
