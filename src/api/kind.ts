@@ -84,6 +84,12 @@ interface StoredVersion<T extends ApiObject> {
   fromStored(object: ApiObject): T;
 }
 
+/** Converts objects between the versions of a custom kind, in time. */
+export interface Conversion {
+  /** The objects as a version of their kind, in the same order. */
+  convert(objects: readonly ApiObject[], to: Kind): Promise<ApiObject[]>;
+}
+
 export interface KindForm<T extends ApiObject> {
   // Names
   readonly kind: string;
@@ -119,6 +125,9 @@ export interface KindForm<T extends ApiObject> {
 
   /** Finalizers may have any name; default: as for custom kinds. */
   readonly anyFinalizer?: boolean;
+
+  /** Objects of one version become those of another by asking a webhook; see `registry/conversion.ts`. */
+  readonly conversion?: Conversion | undefined;
 
   // Verbs: all of them when not given
   readonly verbs?: readonly Verb[];

@@ -18,6 +18,7 @@ import {
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
+import { HookClient } from '../extensions/webhooks/hookclient.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
 import { admissionChain } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
@@ -102,7 +103,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
-    const definitions = new Definitions(registry, report);
+    const hooks = new HookClient(async () => {
+      throw new Error('no route to services');
+    });
+    const definitions = new Definitions(registry, hooks, report);
     closers.add(() => definitions.close());
     await definitions.start();
     const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);

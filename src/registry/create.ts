@@ -11,6 +11,7 @@ import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
 import { allocated } from './allocation/allocation.ts';
+import { preparedToStore } from './conversion.ts';
 import { Entry } from './entry.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -97,6 +98,8 @@ async function insert(
   const meta = object.metadata;
   for (let target = first, tries = 1; ; tries++) {
     const { name } = target;
+    const converting = preparedToStore(kind, object);
+    if (converting) await converting;
     const value = registry.encode(request, target, object);
     const taken = registry.view.collection(kind).get(namespace, name);
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);

@@ -31,6 +31,10 @@ export class Entry {
   #isDoubtful = false;
   /** The text was brought up to date, and is not the one that is stored. */
   #isRenewed = false;
+  /** It is stored as another version, from which only a webhook can convert it. */
+  #isForeign = false;
+  /** The text as another version, converted by a webhook. */
+  #converted: { readonly kind: Kind; readonly text: string } | undefined;
   #facets: Facets | undefined;
   #mayHaveOwners: boolean | undefined;
   /**
@@ -65,15 +69,20 @@ export class Entry {
     if (at === undefined)
       throw new Error(`a stored object has no uid: ${kind.resource} ${namespace}/${name}`);
     const entry = Entry.#stamped(kind, namespace, name, value, value.length, at, at, revision);
-    if (kind.refresh) entry.#isDoubtful = !startsAs(value, kind);
+    if (kind.refresh) entry.#doubt(!startsAs(value, kind));
     return entry;
   }
 
   /** From a value that may have been stored under another definition of its kind. */
   static found(kind: Kind, namespace: string, name: string, value: Buffer, revision: number): Entry {
     const entry = Entry.of(kind, namespace, name, value, revision);
-    if (kind.refresh) entry.#isDoubtful = true;
+    if (kind.refresh) entry.#doubt(true);
     return entry;
+  }
+
+  #doubt(isDoubtful: boolean): void {
+    this.#isForeign = this.current.conversion !== undefined && !startsAs(this.text, this.current);
+    this.#isDoubtful = isDoubtful && !this.#isForeign;
   }
 
   /** Copies the first `length` bytes of a text with the part from `cutStart` to `cutEnd` replaced by a stamp. */
@@ -105,6 +114,26 @@ export class Entry {
     this.adopt(object, selfLink(kind, namespace, name));
   }
 
+  /** Whether `object(as)` can be called now; if not, `keepConverted` has to be called before. */
+  isReadableAs(as: Kind): boolean {
+    return as === this.current ? !this.#isForeign : !as.conversion || this.#converted?.kind === as;
+  }
+
+  /** The object as it is stored, in whatever version. */
+  stored(): ApiObject {
+    return parseExact(this.text.toString('utf8')) as ApiObject;
+  }
+
+  /** Takes a converted object. */
+  keepConverted(as: Kind, object: ApiObject): void {
+    as.refresh?.(object);
+    const link = selfLink(as, this.namespace, this.name);
+    if (as === this.current) return this.adopt(object, link);
+    const whole = { ...object, kind: as.kind, apiVersion: as.apiVersion };
+    whole.metadata = { ...object.metadata, selfLink: link };
+    this.#converted = { kind: as, text: encodeObject(as.model, whole as unknown as JsonObject) };
+  }
+
   /** Takes the text of an object that was brought up to date, unless it is the stored text. */
   adopt(object: ApiObject, link: string): void {
     const { current: kind, revision } = this;
@@ -113,6 +142,7 @@ export class Entry {
     object.metadata = { ...object.metadata, selfLink: link, resourceVersion: undefined };
     const value = Buffer.from(encodeObject(kind.model, object as unknown as JsonObject));
     this.#isDoubtful = false;
+    this.#isForeign = false;
     if (!this.#isRenewed && this.holds(value)) return;
     const at = uidEnd(value)!;
     const stamp = this.stampEnd > this.stampStart ? `,"resourceVersion":"${revision}"` : '';
@@ -133,7 +163,8 @@ export class Entry {
     this.current = kind;
     this.#facets = undefined;
     this.#shared = undefined;
-    if (kind.refresh) this.#isDoubtful = true;
+    this.#converted = undefined;
+    if (kind.refresh) this.#doubt(true);
   }
 
   /** Read from the text, in which the stamp stands right behind it: that takes no parsing. */
@@ -169,8 +200,11 @@ export class Entry {
 
   /** A fresh copy of the object, which the caller may change; converted to another version of its kind on request. */
   object(as: Kind = this.kind): ApiObject {
+    if (as !== this.kind && this.#converted?.kind === as)
+      return parseExact(this.#converted.text) as ApiObject;
     const object = parseExact(this.document.toString('utf8')) as ApiObject;
     if (as === this.kind || !as.stored) return object;
+    if (as.conversion) throw new Error(`a ${as.kind} was not converted before it was read`);
     const converted = { ...as.stored.fromStored(object), kind: as.kind, apiVersion: as.apiVersion };
     converted.metadata = { ...object.metadata, selfLink: selfLink(as, this.namespace, this.name) };
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;

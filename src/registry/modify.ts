@@ -12,6 +12,7 @@ import { validateMetaUpdate } from '../api/meta.ts';
 import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
+import { converted, preparedToStore } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
@@ -54,6 +55,8 @@ async function modifyInTurn(
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);
+    const reading = converted(kind, [current]);
+    if (reading) await reading;
     const warnings: string[] = [];
     const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
@@ -85,6 +88,8 @@ async function put(
   current: Entry,
 ): Promise<Entry | undefined> {
   const { kind, namespace, name } = target;
+  const converting = preparedToStore(kind, object);
+  if (converting) await converting;
   const value = registry.encode(request, target, object, current);
   const released = isReleased(kind, object);
   if (request.dryRun || (!released && current.holds(value) && !isStale(registry, target)))

@@ -12,6 +12,7 @@ import { selfLink } from '../api/meta.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
+import { converted } from './conversion.ts';
 import { customScale, partialScale, rescaled } from './customscale.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
@@ -141,6 +142,7 @@ export async function rescale(
     scaled.spec = { ...scaled.spec, replicas };
     return scaled;
   });
+  await converted(kind, [entry]);
   return scaleOf(entry, form, kind);
 }
 

@@ -13,15 +13,25 @@ import type {
 } from '../../api/generated/types.ts';
 import { valueAt } from '../../api/jsonpath.ts';
 import { jsonText } from '../../api/jsontext.ts';
-import { defineKind, type Kind, type KindForm, type Subresource, type Verb } from '../../api/kind.ts';
+import {
+  type Conversion,
+  defineKind,
+  type Kind,
+  type KindForm,
+  type Subresource,
+  type Verb,
+} from '../../api/kind.ts';
 import { definitionCondition, storageVersionOf } from '../../api/kinds/customresourcedefinition.ts';
 import { type Model, type ModelDefinition, modelsOf } from '../../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
 import { jsonPathNames } from '../../api/rules/definitionviews.ts';
 import type { ScalePaths } from '../../api/scalepaths.ts';
 import { compareVersions } from '../../api/versionorder.ts';
+import { preparedForm } from '../../registry/conversion.ts';
+import type { HookCaller } from '../webhooks/hookclient.ts';
 import { customErrors } from './customrules.ts';
 import { printerColumns } from './printercolumns.ts';
+import { webhookConversion } from './webhookconversion.ts';
 
 /** In the order in which Kubernetes lists them for custom kinds. */
 const verbs: readonly Verb[] = [
@@ -37,15 +47,24 @@ const verbs: readonly Verb[] = [
 const lastVerbs: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const partVerbs: readonly Verb[] = ['get', 'patch', 'update'];
 
+/** What kinds need beyond their definition. */
+export interface KindTools {
+  readonly hooks: HookCaller;
+  /** A new uid. */
+  readonly uid: () => string;
+}
+
 /** The kinds of a definition whose names are accepted: all served versions, and the one that objects are stored as. */
-export function kindsOf(definition: CustomResourceDefinition): Kind[] {
+export function kindsOf(definition: CustomResourceDefinition, tools: KindTools): Kind[] {
   const stored = storageVersionOf(definition);
   const names = definition.status?.acceptedNames;
   if (!stored || !names?.plural || !names.kind) return [];
-  const storage = versionKind(definition, stored, names, undefined);
+  const { strategy, webhook } = definition.spec?.conversion ?? {};
+  const conversion = strategy === 'Webhook' && webhook ? webhookConversion(webhook, tools) : undefined;
+  const storage = versionKind(definition, stored, names, undefined, conversion);
   const others = (definition.spec?.versions ?? [])
     .filter((version) => version !== stored && version.served)
-    .map((version) => versionKind(definition, version, names, storage));
+    .map((version) => versionKind(definition, version, names, storage, conversion));
   return [storage, ...others].sort((a, b) => compareVersions(a.version, b.version));
 }
 
@@ -54,6 +73,7 @@ function versionKind(
   version: CustomResourceDefinitionVersion,
   names: CustomResourceDefinitionNames,
   storage: Kind | undefined,
+  conversion: Conversion | undefined,
 ): Kind {
   const { spec = {}, metadata } = definition;
   const { group = '' } = spec;
@@ -86,7 +106,8 @@ function versionKind(
       ? { createRefusal: 'create not allowed while custom resource definition is terminating' }
       : {}),
     ...deprecationOf(definition, version, names),
-    ...(storage ? { stored: unconverted(storage, schema) } : {}),
+    conversion,
+    ...(storage ? { stored: conversion ? convertedTo(storage) : renamed(storage, schema) } : {}),
     prune(object, unknown) {
       unknown.push(...schema.prune(object as unknown as JsonObject));
     },
@@ -119,8 +140,23 @@ function shape(schema: CompiledSchema, object: ApiObject): void {
   schema.applyDefaults(object as unknown as JsonObject);
 }
 
+type Stored = NonNullable<KindForm<ApiObject>['stored']>;
+
+/** Conversion by a webhook, which has been asked before (`registry/conversion.ts`). */
+const convertedTo = (storage: Kind): Stored => ({
+  kind: storage,
+  toStored(object) {
+    const stored = preparedForm(object);
+    storage.refresh!(stored);
+    return stored;
+  },
+  fromStored(object) {
+    return object;
+  },
+});
+
 /** Conversion without a webhook: the version is another one, and what it does not know is dropped. */
-function unconverted(storage: Kind, schema: CompiledSchema): NonNullable<KindForm<ApiObject>['stored']> {
+function renamed(storage: Kind, schema: CompiledSchema): Stored {
   return {
     kind: storage,
     toStored(object) {

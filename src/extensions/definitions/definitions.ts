@@ -27,9 +27,10 @@ import type { Registry } from '../../registry/registry.ts';
 import { targetOf } from '../../registry/target.ts';
 import { Watcher } from '../../registry/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { HookCaller } from '../webhooks/hookclient.ts';
 import { establishedCondition, namedStatus, takenNames } from './acceptednames.ts';
 import { Cleanup } from './cleanup.ts';
-import { kindsOf } from './customkind.ts';
+import { type KindTools, kindsOf } from './customkind.ts';
 import { removeForgottenObjects, removeObjectsOf } from './leftovers.ts';
 
 /** How long a definition waits after an error before it is looked at again. */
@@ -52,11 +53,15 @@ export class Definitions {
   readonly #cleanups = new Map<string, Cleanup>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #closed = false;
+  readonly #tools: KindTools;
 
   constructor(
     private readonly registry: Registry,
+    /** Asks conversion webhooks. */
+    hooks: HookCaller,
     private readonly report: (error: Error) => void,
   ) {
+    this.#tools = { hooks, uid: () => registry.chance.uid() };
     this.#collection = registry.view.collection(customResourceDefinition);
   }
 
@@ -67,7 +72,7 @@ export class Definitions {
     for (const entry of entries) {
       const definition = definitionOf(entry);
       if (!isServed(definition)) continue;
-      const kinds = kindsOf(definition);
+      const kinds = kindsOf(definition, this.#tools);
       this.#served.set(entry.name, { source: sourceOf(definition), kinds });
       added.push(...kinds);
     }
@@ -195,7 +200,7 @@ export class Definitions {
     const source = sourceOf(definition);
     const before = this.#served.get(name);
     if (before?.source === source) return;
-    const wanted = isServed(definition) ? kindsOf(definition) : [];
+    const wanted = isServed(definition) ? kindsOf(definition, this.#tools) : [];
     await this.#exchange(before?.kinds ?? [], wanted);
     if (wanted.length) this.#served.set(name, { source, kinds: wanted });
     else this.#served.delete(name);

@@ -29,7 +29,12 @@ export class HookCallError extends Error {
   override readonly name = 'HookCallError';
 }
 
-export class HookClient {
+/** What asks webhooks. */
+export interface HookCaller {
+  call(config: WebhookClientConfig, review: string, timeoutMs: number): Promise<JsonObject>;
+}
+
+export class HookClient implements HookCaller {
   /** By address and certificates. */
   readonly #agents = new Map<string, Agent>();
   #closed = false;

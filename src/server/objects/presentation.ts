@@ -6,6 +6,7 @@ import { badRequest, success, wrongTransform } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../../api/table.ts';
+import { converted } from '../../registry/conversion.ts';
 import type { Entry } from '../../registry/entry.ts';
 import type { ListResult } from '../../registry/list.ts';
 import type { Page } from '../../registry/page.ts';
@@ -41,6 +42,8 @@ export function answerEntry(
   entry: Entry,
   nowMs: number,
 ): void | Promise<void> {
+  const reading = converted(kind, [entry]);
+  if (reading) return reading.then(() => answerEntry(context, code, kind, entry, nowMs));
   const negotiated = context.negotiate();
   if (
     kind === entry.kind &&
@@ -109,6 +112,8 @@ export async function answerList(
 ): Promise<void> {
   const negotiated = context.negotiate();
   const { page } = list;
+  const reading = converted(kind, page.entries);
+  if (reading) await reading;
   const metadata = {
     ...(negotiated.transform ? {} : { selfLink: context.info.path }),
     resourceVersion: String(list.revision),

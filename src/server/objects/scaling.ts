@@ -1,6 +1,7 @@
 /** Scaling: `…/scale`, read, replaced and patched. */
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import { converted } from '../../registry/conversion.ts';
 import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
 import { patched } from '../../registry/patch.ts';
@@ -25,6 +26,7 @@ export async function scaleObject(
   switch (context.info.method) {
     case 'GET': {
       const entry = await read(registry, target, context.query.get('resourceVersion'));
+      await converted(kind, [entry]);
       return answer(scaleOf(entry, form, kind));
     }
     case 'PUT': {
