@@ -47,9 +47,20 @@ export function compileValidator(schema: Schema): Validator {
   };
 }
 
-/** Drops the errors of a node that has not changed. Its own comparison is made only when there are errors. */
+const ratchetedChecks = new WeakMap<Schema, Check>();
+
+/** Made once for each schema: the defaults in a definition are checked by parts of the same schema. */
 function ratcheted(schema: Schema): Check {
-  const check = nodeCheck(schema);
+  let check = ratchetedChecks.get(schema);
+  if (!check) {
+    check = ratchetedCheck(nodeCheck(schema));
+    ratchetedChecks.set(schema, check);
+  }
+  return check;
+}
+
+/** Drops the errors of a node that has not changed. Its own comparison is made only when there are errors. */
+function ratchetedCheck(check: Check): Check {
   return (value, run, old) => {
     if (old === undefined) return check(value, run, undefined);
     const mark = run.mark();
