@@ -8,6 +8,8 @@
  * The models of the built-in tables are compiled once per process and never change. A kind that is added at run time
  * has its own models (`modelsOf`). Only the kind refers to them, so they are collected with it.
  */
+
+import type { Schema } from './customschema/schema.ts';
 import admission from './definitions/admission-v1.fields.json' with { type: 'json' };
 import admissionRegistration from './definitions/admissionregistration-v1.fields.json' with { type: 'json' };
 import apiextensions from './definitions/apiextensions-v1.fields.json' with { type: 'json' };
@@ -72,6 +74,16 @@ export interface FieldDefinition {
   description?: string;
 }
 
+/** What documents show of a custom kind beyond the few fields of its model. */
+export interface CustomModel {
+  /** The kind's schema; undefined for the model of its lists. */
+  readonly schema: Schema | undefined;
+  /** The name of the model of its lists. */
+  readonly listKind: string;
+  /** Paths of fields that can be selected by, such as `spec.color`. */
+  readonly selectableFields: readonly string[];
+}
+
 export interface ModelDefinition {
   gvk?: string;
   required?: string[];
@@ -80,6 +92,8 @@ export interface ModelDefinition {
   fields: Record<string, FieldDefinition>;
   /** Objects may have further fields, of any value, which are kept as they are. */
   open?: boolean;
+  /** Of a custom kind. */
+  custom?: CustomModel;
   description?: string;
 }
 
@@ -256,8 +270,9 @@ export const findModel = (ref: string, file = 'core-v1'): Model | undefined => b
 export function modelsOf(table: DefinitionFile): (name: string) => Model {
   if (!table.apiVersion.includes('/')) throw new Error('a table that comes at run time needs a group');
   const lists: Record<string, ModelDefinition> = {};
-  for (const [name, { order }] of Object.entries(table.models))
-    if (order[0] === 'kind' && order.includes('metadata')) lists[`${name}List`] = listDefinition(name);
+  for (const [name, { order, custom }] of Object.entries(table.models))
+    if (order[0] === 'kind' && order.includes('metadata'))
+      lists[custom?.listKind ?? `${name}List`] = listDefinition(name, custom);
   const models = new Models(
     { [table.apiVersion]: { ...table, models: { ...lists, ...table.models } } },
     builtinModels,
@@ -265,7 +280,10 @@ export function modelsOf(table: DefinitionFile): (name: string) => Model {
   return (name) => models.of(name, table.apiVersion);
 }
 
-const listDefinition = (name: string): ModelDefinition => ({
+const listDefinition = (name: string, custom: CustomModel | undefined): ModelDefinition => ({
+  ...(custom
+    ? { description: `${custom.listKind} is a list of ${name}`, custom: { ...custom, schema: undefined } }
+    : {}),
   required: ['items'],
   order: ['kind', 'apiVersion', 'metadata', 'items'],
   fields: {

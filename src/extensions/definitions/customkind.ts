@@ -92,7 +92,7 @@ function versionKind(
     categories: names.categories ?? [],
     group,
     version: version.name!,
-    model: thinModel(group, version.name!, names, version, schema),
+    model: thinModel(group, names, version),
     namespaced: spec.scope === 'Namespaced',
     incarnation: metadata.uid!,
     edition: jsonText([version.schema, spec.conversion]),
@@ -218,12 +218,11 @@ function selectable({ selectableFields = [] }: CustomResourceDefinitionVersion) 
 const scalarText = (value: unknown): string =>
   value === undefined || value === null || typeof value === 'object' ? '' : String(value);
 
+/** The model, and what documents show of the kind. */
 function thinModel(
   group: string,
-  version: string,
   { kind = '', listKind }: CustomResourceDefinitionNames,
-  { schema }: CustomResourceDefinitionVersion,
-  compiled: CompiledSchema,
+  { name: version, schema, selectableFields = [] }: CustomResourceDefinitionVersion,
 ): Model {
   const definition: ModelDefinition = {
     order: ['kind', 'apiVersion', 'metadata'],
@@ -233,9 +232,11 @@ function thinModel(
       metadata: { ref: 'core-v1:ObjectMeta', empty: 'zero' },
     },
     open: true,
-    description: schema?.openAPIV3Schema?.description,
+    custom: {
+      schema: schema?.openAPIV3Schema as Schema | undefined,
+      listKind: listKind || `${kind}List`,
+      selectableFields: selectableFields.map(({ jsonPath = '' }) => jsonPath.replace(/^\./, '')),
+    },
   };
-  void compiled;
-  void listKind;
   return modelsOf({ apiVersion: `${group}/${version}`, models: { [kind]: definition } })(kind);
 }
