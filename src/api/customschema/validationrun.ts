@@ -6,8 +6,12 @@ import { child, type FieldError } from '../fielderror.ts';
 import { BoundedErrors } from './boundederrors.ts';
 import { ValuePath } from './valuepath.ts';
 
-/** Values checked, each against one schema; with alternatives a value is checked against several. */
-const stepsMax = 20_000_000;
+/**
+ * Values checked, each against one schema; with alternatives a value is checked against several. An error counts as
+ * several steps. All of them take about a second.
+ */
+const stepsMax = 6_000_000;
+const errorSteps = 4;
 
 /** Ends a validation that takes too many steps. */
 export class StepsError extends Error {}
@@ -44,6 +48,7 @@ export class ValidationRun {
    */
   fail(make: (field: string, name: string) => FieldError, key?: string): void {
     this.failures += 1;
+    this.steps(errorSteps);
     if (this.#errors.isFull) return;
     const at = this.path.text();
     const name = key === undefined ? at : child(at, key);

@@ -40,12 +40,18 @@ export function compileValidator(schema: Schema): Validator {
         check(value, run, old);
       } catch (error) {
         if (!(error instanceof StepsError)) throw error;
-        run.failWhole(() => 'validation takes too many steps for the schema and the size of the object');
+        return [tooManySteps(base)];
       }
       return run.errors;
     },
   };
 }
+
+const tooManySteps = (base: string): FieldError => ({
+  field: base || '<nil>',
+  reason: 'FieldValueInvalid',
+  message: 'Invalid value: "": validation takes too many steps for the schema and the size of the object',
+});
 
 const ratchetedChecks = new WeakMap<Schema, Check>();
 
