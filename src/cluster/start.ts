@@ -17,8 +17,11 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import { HookClient } from '../extensions/webhooks/hookclient.ts';
+import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
+import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
-import { admissionChain } from '../registry/admission/plugins.ts';
+import { admissionChain, type ExtensionPlugins } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
@@ -96,7 +99,16 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
-    registry.admission = chosenPlugins(options);
+    const hooks = new HookClient((...place) => {
+      if (!running) throw new Error('the server is starting');
+      return running.dialService(...place);
+    });
+    closers.add(() => hooks.close());
+    let running: ApiServer | undefined;
+    registry.admission = chosenPlugins(options, {
+      mutating: [new MutatingWebhooks(registry, hooks)],
+      validating: [new ValidatingWebhooks(registry, hooks)],
+    });
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
@@ -143,6 +155,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       observer: log && requestObserver(log),
       report,
     });
+    running = server;
     closers.add(() => server.close());
     await server.listen();
     await access?.announce();
@@ -228,9 +241,9 @@ async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenS
   }
 }
 
-function chosenPlugins({ admission }: StartOptions): AdmissionChain {
+function chosenPlugins({ admission }: StartOptions, extensions: ExtensionPlugins): AdmissionChain {
   try {
-    return admissionChain(admission);
+    return admissionChain(admission, extensions);
   } catch (error) {
     throw new StartError((error as Error).message);
   }
