@@ -19,8 +19,10 @@ import {
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
 import { HookClient } from '../extensions/webhooks/hookclient.ts';
+import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
+import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
-import { admissionChain } from '../registry/admission/plugins.ts';
+import { admissionChain, type ExtensionPlugins } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
@@ -98,14 +100,20 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
-    registry.admission = chosenPlugins(options);
+    const hooks = new HookClient((...place) => {
+      if (!running) throw new Error('the server is starting');
+      return running.dialService(...place);
+    });
+    closers.add(() => hooks.close());
+    let running: ApiServer | undefined;
+    registry.admission = chosenPlugins(options, {
+      mutating: [new MutatingWebhooks(registry, hooks)],
+      validating: [new ValidatingWebhooks(registry, hooks)],
+    });
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
-    const hooks = new HookClient(async () => {
-      throw new Error('no route to services');
-    });
     const definitions = new Definitions(registry, hooks, report);
     closers.add(() => definitions.close());
     await definitions.start();
@@ -151,6 +159,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       observer: log && requestObserver(log),
       report,
     });
+    running = server;
     closers.add(() => server.close());
     await server.listen();
     await access?.announce();
@@ -236,9 +245,9 @@ async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenS
   }
 }
 
-function chosenPlugins({ admission }: StartOptions): AdmissionChain {
+function chosenPlugins({ admission }: StartOptions, extensions: ExtensionPlugins): AdmissionChain {
   try {
-    return admissionChain(admission);
+    return admissionChain(admission, extensions);
   } catch (error) {
     throw new StartError((error as Error).message);
   }

@@ -42,13 +42,9 @@ export async function create(
   const { kind, namespace } = collection;
   if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
   kind.defaults?.(object);
-  settleNamespace(kind, object, namespace);
-  const meta = object.metadata;
-  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
-  meta.deletionTimestamp = undefined;
-  meta.deletionGracePeriodSeconds = undefined;
-  const generate = !meta.name && Boolean(meta.generateName);
-  let target = named(collection, meta.name ?? '');
+  settleNew(kind, object, namespace);
+  const sent = object.metadata;
+  let target = named(collection, sent.name ?? '');
   const admission = {
     request,
     target,
@@ -61,7 +57,13 @@ export async function create(
   const behind = registry.view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   await registry.admission.mutate(registry, admission);
-
+  const meta = object.metadata;
+  if (meta !== sent) {
+    // A webhook has changed the object.
+    settleNew(kind, object, namespace);
+    admission.target = target = named(collection, meta.name ?? '');
+  }
+  const generate = !meta.name && Boolean(meta.generateName);
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
   if (generate) {
@@ -84,6 +86,15 @@ export async function create(
     insert(registry, request, target, object, generate),
   );
   return entry!;
+}
+
+/** Refuses what a new object cannot have, and removes what it cannot have yet. */
+function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
+  settleNamespace(kind, object, namespace);
+  const meta = object.metadata;
+  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
+  meta.deletionTimestamp = undefined;
+  meta.deletionGracePeriodSeconds = undefined;
 }
 
 /** Stores a new object; when a generated name is taken, another is generated. */

@@ -77,11 +77,15 @@ interface Scalable extends ApiObject {
   status?: { replicas?: number };
 }
 
-export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale {
-  if (kind.scalePaths) return customScale(entry.object(kind), kind, kind.scalePaths);
-  const scaled = entry.object() as Scalable;
+export const scaleOf = (entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale =>
+  scaleOfObject(kind, entry.object(kind), form);
+
+/** The Scale of an object that need not be stored. */
+export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): Scale {
+  if (kind.scalePaths) return customScale(object, kind, kind.scalePaths);
+  const scaled = object as Scalable;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = scaled.metadata;
-  const selector = shownSelector(entry.kind, scaled.spec?.selector ?? {}, form);
+  const selector = shownSelector(kind, scaled.spec?.selector ?? {}, form);
   const replicas = scaled.spec?.replicas ?? 0;
   return {
     kind: form.kind,
@@ -89,7 +93,7 @@ export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind):
     metadata: {
       name,
       namespace,
-      selfLink: `${selfLink(servedBy(entry.kind, form), namespace!, name!)}/scale`,
+      selfLink: `${selfLink(servedBy(kind, form), namespace!, name!)}/scale`,
       uid,
       resourceVersion,
       creationTimestamp,

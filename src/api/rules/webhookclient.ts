@@ -67,7 +67,8 @@ function urlProblem(url: string): string | undefined {
   if (url.startsWith(':')) return 'missing protocol scheme';
   const badEscape = /%(?![0-9a-fA-F]{2}).{0,2}/.exec(url);
   if (badEscape) return `invalid URL escape ${JSON.stringify(badEscape[0])}`;
-  const port = /^[^/?#]*\/\/(?:[^/?#@]*@)?(?:\[[^\]/?#]*\]|[^:/?#]*)(:[^/?#]*)/.exec(url)?.[1];
+  const authority = /^[^/?#]*\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
+  const port = /^(?:\[[^\]]*\]|[^:]*)(:.*)$/.exec(authority.slice(authority.lastIndexOf('@') + 1))?.[1];
   if (port && /[^0-9]/.test(port.slice(1))) return `invalid port ${JSON.stringify(port)} after host`;
   return undefined;
 }
