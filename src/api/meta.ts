@@ -32,7 +32,7 @@ export function selfLink(
   return `${prefix}${scope}/${kind.resource}/${encodeURIComponent(name)}`;
 }
 
-export function validateMeta(kind: Kind, meta: ObjectMeta): FieldError[] {
+export function validateMeta(kind: Pick<Kind, 'nameRule' | 'namespaced'>, meta: ObjectMeta): FieldError[] {
   const errors: FieldError[] = [];
   if (meta.generateName)
     for (const problem of kind.nameRule(meta.generateName, true))

@@ -29,6 +29,12 @@ const label1123Text = regexText(
   label1123,
   ['my-name', '123-abc'],
 );
+const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const label1035Text = regexText(
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  label1035,
+  ['my-name', 'abc-123'],
+);
 const subdomain1123Text = regexText(
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
   subdomain1123,
@@ -64,6 +70,13 @@ const headerText = regexText(
 export function isLabel1123(value: string): string[] {
   const problems = lengthProblems(value, labelBytesMax);
   if (!label1123Fits(value)) problems.push(subdomainFits(value) ? 'must not contain dots' : label1123Text);
+  return problems;
+}
+
+/** A label that begins with a letter. */
+export function isLabel1035(value: string): string[] {
+  const problems = lengthProblems(value, labelBytesMax);
+  if (!/^[a-z](?:[-a-z0-9]*[a-z0-9])?$/.test(value)) problems.push(label1035Text);
   return problems;
 }
 
