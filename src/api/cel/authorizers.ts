@@ -80,15 +80,29 @@ function serviceAccount(query: Query, namespace: string, name: string): Query {
 }
 
 export const authorizerLibrary: readonly Overload[] = [
-  define('Authorizer.path(string): PathCheck', (query: Query, path: string) => query.with({ path }, typeOf('PathCheck'))),
-  define('Authorizer.group(string): GroupCheck', (query: Query, group: string) => query.with({ group }, typeOf('GroupCheck'))),
+  define('Authorizer.path(string): PathCheck', (query: Query, path: string) =>
+    query.with({ path }, typeOf('PathCheck')),
+  ),
+  define('Authorizer.group(string): GroupCheck', (query: Query, group: string) =>
+    query.with({ group }, typeOf('GroupCheck')),
+  ),
   define('Authorizer.serviceAccount(string, string): Authorizer', serviceAccount),
-  define('GroupCheck.resource(string): ResourceCheck', (query: Query, resource: string) => query.with({ resource }, typeOf('ResourceCheck'))),
-  define('ResourceCheck.subresource(string): ResourceCheck', (query: Query, subresource: string) => query.with({ subresource })),
-  define('ResourceCheck.namespace(string): ResourceCheck', (query: Query, namespace: string) => query.with({ namespace })),
+  define('GroupCheck.resource(string): ResourceCheck', (query: Query, resource: string) =>
+    query.with({ resource }, typeOf('ResourceCheck')),
+  ),
+  define('ResourceCheck.subresource(string): ResourceCheck', (query: Query, subresource: string) =>
+    query.with({ subresource }),
+  ),
+  define('ResourceCheck.namespace(string): ResourceCheck', (query: Query, namespace: string) =>
+    query.with({ namespace }),
+  ),
   define('ResourceCheck.name(string): ResourceCheck', (query: Query, name: string) => query.with({ name })),
-  define('ResourceCheck.fieldSelector(string): ResourceCheck', (query: Query, fieldSelector: string) => query.with({ fieldSelector })),
-  define('ResourceCheck.labelSelector(string): ResourceCheck', (query: Query, labelSelector: string) => query.with({ labelSelector })),
+  define('ResourceCheck.fieldSelector(string): ResourceCheck', (query: Query, fieldSelector: string) =>
+    query.with({ fieldSelector }),
+  ),
+  define('ResourceCheck.labelSelector(string): ResourceCheck', (query: Query, labelSelector: string) =>
+    query.with({ labelSelector }),
+  ),
   define('PathCheck.check(string): Decision', check, { cost: () => checkCost }),
   define('ResourceCheck.check(string): Decision', check, { cost: () => checkCost }),
   define('Decision.allowed(): bool', ({ outcome }: Decision) => outcome.allowed),

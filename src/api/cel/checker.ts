@@ -186,7 +186,10 @@ export class Checker {
     const { name, target, args } = node;
     const namespace = target === undefined ? undefined : chainName(target);
     const qualified = namespace === undefined ? undefined : `${namespace}.${name}`;
-    if (qualified !== undefined && this.#environment.functions.get(qualified)?.some(({ member }) => !member)) {
+    if (
+      qualified !== undefined &&
+      this.#environment.functions.get(qualified)?.some(({ member }) => !member)
+    ) {
       node.operands = args;
       const argTypes = args.map((arg) => this.#typeOf(arg));
       return this.#resolve(node, qualified, argTypes, false);
@@ -207,10 +210,22 @@ export class Checker {
   #resolve(node: Call, name: string, argTypes: readonly Type[], member: boolean): Type {
     const overloads = this.#environment.functions.get(name);
     if (overloads === undefined) return this.#undeclaredReference(name, node.at);
-    return this.#choose(node, name, overloads.filter((overload) => overload.member === member), argTypes, member);
+    return this.#choose(
+      node,
+      name,
+      overloads.filter((overload) => overload.member === member),
+      argTypes,
+      member,
+    );
   }
 
-  #choose(node: Call, name: string, overloads: readonly Overload[], argTypes: readonly Type[], member: boolean): Type {
+  #choose(
+    node: Call,
+    name: string,
+    overloads: readonly Overload[],
+    argTypes: readonly Type[],
+    member: boolean,
+  ): Type {
     const found: Overload[] = [];
     let result: Type | undefined;
     let bindings: Substitution | undefined;
@@ -218,14 +233,20 @@ export class Checker {
       if (overload.params.length !== argTypes.length) continue;
       const mark = `.${this.#calls++}`;
       const substitution = this.#substitution.copy();
-      if (!overload.params.every((param, index) => substitution.fits(fresh(param, mark), argTypes[index] as Type))) continue;
+      if (
+        !overload.params.every((param, index) =>
+          substitution.fits(fresh(param, mark), argTypes[index] as Type),
+        )
+      )
+        continue;
       const type = substitution.apply(fresh(overload.result, mark));
       found.push(overload);
       bindings = bindings === undefined ? substitution : undefined;
       result = result === undefined || sameType(result, type) ? type : dyn;
     }
     if (result === undefined) {
-      if (!argTypes.some(({ kind }) => kind === 'error')) this.#tell(node.at, noOverload(name, argTypes, member, this.#substitution));
+      if (!argTypes.some(({ kind }) => kind === 'error'))
+        this.#tell(node.at, noOverload(name, argTypes, member, this.#substitution));
       return errorType;
     }
     if (found.length === 1 && bindings !== undefined) this.#substitution = bindings;
@@ -276,7 +297,10 @@ export class Checker {
       const wanted = type.field(field.name);
       if (wanted === undefined) this.#tell(field.at, `undefined field '${field.name}'`);
       else if (!this.#substitution.fits(field.optional ? optional(wanted) : wanted, given))
-        this.#tell(field.at, `expected type of field '${field.name}' is '${typeText(wanted)}' but provided type is '${typeText(given)}'`);
+        this.#tell(
+          field.at,
+          `expected type of field '${field.name}' is '${typeText(wanted)}' but provided type is '${typeText(given)}'`,
+        );
     }
     return type ?? this.#undeclaredReference(node.name, node.at);
   }
@@ -342,7 +366,10 @@ export class Checker {
         return optional(body);
       default:
         if (body.kind === 'optional' || body.kind === 'dyn' || body.kind === 'error') return body;
-        this.#tell((node.body as Node).at, `expected type 'optional_type(dyn)' but found '${typeText(body)}'`);
+        this.#tell(
+          (node.body as Node).at,
+          `expected type 'optional_type(dyn)' but found '${typeText(body)}'`,
+        );
         return errorType;
     }
   }
@@ -352,7 +379,12 @@ export class Checker {
   }
 }
 
-function noOverload(name: string, argTypes: readonly Type[], member: boolean, substitution: Substitution): string {
+function noOverload(
+  name: string,
+  argTypes: readonly Type[],
+  member: boolean,
+  substitution: Substitution,
+): string {
   const texts = argTypes.map((type) => typeText(settled(substitution.apply(type))));
   const applied = member ? `${texts[0]}.(${texts.slice(1).join(', ')})` : `(${texts.join(', ')})`;
   return `found no matching overload for '${name}' applied to '${applied}'`;
@@ -385,4 +417,3 @@ export function childrenOf(node: Node): readonly Node[] {
       return [node.range, node.condition, node.body].filter((child) => child !== undefined);
   }
 }
-

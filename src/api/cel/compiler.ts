@@ -3,7 +3,17 @@ import type { Budget } from './budget.ts';
 import { type Comprehension, comprehension } from './comprehensions.ts';
 import type { Overload } from './functions.ts';
 import { findInOptional } from './optionals.ts';
-import type { Call, Identifier, ListNode, Logic, Macro, MapNode, Node, Select, StructNode } from './syntax.ts';
+import type {
+  Call,
+  Identifier,
+  ListNode,
+  Logic,
+  Macro,
+  MapNode,
+  Node,
+  Select,
+  StructNode,
+} from './syntax.ts';
 import type { Type } from './types.ts';
 import {
   CelError,
@@ -122,11 +132,17 @@ function call(node: Call, scope: Scope): Step {
   const overloads = node.overloads ?? [];
   const [only] = overloads;
   const known = (node.operands ?? []).every(({ type }) => type !== undefined && isKnown(type));
-  if (overloads.length === 1 && only !== undefined && (known || only.params.every(({ kind }) => kind === 'parameter')))
+  if (
+    overloads.length === 1 &&
+    only !== undefined &&
+    (known || only.params.every(({ kind }) => kind === 'parameter'))
+  )
     return directCall(only, operands);
   return (frame) => {
     const args = operands.map((operand) => operand(frame));
-    const overload = overloads.find(({ params }) => params.every((param, index) => isOfType(args[index] as Value, param)));
+    const overload = overloads.find(({ params }) =>
+      params.every((param, index) => isOfType(args[index] as Value, param)),
+    );
     if (overload === undefined) throw new NoSuchOverload();
     frame.budget.charge(overload.cost(args.map(sizeOf), args));
     return overload.run(...args);
@@ -191,7 +207,10 @@ function logic(node: Logic, scope: Scope): Step {
 }
 
 function listLiteral(node: ListNode, scope: Scope): Step {
-  const elements = node.elements.map(({ value, optional }) => ({ step: compileNode(value, scope), optional }));
+  const elements = node.elements.map(({ value, optional }) => ({
+    step: compileNode(value, scope),
+    optional,
+  }));
   return (frame) => {
     frame.budget.charge(listCost);
     const items: Value[] = [];
@@ -226,7 +245,11 @@ function mapLiteral(node: MapNode, scope: Scope): Step {
 }
 
 function structLiteral(node: StructNode, scope: Scope): Step {
-  const fields = node.fields.map(({ name, value, optional }) => ({ name, step: compileNode(value, scope), optional }));
+  const fields = node.fields.map(({ name, value, optional }) => ({
+    name,
+    step: compileNode(value, scope),
+    optional,
+  }));
   const { name } = node;
   return (frame) => {
     frame.budget.charge(structCost);
@@ -243,7 +266,8 @@ function structLiteral(node: StructNode, scope: Scope): Step {
 
 function macro(node: Macro, scope: Scope): Step {
   const inner = [...scope, ...node.variables];
-  const part = (child: Node | undefined): Step | undefined => (child === undefined ? undefined : compileNode(child, inner));
+  const part = (child: Node | undefined): Step | undefined =>
+    child === undefined ? undefined : compileNode(child, inner);
   const parts: Comprehension = {
     range: compileNode(node.range, scope),
     variables: node.variables.length,

@@ -5,7 +5,16 @@
 import type { Frame, Step } from './compiler.ts';
 import { sortByKeys } from './lists.ts';
 import type { MacroName } from './syntax.ts';
-import { CelError, EntryMap, ItemList, ListValue, MapValue, NoSuchOverload, Optional, type Value } from './values.ts';
+import {
+  CelError,
+  EntryMap,
+  ItemList,
+  ListValue,
+  MapValue,
+  NoSuchOverload,
+  Optional,
+  type Value,
+} from './values.ts';
 
 export interface Comprehension {
   readonly range: Step;
@@ -137,7 +146,13 @@ function isTrue(value: Value): boolean {
   return value;
 }
 
-function forEach(range: Value, parts: Comprehension, frame: Frame, round: number, visit: () => boolean): void {
+function forEach(
+  range: Value,
+  parts: Comprehension,
+  frame: Frame,
+  round: number,
+  visit: () => boolean,
+): void {
   const { slot, variables } = parts;
   const { locals, budget } = frame;
   if (range instanceof ListValue) {

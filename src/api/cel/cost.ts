@@ -35,7 +35,10 @@ function estimate(node: Node): Estimate {
     case 'list':
       return { cost: 10 + sum(node.elements.map(({ value }) => value)), size: node.elements.length };
     case 'map':
-      return { cost: 30 + sum(node.entries.flatMap(({ key, value }) => [key, value])), size: node.entries.length };
+      return {
+        cost: 30 + sum(node.entries.flatMap(({ key, value }) => [key, value])),
+        size: node.entries.length,
+      };
     case 'struct':
       return { cost: 40 + sum(node.fields.map(({ value }) => value)), size: node.fields.length };
     case 'macro':
@@ -58,14 +61,18 @@ function callEstimate(node: Call): Estimate {
   const cost = Math.max(...node.overloads.map((overload) => overload.cost(sizes)));
   const known = node.overloads.filter(({ resultSize }) => resultSize !== undefined);
   const size =
-    known.length > 0 ? Math.max(...known.map((overload) => overload.resultSize?.(sizes) ?? 0)) : sizeOfType(node.type);
+    known.length > 0
+      ? Math.max(...known.map((overload) => overload.resultSize?.(sizes) ?? 0))
+      : sizeOfType(node.type);
   return { cost: inner + cost, size };
 }
 
 function macroEstimate(node: Macro): Estimate {
   const range = estimate(node.range);
   const { round, whole } = roundCosts[node.name];
-  const body = (node.condition === undefined ? 0 : estimate(node.condition).cost) + (node.body === undefined ? 0 : estimate(node.body).cost);
+  const body =
+    (node.condition === undefined ? 0 : estimate(node.condition).cost) +
+    (node.body === undefined ? 0 : estimate(node.body).cost);
   const optional = node.name === 'optMap' || node.name === 'optFlatMap';
   const rounds = optional ? 1 : range.size;
   const size = node.name === 'all' || node.name === 'exists' || node.name === 'existsOne' ? 1 : range.size;

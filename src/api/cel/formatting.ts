@@ -32,7 +32,7 @@ export function parseFormat(format: string): (string | Clause)[] {
     if (percent < 0) break;
     if (percent > at) parts.push(format.slice(at, percent));
     if (percent === format.length - 1) throw new CelError('unexpected end of string');
-    const clause = /%(?:(%)|(?:\.(\d*))?([^]))/uy;
+    const clause = /%(?:(%)|(?:\.(\d*))?(.))/suy;
     clause.lastIndex = percent;
     const found = clause.exec(format);
     if (found === null) throw new CelError('could not parse formatting clause: unexpected end of string');
@@ -84,9 +84,13 @@ function formatClause({ letter, precision }: Clause, value: Value): string {
       throw wrongValue('decimal clause can only be used on integers', value);
     case 'f':
     case 'e': {
-      const number = typeof value === 'bigint' ? Number(value) : value instanceof Uint ? Number(value.value) : value;
+      const number =
+        typeof value === 'bigint' ? Number(value) : value instanceof Uint ? Number(value.value) : value;
       if (typeof number !== 'number')
-        throw wrongValue(`${letter === 'f' ? 'fixed-point' : 'scientific'} clause can only be used on doubles`, value);
+        throw wrongValue(
+          `${letter === 'f' ? 'fixed-point' : 'scientific'} clause can only be used on doubles`,
+          value,
+        );
       if (!Number.isFinite(number)) return special(number);
       if (letter === 'f') return number.toFixed(precision ?? 6);
       const [digits = '', exponent = '0'] = number.toExponential(precision ?? 6).split('e');
@@ -116,7 +120,10 @@ export function clauseProblem(letter: string, type: string): string | undefined 
     e: [['double', 'int', 'uint'], 'scientific clause can only be used on doubles'],
     b: [['int', 'uint', 'bool'], 'only integers and bools can be formatted as binary'],
     o: [['int', 'uint'], 'octal clause can only be used on integers'],
-    x: [['int', 'uint', 'string', 'bytes'], 'only integers, byte buffers, and strings can be formatted as hex'],
+    x: [
+      ['int', 'uint', 'string', 'bytes'],
+      'only integers, byte buffers, and strings can be formatted as hex',
+    ],
   };
   const clause = taken[letter.toLowerCase()];
   if (clause === undefined || clause[0].includes(type)) return undefined;
@@ -151,8 +158,14 @@ function shown(value: Value): string {
     const entries = value.keys().map((key) => `${shown(key)}: ${shown(value.find(key) as Value)}`);
     return `{${entries.sort().join(', ')}}`;
   }
-  if (value instanceof Optional) throw new CelError('error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type');
-  throw wrongValue('string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps', value);
+  if (value instanceof Optional)
+    throw new CelError(
+      'error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type',
+    );
+  throw wrongValue(
+    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+    value,
+  );
 }
 
 function all(list: ListValue): string {

@@ -5,8 +5,9 @@
  * value a member function is called on. Single capitals stand for any type; names such as `Quantity` for types that
  * only functions look into.
  */
-import * as types from './types.ts';
+
 import type { Type } from './types.ts';
+import * as types from './types.ts';
 import type { Value } from './values.ts';
 
 /** Sizes of the arguments (strings: characters; lists and maps: entries; others: 1), the target's first. */
@@ -75,7 +76,10 @@ function parsed(signature: string): Pick<Overload, 'name' | 'member' | 'params' 
   const split = signature.lastIndexOf('): ');
   const result = readType(signature.slice(split + 3));
   const call = signature.slice(0, split);
-  const receiver = /^(?:[A-Z][A-Za-z]*|int|uint|double|string|bytes|bool|timestamp|duration|list\([^.]*?\)|map\([^.]*?\)|optional\([^.]*?\))(?=\.)/.exec(call)?.[0];
+  const receiver =
+    /^(?:[A-Z][A-Za-z]*|int|uint|double|string|bytes|bool|timestamp|duration|list\([^.]*?\)|map\([^.]*?\)|optional\([^.]*?\))(?=\.)/.exec(
+      call,
+    )?.[0];
   const rest = receiver === undefined ? call : call.slice(receiver.length + 1);
   const open = rest.indexOf('(');
   const params = splitTypes(rest.slice(open + 1)).map(readType);

@@ -1,7 +1,17 @@
 /** JSON as CEL values: looked at in place, converted where an expression reaches. And CEL values as JSON. */
 import { type JsonObject, setKey } from '../object.ts';
 import { durationText, timestampText } from './times.ts';
-import { CelError, Duration, ListValue, MapValue, Optional, Timestamp, typeName, Uint, type Value } from './values.ts';
+import {
+  CelError,
+  Duration,
+  ListValue,
+  MapValue,
+  Optional,
+  Timestamp,
+  typeName,
+  Uint,
+  type Value,
+} from './values.ts';
 
 /** Makes a value of the JSON at one place. */
 export type Adapter = (json: unknown) => Value;

@@ -23,7 +23,7 @@ const integer = /(?:0x[0-9a-fA-F]+|[0-9]+)[uU]?/y;
 const symbol = /==|!=|<=|>=|&&|\|\||[-+*/%<>!?:.,()[\]{}]/y;
 const stringStart = /(?:[bB][rR]?|[rR][bB]?)?(?:"""|'''|"|')/y;
 /** The start of an operator that lacks its second half, with the character that is not it. */
-const halfOperator = /[=&|][^]?/y;
+const halfOperator = /[=&|].?/sy;
 
 const simpleEscapes: Record<string, string> = {
   a: '\x07',
@@ -90,7 +90,8 @@ function integerToken(text: string, at: number): Token {
   const unsigned = /[uU]$/.test(text);
   const digits = unsigned ? text.slice(0, -1) : text;
   // Checked before BigInt sees it: conversion takes time quadratic in the number of digits.
-  if (digits.length > 40) return { kind: 'number', text, at, value: 0n, problem: `invalid ${unsigned ? 'uint' : 'int'} literal` };
+  if (digits.length > 40)
+    return { kind: 'number', text, at, value: 0n, problem: `invalid ${unsigned ? 'uint' : 'int'} literal` };
   const value = BigInt(digits);
   if (unsigned) {
     if (value > uintMax) return { kind: 'number', text, at, value: 0n, problem: 'invalid uint literal' };
@@ -129,7 +130,7 @@ function stringToken(text: string, at: number, opening: string): Token {
   const inner = text.slice(opening.length, -quoteLength);
   const isBytes = /[bB]/.test(opening);
   const kind = isBytes ? 'bytes' : 'string';
-  const content = /[rR]/.test(opening) ? encodeRaw(inner, isBytes) : unescape(inner, isBytes);
+  const content = /[rR]/.test(opening) ? encodeRaw(inner, isBytes) : unescaped(inner, isBytes);
   if (content === undefined)
     return { kind, text, at, value: '', problem: `invalid ${kind} literal: unable to unescape string` };
   return { kind, text, at, value: content };
@@ -139,10 +140,11 @@ function encodeRaw(text: string, isBytes: boolean): string | Uint8Array {
   return isBytes ? new TextEncoder().encode(text) : text;
 }
 
-const escapeSequence = /\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|([abfnrtv])|([\\'"`?]))/y;
+const escapeSequence =
+  /\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|([abfnrtv])|([\\'"`?]))/y;
 
 /** Undefined when there is an escape that is none. */
-function unescape(text: string, isBytes: boolean): string | Uint8Array | undefined {
+function unescaped(text: string, isBytes: boolean): string | Uint8Array | undefined {
   if (!text.includes('\\')) return encodeRaw(text, isBytes);
   let out = '';
   const bytes: number[] = [];
@@ -163,7 +165,8 @@ function unescape(text: string, isBytes: boolean): string | Uint8Array | undefin
     const unicode = found[3] ?? found[4];
     const number = hexadecimal ?? unicode;
     if (number !== undefined || found[5] !== undefined) {
-      const code = number === undefined ? Number.parseInt(found[5] as string, 8) : Number.parseInt(number, 16);
+      const code =
+        number === undefined ? Number.parseInt(found[5] as string, 8) : Number.parseInt(number, 16);
       if (isBytes && unicode === undefined) bytes.push(code);
       else if (isBytes || code > 0x10_ff_ff || (code >= 0xd8_00 && code <= 0xdf_ff)) return undefined;
       else out += String.fromCodePoint(code);

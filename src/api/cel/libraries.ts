@@ -1,9 +1,10 @@
 /** The sets of functions that expressions in different places may use. */
-import { addressLibrary, urlLibrary } from './networks.ts';
+
 import { authorizerLibrary } from './authorizers.ts';
 import { define, type FunctionTable, functionTable, type Overload, walkFirst } from './functions.ts';
 import { listLibrary } from './lists.ts';
 import { namedFormatLibrary } from './namedformats.ts';
+import { addressLibrary, urlLibrary } from './networks.ts';
 import { optionalLibrary } from './optionals.ts';
 import { quantityLibrary, semverLibrary } from './quantities.ts';
 import { standardLibrary } from './standard.ts';
@@ -25,10 +26,14 @@ const common: readonly Overload[] = [
 
 /** A key as a segment of a JSON pointer. */
 const jsonPatchLibrary: readonly Overload[] = [
-  define('jsonpatch.escapeKey(string): string', (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'), {
-    cost: walkFirst,
-    resultSize: ([size = 0]) => size * 2,
-  }),
+  define(
+    'jsonpatch.escapeKey(string): string',
+    (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'),
+    {
+      cost: walkFirst,
+      resultSize: ([size = 0]) => size * 2,
+    },
+  ),
 ];
 
 /** Rules of schemas. */

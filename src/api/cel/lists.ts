@@ -29,7 +29,8 @@ function compare(a: Value, b: Value): number {
 }
 
 function isSorted(list: ListValue): boolean {
-  for (let index = 1; index < list.size; index++) if (compare(list.at(index - 1), list.at(index)) > 0) return false;
+  for (let index = 1; index < list.size; index++)
+    if (compare(list.at(index - 1), list.at(index)) > 0) return false;
   return true;
 }
 
@@ -46,7 +47,14 @@ function extreme(list: ListValue, name: 'min' | 'max'): Value {
 function sum(list: ListValue): Value {
   const [first] = list;
   if (first === undefined) return 0n;
-  let total: Value = first instanceof Duration ? new Duration(0n) : first instanceof Uint ? new Uint(0n) : typeof first === 'number' ? 0 : 0n;
+  let total: Value =
+    first instanceof Duration
+      ? new Duration(0n)
+      : first instanceof Uint
+        ? new Uint(0n)
+        : typeof first === 'number'
+          ? 0
+          : 0n;
   for (const item of list) total = plus(total, item);
   return total;
 }
@@ -74,8 +82,10 @@ function includes(list: ListValue, item: Value): boolean {
   return position(list, item, false) >= 0n;
 }
 
-const contains = (list: ListValue, others: ListValue): boolean => [...others].every((item) => includes(list, item));
-const intersects = (list: ListValue, others: ListValue): boolean => [...others].some((item) => includes(list, item));
+const contains = (list: ListValue, others: ListValue): boolean =>
+  [...others].every((item) => includes(list, item));
+const intersects = (list: ListValue, others: ListValue): boolean =>
+  [...others].some((item) => includes(list, item));
 
 function distinct(list: ListValue): ListValue {
   const kept: Value[] = [];
@@ -94,7 +104,8 @@ function flatten(list: ListValue, depth = 1n): ListValue {
   if (depth < 0n) throw new CelError('level must be non-negative');
   const out: Value[] = [];
   for (const item of list) {
-    if (item instanceof ListValue && depth > 0n) for (const inner of flatten(item, depth - 1n)) out.push(inner);
+    if (item instanceof ListValue && depth > 0n)
+      for (const inner of flatten(item, depth - 1n)) out.push(inner);
     else out.push(item);
   }
   return new ItemList(out);
@@ -106,9 +117,12 @@ function range(count: bigint): ListValue {
 }
 
 function slice(list: ListValue, start: bigint, end: bigint): ListValue {
-  if (start < 0n || end < 0n) throw new CelError(`cannot slice(${start}, ${end}), negative indexes not supported`);
-  if (start > end) throw new CelError(`cannot slice(${start}, ${end}), start index must be less than or equal to end index`);
-  if (end > BigInt(list.size)) throw new CelError(`cannot slice(${start}, ${end}), list is length ${list.size}`);
+  if (start < 0n || end < 0n)
+    throw new CelError(`cannot slice(${start}, ${end}), negative indexes not supported`);
+  if (start > end)
+    throw new CelError(`cannot slice(${start}, ${end}), start index must be less than or equal to end index`);
+  if (end > BigInt(list.size))
+    throw new CelError(`cannot slice(${start}, ${end}), list is length ${list.size}`);
   return new ItemList([...list].slice(Number(start), Number(end)));
 }
 
@@ -130,7 +144,11 @@ export const listLibrary: readonly Overload[] = [
     define(`list(${type}).isSorted(): bool`, isSorted, walked),
     define(`list(${type}).min(): ${type}`, (list: ListValue) => extreme(list, 'min'), walked),
     define(`list(${type}).max(): ${type}`, (list: ListValue) => extreme(list, 'max'), walked),
-    define(`list(${type}).sort(): list(${type})`, (list: ListValue) => sortByKeys([...list], [...list]), kept),
+    define(
+      `list(${type}).sort(): list(${type})`,
+      (list: ListValue) => sortByKeys([...list], [...list]),
+      kept,
+    ),
   ]),
   ...summable.map((type) => define(`list(${type}).sum(): ${type}`, sum, walked)),
   define('list(A).indexOf(A): int', (list: ListValue, item: Value) => position(list, item, false), walked),
@@ -147,7 +165,10 @@ export const listLibrary: readonly Overload[] = [
   define('list(A).reverse(): list(A)', (list: ListValue) => new ItemList([...list].reverse()), kept),
   define('list(A).slice(int, int): list(A)', slice, kept),
   define('sets.contains(list(A), list(A)): bool', contains, crossed),
-  define('sets.equivalent(list(A), list(A)): bool', (a: ListValue, b: ListValue) => contains(a, b) && contains(b, a), crossed),
+  define(
+    'sets.equivalent(list(A), list(A)): bool',
+    (a: ListValue, b: ListValue) => contains(a, b) && contains(b, a),
+    crossed,
+  ),
   define('sets.intersects(list(A), list(A)): bool', intersects, crossed),
 ];
-

@@ -8,25 +8,23 @@ import { parseDuration, parseTimestamp } from './times.ts';
 import { Substitution, type Type, typeText } from './types.ts';
 import { CelError } from './values.ts';
 
-export function checkLiterals(node: Node, issues: Issue[]): void {
+/** @param mixed inside of a format, whose arguments may be of different types */
+export function checkLiterals(node: Node, issues: Issue[], mixed = false): void {
   if (node.kind === 'call') checkCall(node, issues);
-  if (node.kind === 'list') checkAlike(node.elements.map(unwrapped), issues);
-  if (node.kind === 'map') {
-    checkAlike(node.entries.map(({ key }) => ({ node: key, type: key.type })), issues);
+  if (node.kind === 'list' && !mixed) checkAlike(node.elements.map(unwrapped), issues);
+  if (node.kind === 'map' && !mixed) {
+    const keys = node.entries.map(({ key }) => ({ node: key, type: key.type }));
+    checkAlike(keys, issues);
     checkAlike(node.entries.map(unwrapped), issues);
   }
-  // Arguments of a format may be of different types.
-  const children = isFormat(node) ? formatChildren(node) : childrenOf(node);
-  for (const child of children) checkLiterals(child, issues);
+  const formats = mixed || isFormat(node);
+  for (const child of childrenOf(node)) checkLiterals(child, issues, formats);
 }
 
 function isFormat(node: Node): node is Call {
-  return node.kind === 'call' && node.name === 'format' && node.target !== undefined && node.args.length === 1;
-}
-
-function formatChildren({ target, args }: Call): readonly Node[] {
-  const [list] = args;
-  return [target as Node, ...(list?.kind === 'list' ? childrenOf(list) : args)];
+  return (
+    node.kind === 'call' && node.name === 'format' && node.target !== undefined && node.args.length === 1
+  );
 }
 
 interface Member {
@@ -52,7 +50,8 @@ function checkCall(node: Call, issues: Issue[]): void {
   if (isFormat(node)) checkFormat(node, issues);
   const arg = node.args.at(-1);
   if (arg?.kind !== 'literal' || typeof arg.value !== 'string') return;
-  if (!isValidArgument(node.name, node, arg.value)) issues.push({ at: arg.at, message: `invalid ${node.name} argument` });
+  if (!isValidArgument(node.name, node, arg.value))
+    issues.push({ at: arg.at, message: `invalid ${node.name} argument` });
 }
 
 function isValidArgument(name: string, { args, target }: Call, text: string): boolean {

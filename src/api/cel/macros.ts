@@ -90,7 +90,12 @@ export function expandMember(
 }
 
 /** The node of `has(a.b)`, or undefined when the call is another. */
-export function expandGlobal(name: string, args: readonly Node[], at: number, issues: Issue[]): Node | undefined {
+export function expandGlobal(
+  name: string,
+  args: readonly Node[],
+  at: number,
+  issues: Issue[],
+): Node | undefined {
   const [arg] = args;
   if (name !== 'has' || args.length !== 1 || arg === undefined) return undefined;
   if (arg.kind === 'select' && !arg.test) return { ...arg, test: true, at };

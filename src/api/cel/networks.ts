@@ -23,7 +23,11 @@ class CIDRValue extends Opaque {
     super();
   }
   equals(other: Opaque): boolean {
-    return other instanceof CIDRValue && sameAddress(this.address, other.address) && this.prefixLength === other.prefixLength;
+    return (
+      other instanceof CIDRValue &&
+      sameAddress(this.address, other.address) &&
+      this.prefixLength === other.prefixLength
+    );
   }
 }
 
@@ -37,7 +41,9 @@ function parseAddress(text: string): Address | undefined {
 function ip(text: string): IPValue {
   const address = parseAddress(text);
   if (address === undefined)
-    throw new CelError(`IP Address ${JSON.stringify(text)} parse error during conversion from string: ${addressProblem(text)}`);
+    throw new CelError(
+      `IP Address ${JSON.stringify(text)} parse error during conversion from string: ${addressProblem(text)}`,
+    );
   return new IPValue(address);
 }
 
@@ -47,9 +53,11 @@ function addressProblem(text: string): string {
   if (isIP(text)[0]?.includes('IPv4-mapped')) return 'IPv4-mapped IPv6 address is not allowed';
   if (/^[^:]*\./.test(text)) {
     const parts = text.split('.');
-    if (/[^0-9.]/.test(text)) return `${name}: unexpected character (at ${JSON.stringify(text.slice(text.search(/[^0-9.]/)))})`;
+    if (/[^0-9.]/.test(text))
+      return `${name}: unexpected character (at ${JSON.stringify(text.slice(text.search(/[^0-9.]/)))})`;
     if (parts.some((part) => Number(part) > 255)) return `${name}: IPv4 field has value >255`;
-    if (parts.some((part) => part.length > 1 && part.startsWith('0'))) return `${name}: IPv4 field has octet with leading zero`;
+    if (parts.some((part) => part.length > 1 && part.startsWith('0')))
+      return `${name}: IPv4 field has octet with leading zero`;
     return parts.length < 4 ? `${name}: IPv4 address too short` : `${name}: IPv4 address too long`;
   }
   return `${name}: unable to parse IP`;
@@ -57,13 +65,20 @@ function addressProblem(text: string): string {
 
 function cidr(text: string): CIDRValue {
   const problem = (detail: string): CelError =>
-    new CelError(`network address parse error during conversion from string: network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): ${detail}`);
+    new CelError(
+      `network address parse error during conversion from string: network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): ${detail}`,
+    );
   const slash = text.lastIndexOf('/');
   if (slash < 0) throw problem("no '/'");
   const address = parseAddress(text.slice(0, slash));
   if (address === undefined) throw problem(addressProblem(text.slice(0, slash)));
   const range = /\/(0|[1-9]\d*)$/.test(text) ? parseCIDR(text) : undefined;
-  if (range === undefined) throw problem(/\/\d+$/.test(text) ? 'prefix length out of range' : `bad bits after slash: ${JSON.stringify(text.slice(slash + 1))}`);
+  if (range === undefined)
+    throw problem(
+      /\/\d+$/.test(text)
+        ? 'prefix length out of range'
+        : `bad bits after slash: ${JSON.stringify(text.slice(slash + 1))}`,
+    );
   return new CIDRValue(address, range.prefixLength);
 }
 
@@ -82,18 +97,24 @@ const purposes: Record<string, { 4: readonly [bigint, number]; 6: readonly [bigi
 };
 
 function hasPurpose(address: Address, name: string): boolean {
-  const [value, length] = (purposes[name] as { 4: readonly [bigint, number]; 6: readonly [bigint, number] })[address.family];
+  const [value, length] = (purposes[name] as { 4: readonly [bigint, number]; 6: readonly [bigint, number] })[
+    address.family
+  ];
   return startsWith(address, value, length);
 }
 
 /** As Go sees it: everything but the special ranges. */
 function isGlobalUnicast({ address }: IPValue): boolean {
-  return !['isUnspecified', 'isLoopback', 'isMulticast', 'isLinkLocalUnicast', 'isBroadcast'].some((name) => hasPurpose(address, name));
+  return !['isUnspecified', 'isLoopback', 'isMulticast', 'isLinkLocalUnicast', 'isBroadcast'].some((name) =>
+    hasPurpose(address, name),
+  );
 }
 
 function addressText({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
-  const groups = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xff_ffn).toString(16));
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    ((value >> BigInt(112 - 16 * index)) & 0xff_ffn).toString(16),
+  );
   // The longest run of at least two zero groups is left out.
   let run = { start: -1, length: 1 };
   for (let start = 0; start < 8; start++) {
@@ -132,11 +153,18 @@ export const addressLibrary: readonly Overload[] = [
   define('IP.isGlobalUnicast(): bool', isGlobalUnicast),
   define('cidr(string): CIDR', cidr, walked),
   define('isCIDR(string): bool', (text: string) => succeeds(() => cidr(text)), walked),
-  define('string(CIDR): string', ({ address, prefixLength }: CIDRValue) => `${addressText(address)}/${prefixLength}`),
+  define(
+    'string(CIDR): string',
+    ({ address, prefixLength }: CIDRValue) => `${addressText(address)}/${prefixLength}`,
+  ),
   define('CIDR.containsIP(IP): bool', (range: CIDRValue, { address }: IPValue) => containsIP(range, address)),
-  define('CIDR.containsIP(string): bool', (range: CIDRValue, text: string) => containsIP(range, ip(text).address)),
+  define('CIDR.containsIP(string): bool', (range: CIDRValue, text: string) =>
+    containsIP(range, ip(text).address),
+  ),
   define('CIDR.containsCIDR(CIDR): bool', containsCIDR),
-  define('CIDR.containsCIDR(string): bool', (range: CIDRValue, text: string) => containsCIDR(range, cidr(text))),
+  define('CIDR.containsCIDR(string): bool', (range: CIDRValue, text: string) =>
+    containsCIDR(range, cidr(text)),
+  ),
   define('CIDR.ip(): IP', ({ address }: CIDRValue) => new IPValue(address)),
   define('CIDR.masked(): CIDR', masked),
   define('CIDR.prefixLength(): int', ({ prefixLength }: CIDRValue) => BigInt(prefixLength)),
@@ -177,15 +205,17 @@ function url(text: string): URLValue {
 
 function uriProblem(text: string, parts: RegExpExecArray | null): string | undefined {
   const [, scheme = '', host = '', path = ''] = parts ?? [];
-  if (text === '') return ('empty url');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
-  if (/[\x00-\x1f\x7f]/.test(text)) return ('net/url: invalid control character in URL');
-  if (parts === null || (scheme === '' && !path.startsWith('/'))) return ('invalid URI for request');
-  const escape = badEscape.exec(path) ?? badEscape.exec(host);
-  if (escape !== null) return (`invalid URL escape ${JSON.stringify((path.includes('%') ? path : host).slice(escape.index, escape.index + 3))}`);
-  if (/[ "<>^`{|}\\]/.test(host)) return (`invalid character ${JSON.stringify(/[ "<>^`{|}\\]/.exec(host)?.[0])} in host name`);
+  if (text === '') return 'empty url';
+  if (/[\x00-\x1f\x7f]/.test(text)) return 'net/url: invalid control character in URL';
+  if (parts === null || (scheme === '' && !path.startsWith('/'))) return 'invalid URI for request';
+  const wrong = badEscape.exec(path) ?? badEscape.exec(host);
+  if (wrong !== null)
+    return `invalid URL escape ${JSON.stringify((path.includes('%') ? path : host).slice(wrong.index, wrong.index + 3))}`;
+  if (/[ "<>^`{|}\\]/.test(host))
+    return `invalid character ${JSON.stringify(/[ "<>^`{|}\\]/.exec(host)?.[0])} in host name`;
   const port = /:([^:\]]*)$/.exec(host.startsWith('[') ? host.slice(host.indexOf(']')) : host);
-  if (port !== null && !/^\d*$/.test(port[1] as string)) return (`invalid port ${JSON.stringify(port[0])} after host`);
+  if (port !== null && !/^\d*$/.test(port[1] as string))
+    return `invalid port ${JSON.stringify(port[0])} after host`;
   return undefined;
 }
 
@@ -201,7 +231,8 @@ function port({ host }: URLValue): string {
   return colon < 0 ? '' : behind.slice(colon + 1);
 }
 
-const escapedPath = (path: string): string => encodeURI(path).replaceAll('%25', '%').replace(/[[\]]/g, encodeURIComponent);
+const escapedPath = (path: string): string =>
+  encodeURI(path).replaceAll('%25', '%').replace(/[[\]]/g, encodeURIComponent);
 
 function queryMap({ query }: URLValue): EntryMap {
   const values = new Map<string, Value[]>();

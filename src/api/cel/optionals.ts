@@ -1,14 +1,6 @@
 /** Optional values: `a.?b`, `a[?k]`, `optional.of(x)` and what can be done with them. */
 import { define, type Overload } from './functions.ts';
-import {
-  CelError,
-  Duration,
-  ListValue,
-  MapValue,
-  NoSuchOverload,
-  Optional,
-  type Value,
-} from './values.ts';
+import { CelError, Duration, ListValue, MapValue, NoSuchOverload, Optional, type Value } from './values.ts';
 
 function present(optional: Optional): Value {
   if (optional.value === undefined) throw new CelError('optional.none() dereference');
@@ -44,11 +36,18 @@ export function findInOptional(container: Value, key: Value): Optional {
 export const optionalLibrary: readonly Overload[] = [
   define('optional.of(A): optional(A)', (value: Value) => new Optional(value)),
   define('optional.none(): optional(A)', () => Optional.none),
-  define('optional.ofNonZeroValue(A): optional(A)', (value: Value) => (isZero(value) ? Optional.none : new Optional(value))),
+  define('optional.ofNonZeroValue(A): optional(A)', (value: Value) =>
+    isZero(value) ? Optional.none : new Optional(value),
+  ),
   define('optional(A).hasValue(): bool', ({ value }: Optional) => value !== undefined),
   define('optional(A).value(): A', present),
-  define('optional(A).or(optional(A)): optional(A)', (a: Optional, b: Optional) => (a.value === undefined ? b : a)),
-  define('optional(A).orValue(A): A', ({ value }: Optional, other: Value) => value ?? (value === null ? null : other)),
+  define('optional(A).or(optional(A)): optional(A)', (a: Optional, b: Optional) =>
+    a.value === undefined ? b : a,
+  ),
+  define(
+    'optional(A).orValue(A): A',
+    ({ value }: Optional, other: Value) => value ?? (value === null ? null : other),
+  ),
   define('_[?_](list(A), int): optional(A)', findInOptional),
   define('_[?_](map(A, B), A): optional(B)', findInOptional),
   define('_[?_](optional(list(A)), int): optional(A)', findInOptional),

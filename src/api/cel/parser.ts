@@ -14,11 +14,15 @@ const depthMax = 250;
 const itemsMax = 10_000;
 
 const reserved = new Set(
-  'as break const continue else for function if import let loop package namespace return var void while'.split(' '),
+  'as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
 );
 
-const operandWanted = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-const behindOperand = "{<EOF>, '==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||', '[', '{', '.', '-', '?', '+', '*', '/', '%'}";
+const operandWanted =
+  "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+const behindOperand =
+  "{<EOF>, '==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||', '[', '{', '.', '-', '?', '+', '*', '/', '%'}";
 
 const relations = new Map([
   ['==', '_==_'],
@@ -178,7 +182,14 @@ class Parser {
     }
     const open = this.#peek();
     if (!this.#accept('('))
-      return this.#bounded({ kind: 'select', operand, field: field.text, test: false, at: dot.at, height: operand.height + 1 });
+      return this.#bounded({
+        kind: 'select',
+        operand,
+        field: field.text,
+        test: false,
+        at: dot.at,
+        height: operand.height + 1,
+      });
     const args = this.#arguments();
     const macro = expandMember(field.text, operand, args, open.at, this.#issues);
     if (macro !== undefined) return this.#bounded(macro);
@@ -214,16 +225,19 @@ class Parser {
     this.#next--;
     const following = this.#tokens[this.#next + 1];
     const extra = token.kind === 'symbol' && following !== undefined && startsOperand(following);
-    throw syntaxIssue(token, `${extra ? 'extraneous' : 'mismatched'} input '${token.text}' expecting ${operandWanted}`);
+    throw syntaxIssue(
+      token,
+      `${extra ? 'extraneous' : 'mismatched'} input '${token.text}' expecting ${operandWanted}`,
+    );
   }
 
   #name(token: Token): Node {
     const constant = constants.get(token.text);
     if (constant !== undefined)
       return { kind: 'literal', value: constant.value, literalType: constant.type, at: token.at, height: 1 };
-    if (token.text === 'in')
-      throw syntaxIssue(token, `mismatched input 'in' expecting ${operandWanted}`);
-    if (reserved.has(token.text)) this.#issues.push({ at: token.at, message: `reserved identifier: ${token.text}` });
+    if (token.text === 'in') throw syntaxIssue(token, `mismatched input 'in' expecting ${operandWanted}`);
+    if (reserved.has(token.text))
+      this.#issues.push({ at: token.at, message: `reserved identifier: ${token.text}` });
     const open = this.#peek();
     if (!this.#accept('(')) return { kind: 'identifier', name: token.text, at: token.at, height: 1 };
     const args = this.#arguments();
@@ -233,7 +247,13 @@ class Parser {
   #number(token: Token, at: number, negative: boolean): Node {
     const { value, problem } = token;
     if (problem !== undefined) this.#issues.push({ at, message: problem });
-    const literal = (value: Value, literalType: Type): Node => ({ kind: 'literal', value, literalType, at, height: 1 });
+    const literal = (value: Value, literalType: Type): Node => ({
+      kind: 'literal',
+      value,
+      literalType,
+      at,
+      height: 1,
+    });
     if (value instanceof Uint) return literal(value, uint);
     if (typeof value === 'number') return literal(negative ? -value : value, double);
     const whole = typeof value === 'bigint' ? value : 0n;
@@ -265,20 +285,32 @@ class Parser {
       this.#expect(':');
       return { optional, key, value: this.#expression() };
     });
-    return this.#bounded({ kind: 'map', entries, at, height: above(entries.flatMap(({ key, value }) => [key, value])) });
+    return this.#bounded({
+      kind: 'map',
+      entries,
+      at,
+      height: above(entries.flatMap(({ key, value }) => [key, value])),
+    });
   }
 
   #struct(name: string, at: number): Node {
     const fields: StructNode['fields'] = this.#items('}', () => {
       const optional = this.#accept('?');
       const field = this.#peek();
-      if (field.kind !== 'name') throw syntaxIssue(field, `mismatched input '${field.text}' expecting IDENTIFIER`);
+      if (field.kind !== 'name')
+        throw syntaxIssue(field, `mismatched input '${field.text}' expecting IDENTIFIER`);
       this.#next++;
       const colon = this.#peek();
       this.#expect(':');
       return { optional, name: field.text, value: this.#expression(), at: colon.at };
     });
-    return this.#bounded({ kind: 'struct', name, fields, at, height: above(fields.map(({ value }) => value)) });
+    return this.#bounded({
+      kind: 'struct',
+      name,
+      fields,
+      at,
+      height: above(fields.map(({ value }) => value)),
+    });
   }
 
   /** Items up to the closing symbol; a comma may come before it. */
@@ -327,7 +359,8 @@ const constants = new Map<string, { value: Value; type: Type }>([
   ['null', { value: null, type: nullType }],
 ]);
 
-const above = (nodes: readonly Node[]): number => 1 + nodes.reduce((most, { height }) => Math.max(most, height), 0);
+const above = (nodes: readonly Node[]): number =>
+  1 + nodes.reduce((most, { height }) => Math.max(most, height), 0);
 
 /** `a.b.c`, when the node is a chain of names. */
 export function chainName(node: Node): string | undefined {

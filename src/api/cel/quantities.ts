@@ -56,13 +56,33 @@ export const quantityLibrary: readonly Overload[] = [
   define('Quantity.isInteger(): bool', fitsInt),
   define('Quantity.asInteger(): int', asInteger),
   define('Quantity.asApproximateFloat(): double', (value: QuantityValue) => toNumber(value.quantity)),
-  define('Quantity.add(Quantity): Quantity', (a: QuantityValue, b: QuantityValue) => new QuantityValue(addQuantities(a.quantity, b.quantity))),
-  define('Quantity.add(int): Quantity', (a: QuantityValue, b: bigint) => new QuantityValue(addQuantities(a.quantity, whole(b)))),
-  define('Quantity.sub(Quantity): Quantity', (a: QuantityValue, b: QuantityValue) => new QuantityValue(subtractQuantities(a.quantity, b.quantity))),
-  define('Quantity.sub(int): Quantity', (a: QuantityValue, b: bigint) => new QuantityValue(subtractQuantities(a.quantity, whole(b)))),
-  define('Quantity.isGreaterThan(Quantity): bool', (a: QuantityValue, b: QuantityValue) => compareQuantities(a.quantity, b.quantity) > 0),
-  define('Quantity.isLessThan(Quantity): bool', (a: QuantityValue, b: QuantityValue) => compareQuantities(a.quantity, b.quantity) < 0),
-  define('Quantity.compareTo(Quantity): int', (a: QuantityValue, b: QuantityValue) => BigInt(compareQuantities(a.quantity, b.quantity))),
+  define(
+    'Quantity.add(Quantity): Quantity',
+    (a: QuantityValue, b: QuantityValue) => new QuantityValue(addQuantities(a.quantity, b.quantity)),
+  ),
+  define(
+    'Quantity.add(int): Quantity',
+    (a: QuantityValue, b: bigint) => new QuantityValue(addQuantities(a.quantity, whole(b))),
+  ),
+  define(
+    'Quantity.sub(Quantity): Quantity',
+    (a: QuantityValue, b: QuantityValue) => new QuantityValue(subtractQuantities(a.quantity, b.quantity)),
+  ),
+  define(
+    'Quantity.sub(int): Quantity',
+    (a: QuantityValue, b: bigint) => new QuantityValue(subtractQuantities(a.quantity, whole(b))),
+  ),
+  define(
+    'Quantity.isGreaterThan(Quantity): bool',
+    (a: QuantityValue, b: QuantityValue) => compareQuantities(a.quantity, b.quantity) > 0,
+  ),
+  define(
+    'Quantity.isLessThan(Quantity): bool',
+    (a: QuantityValue, b: QuantityValue) => compareQuantities(a.quantity, b.quantity) < 0,
+  ),
+  define('Quantity.compareTo(Quantity): int', (a: QuantityValue, b: QuantityValue) =>
+    BigInt(compareQuantities(a.quantity, b.quantity)),
+  ),
   define('sign(Quantity): int', (value: QuantityValue) => BigInt(sign(value.quantity))),
 ];
 
@@ -98,20 +118,25 @@ function semver(text: string, normalize = false): SemverValue {
     const name = names[index] as string;
     if (!digits.test(number)) throw new CelError(`Invalid character(s) found in ${name} number "${number}"`);
     if (number.length > 1 && number.startsWith('0'))
-      throw new CelError(`${name[0]?.toUpperCase()}${name.slice(1)} number must not contain leading zeroes "${number}"`);
-    if (BigInt(number) > 2n ** 64n - 1n) throw new CelError(`strconv.ParseUint: parsing "${number}": value out of range`);
+      throw new CelError(
+        `${name[0]?.toUpperCase()}${name.slice(1)} number must not contain leading zeroes "${number}"`,
+      );
+    if (BigInt(number) > 2n ** 64n - 1n)
+      throw new CelError(`strconv.ParseUint: parsing "${number}": value out of range`);
     return BigInt(number);
   });
   const pre = prerelease === undefined ? [] : prerelease.split('.');
   for (const part of pre) {
     if (part === '') throw new CelError('Prerelease is empty');
-    if (!/^[0-9A-Za-z-]+$/.test(part)) throw new CelError(`Invalid character(s) found in prerelease "${part}"`);
+    if (!/^[0-9A-Za-z-]+$/.test(part))
+      throw new CelError(`Invalid character(s) found in prerelease "${part}"`);
     if (digits.test(part) && part.length > 1 && part.startsWith('0'))
       throw new CelError(`Numeric PreRelease version must not contain leading zeroes "${part}"`);
   }
   for (const part of build?.split('.') ?? []) {
     if (part === '') throw new CelError('Build meta data is empty');
-    if (!/^[0-9A-Za-z-]+$/.test(part)) throw new CelError(`Invalid character(s) found in build meta data "${part}"`);
+    if (!/^[0-9A-Za-z-]+$/.test(part))
+      throw new CelError(`Invalid character(s) found in build meta data "${part}"`);
   }
   return new SemverValue(numbers as unknown as [bigint, bigint, bigint], pre);
 }
@@ -138,7 +163,8 @@ function compareVersions(a: SemverValue, b: SemverValue): number {
     if (left !== right) return left < right ? -1 : 1;
   }
   // A version is above its own prereleases.
-  if (a.prerelease.length === 0 || b.prerelease.length === 0) return Number(a.prerelease.length === 0) - Number(b.prerelease.length === 0);
+  if (a.prerelease.length === 0 || b.prerelease.length === 0)
+    return Number(a.prerelease.length === 0) - Number(b.prerelease.length === 0);
   for (let index = 0; index < Math.min(a.prerelease.length, b.prerelease.length); index++) {
     const difference = comparePrerelease(a.prerelease[index] as string, b.prerelease[index] as string);
     if (difference !== 0) return difference;
@@ -157,7 +183,11 @@ export const semverLibrary: readonly Overload[] = [
   define('semver(string): Semver', semver, walked),
   define('semver(string, bool): Semver', semver, walked),
   define('isSemver(string): bool', (text: string) => succeeds(() => semver(text)), walked),
-  define('isSemver(string, bool): bool', (text: string, normalize: boolean) => succeeds(() => semver(text, normalize)), walked),
+  define(
+    'isSemver(string, bool): bool',
+    (text: string, normalize: boolean) => succeeds(() => semver(text, normalize)),
+    walked,
+  ),
   define('Semver.major(): int', ({ numbers }: SemverValue) => numbers[0]),
   define('Semver.minor(): int', ({ numbers }: SemverValue) => numbers[1]),
   define('Semver.patch(): int', ({ numbers }: SemverValue) => numbers[2]),

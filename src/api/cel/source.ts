@@ -17,7 +17,8 @@ const wideDot = '．';
 export function issuesText(source: string, issues: readonly Issue[]): string {
   const sorted = [...issues].sort((a, b) => a.at - b.at);
   const shown = sorted.slice(0, issuesMax).map((issue) => issueText(source, issue));
-  if (sorted.length > issuesMax) shown.push(`ERROR: <input>:-1:0: ${sorted.length - issuesMax} more errors were truncated`);
+  if (sorted.length > issuesMax)
+    shown.push(`ERROR: <input>:-1:0: ${sorted.length - issuesMax} more errors were truncated`);
   return shown.join('\n');
 }
 

@@ -100,14 +100,24 @@ const ordering: readonly Overload[] = Object.entries(orders).flatMap(([name, ord
     ['int', 'uint', 'double'].map((right) =>
       left === 'int' && right === 'int'
         ? define(`${name}(int, int): bool`, (a: bigint, b: bigint) => order(a < b ? -1 : a > b ? 1 : 0))
-        : define(`${name}(${left}, ${right}): bool`, (a: NumberValue, b: NumberValue) => order(compareNumbers(a, b))),
+        : define(`${name}(${left}, ${right}): bool`, (a: NumberValue, b: NumberValue) =>
+            order(compareNumbers(a, b)),
+          ),
     ),
   ),
-  define(`${name}(string, string): bool`, (a: string, b: string) => order(compareText(a, b)), { cost: shorter }),
-  define(`${name}(bytes, bytes): bool`, (a: Uint8Array, b: Uint8Array) => order(compareBytes(a, b)), { cost: shorter }),
+  define(`${name}(string, string): bool`, (a: string, b: string) => order(compareText(a, b)), {
+    cost: shorter,
+  }),
+  define(`${name}(bytes, bytes): bool`, (a: Uint8Array, b: Uint8Array) => order(compareBytes(a, b)), {
+    cost: shorter,
+  }),
   define(`${name}(bool, bool): bool`, (a: boolean, b: boolean) => order(Number(a) - Number(b))),
-  define(`${name}(timestamp, timestamp): bool`, (a: Timestamp, b: Timestamp) => order(compareNumbers(a.ns, b.ns))),
-  define(`${name}(duration, duration): bool`, (a: Duration, b: Duration) => order(compareNumbers(a.ns, b.ns))),
+  define(`${name}(timestamp, timestamp): bool`, (a: Timestamp, b: Timestamp) =>
+    order(compareNumbers(a.ns, b.ns)),
+  ),
+  define(`${name}(duration, duration): bool`, (a: Duration, b: Duration) =>
+    order(compareNumbers(a.ns, b.ns)),
+  ),
 ]);
 
 function itemAt(list: ListValue, index: NumberValue): Value {
@@ -117,7 +127,7 @@ function itemAt(list: ListValue, index: NumberValue): Value {
   return list.at(position);
 }
 
-function valueOf(map: MapValue, key: Value): Value {
+function entryOf(map: MapValue, key: Value): Value {
   const value = map.find(key);
   if (value === undefined) throw new CelError(`no such key: ${keyShown(key)}`);
   return value;
@@ -125,7 +135,7 @@ function valueOf(map: MapValue, key: Value): Value {
 
 const membership: readonly Overload[] = [
   define('_[_](list(A), int): A', itemAt),
-  define('_[_](map(A, B), A): B', valueOf),
+  define('_[_](map(A, B), A): B', entryOf),
   define(
     '@in(A, list(A)): bool',
     (item: Value, list: ListValue) => {
@@ -180,7 +190,7 @@ function conversionError(value: Value, to: string): CelError {
 }
 
 function intOfDouble(value: number): bigint {
-  if (!(value > -9_223_372_036_854_775_808 && value < 9_223_372_036_854_775_807)) throw new CelError('integer overflow');
+  if (!(value > -(2 ** 63) && value < 2 ** 63)) throw new CelError('integer overflow');
   return BigInt(Math.trunc(value));
 }
 
@@ -238,7 +248,7 @@ const conversions: readonly Overload[] = [
   define('uint(uint): uint', same),
   define('uint(int): uint', unsigned),
   define('uint(double): uint', (value: number) => {
-    if (!(value >= 0 && value < 18_446_744_073_709_551_615)) throw new CelError('unsigned integer overflow');
+    if (!(value >= 0 && value < 2 ** 64)) throw new CelError('unsigned integer overflow');
     return new Uint(BigInt(Math.trunc(value)));
   }),
   define('uint(string): uint', uintOfText),

@@ -137,7 +137,9 @@ const replaced = {
   cost: walkFirst,
   resultSize: ([text = 0, , to = 0]: readonly number[]) => product(text + 1, Math.max(1, to)),
 };
-const searched = { cost: ([text = 0, part = 0]: readonly number[]) => product(walk(text), Math.max(1, walk(part))) };
+const searched = {
+  cost: ([text = 0, part = 0]: readonly number[]) => product(walk(text), Math.max(1, walk(part))),
+};
 const found = { cost: matchCost, resultSize: sameSize };
 
 export const stringLibrary: readonly Overload[] = [
@@ -166,8 +168,15 @@ export const stringLibrary: readonly Overload[] = [
   define('string.format(list(dyn)): string', format, { cost: walkFirst }),
   define('list(string).join(): string', join, { cost: sameSize }),
   define('list(string).join(string): string', join, { cost: sameSize }),
-  define('strings.quote(string): string', quote, { cost: walkFirst, resultSize: ([size = 0]) => size * 2 + 2 }),
-  define('string.find(string): string', (text: string, pattern: string) => illegalRegexp(pattern).find(text) ?? '', found),
+  define('strings.quote(string): string', quote, {
+    cost: walkFirst,
+    resultSize: ([size = 0]) => size * 2 + 2,
+  }),
+  define(
+    'string.find(string): string',
+    (text: string, pattern: string) => illegalRegexp(pattern).find(text) ?? '',
+    found,
+  ),
   define('string.findAll(string): list(string)', findAll, found),
   define('string.findAll(string, int): list(string)', findAll, found),
 ];

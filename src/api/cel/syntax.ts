@@ -58,7 +58,12 @@ export interface MapNode extends Position {
 export interface StructNode extends Position {
   readonly kind: 'struct';
   readonly name: string;
-  readonly fields: readonly { readonly name: string; readonly value: Node; readonly optional: boolean; readonly at: number }[];
+  readonly fields: readonly {
+    readonly name: string;
+    readonly value: Node;
+    readonly optional: boolean;
+    readonly at: number;
+  }[];
 }
 export type MacroName =
   | 'all'

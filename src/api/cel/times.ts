@@ -12,7 +12,8 @@ const durationMax = 2n ** 63n - 1n;
 /** Longest text that is read. */
 const textCharsMax = 128;
 
-const timestampShape = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+const timestampShape =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 const dateShape = /^\d{4}-\d\d-\d\d$/;
 
 /** Undefined when the text is no RFC 3339 time. */
@@ -24,7 +25,8 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
-  if (hour > 23 || minute > 59 || seconds > 59 || Number(parts[9] ?? 0) > 23 || Number(parts[10] ?? 0) > 59) return undefined;
+  if (hour > 23 || minute > 59 || seconds > 59 || Number(parts[9] ?? 0) > 23 || Number(parts[10] ?? 0) > 59)
+    return undefined;
   const whole = date.getTime() / 1000 + hour * 3600 + (minute - zone) * 60 + seconds;
   const fraction = (parts[7] ?? '').slice(0, 9).padEnd(9, '0');
   const ns = BigInt(whole) * second + BigInt(fraction);
@@ -145,18 +147,30 @@ export const timeLibrary: readonly Overload[] = [
   define('duration.getMinutes(): int', ({ ns }: Duration) => ns / (60n * second)),
   define('duration.getSeconds(): int', ({ ns }: Duration) => ns / second),
   define('duration.getMilliseconds(): int', ({ ns }: Duration) => (ns % second) / 1_000_000n),
-  define('_+_(timestamp, duration): timestamp', (at: Timestamp, by: Duration) => checkedTimestamp(at.ns + by.ns)),
-  define('_+_(duration, timestamp): timestamp', (by: Duration, at: Timestamp) => checkedTimestamp(at.ns + by.ns)),
+  define('_+_(timestamp, duration): timestamp', (at: Timestamp, by: Duration) =>
+    checkedTimestamp(at.ns + by.ns),
+  ),
+  define('_+_(duration, timestamp): timestamp', (by: Duration, at: Timestamp) =>
+    checkedTimestamp(at.ns + by.ns),
+  ),
   define('_+_(duration, duration): duration', (a: Duration, b: Duration) => checkedDuration(a.ns + b.ns)),
   define('_-_(timestamp, timestamp): duration', (a: Timestamp, b: Timestamp) => checkedDuration(a.ns - b.ns)),
-  define('_-_(timestamp, duration): timestamp', (at: Timestamp, by: Duration) => checkedTimestamp(at.ns - by.ns)),
+  define('_-_(timestamp, duration): timestamp', (at: Timestamp, by: Duration) =>
+    checkedTimestamp(at.ns - by.ns),
+  ),
   define('_-_(duration, duration): duration', (a: Duration, b: Duration) => checkedDuration(a.ns - b.ns)),
   define('timestamp(timestamp): timestamp', (at: Timestamp) => at),
   define('timestamp(int): timestamp', (seconds: bigint) => checkedTimestamp(seconds * second)),
-  define('timestamp(string): timestamp', (text: string) => parseTimestamp(text) ?? failedConversion('google.protobuf.Timestamp')),
+  define(
+    'timestamp(string): timestamp',
+    (text: string) => parseTimestamp(text) ?? failedConversion('google.protobuf.Timestamp'),
+  ),
   define('duration(duration): duration', (by: Duration) => by),
   define('duration(int): duration', (ns: bigint) => new Duration(ns)),
-  define('duration(string): duration', (text: string) => parseDuration(text) ?? failedConversion('google.protobuf.Duration')),
+  define(
+    'duration(string): duration',
+    (text: string) => parseDuration(text) ?? failedConversion('google.protobuf.Duration'),
+  ),
   define('int(timestamp): int', ({ ns }: Timestamp) => BigInt(split(ns).ms) / 1000n),
   define('int(duration): int', ({ ns }: Duration) => ns),
   define('string(timestamp): string', (at: Timestamp) => timestampText(at)),

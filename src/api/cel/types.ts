@@ -230,7 +230,15 @@ function isAnything(type: Type): boolean {
 }
 
 function isNullable({ kind }: Type): boolean {
-  return kind !== 'int' && kind !== 'uint' && kind !== 'double' && kind !== 'bool' && kind !== 'string' && kind !== 'bytes' && kind !== 'type';
+  return (
+    kind !== 'int' &&
+    kind !== 'uint' &&
+    kind !== 'double' &&
+    kind !== 'bool' &&
+    kind !== 'string' &&
+    kind !== 'bytes' &&
+    kind !== 'type'
+  );
 }
 
 function mentions(type: Type, parameter: string): boolean {

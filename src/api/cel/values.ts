@@ -74,8 +74,7 @@ export abstract class ListValue {
   /** Lists with keys or set semantics compare in ways of their own. */
   equals(other: ListValue): boolean {
     if (this.size !== other.size) return false;
-    for (let index = 0; index < this.size; index++)
-      if (!equal(this.at(index), other.at(index))) return false;
+    for (let index = 0; index < this.size; index++) if (!equal(this.at(index), other.at(index))) return false;
     return true;
   }
 
@@ -325,7 +324,8 @@ export function compareText(a: string, b: string): number {
   const right = Array.from(b);
   const shared = Math.min(left.length, right.length);
   for (let index = 0; index < shared; index++) {
-    const difference = ((left[index] as string).codePointAt(0) ?? 0) - ((right[index] as string).codePointAt(0) ?? 0);
+    const difference =
+      ((left[index] as string).codePointAt(0) ?? 0) - ((right[index] as string).codePointAt(0) ?? 0);
     if (difference !== 0) return difference;
   }
   return left.length - right.length;
