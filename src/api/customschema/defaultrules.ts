@@ -5,7 +5,7 @@ import { cloneJson, type JsonObject } from '../object.ts';
 import { embeddedErrors } from './embeddedresources.ts';
 import { isPruned, pruneValue } from './prune.ts';
 import type { Schema } from './schema.ts';
-import { isMetaField, itemsOf, SchemaNode } from './schemanode.ts';
+import { isMetaField, itemsOf, nodeOf, SchemaNode } from './schemanode.ts';
 import { compileValidator } from './validator.ts';
 
 /** Checks the rules of a default's node; undefined as long as there are none. */
@@ -65,7 +65,7 @@ function* valueErrors(
     const problem = metadataProblem(around(value));
     if (problem) return yield invalid(path, value, `must result in valid metadata: ${problem}`);
   } else {
-    const node = new SchemaNode(schema);
+    const node = nodeOf(schema);
     if (options.pruned && !isPruned(value, node)) yield invalid(path, value, 'must not have unknown fields');
     const problems = resourceErrors(value, node, path);
     if (problems.length) return yield* problems;

@@ -4,11 +4,9 @@ import type { ObjectMeta } from '../generated/types.ts';
 import { validateMeta } from '../meta.ts';
 import { isLabel1035, pathSegmentName } from '../names.ts';
 import { isJsonObject, type JsonObject } from '../object.ts';
+import { BoundedErrors } from './boundederrors.ts';
 import type { SchemaNode } from './schemanode.ts';
 import { ValuePath } from './valuepath.ts';
-
-/** Errors that are reported for one object. */
-const errorsMax = 100;
 
 /** @param object a whole object, whose own type and metadata are checked elsewhere, or a value below */
 export function embeddedErrors(object: unknown, node: SchemaNode, isRoot = true, base = ''): FieldError[] {
@@ -16,21 +14,21 @@ export function embeddedErrors(object: unknown, node: SchemaNode, isRoot = true,
   const walk = new EmbeddedWalk(base);
   if (isRoot) walk.below(object, node);
   else walk.value(object, node);
-  return walk.errors;
+  return walk.errors.list;
 }
 
 class EmbeddedWalk {
-  readonly errors: FieldError[] = [];
+  readonly errors = new BoundedErrors();
   readonly #path = new ValuePath();
 
   constructor(private readonly base: string) {}
 
   value(value: unknown, node: SchemaNode | undefined): void {
-    if (!node?.embeddedBelow || this.errors.length >= errorsMax) return;
+    if (!node?.embeddedBelow || this.errors.isFull) return;
     if (node.embedded && isJsonObject(value)) {
       const path = this.#path.text();
-      this.errors.push(
-        ...resourceErrors(value, path && this.base ? child(this.base, path) : path || this.base),
+      this.errors.addAll(
+        resourceErrors(value, path && this.base ? child(this.base, path) : path || this.base),
       );
     }
     this.below(value, node);

@@ -2,25 +2,23 @@
 import { duplicate, type FieldError, invalid } from '../fielderror.ts';
 import { jsonText } from '../jsontext.ts';
 import { isJsonObject, type JsonObject, withSortedKeys } from '../object.ts';
+import { BoundedErrors } from './boundederrors.ts';
 import type { SchemaNode } from './schemanode.ts';
 import { ValuePath } from './valuepath.ts';
-
-/** Errors that are reported for one object. */
-const errorsMax = 100;
 
 export function listTypeErrors(object: JsonObject, root: SchemaNode): FieldError[] {
   if (!root.listsBelow) return [];
   const walk = new ListWalk();
   walk.value(object, root);
-  return walk.errors;
+  return walk.errors.list;
 }
 
 class ListWalk {
-  readonly errors: FieldError[] = [];
+  readonly errors = new BoundedErrors();
   readonly #path = new ValuePath();
 
   value(value: unknown, node: SchemaNode | undefined): void {
-    if (!node?.listsBelow || this.errors.length >= errorsMax) return;
+    if (!node?.listsBelow || this.errors.isFull) return;
     if (Array.isArray(value)) this.#list(value, node);
     else if (isJsonObject(value)) this.#object(value, node);
   }
@@ -47,7 +45,7 @@ class ListWalk {
   #keys(list: readonly unknown[], names: readonly string[]): void {
     const strange = list.findIndex((item) => item !== null && !isJsonObject(item));
     if (strange >= 0)
-      this.errors.push(
+      this.errors.add(
         invalid(this.#item(strange), list[strange], 'must be an object for an array of list-type map'),
       );
     else
@@ -60,11 +58,11 @@ class ListWalk {
   /** Reports the second appearance of a value, and no further ones. */
   #duplicates(list: readonly unknown[], values: readonly unknown[]): void {
     const seen = new Map<string, number>();
-    for (let i = 0; i < list.length && this.errors.length < errorsMax; i++) {
+    for (let i = 0; i < list.length && !this.errors.isFull; i++) {
       const text = jsonText(withSortedKeys(values[i]));
       const times = (seen.get(text) ?? 0) + 1;
       seen.set(text, times);
-      if (times === 2) this.errors.push(duplicate(this.#item(i), values[i]));
+      if (times === 2) this.errors.add(duplicate(this.#item(i), values[i]));
     }
   }
 

@@ -3,6 +3,7 @@
  * broke, because rules that came later must not lock it.
  */
 import { type FieldError, forbidden, invalid } from '../fielderror.ts';
+import { BoundedErrors } from './boundederrors.ts';
 import { type DefaultRules, defaultErrors } from './defaultrules.ts';
 import { isFormatOf } from './formats.ts';
 import { innerSchemaText } from './innerform.ts';
@@ -10,37 +11,28 @@ import { hasValidType, type KeywordRules, keywordErrors, usesUnsupported } from 
 import { keyPresenceErrors, setErrors } from './listrules.ts';
 import { isPruned } from './prune.ts';
 import { type Schema, type SchemaCheckOptions, schemaDepthMax } from './schema.ts';
-import { SchemaNode } from './schemanode.ts';
+import { nodeOf } from './schemanode.ts';
 import { innerSchemas, isDeeper, someSchema } from './schemawalk.ts';
 import { structuralErrors } from './structural.ts';
-
-/** Errors that are reported for one schema. */
-const errorsMax = 1000;
 
 /** @param path where the schema is in the definition (`spec.validation.openAPIV3Schema`) */
 export function checkSchema(schema: Schema, path: string, options: SchemaCheckOptions): FieldError[] {
   if (isDeeper(schema, schemaDepthMax))
     return [invalid(path, '', `must not have more than ${schemaDepthMax} levels of schemas`)];
   const old = options.oldSchemas ?? [];
-  const errors = [...rootErrors(schema, path, options.statusEnabled)];
+  const errors = new BoundedErrors();
+  errors.addAll(rootErrors(schema, path, options.statusEnabled));
   if (!someSchema(schema, usesUnsupported) && !old.some(isNotStructural))
-    errors.push(...structureErrors(schema, path, old));
-  for (const error of keywordErrors(schema, path, keywordRules(old))) {
-    if (errors.length >= errorsMax) break;
-    errors.push(error);
-  }
-  return errors;
+    errors.addAll(structureErrors(schema, path, old));
+  errors.addAll(keywordErrors(schema, path, keywordRules(old)));
+  return errors.list;
 }
 
-function structureErrors(schema: Schema, path: string, old: readonly Schema[]): FieldError[] {
-  const errors = structuralErrors(schema, path).slice(0, errorsMax);
-  if (errors.length) return errors;
+function* structureErrors(schema: Schema, path: string, old: readonly Schema[]): Generator<FieldError> {
+  const errors = structuralErrors(schema, path);
+  if (errors.length) return yield* errors;
   const rules: DefaultRules | undefined = undefined;
-  for (const error of defaultErrors(schema, path, { pruned: !old.some(hasUnprunedDefault), rules })) {
-    if (errors.length >= errorsMax) break;
-    errors.push(error);
-  }
-  return errors;
+  yield* defaultErrors(schema, path, { pruned: !old.some(hasUnprunedDefault), rules });
 }
 
 /** Texts of warnings about formats that are not checked; on update only of those that the old definition has not. */
@@ -114,7 +106,7 @@ const isNotStructural = (schema: Schema): boolean =>
 const hasUnprunedDefault = (schema: Schema): boolean =>
   someSchema(
     schema,
-    (node) => (node.default ?? undefined) !== undefined && !isPruned(node.default, new SchemaNode(node)),
+    (node) => (node.default ?? undefined) !== undefined && !isPruned(node.default, nodeOf(node)),
   );
 
 function keywordRules(old: readonly Schema[]): KeywordRules {

@@ -4,6 +4,18 @@
  */
 import type { Schema } from './schema.ts';
 
+const nodes = new WeakMap<Schema, SchemaNode>();
+
+/** The node of a schema inside of another one. Made once, although the schema may be reached from several places. */
+export function nodeOf(schema: Schema): SchemaNode {
+  let node = nodes.get(schema);
+  if (!node) {
+    node = new SchemaNode(schema);
+    nodes.set(schema, node);
+  }
+  return node;
+}
+
 const none: ReadonlyMap<string, SchemaNode> = new Map();
 
 export class SchemaNode {
@@ -34,9 +46,8 @@ export class SchemaNode {
   ) {
     const { additionalProperties } = schema;
     this.properties = childNodes(schema.properties);
-    this.items = itemsOf(schema) && new SchemaNode(itemsOf(schema)!);
-    this.additional =
-      typeof additionalProperties === 'object' ? new SchemaNode(additionalProperties) : undefined;
+    this.items = itemsOf(schema) && nodeOf(itemsOf(schema)!);
+    this.additional = typeof additionalProperties === 'object' ? nodeOf(additionalProperties) : undefined;
     this.hasAdditional = additionalProperties !== undefined;
     this.preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
     this.nullable = schema.nullable === true;
@@ -68,5 +79,5 @@ export const isMetaField = (name: string): boolean =>
 
 function childNodes(properties: Schema['properties']): ReadonlyMap<string, SchemaNode> {
   if (!properties) return none;
-  return new Map(Object.keys(properties).map((name) => [name, new SchemaNode(properties[name]!)]));
+  return new Map(Object.keys(properties).map((name) => [name, nodeOf(properties[name]!)]));
 }

@@ -4,6 +4,7 @@
  */
 import { child, type FieldError, forbidden, index, invalid, key, required } from '../fielderror.ts';
 import { compileRegexp, RegexpError } from '../goregexp.ts';
+import { BoundedErrors } from './boundederrors.ts';
 import type { Schema } from './schema.ts';
 import { itemsOf } from './schemanode.ts';
 
@@ -17,9 +18,11 @@ const noTypeTexts: Readonly<Record<Level, string>> = {
 
 /** Errors, sorted by their text. */
 export function structuralErrors(schema: Schema, path: string): FieldError[] {
-  const errors = [...nodeErrors(schema, 'root', path), ...missingErrors(schema, schema, path, path)];
-  const texts = new Map(errors.map((error) => [error, `${error.field}: ${error.message}`]));
-  return errors.sort((a, b) => (texts.get(a)! < texts.get(b)! ? -1 : 1));
+  const errors = new BoundedErrors();
+  errors.addAll(nodeErrors(schema, 'root', path));
+  errors.addAll(missingErrors(schema, schema, path, path));
+  const texts = new Map(errors.list.map((error) => [error, `${error.field}: ${error.message}`]));
+  return errors.list.sort((a, b) => (texts.get(a)! < texts.get(b)! ? -1 : 1));
 }
 
 const isEmbedded = (schema: Schema): boolean => schema['x-kubernetes-embedded-resource'] === true;

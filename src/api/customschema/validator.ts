@@ -40,16 +40,33 @@ export function compileValidator(schema: Schema): Validator {
         check(value, run, old);
       } catch (error) {
         if (!(error instanceof StepsError)) throw error;
-        run.failWhole(() => 'validation takes too many steps for the schema and the size of the object');
+        return [tooManySteps(base)];
       }
       return run.errors;
     },
   };
 }
 
-/** Drops the errors of a node that has not changed. Its own comparison is made only when there are errors. */
+const tooManySteps = (base: string): FieldError => ({
+  field: base || '<nil>',
+  reason: 'FieldValueInvalid',
+  message: 'Invalid value: "": validation takes too many steps for the schema and the size of the object',
+});
+
+const ratchetedChecks = new WeakMap<Schema, Check>();
+
+/** Made once for each schema: the defaults in a definition are checked by parts of the same schema. */
 function ratcheted(schema: Schema): Check {
-  const check = nodeCheck(schema);
+  let check = ratchetedChecks.get(schema);
+  if (!check) {
+    check = ratchetedCheck(nodeCheck(schema));
+    ratchetedChecks.set(schema, check);
+  }
+  return check;
+}
+
+/** Drops the errors of a node that has not changed. Its own comparison is made only when there are errors. */
+function ratchetedCheck(check: Check): Check {
   return (value, run, old) => {
     if (old === undefined) return check(value, run, undefined);
     const mark = run.mark();
