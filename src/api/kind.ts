@@ -105,7 +105,7 @@ export interface KindForm<T extends ApiObject> {
   /** DELETE answers with the object rather than a Status. */
   readonly deleteReturnsObject?: boolean;
   /** The part whose changes increase `metadata.generation`; without it there is no generation. */
-  readonly generationOf?: 'spec' | 'template';
+  readonly generationOf?: 'spec' | 'template' | 'webhooks';
   /** Default propagation policy of DELETE; `Background` when not given. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
   /** Sent in a Warning header of a DELETE without a propagation policy. */

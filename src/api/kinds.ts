@@ -22,6 +22,7 @@ import { ingress } from './kinds/ingress.ts';
 import { job } from './kinds/job.ts';
 import { lease } from './kinds/lease.ts';
 import { limitRange } from './kinds/limitrange.ts';
+import { mutatingWebhookConfiguration } from './kinds/mutatingwebhookconfiguration.ts';
 import { namespace } from './kinds/namespace.ts';
 import { networkingIngress } from './kinds/networkingingress.ts';
 import { node } from './kinds/node.ts';
@@ -42,6 +43,7 @@ import { secret } from './kinds/secret.ts';
 import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
 import { statefulSet } from './kinds/statefulset.ts';
+import { validatingWebhookConfiguration } from './kinds/validatingwebhookconfiguration.ts';
 
 export const builtinKinds: readonly Kind[] = [
   configMap,
@@ -83,6 +85,8 @@ export const builtinKinds: readonly Kind[] = [
   clusterRoleBinding,
   role,
   roleBinding,
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
   horizontalPodAutoscaler,
   ingress,
   job,

@@ -8,6 +8,9 @@
  * The models of the built-in tables are compiled once per process and never change. A kind that is added at run time
  * has its own models (`modelsOf`). Only the kind refers to them, so they are collected with it.
  */
+import admission from './definitions/admission-v1.fields.json' with { type: 'json' };
+import admissionRegistration from './definitions/admissionregistration-v1.fields.json' with { type: 'json' };
+import apiRegistration from './definitions/apiregistration-v1.fields.json' with { type: 'json' };
 import apps from './definitions/apps-v1.fields.json' with { type: 'json' };
 import authentication from './definitions/authentication-v1.fields.json' with { type: 'json' };
 import authorization from './definitions/authorization-v1.fields.json' with { type: 'json' };
@@ -173,6 +176,9 @@ export class Model {
 }
 
 const FILES: Record<string, DefinitionFile> = {
+  'admission-v1': admission,
+  'admissionregistration-v1': admissionRegistration,
+  'apiregistration-v1': apiRegistration,
   'apps-v1': apps,
   'authentication-v1': authentication,
   'authorization-v1': authorization,

@@ -3,6 +3,7 @@ import { alreadyExists, badRequest, generateNameExhausted, namespaceNotFound, pl
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
+import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { Entry } from './entry.ts';
 import type { Registry } from './registry.ts';
@@ -33,17 +34,13 @@ export async function create(
 ): Promise<Entry> {
   const { kind, namespace } = collection;
   kind.defaults?.(object);
-  settleNamespace(kind, object, namespace);
-  const meta = object.metadata;
-  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
-  meta.deletionTimestamp = undefined;
-  meta.deletionGracePeriodSeconds = undefined;
-  const generate = !meta.name && Boolean(meta.generateName);
-  let target = named(collection, meta.name ?? '');
-  const admission = {
+  settleNew(kind, object, namespace);
+  const sent = object.metadata;
+  let target = named(collection, sent.name ?? '');
+  const admission: Omit<Admission, 'target'> & { target: Target } = {
     request,
     target,
-    operation: 'create' as const,
+    operation: 'create',
     object,
     old: undefined,
     afterwards: [],
@@ -52,7 +49,13 @@ export async function create(
   const behind = registry.view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   await registry.admission.mutate(registry, admission);
-
+  const meta = object.metadata;
+  if (meta !== sent) {
+    // A webhook has changed the object.
+    settleNew(kind, object, namespace);
+    admission.target = target = named(collection, meta.name ?? '');
+  }
+  const generate = !meta.name && Boolean(meta.generateName);
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
   if (generate) {
@@ -62,7 +65,7 @@ export async function create(
   prepare(kind, object, registry.now());
   kind.setCreator?.(object, request.user);
   const { name } = target;
-  allocated(registry, admission, () =>
+  const allocating = allocated(registry, admission, () =>
     check(kind, name, () => [
       ...validateMeta(kind, meta),
       ...nameErrors(kind, namespace, name),
@@ -70,17 +73,27 @@ export async function create(
       ...(kind.validate?.(object) ?? []),
     ]),
   );
+  if (allocating) await allocating;
   if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));
   const entry = await registry.admission.admitted(registry, admission, () =>
-    insert(registry, request, target, object, generate),
+    insert(registry, admission, target, object, generate),
   );
   return entry!;
+}
+
+/** Refuses what a new object cannot have, and removes what it cannot have yet. */
+function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
+  settleNamespace(kind, object, namespace);
+  const meta = object.metadata;
+  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
+  meta.deletionTimestamp = undefined;
+  meta.deletionGracePeriodSeconds = undefined;
 }
 
 /** Stores a new object; when a generated name is taken, another is generated. */
 async function insert(
   registry: Registry,
-  request: Request,
+  { request, locks }: Admission,
   first: Target,
   object: ApiObject,
   generate: boolean,
@@ -93,7 +106,7 @@ async function insert(
     const taken = registry.view.collection(kind).get(namespace, name);
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
-      const revision = await registry.commit(request, target, value, 0);
+      const revision = await registry.commit(request, target, value, 0, locks);
       if (revision !== undefined) {
         if (await registry.withdrawn(request, target, revision)) throw namespaceNotFound(namespace);
         return registry.entryOf(target, value, revision);

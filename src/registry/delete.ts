@@ -73,6 +73,7 @@ export async function remove(
       request,
       target,
       operation: 'delete',
+      options,
       object: undefined,
       // Parsed for a plugin that asks: most deletes are admitted without a look at the object.
       get old() {

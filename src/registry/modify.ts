@@ -3,7 +3,7 @@
  * state and stored only if that state is still current; when another writer was faster, it is computed again from the
  * new state. So a change without a precondition never fails because of other writers.
  */
-import { writtenAlike } from '../api/alike.ts';
+import { fieldAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
@@ -60,10 +60,13 @@ async function modifyInTurn(
     // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
-    allocated(registry, admission, () => check(kind, name, () => updateErrors(target, object, old)));
+    const allocating = allocated(registry, admission, () =>
+      check(kind, name, () => updateErrors(target, object, old)),
+    );
+    if (allocating) await allocating;
     if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
     const stored = await registry.admission.admitted(registry, admission, () =>
-      put(registry, request, target, object, current),
+      put(registry, admission, object, current),
     );
     if (stored) {
       request.warnings.push(...warnings);
@@ -78,8 +81,7 @@ async function modifyInTurn(
  */
 async function put(
   registry: Registry,
-  request: Request,
-  target: Target,
+  { request, target, locks }: Admission,
   object: ApiObject,
   current: Entry,
 ): Promise<Entry | undefined> {
@@ -88,7 +90,7 @@ async function put(
   const released = isReleased(kind, object);
   if (request.dryRun || (!released && current.holds(value) && !isStale(registry, target)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
-  const revision = await registry.commit(request, target, released ? null : value, current.revision);
+  const revision = await registry.commit(request, target, released ? null : value, current.revision, locks);
   if (revision === undefined) return undefined;
   return released
     ? Entry.of(kind, namespace, name, value, revision)
@@ -187,9 +189,16 @@ function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void
   Object.assign(object, kept, { spec: { ...(kept.spec as JsonObject), ephemeralContainers } });
 }
 
-function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: ApiObject): boolean {
-  const partOf = (whole: ApiObject) => ((whole as unknown as JsonObject)[part] ?? {}) as JsonObject;
-  return !writtenAlike(kind.model.fields.get(part)!.model, partOf(object), partOf(old));
+function differs(
+  { model }: Kind,
+  part: NonNullable<Kind['generationOf']>,
+  object: ApiObject,
+  old: ApiObject,
+): boolean {
+  const field = model.fields.get(part)!;
+  const blank = field.type === 'array' ? [] : {};
+  const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
+  return !fieldAlike(field, partOf(object), partOf(old));
 }
 
 function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {

@@ -75,10 +75,14 @@ interface Scalable extends ApiObject {
   status?: { replicas?: number };
 }
 
-export function scaleOf(entry: Entry, form: ScaleForm): Scale {
-  const scaled = entry.object() as Scalable;
+export const scaleOf = (entry: Entry, form: ScaleForm): Scale =>
+  scaleOfObject(entry.kind, entry.object(), form);
+
+/** The Scale of an object that need not be stored. */
+export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): Scale {
+  const scaled = object as Scalable;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = scaled.metadata;
-  const selector = shownSelector(entry.kind, scaled.spec?.selector ?? {}, form);
+  const selector = shownSelector(kind, scaled.spec?.selector ?? {}, form);
   const replicas = scaled.spec?.replicas ?? 0;
   return {
     kind: form.kind,
@@ -86,7 +90,7 @@ export function scaleOf(entry: Entry, form: ScaleForm): Scale {
     metadata: {
       name,
       namespace,
-      selfLink: `${selfLink(servedBy(entry.kind, form), namespace!, name!)}/scale`,
+      selfLink: `${selfLink(servedBy(kind, form), namespace!, name!)}/scale`,
       uid,
       resourceVersion,
       creationTimestamp,

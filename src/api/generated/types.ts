@@ -2389,6 +2389,365 @@ export interface Subject {
   namespace?: string;
 }
 
+// admission.k8s.io/v1
+
+export interface AdmissionRequest {
+  uid?: string;
+  kind?: GroupVersionKind;
+  resource?: GroupVersionResource;
+  subResource?: string;
+  requestKind?: GroupVersionKind;
+  requestResource?: GroupVersionResource;
+  requestSubResource?: string;
+  name?: string;
+  namespace?: string;
+  operation?: string;
+  userInfo?: UserInfo;
+  object?: unknown;
+  oldObject?: unknown;
+  dryRun?: boolean;
+  options?: unknown;
+}
+
+export interface AdmissionResponse {
+  uid?: string;
+  allowed?: boolean;
+  status?: Status;
+  patch?: string;
+  patchType?: string;
+  auditAnnotations?: Record<string, string>;
+  warnings?: string[];
+}
+
+/** admission.k8s.io/v1/AdmissionReview */
+export interface AdmissionReview {
+  kind?: string;
+  apiVersion?: string;
+  request?: AdmissionRequest;
+  response?: AdmissionResponse;
+}
+
+export interface GroupVersionKind {
+  group?: string;
+  version?: string;
+  kind?: string;
+}
+
+export interface GroupVersionResource {
+  group?: string;
+  version?: string;
+  resource?: string;
+}
+
+// admissionregistration.k8s.io/v1
+
+export interface ApplyConfiguration {
+  expression?: string;
+}
+
+export interface AuditAnnotation {
+  key?: string;
+  valueExpression?: string;
+}
+
+export interface ExpressionWarning {
+  fieldRef?: string;
+  warning?: string;
+}
+
+export interface JSONPatch {
+  expression?: string;
+}
+
+export interface MatchCondition {
+  name?: string;
+  expression?: string;
+}
+
+export interface MatchResources {
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  resourceRules?: NamedRuleWithOperations[];
+  excludeResourceRules?: NamedRuleWithOperations[];
+  matchPolicy?: string;
+}
+
+/** admissionregistration.k8s.io/v1/MutatingAdmissionPolicy */
+export interface MutatingAdmissionPolicy {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: MutatingAdmissionPolicySpec;
+}
+
+/** admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding */
+export interface MutatingAdmissionPolicyBinding {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: MutatingAdmissionPolicyBindingSpec;
+}
+
+/** admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBindingList */
+export interface MutatingAdmissionPolicyBindingList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: MutatingAdmissionPolicyBinding[];
+}
+
+export interface MutatingAdmissionPolicyBindingSpec {
+  policyName?: string;
+  paramRef?: ParamRef;
+  matchResources?: MatchResources;
+}
+
+/** admissionregistration.k8s.io/v1/MutatingAdmissionPolicyList */
+export interface MutatingAdmissionPolicyList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: MutatingAdmissionPolicy[];
+}
+
+export interface MutatingAdmissionPolicySpec {
+  paramKind?: ParamKind;
+  matchConstraints?: MatchResources;
+  variables?: Variable[];
+  mutations?: Mutation[];
+  failurePolicy?: string;
+  matchConditions?: MatchCondition[];
+  reinvocationPolicy?: string;
+}
+
+export interface MutatingWebhook {
+  name?: string;
+  clientConfig?: WebhookClientConfig;
+  rules?: RuleWithOperations[];
+  failurePolicy?: string;
+  matchPolicy?: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  sideEffects?: string;
+  timeoutSeconds?: number;
+  admissionReviewVersions?: string[];
+  reinvocationPolicy?: string;
+  matchConditions?: MatchCondition[];
+}
+
+/** admissionregistration.k8s.io/v1/MutatingWebhookConfiguration */
+export interface MutatingWebhookConfiguration {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  webhooks?: MutatingWebhook[];
+}
+
+/** admissionregistration.k8s.io/v1/MutatingWebhookConfigurationList */
+export interface MutatingWebhookConfigurationList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: MutatingWebhookConfiguration[];
+}
+
+export interface Mutation {
+  patchType?: string;
+  applyConfiguration?: ApplyConfiguration;
+  jsonPatch?: JSONPatch;
+}
+
+export interface NamedRuleWithOperations {
+  resourceNames?: string[];
+  operations?: string[];
+  apiGroups?: string[];
+  apiVersions?: string[];
+  resources?: string[];
+  scope?: string;
+}
+
+export interface ParamKind {
+  apiVersion?: string;
+  kind?: string;
+}
+
+export interface ParamRef {
+  name?: string;
+  namespace?: string;
+  selector?: LabelSelector;
+  parameterNotFoundAction?: string;
+}
+
+export interface RuleWithOperations {
+  operations?: string[];
+  apiGroups?: string[];
+  apiVersions?: string[];
+  resources?: string[];
+  scope?: string;
+}
+
+export interface ServiceReference {
+  namespace?: string;
+  name?: string;
+  path?: string;
+  port?: number;
+}
+
+export interface TypeChecking {
+  expressionWarnings?: ExpressionWarning[];
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy */
+export interface ValidatingAdmissionPolicy {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ValidatingAdmissionPolicySpec;
+  status?: ValidatingAdmissionPolicyStatus;
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding */
+export interface ValidatingAdmissionPolicyBinding {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ValidatingAdmissionPolicyBindingSpec;
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBindingList */
+export interface ValidatingAdmissionPolicyBindingList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ValidatingAdmissionPolicyBinding[];
+}
+
+export interface ValidatingAdmissionPolicyBindingSpec {
+  policyName?: string;
+  paramRef?: ParamRef;
+  matchResources?: MatchResources;
+  validationActions?: string[];
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyList */
+export interface ValidatingAdmissionPolicyList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ValidatingAdmissionPolicy[];
+}
+
+export interface ValidatingAdmissionPolicySpec {
+  paramKind?: ParamKind;
+  matchConstraints?: MatchResources;
+  validations?: Validation[];
+  failurePolicy?: string;
+  auditAnnotations?: AuditAnnotation[];
+  matchConditions?: MatchCondition[];
+  variables?: Variable[];
+}
+
+export interface ValidatingAdmissionPolicyStatus {
+  observedGeneration?: number;
+  typeChecking?: TypeChecking;
+  conditions?: Condition[];
+}
+
+export interface ValidatingWebhook {
+  name?: string;
+  clientConfig?: WebhookClientConfig;
+  rules?: RuleWithOperations[];
+  failurePolicy?: string;
+  matchPolicy?: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  sideEffects?: string;
+  timeoutSeconds?: number;
+  admissionReviewVersions?: string[];
+  matchConditions?: MatchCondition[];
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration */
+export interface ValidatingWebhookConfiguration {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  webhooks?: ValidatingWebhook[];
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingWebhookConfigurationList */
+export interface ValidatingWebhookConfigurationList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ValidatingWebhookConfiguration[];
+}
+
+export interface Validation {
+  expression?: string;
+  message?: string;
+  reason?: string;
+  messageExpression?: string;
+}
+
+export interface Variable {
+  name?: string;
+  expression?: string;
+}
+
+export interface WebhookClientConfig {
+  url?: string;
+  service?: ServiceReference;
+  caBundle?: string;
+}
+
+// apiregistration.k8s.io/v1
+
+/** apiregistration.k8s.io/v1/APIService */
+export interface APIService {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: APIServiceSpec;
+  status?: APIServiceStatus;
+}
+
+export interface APIServiceCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** apiregistration.k8s.io/v1/APIServiceList */
+export interface APIServiceList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: APIService[];
+}
+
+export interface APIServiceSpec {
+  service?: ServiceReferenceV1;
+  group?: string;
+  version?: string;
+  insecureSkipTLSVerify?: boolean;
+  caBundle?: string;
+  groupPriorityMinimum?: number;
+  versionPriority?: number;
+}
+
+export interface APIServiceStatus {
+  conditions?: APIServiceCondition[];
+}
+
+export interface ServiceReferenceV1 {
+  namespace?: string;
+  name?: string;
+  port?: number;
+}
+
 // apps/v1
 
 /** apps/v1/ControllerRevision */

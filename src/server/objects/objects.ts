@@ -23,7 +23,7 @@ import type { Manner } from '../../registry/manner.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { fieldManagerBytesMax, Request, unprintable } from '../../registry/request.ts';
+import { fieldManagerBytesMax, Request, type RequestForm, unprintable } from '../../registry/request.ts';
 import { filterOf } from '../../registry/selection.ts';
 import { collectionOf, type Part, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
@@ -68,7 +68,8 @@ export function writeRequest(serving: Serving, context: RequestContext, kind: ke
   const errors: FieldError[] = [];
   const dryRun = query.all('dryRun');
   if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
-  const validation = query.get('fieldValidation') || 'Warn';
+  const asked = query.get('fieldValidation') ?? '';
+  const validation = asked || 'Warn';
   if (!['Ignore', 'Strict', 'Warn'].includes(validation))
     errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   const fieldManager = query.get('fieldManager') ?? '';
@@ -80,24 +81,26 @@ export function writeRequest(serving: Serving, context: RequestContext, kind: ke
       message: 'Forbidden: may not be specified for non-apply patch',
     });
   if (errors.length) throw invalidOptions(kind, errors);
-  return requestOf(context, verb, deadlineMs, dryRun.length > 0, validation as FieldValidation, fieldManager);
+  return requestOf(context, verb, deadlineMs, {
+    dryRun: dryRun.length > 0,
+    fieldValidation: validation as FieldValidation,
+    askedValidation: asked,
+    fieldManager,
+  });
 }
 
 const requestOf = (
   context: RequestContext,
   verb: Verb,
   deadlineMs: number | undefined,
-  dryRun = false,
-  fieldValidation: FieldValidation = 'Warn',
-  fieldManager = '',
+  options: Pick<RequestForm, 'dryRun' | 'fieldValidation' | 'askedValidation' | 'fieldManager'> = {},
 ): Request =>
   new Request({
     user: context.user,
     verb,
     userAgent: context.request.headers['user-agent'] ?? '',
-    fieldManager,
-    dryRun,
-    fieldValidation,
+    fieldValidation: 'Warn',
+    ...options,
     warnings: context.warnings,
     deadlineMs,
     annotated: context,
@@ -371,7 +374,7 @@ export async function deleteObject(
   const negotiated = context.negotiate();
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
-  const request = requestOf(context, 'delete', deadlineMs, isDryRun(options));
+  const request = requestOf(context, 'delete', deadlineMs, { dryRun: isDryRun(options) });
   const { entry, removed } = await remove(
     registry,
     request,
@@ -411,7 +414,7 @@ export async function deleteCollection(
   const options = await deleteOptions(serving, context, kind);
   const { entries, revision } = await removeCollection(
     registry,
-    requestOf(context, 'deletecollection', deadlineMs, isDryRun(options)),
+    requestOf(context, 'deletecollection', deadlineMs, { dryRun: isDryRun(options) }),
     collectionOf(kind, info.namespace ?? ''),
     filter,
     options,
