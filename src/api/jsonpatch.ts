@@ -5,7 +5,7 @@
  */
 import { cannotUnmarshal } from './goformat.ts';
 import { depthMax } from './json.ts';
-import { cloneJson, isJsonObject, type JsonObject, setKey } from './object.ts';
+import { cloneJson, isJsonObject, type JsonObject, sameJson, setKey } from './object.ts';
 import { cannotApply, PatchError, undecodable } from './patcherror.ts';
 
 /** Operations in one patch. */
@@ -196,7 +196,7 @@ class PatchTarget {
       // Kubernetes treats a missing key like null.
       if (!Array.isArray(parent) && !Object.hasOwn(parent, key)) return;
     }
-    if (!equal(this.#get(pointer), wanted)) throw cannotApply();
+    if (!sameJson(this.#get(pointer), wanted)) throw cannotApply();
   }
 
   #get(pointer: readonly string[]): unknown {
@@ -267,23 +267,6 @@ function arrayIndex(key: string, max: number): number {
 function required(value: unknown): unknown {
   if (value === undefined) throw cannotApply();
   return value;
-}
-
-/** The cost is bounded by `wanted`, which is part of the patch; a failure ends the patch. */
-function equal(found: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted))
-    return (
-      Array.isArray(found) &&
-      found.length === wanted.length &&
-      wanted.every((item, position) => equal(found[position], item))
-    );
-  if (!isJsonObject(wanted)) return found === wanted;
-  if (!isJsonObject(found)) return false;
-  const keys = Object.keys(wanted);
-  return (
-    keys.length === Object.keys(found).length &&
-    keys.every((key) => Object.hasOwn(found, key) && equal(found[key], wanted[key]))
-  );
 }
 
 /**
