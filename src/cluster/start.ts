@@ -18,6 +18,7 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import { Definitions } from '../extensions/definitions/definitions.ts';
 import { HookClient } from '../extensions/webhooks/hookclient.ts';
 import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
 import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
@@ -111,6 +112,9 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
+    const definitions = new Definitions(registry, hooks, report);
+    closers.add(() => definitions.close());
+    await definitions.start();
     const bounds = { ...defaultHistory, ...options.history };
     const history = new History(store, view, bounds, chance.nowMs, report, isShared(options));
     closers.add(() => history.close());

@@ -1,10 +1,18 @@
 /** Create: from a decoded object to a stored one. */
-import { alreadyExists, badRequest, generateNameExhausted, namespaceNotFound, plain } from '../api/errors.ts';
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  generateNameExhausted,
+  namespaceNotFound,
+  plain,
+} from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
+import { preparedToStore } from './conversion.ts';
 import { Entry } from './entry.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -33,6 +41,7 @@ export async function create(
   object: ApiObject,
 ): Promise<Entry> {
   const { kind, namespace } = collection;
+  if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
   kind.defaults?.(object);
   settleNew(kind, object, namespace);
   const sent = object.metadata;
@@ -102,6 +111,8 @@ async function insert(
   const meta = object.metadata;
   for (let target = first, tries = 1; ; tries++) {
     const { name } = target;
+    const converting = preparedToStore(kind, object);
+    if (converting) await converting;
     const value = registry.encode(request, target, object);
     const taken = registry.view.collection(kind).get(namespace, name);
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);

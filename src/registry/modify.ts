@@ -6,11 +6,13 @@
 import { fieldAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
+import { jsonText } from '../api/jsontext.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
-import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
+import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
+import { converted, preparedToStore } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
@@ -53,6 +55,8 @@ async function modifyInTurn(
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);
+    const reading = converted(kind, [current]);
+    if (reading) await reading;
     const warnings: string[] = [];
     const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
@@ -86,6 +90,8 @@ async function put(
   current: Entry,
 ): Promise<Entry | undefined> {
   const { kind, namespace, name } = target;
+  const converting = preparedToStore(kind, object);
+  if (converting) await converting;
   const value = registry.encode(request, target, object, current);
   const released = isReleased(kind, object);
   if (request.dryRun || (!released && current.holds(value) && !isStale(registry, target)))
@@ -190,15 +196,22 @@ function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void
 }
 
 function differs(
-  { model }: Kind,
+  kind: Kind,
   part: NonNullable<Kind['generationOf']>,
   object: ApiObject,
   old: ApiObject,
 ): boolean {
-  const field = model.fields.get(part)!;
+  if (part === 'content') return contentText(kind, object) !== contentText(kind, old);
+  const field = kind.model.fields.get(part)!;
   const blank = field.type === 'array' ? [] : {};
   const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
   return !fieldAlike(field, partOf(object), partOf(old));
+}
+
+/** Everything but the metadata and the status, if that is written on its own. */
+function contentText({ hasStatus }: Kind, object: ApiObject): string {
+  const { metadata: _metadata, kind: _kind, apiVersion: _apiVersion, status, ...content } = object;
+  return jsonText(withSortedKeys(hasStatus || status === undefined ? content : { ...content, status }));
 }
 
 function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {

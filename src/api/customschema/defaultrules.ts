@@ -40,8 +40,9 @@ function* nodeErrors(
     const inner = surroundingOf(name, embedded, around);
     yield* nodeErrors(properties[name]!, key(child(path, 'properties'), name), options, inner);
   }
-  if (typeof additional === 'object')
-    yield* nodeErrors(additional, child(path, 'additionalProperties'), options, around);
+  // Inside of metadata, defaults of entries are forbidden.
+  if (typeof additional === 'object' && !around)
+    yield* nodeErrors(additional, child(path, 'additionalProperties'), options, undefined);
 }
 
 function surroundingOf(
@@ -83,7 +84,10 @@ const bareResource = new SchemaNode({
 });
 
 function metadataProblem(resource: JsonObject): string | undefined {
-  const [error] = resourceErrors(resource, bareResource, '');
+  const copy = cloneJson(resource);
+  const problem = decodeProblem(copy, bareResource);
+  if (problem !== undefined) return problem;
+  const [error] = embeddedErrors(copy, bareResource, false);
   return error && `${error.field}: ${error.message}`;
 }
 
@@ -91,11 +95,17 @@ function metadataProblem(resource: JsonObject): string | undefined {
 function resourceErrors(value: unknown, node: SchemaNode, path: string): FieldError[] {
   if (!node.embeddedBelow) return [];
   const copy = cloneJson(value);
+  const problem = decodeProblem(copy, node);
+  return problem === undefined ? embeddedErrors(copy, node, false, path) : [invalid(path, value, problem)];
+}
+
+/** What is wrong with the types in the metadata of resources. */
+function decodeProblem(value: unknown, node: SchemaNode): string | undefined {
   try {
-    pruneValue(copy, node);
+    pruneValue(value, node);
+    return undefined;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    return [invalid(path, value, error.message)];
+    return error.message;
   }
-  return embeddedErrors(copy, node, false, path);
 }

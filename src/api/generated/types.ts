@@ -2701,6 +2701,205 @@ export interface WebhookClientConfig {
   caBundle?: string;
 }
 
+// apiextensions.k8s.io/v1
+
+export interface ConversionRequest {
+  uid?: string;
+  desiredAPIVersion?: string;
+  objects?: unknown[];
+}
+
+export interface ConversionResponse {
+  uid?: string;
+  convertedObjects?: unknown[];
+  result?: Status;
+}
+
+/** apiextensions.k8s.io/v1/ConversionReview */
+export interface ConversionReview {
+  kind?: string;
+  apiVersion?: string;
+  request?: ConversionRequest;
+  response?: ConversionResponse;
+}
+
+export interface CustomResourceColumnDefinition {
+  name?: string;
+  type?: string;
+  format?: string;
+  description?: string;
+  priority?: number;
+  jsonPath?: string;
+}
+
+export interface CustomResourceConversion {
+  strategy?: string;
+  webhook?: WebhookConversion;
+}
+
+/** apiextensions.k8s.io/v1/CustomResourceDefinition */
+export interface CustomResourceDefinition {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: CustomResourceDefinitionSpec;
+  status?: CustomResourceDefinitionStatus;
+}
+
+export interface CustomResourceDefinitionCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+  observedGeneration?: number;
+}
+
+/** apiextensions.k8s.io/v1/CustomResourceDefinitionList */
+export interface CustomResourceDefinitionList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: CustomResourceDefinition[];
+}
+
+export interface CustomResourceDefinitionNames {
+  plural?: string;
+  singular?: string;
+  shortNames?: string[];
+  kind?: string;
+  listKind?: string;
+  categories?: string[];
+}
+
+export interface CustomResourceDefinitionSpec {
+  group?: string;
+  names?: CustomResourceDefinitionNames;
+  scope?: string;
+  versions?: CustomResourceDefinitionVersion[];
+  conversion?: CustomResourceConversion;
+  preserveUnknownFields?: boolean;
+}
+
+export interface CustomResourceDefinitionStatus {
+  conditions?: CustomResourceDefinitionCondition[];
+  acceptedNames?: CustomResourceDefinitionNames;
+  storedVersions?: string[];
+  observedGeneration?: number;
+}
+
+export interface CustomResourceDefinitionVersion {
+  name?: string;
+  served?: boolean;
+  storage?: boolean;
+  deprecated?: boolean;
+  deprecationWarning?: string;
+  schema?: CustomResourceValidation;
+  subresources?: CustomResourceSubresources;
+  additionalPrinterColumns?: CustomResourceColumnDefinition[];
+  selectableFields?: SelectableField[];
+}
+
+export interface CustomResourceSubresourceScale {
+  specReplicasPath?: string;
+  statusReplicasPath?: string;
+  labelSelectorPath?: string;
+}
+
+export type CustomResourceSubresourceStatus = Record<string, never>;
+
+export interface CustomResourceSubresources {
+  status?: CustomResourceSubresourceStatus;
+  scale?: CustomResourceSubresourceScale;
+}
+
+export interface CustomResourceValidation {
+  openAPIV3Schema?: JSONSchemaProps;
+}
+
+export interface ExternalDocumentation {
+  description?: string;
+  url?: string;
+}
+
+export interface JSONSchemaProps {
+  id?: string;
+  $schema?: string;
+  $ref?: string;
+  description?: string;
+  type?: string;
+  format?: string;
+  title?: string;
+  default?: unknown;
+  maximum?: number;
+  exclusiveMaximum?: boolean;
+  minimum?: number;
+  exclusiveMinimum?: boolean;
+  maxLength?: number;
+  minLength?: number;
+  pattern?: string;
+  maxItems?: number;
+  minItems?: number;
+  uniqueItems?: boolean;
+  multipleOf?: number;
+  enum?: unknown[];
+  maxProperties?: number;
+  minProperties?: number;
+  required?: string[];
+  items?: unknown;
+  allOf?: JSONSchemaProps[];
+  oneOf?: JSONSchemaProps[];
+  anyOf?: JSONSchemaProps[];
+  not?: JSONSchemaProps;
+  properties?: Record<string, JSONSchemaProps>;
+  additionalProperties?: unknown;
+  patternProperties?: Record<string, JSONSchemaProps>;
+  dependencies?: Record<string, unknown>;
+  additionalItems?: unknown;
+  definitions?: Record<string, JSONSchemaProps>;
+  externalDocs?: ExternalDocumentation;
+  example?: unknown;
+  nullable?: boolean;
+  "x-kubernetes-preserve-unknown-fields"?: boolean;
+  "x-kubernetes-embedded-resource"?: boolean;
+  "x-kubernetes-int-or-string"?: boolean;
+  "x-kubernetes-list-map-keys"?: string[];
+  "x-kubernetes-list-type"?: string;
+  "x-kubernetes-map-type"?: string;
+  "x-kubernetes-validations"?: ValidationRule[];
+}
+
+export interface SelectableField {
+  jsonPath?: string;
+}
+
+export interface ServiceReferenceV1 {
+  namespace?: string;
+  name?: string;
+  path?: string;
+  port?: number;
+}
+
+export interface ValidationRule {
+  rule?: string;
+  message?: string;
+  messageExpression?: string;
+  reason?: string;
+  fieldPath?: string;
+  optionalOldSelf?: boolean;
+}
+
+export interface WebhookClientConfigV1 {
+  url?: string;
+  service?: ServiceReferenceV1;
+  caBundle?: string;
+}
+
+export interface WebhookConversion {
+  clientConfig?: WebhookClientConfigV1;
+  conversionReviewVersions?: string[];
+}
+
 // apiregistration.k8s.io/v1
 
 /** apiregistration.k8s.io/v1/APIService */
@@ -2729,7 +2928,7 @@ export interface APIServiceList {
 }
 
 export interface APIServiceSpec {
-  service?: ServiceReferenceV1;
+  service?: ServiceReferenceApiregistrationV1;
   group?: string;
   version?: string;
   insecureSkipTLSVerify?: boolean;
@@ -2742,7 +2941,7 @@ export interface APIServiceStatus {
   conditions?: APIServiceCondition[];
 }
 
-export interface ServiceReferenceV1 {
+export interface ServiceReferenceApiregistrationV1 {
   namespace?: string;
   name?: string;
   port?: number;

@@ -22,7 +22,12 @@ export class HookCallError extends Error {
 
 const brace = 0x7b;
 
-export class HookClient {
+/** What asks webhooks. */
+export interface HookCaller {
+  call(config: WebhookClientConfig, review: string, timeoutMs: number): Promise<JsonObject>;
+}
+
+export class HookClient implements HookCaller {
   #transport: Promise<HookTransport> | undefined;
   #closed = false;
 

@@ -6,6 +6,7 @@ import {
   invalidOptions,
   methodNotAllowed,
   success,
+  unknownPatchFormat,
   unsupportedMediaType,
 } from '../../api/errors.ts';
 import { type FieldError, invalid, notSupported, tooLong } from '../../api/fielderror.ts';
@@ -152,21 +153,39 @@ export async function objectBody(serving: Serving, context: RequestContext, kind
   return input;
 }
 
+/** There is no protobuf form of custom objects. */
+function refuseProtobuf({ request }: RequestContext, { custom }: Kind): void {
+  if (custom && bodyFormat(request.headers['content-type']) === 'protobuf')
+    throw unsupportedMediaType(['application/json', 'application/yaml']);
+}
+
 const patchTypes: Record<string, PatchType> = {
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
   'application/strategic-merge-patch+json': 'strategic',
 };
 
+/** Formats that Kubernetes names for custom kinds. */
+const customPatchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/apply-patch+yaml',
+];
+
 /** The format of a patch. Checked first: the 415 lists the supported ones. */
-export function patchType(context: RequestContext): PatchType {
+export function patchType(context: RequestContext, { custom }: Pick<Kind, 'custom'>): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
+  if (custom && (patchTypes[sent] ?? 'strategic') === 'strategic') throw unknownPatchFormat(customPatchTypes);
   if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType(Object.keys(patchTypes));
   return patchTypes[sent]!;
 }
 
-export async function patchBody(serving: Serving, context: RequestContext): Promise<Patch> {
-  const type = patchType(context);
+export async function patchBody(
+  serving: Serving,
+  context: RequestContext,
+  kind: Pick<Kind, 'custom'>,
+): Promise<Patch> {
+  const type = patchType(context, kind);
   const bytes = await readBody(context.request, serving.keeper);
   try {
     const { value, duplicates } = readJsonInput(bytes);
@@ -233,6 +252,7 @@ export async function createObject(
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate();
+  refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const object = readObject(registry.kinds, kind, input, request);
   context.audited?.takeObject(kind, object);
@@ -255,6 +275,7 @@ export async function replaceObject(
   const target: Target = { kind, namespace, name, part };
   const request = writeRequest(serving, context, 'UpdateOptions');
   context.negotiate();
+  refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
   if (added) {
@@ -293,10 +314,10 @@ export async function patchObject(
 ): Promise<void> {
   checkPathName(name);
   const { registry } = serving;
-  patchType(context);
+  patchType(context, kind);
   const request = writeRequest(serving, context, 'PatchOptions');
   context.negotiate();
-  const change = await patchBody(serving, context);
+  const change = await patchBody(serving, context, kind);
   const entry = await patch(registry, request, { kind, namespace, name, part }, change);
   await answerEntry(context, 200, kind, entry, registry.chance.nowMs());
 }
