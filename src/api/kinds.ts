@@ -1,6 +1,7 @@
 /** The list of kinds. Adding one: its file in `kinds/`, and a line here. */
 import type { Kind, ResourceId } from './kind.ts';
 import { checkedChange, type KindChange, type Preparation, type WantedChange } from './kindchange.ts';
+import { apiService } from './kinds/apiservice.ts';
 import { autoscalingV1 } from './kinds/autoscalingv1.ts';
 import { autoscalingV2 } from './kinds/autoscalingv2.ts';
 import { batchJob } from './kinds/batchjob.ts';
@@ -89,6 +90,7 @@ export const builtinKinds: readonly Kind[] = [
   roleBinding,
   mutatingWebhookConfiguration,
   validatingWebhookConfiguration,
+  apiService,
   horizontalPodAutoscaler,
   ingress,
   job,

@@ -10,6 +10,7 @@ import {
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
+import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { preparedToStore } from './conversion.ts';
 import { Entry } from './entry.ts';
@@ -45,10 +46,10 @@ export async function create(
   settleNew(kind, object, namespace);
   const sent = object.metadata;
   let target = named(collection, sent.name ?? '');
-  const admission = {
+  const admission: Omit<Admission, 'target'> & { target: Target } = {
     request,
     target,
-    operation: 'create' as const,
+    operation: 'create',
     object,
     old: undefined,
     afterwards: [],
@@ -73,7 +74,7 @@ export async function create(
   prepare(kind, object, registry.now());
   kind.setCreator?.(object, request.user);
   const { name } = target;
-  allocated(registry, admission, () =>
+  const allocating = allocated(registry, admission, () =>
     check(kind, name, () => [
       ...validateMeta(kind, meta),
       ...nameErrors(kind, namespace, name),
@@ -81,9 +82,10 @@ export async function create(
       ...(kind.validate?.(object) ?? []),
     ]),
   );
+  if (allocating) await allocating;
   if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));
   const entry = await registry.admission.admitted(registry, admission, () =>
-    insert(registry, request, target, object, generate),
+    insert(registry, admission, target, object, generate),
   );
   return entry!;
 }
@@ -100,7 +102,7 @@ function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
 /** Stores a new object; when a generated name is taken, another is generated. */
 async function insert(
   registry: Registry,
-  request: Request,
+  { request, locks }: Admission,
   first: Target,
   object: ApiObject,
   generate: boolean,
@@ -115,7 +117,7 @@ async function insert(
     const taken = registry.view.collection(kind).get(namespace, name);
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
-      const revision = await registry.commit(request, target, value, 0);
+      const revision = await registry.commit(request, target, value, 0, locks);
       if (revision !== undefined) {
         if (await registry.withdrawn(request, target, revision)) throw namespaceNotFound(namespace);
         return registry.entryOf(target, value, revision);

@@ -64,10 +64,13 @@ async function modifyInTurn(
     // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
-    allocated(registry, admission, () => check(kind, name, () => updateErrors(target, object, old)));
+    const allocating = allocated(registry, admission, () =>
+      check(kind, name, () => updateErrors(target, object, old)),
+    );
+    if (allocating) await allocating;
     if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
     const stored = await registry.admission.admitted(registry, admission, () =>
-      put(registry, request, target, object, current),
+      put(registry, admission, object, current),
     );
     if (stored) {
       request.warnings.push(...warnings);
@@ -82,8 +85,7 @@ async function modifyInTurn(
  */
 async function put(
   registry: Registry,
-  request: Request,
-  target: Target,
+  { request, target, locks }: Admission,
   object: ApiObject,
   current: Entry,
 ): Promise<Entry | undefined> {
@@ -94,7 +96,7 @@ async function put(
   const released = isReleased(kind, object);
   if (request.dryRun || (!released && current.holds(value) && !isStale(registry, target)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
-  const revision = await registry.commit(request, target, released ? null : value, current.revision);
+  const revision = await registry.commit(request, target, released ? null : value, current.revision, locks);
   if (revision === undefined) return undefined;
   return released
     ? Entry.of(kind, namespace, name, value, revision)

@@ -144,6 +144,11 @@ export class View {
     this.#wake();
   }
 
+  #passed(revision: number): void {
+    this.#revision = revision;
+    this.#wake();
+  }
+
   /** The operations that only the feed recovery may call. */
   #fed(): FedView {
     const view = this;
@@ -153,6 +158,7 @@ export class View {
       },
       reached: (revision) => this.reached(revision),
       take: (changes) => this.#take(changes),
+      passed: (revision) => this.#passed(revision),
       held: () => this.#held(),
       skipping: (to) => this.#skipping(to),
       skipped: (to) => this.#skipped(to),

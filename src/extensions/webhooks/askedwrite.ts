@@ -15,6 +15,7 @@ import { findModel, type Model } from '../../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
 import { PatchError } from '../../api/patcherror.ts';
 import type { Admission } from '../../registry/admission/admission.ts';
+import { customScaleForm, rescaled } from '../../registry/customscale.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type Scale, type ScaleForm, scaleForms, scaleOfObject } from '../../registry/scale.ts';
 import { subresourceOf } from '../../registry/target.ts';
@@ -51,7 +52,16 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
+/** An object and its stored state in one version. */
+interface Versioned {
+  readonly object: ApiObject | undefined;
+  readonly old: ApiObject | undefined;
+}
+
 export class AskedWrite {
+  /** What a conversion webhook has made of the objects. */
+  readonly #converted = new Map<Kind, Versioned>();
+
   constructor(
     private readonly registry: Registry,
     readonly admission: Admission,
@@ -104,46 +114,60 @@ export class AskedWrite {
     return { group: version.group, version: version.version, kind: version.kind };
   }
 
+  /** Must be called before the texts of a version are asked for: a webhook may have to convert the objects. */
+  async prepare(version: Kind): Promise<void> {
+    const { object, old, target } = this.admission;
+    if (version === target.kind || !version.conversion || this.#converted.has(version)) return;
+    const objects = [object, old].filter((one) => one !== undefined);
+    const results = await version.conversion.convert(objects.map(copyOf), version);
+    const [first, second] = results;
+    this.#converted.set(version, object ? { object: first, old: second } : { object: undefined, old: first });
+  }
+
   /** The JSON of the new object in a version; `null` when there is none. */
   objectText(version: Kind): string {
     const { object, target } = this.admission;
     if (!object) return 'null';
-    return ownBodies.has(target.part) ? jsonText(object) : this.#text(object, version);
+    return ownBodies.has(target.part) ? jsonText(object) : this.#text(object, version, 'object');
   }
 
   /** The JSON of the stored object in a version; `null` when there is none. */
   oldText(version: Kind): string {
     const { old } = this.admission;
-    return old ? this.#text(old, version) : 'null';
+    return old ? this.#text(old, version, 'old') : 'null';
   }
 
-  #text(object: ApiObject, version: Kind): string {
+  #text(object: ApiObject, version: Kind, which: keyof Versioned): string {
     const { kind, part } = this.admission.target;
     if (part === 'scale') {
       const form = scaleForm(kind);
       return modelText(form, scaleOfObject(kind, object, form));
     }
-    return modelText(version, converted(object, kind, version));
+    return modelText(version, this.#converted.get(version)?.[which] ?? inVersion(object, kind, version));
   }
 
   /**
    * Applies a JSON patch to the object in the version that was sent, and takes the result over. Answers whether it
    * changed anything; throws a Status when the patch cannot be applied.
    */
-  patch(version: Kind, patchText: string): boolean {
-    const before = this.objectText(version);
-    const patched = patchedDocument(parseExact(before), patchText);
-    this.#take(version, patched);
-    return this.objectText(version) !== before;
+  async patch(version: Kind, patchText: string): Promise<boolean> {
+    const { kind } = this.question;
+    const before = this.objectText(kind);
+    const patched = patchedDocument(parseExact(this.objectText(version)), patchText);
+    await this.#take(version, patched);
+    this.#converted.clear();
+    return this.objectText(kind) !== before;
   }
 
-  #take(version: Kind, patched: unknown): void {
+  async #take(version: Kind, patched: unknown): Promise<void> {
     const { target, operation } = this.admission;
     const object = this.admission.object!;
     const { kind, apiVersion } = object;
     if (target.part === 'scale') {
       const scale = decoded(scaleForm(target.kind).model, patched) as unknown as Scale;
-      object.spec = { ...(object.spec as object), replicas: scale.spec?.replicas ?? 0 };
+      const { replicas = 0 } = scale.spec ?? {};
+      if (target.kind.scalePaths) rescaled(object, target.kind.scalePaths, replicas);
+      else object.spec = { ...(object.spec as object), replicas };
       return;
     }
     const model = ownBodies.has(target.part) ? findModel(kind ?? '') : version.model;
@@ -152,17 +176,23 @@ export class AskedWrite {
     if (!ownBodies.has(target.part)) {
       result.kind = version.kind;
       result.apiVersion = version.apiVersion;
+      version.prune?.(result, []);
       version.defaults?.(result);
       if (operation === 'update' && result.metadata.name !== target.name)
         throw badRequest(
           `the name of the object (${result.metadata.name}) does not match the name on the URL (${target.name})`,
         );
     }
-    replaceContent(object, { ...converted(result, version, target.kind, object), kind, apiVersion });
+    const own =
+      version !== target.kind && target.kind.conversion
+        ? (await target.kind.conversion.convert([result], target.kind))[0]!
+        : inVersion(result, version, target.kind, object);
+    replaceContent(object, { ...own, kind, apiVersion });
   }
 }
 
-const scaleForm = ({ apiVersion }: Kind): ScaleForm => scaleForms[apiVersion] ?? scaleForms['v1']!;
+const scaleForm = ({ apiVersion, scalePaths }: Kind): ScaleForm =>
+  scalePaths ? customScaleForm : (scaleForms[apiVersion] ?? scaleForms['v1']!);
 
 function groupVersionKind({ kind, apiVersion }: { kind: string; apiVersion: string }): GroupVersionKind {
   const slash = apiVersion.indexOf('/');
@@ -170,7 +200,7 @@ function groupVersionKind({ kind, apiVersion }: { kind: string; apiVersion: stri
 }
 
 /** An object in another version of its kind; `old` has the fields that the first version lacks. */
-function converted(object: ApiObject, from: Kind, to: Kind, old?: ApiObject): ApiObject {
+function inVersion(object: ApiObject, from: Kind, to: Kind, old?: ApiObject): ApiObject {
   if (from === to) return object;
   const stored = from.stored ? from.stored.toStored(copyOf(object), old && storedForm(old, to)) : object;
   return to.stored ? to.stored.fromStored(copyOf(stored)) : stored;

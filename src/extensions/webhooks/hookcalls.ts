@@ -52,6 +52,7 @@ export class HookCalls {
 
   async #call(write: AskedWrite, { hook, kind }: HookMatch): Promise<AdmissionResponse> {
     const uid = this.registry.chance.uid();
+    await write.prepare(kind);
     const review = reviewText(write, kind, hook, uid);
     const answer = await this.client.call(
       hook.client,

@@ -20,12 +20,12 @@ export class HookCallError extends Error {
   override readonly name = 'HookCallError';
 }
 
+const brace = 0x7b;
+
 /** What asks webhooks. */
 export interface HookCaller {
   call(config: WebhookClientConfig, review: string, timeoutMs: number): Promise<JsonObject>;
 }
-
-const brace = 0x7b;
 
 export class HookClient implements HookCaller {
   #transport: Promise<HookTransport> | undefined;

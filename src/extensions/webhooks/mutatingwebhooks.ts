@@ -91,7 +91,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     const mutated =
       patch !== undefined &&
       admission.object !== undefined &&
-      write.patch(match.kind, Buffer.from(patch, 'base64').toString('utf8'));
+      (await write.patch(match.kind, Buffer.from(patch, 'base64').toString('utf8')));
     if (response) {
       const { configuration, name: webhook } = match.hook;
       admission.request.annotate(

@@ -3,6 +3,7 @@
  * has, and in which order, is in `plugins.ts`. A plugin may change a new object (`mutate`) or refuse a write (`validate`).
  */
 import type { ApiObject } from '../../api/object.ts';
+import type { Lock } from '../../store/store.ts';
 import type { DeleteOptions } from '../delete.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
@@ -32,6 +33,16 @@ export interface Admission {
   reinvoke?: boolean;
   /** 1 in the second run. */
   round?: number;
+  /** Locks of this server under which the write was decided, if there are any. */
+  locks?: Lock[];
+}
+
+/** Keeps a lock until the write has ended. */
+export function holdLock(admission: Admission, lock: Lock | undefined): void {
+  if (!lock) return;
+  admission.locks ??= [];
+  admission.locks.push(lock);
+  admission.afterwards.push(() => lock.leave());
 }
 
 export interface AdmissionPlugin {
