@@ -122,6 +122,7 @@ function versionKind(
     },
     validate: rules.validate,
     validateStatusUpdate: rules.validateStatus,
+    validationWarnings: rules.validationWarnings,
     warnings: rules.warnings,
     ...selectable(version),
     ...printerColumns(version),
