@@ -94,7 +94,7 @@ function versionKind(
     version: version.name!,
     model: thinModel(group, names, version),
     namespaced: spec.scope === 'Namespaced',
-    incarnation: metadata.uid!,
+    incarnation: metadata.uid,
     edition: jsonText([version.schema, spec.conversion]),
     hidden: !version.served,
     verbs: isTerminating ? lastVerbs : verbs,
