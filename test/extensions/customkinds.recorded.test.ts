@@ -61,7 +61,9 @@ describe('custom kinds', () => {
   for (const one of cases)
     if (one.name === 'create namespace' || sequences.has(sequenceOf(one)))
       it(one.name, async () => {
-        const found = await replay.difference(pending.has(one.name) ? { ...one, retry: 0 } : withOneReview(one));
+        const found = await replay.difference(
+          pending.has(one.name) ? { ...one, retry: 0 } : withOneReview(one),
+        );
         if (pending.has(one.name)) expect(found).toBeTruthy();
         else expect(found ?? '').toBe('');
       });
