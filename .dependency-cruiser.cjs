@@ -1,7 +1,7 @@
 /**
  * The layers, each of which may import only those before it:
  *
- *   api ← store ← registry ← server ← cluster ← cli
+ *   api ← store ← registry ← extensions ← server ← cluster ← cli
  *
  * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
  * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
@@ -17,11 +17,12 @@ const may = {
   access: ['access', 'pki', 'registry', 'api', 'clock'],
   client: ['client', 'pki', 'api', 'clock'],
   streams: ['streams', 'api'],
-  server: ['server', 'access', 'pki', 'streams', 'registry', 'store/store', 'api', 'clock'],
+  extensions: ['extensions', 'client', 'streams', 'pki', 'access', 'registry', 'api', 'clock'],
+  server: ['server', 'extensions', 'access', 'pki', 'streams', 'registry', 'store/store', 'api', 'clock'],
   controllers: ['controllers', 'client', 'pki', 'registry', 'api'],
   node: ['node', 'client', 'pki', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
-  cluster: ['cluster', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
+  cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
   cli: ['cli', 'cluster', 'store/store', 'clock'],
 };
 

@@ -5,7 +5,7 @@
  */
 import { cannotUnmarshal } from './goformat.ts';
 import { depthMax } from './json.ts';
-import { cloneJson, isJsonObject, type JsonObject, setKey } from './object.ts';
+import { cloneJson, isJsonObject, type JsonObject, sameJson, setKey } from './object.ts';
 import { cannotApply, PatchError, undecodable } from './patcherror.ts';
 
 /** Operations in one patch. */
@@ -21,7 +21,7 @@ export const extraKeysMax = 100;
 const shiftsMax = 100_000_000;
 
 /** One operation. Members that were absent or null are undefined; only `value` may be null. */
-interface JsonPatchOperation {
+export interface JsonPatchOperation {
   readonly op: string | undefined;
   readonly path: string | undefined;
   readonly from: string | undefined;
@@ -90,6 +90,22 @@ export function applyJsonPatch(document: unknown, patch: JsonPatch): unknown {
   for (const operation of patch) target.apply(operation);
   if (patch.length > 0) checkDepth(target.root, 0);
   return target.root;
+}
+
+/** The first operation that cannot be applied, and the document it was to be applied to. */
+export function failedOperation(
+  document: unknown,
+  patch: JsonPatch,
+): { operation: JsonPatchOperation; document: unknown } | undefined {
+  const target = new PatchTarget(cloneJson(document));
+  for (const operation of patch)
+    try {
+      target.apply(operation);
+    } catch (error) {
+      if (!(error instanceof PatchError)) throw error;
+      return { operation, document: target.root };
+    }
+  return undefined;
 }
 
 type Container = JsonObject | unknown[];
@@ -180,7 +196,7 @@ class PatchTarget {
       // Kubernetes treats a missing key like null.
       if (!Array.isArray(parent) && !Object.hasOwn(parent, key)) return;
     }
-    if (!equal(this.#get(pointer), wanted)) throw cannotApply();
+    if (!sameJson(this.#get(pointer), wanted)) throw cannotApply();
   }
 
   #get(pointer: readonly string[]): unknown {
@@ -251,23 +267,6 @@ function arrayIndex(key: string, max: number): number {
 function required(value: unknown): unknown {
   if (value === undefined) throw cannotApply();
   return value;
-}
-
-/** The cost is bounded by `wanted`, which is part of the patch; a failure ends the patch. */
-function equal(found: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted))
-    return (
-      Array.isArray(found) &&
-      found.length === wanted.length &&
-      wanted.every((item, position) => equal(found[position], item))
-    );
-  if (!isJsonObject(wanted)) return found === wanted;
-  if (!isJsonObject(found)) return false;
-  const keys = Object.keys(wanted);
-  return (
-    keys.length === Object.keys(found).length &&
-    keys.every((key) => Object.hasOwn(found, key) && equal(found[key], wanted[key]))
-  );
 }
 
 /**

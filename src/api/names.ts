@@ -21,6 +21,7 @@ const portMax = 65_535;
 export type NameRule = (name: string, prefix: boolean) => string[];
 
 const label1123 = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const subdomain1123 = `${label1123}(\\.${label1123})*`;
 const qualified = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 
@@ -28,6 +29,11 @@ const label1123Text = regexText(
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
   label1123,
   ['my-name', '123-abc'],
+);
+const label1035Text = regexText(
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  label1035,
+  ['my-name', 'abc-123'],
 );
 const subdomain1123Text = regexText(
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
@@ -64,6 +70,13 @@ const headerText = regexText(
 export function isLabel1123(value: string): string[] {
   const problems = lengthProblems(value, labelBytesMax);
   if (!label1123Fits(value)) problems.push(subdomainFits(value) ? 'must not contain dots' : label1123Text);
+  return problems;
+}
+
+/** Like a label of RFC 1123, but with a letter at the beginning. */
+export function isLabel1035(value: string): string[] {
+  const problems = lengthProblems(value, labelBytesMax);
+  if (!label1123Fits(value) || /^[0-9]/.test(value)) problems.push(label1035Text);
   return problems;
 }
 

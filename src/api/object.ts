@@ -49,6 +49,19 @@ export function freezeJson(value: unknown): void {
   for (const inner of Object.values(value)) freezeJson(inner);
 }
 
+/** Whether two JSON values are the same; key order does not matter. Stops at the first difference. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(b))
+    return Array.isArray(a) && a.length === b.length && b.every((item, i) => sameJson(a[i], item));
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const keys = Object.keys(b);
+  return (
+    keys.length === Object.keys(a).length &&
+    keys.every((key) => Object.hasOwn(a, key) && sameJson(a[key], b[key]))
+  );
+}
+
 /**
  * Semantic equality, as in Kubernetes' controllers: an absent value, null, '', [] and {} are equal; key order does
  * not matter.

@@ -247,6 +247,8 @@ function valueFor(field: Field): Value {
       return INT_OR_STRING;
     case 'raw':
       return RAW;
+    case 'union':
+      return unionValue(field);
     case 'model':
       return messageValue(field);
     case 'array':
@@ -254,6 +256,28 @@ function valueFor(field: Field): Value {
     case 'map':
       throw new Error('Kubernetes’ messages have no maps in lists or maps');
   }
+}
+
+/** A model or something else: {1 whether any value is allowed, 2 model}, or {1 model, 2 list}. */
+function unionValue(field: Field): Value {
+  const model = messageValue(field);
+  const other = field.definition.union![1]!;
+  if (other === 'boolean')
+    return {
+      wire: BYTES,
+      write: (value) => {
+        if (typeof value !== 'boolean') writePart(2, model, value);
+        writePart(1, BOOLEAN, value !== false);
+      },
+    };
+  const item = other === 'array of string' ? TEXT : model;
+  return {
+    wire: BYTES,
+    write: (value) => {
+      if (!Array.isArray(value)) return writePart(1, model, value);
+      for (let i = value.length - 1; i >= 0; i--) writePart(2, item, value[i]);
+    },
+  };
 }
 
 /** Made at its first use: models may be recursive. */

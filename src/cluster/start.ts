@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import { readTokenSettings } from '../access/authentication/tokensettings.ts';
-import { KindTable } from '../api/kinds.ts';
+import { builtinKinds, KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import { eventExpiryController } from '../controllers/eventexpiry.ts';
@@ -18,8 +18,12 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import { Definitions } from '../extensions/definitions/definitions.ts';
+import { HookClient } from '../extensions/webhooks/hookclient.ts';
+import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
+import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
-import { admissionChain } from '../registry/admission/plugins.ts';
+import { admissionChain, type ExtensionPlugins } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
@@ -39,6 +43,7 @@ import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
+import { kindsOfProgram } from './customkind.ts';
 import { Doors } from './doors.ts';
 import { heldHere, openEventStore } from './eventstore.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
@@ -74,7 +79,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const keeper = limitKeeper(options);
   const node = nodeOptions(options);
   if (node) await checkNodeOptions(node);
-  const kinds = new KindTable();
+  const kinds = kindTable(options);
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
   const store = await encrypted(
@@ -97,12 +102,24 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
-    registry.admission = chosenPlugins(options);
+    const hooks = new HookClient((...place) => {
+      if (!running) throw new Error('the server is starting');
+      return running.dialService(...place);
+    });
+    closers.add(() => hooks.close());
+    let running: ApiServer | undefined;
+    registry.admission = chosenPlugins(options, {
+      mutating: [new MutatingWebhooks(registry, hooks)],
+      validating: [new ValidatingWebhooks(registry, hooks)],
+    });
     registry.managedFields = options.managedFields ?? 'all';
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
+    const definitions = new Definitions(registry, hooks, report);
+    closers.add(() => definitions.close());
+    await definitions.start();
     const bounds = { ...defaultHistory, ...options.history };
     const history = new History(store, view, bounds, chance.nowMs, report, isShared(options));
     closers.add(() => history.close());
@@ -146,6 +163,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       observer: log && requestObserver(log),
       report,
     });
+    running = server;
     closers.add(() => server.close());
     await server.listen();
     await access?.announce();
@@ -222,6 +240,14 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   }
 }
 
+/** The built-in kinds, and those of the program. */
+function kindTable({ kinds = [] }: StartOptions): KindTable {
+  const own = kindsOfProgram(kinds);
+  const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
+  if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
+  return new KindTable([...builtinKinds, ...own]);
+}
+
 /** undefined: the defaults. */
 async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {
   if (!secure) return undefined;
@@ -232,9 +258,9 @@ async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenS
   }
 }
 
-function chosenPlugins({ admission }: StartOptions): AdmissionChain {
+function chosenPlugins({ admission }: StartOptions, extensions: ExtensionPlugins): AdmissionChain {
   try {
-    return admissionChain(admission);
+    return admissionChain(admission, extensions);
   } catch (error) {
     throw new StartError((error as Error).message);
   }

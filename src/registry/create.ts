@@ -1,10 +1,18 @@
 /** Create: from a decoded object to a stored one. */
-import { alreadyExists, badRequest, generateNameExhausted, namespaceNotFound, plain } from '../api/errors.ts';
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  generateNameExhausted,
+  namespaceNotFound,
+  plain,
+} from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
+import { preparedToStore } from './conversion.ts';
 import { Entry } from './entry.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
 import type { Registry } from './registry.ts';
@@ -36,15 +44,12 @@ export async function create(
   track: TrackCreate = trackCreate,
 ): Promise<Entry> {
   const { kind, namespace } = collection;
+  if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
   kind.defaults?.(object);
-  settleNamespace(kind, object, namespace);
-  const meta = object.metadata;
-  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
-  meta.deletionTimestamp = undefined;
-  meta.deletionGracePeriodSeconds = undefined;
+  settleNew(kind, object, namespace);
   track(registry, request, collection, object);
-  const generate = !meta.name && Boolean(meta.generateName);
-  let target = named(collection, meta.name ?? '');
+  const sent = object.metadata;
+  let target = named(collection, sent.name ?? '');
   const admission: Omit<Admission, 'target'> & { target: Target } = {
     request,
     target,
@@ -57,7 +62,13 @@ export async function create(
   const behind = registry.view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   await registry.admission.mutate(registry, admission);
-
+  const meta = object.metadata;
+  if (meta !== sent) {
+    // A webhook has changed the object.
+    settleNew(kind, object, namespace);
+    admission.target = target = named(collection, meta.name ?? '');
+  }
+  const generate = !meta.name && Boolean(meta.generateName);
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
   if (generate) {
@@ -83,6 +94,15 @@ export async function create(
   return entry!;
 }
 
+/** Refuses what a new object cannot have, and removes what it cannot have yet. */
+function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
+  settleNamespace(kind, object, namespace);
+  const meta = object.metadata;
+  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
+  meta.deletionTimestamp = undefined;
+  meta.deletionGracePeriodSeconds = undefined;
+}
+
 /** Stores a new object; when a generated name is taken, another is generated. */
 async function insert(
   registry: Registry,
@@ -95,6 +115,8 @@ async function insert(
   const meta = object.metadata;
   for (let target = first, tries = 1; ; tries++) {
     const { name } = target;
+    const converting = preparedToStore(kind, object);
+    if (converting) await converting;
     const value = registry.encode(request, target, object);
     const taken = registry.view.collection(kind).get(namespace, name);
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);

@@ -82,10 +82,10 @@ export function patch(registry: Registry, request: Request, target: Target, chan
   const { kind, namespace, name } = target;
   const touchesManaged = mayTouchManaged(change);
   const edit = (current: Entry): ApiObject => {
-    // No deep copy is needed: patches copy what they change, and decoding copies the rest.
+    // No deep copy is needed: patches copy what they change, and decoding copies the rest, except of custom objects.
     const document = touchesManaged
       ? current.shown(kind)
-      : kind === current.kind
+      : kind === current.kind && !kind.custom
         ? current.peek()
         : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
@@ -93,8 +93,11 @@ export function patch(registry: Registry, request: Request, target: Target, chan
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
-    if (object.metadata.uid && object.metadata.uid !== uid)
-      throw invalid(kind, name, [invalidField('metadata.uid', object.metadata.uid, 'field is immutable')]);
+    if (object.metadata.uid && object.metadata.uid !== uid) {
+      const error = invalidField('metadata.uid', object.metadata.uid, 'field is immutable');
+      // Kubernetes finds it twice in custom objects.
+      throw invalid(kind, name, kind.custom ? [error, error] : [error]);
+    }
     if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
       throw modified(kind, name);
     return object;

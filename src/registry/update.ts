@@ -1,5 +1,5 @@
 /** Update: a PUT replaces an object, its status, or the finalizers of a namespace. */
-import { badRequest, StatusError } from '../api/errors.ts';
+import { badRequest, StatusError, withoutVersion } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { keepFinalizer, protectionFinalizers } from '../api/rules/storageprotection.ts';
@@ -44,6 +44,8 @@ export async function update(
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
+    if (current && kind.versionRequired && !Number(object.metadata.resourceVersion))
+      throw withoutVersion(kind, name);
     return object;
   };
   try {

@@ -86,7 +86,8 @@ export class View {
       for (const item of page.items) {
         const { id, namespace, name } = parseStoreKey(item.key);
         const kind = this.#kindOf.get(id);
-        if (kind) this.#collections.get(id)!.load(Entry.of(kind, namespace, name, item.value, item.revision));
+        if (kind)
+          this.#collections.get(id)!.load(Entry.found(kind, namespace, name, item.value, item.revision));
       }
       more = page.more;
       const last = page.items.at(-1);

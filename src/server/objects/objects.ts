@@ -6,6 +6,7 @@ import {
   invalidOptions,
   methodNotAllowed,
   success,
+  unknownPatchFormat,
   unsupportedMediaType,
 } from '../../api/errors.ts';
 import { type FieldError, notSupported, required } from '../../api/fielderror.ts';
@@ -13,7 +14,7 @@ import { JsonError } from '../../api/json.ts';
 import type { Kind, Verb } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
 import { isPathSegment } from '../../api/names.ts';
-import { isJsonObject } from '../../api/object.ts';
+import { cloneJson, isJsonObject } from '../../api/object.ts';
 import { apply } from '../../registry/apply.ts';
 import { create } from '../../registry/create.ts';
 import { type DeleteOptions, remove, removeCollection } from '../../registry/delete.ts';
@@ -25,7 +26,7 @@ import type { Manner } from '../../registry/manner.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { Request } from '../../registry/request.ts';
+import { Request, type RequestForm } from '../../registry/request.ts';
 import { filterOf } from '../../registry/selection.ts';
 import { collectionOf, type Part, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
@@ -79,7 +80,8 @@ export function writeRequest(
   if (isApply && !fieldManager) errors.push(required('fieldManager', 'is required for apply patch'));
   const dryRun = query.all('dryRun');
   if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
-  const validation = query.get('fieldValidation') || 'Warn';
+  const asked = query.get('fieldValidation') ?? '';
+  const validation = asked || 'Warn';
   if (!['Ignore', 'Strict', 'Warn'].includes(validation))
     errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   if (kind === 'PatchOptions' && !isApply && query.has('force'))
@@ -89,24 +91,26 @@ export function writeRequest(
       message: 'Forbidden: may not be specified for non-apply patch',
     });
   if (errors.length) throw invalidOptions(kind, errors);
-  return requestOf(context, verb, deadlineMs, dryRun.length > 0, validation as FieldValidation, fieldManager);
+  return requestOf(context, verb, deadlineMs, {
+    dryRun: dryRun.length > 0,
+    fieldValidation: validation as FieldValidation,
+    askedValidation: asked,
+    fieldManager,
+  });
 }
 
 const requestOf = (
   context: RequestContext,
   verb: Verb,
   deadlineMs: number | undefined,
-  dryRun = false,
-  fieldValidation: FieldValidation = 'Warn',
-  fieldManager = '',
+  options: Pick<RequestForm, 'dryRun' | 'fieldValidation' | 'askedValidation' | 'fieldManager'> = {},
 ): Request =>
   new Request({
     user: context.user,
     verb,
     userAgent: context.request.headers['user-agent'] ?? '',
-    fieldManager,
-    dryRun,
-    fieldValidation,
+    fieldValidation: 'Warn',
+    ...options,
     warnings: context.warnings,
     deadlineMs,
     annotated: context,
@@ -147,16 +151,34 @@ export async function objectBody(serving: Serving, context: RequestContext, kind
   return input;
 }
 
+/** There is no protobuf form of custom objects. */
+function refuseProtobuf({ request }: RequestContext, { custom }: Kind): void {
+  if (custom && bodyFormat(request.headers['content-type']) === 'protobuf')
+    throw unsupportedMediaType(['application/json', 'application/yaml']);
+}
+
 const patchTypes: Record<string, PatchType> = {
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
   'application/strategic-merge-patch+json': 'strategic',
 };
 
+/** Formats that Kubernetes names for custom kinds. */
+const customPatchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/apply-patch+yaml',
+];
+
 /** The format of a patch. Checked first: the 415 lists the supported ones. */
-export function patchType(serving: Serving, context: RequestContext): PatchType | 'apply' {
+export function patchType(
+  serving: Serving,
+  context: RequestContext,
+  { custom }: Pick<Kind, 'custom'>,
+): PatchType | 'apply' {
   const sent = mediaType(context.request.headers['content-type']);
   if (sent === applyType) return 'apply';
+  if (custom && (patchTypes[sent] ?? 'strategic') === 'strategic') throw unknownPatchFormat(customPatchTypes);
   if (!Object.hasOwn(patchTypes, sent))
     throw unsupportedMediaType(
       serving.manner === 'contract' ? [...Object.keys(patchTypes), applyType] : undefined,
@@ -231,6 +253,7 @@ export async function createObject(
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate(messagesOf(kind));
+  refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const object = readObject(registry.kinds, kind, input, request);
   context.audited?.takeObject(kind, object);
@@ -253,6 +276,7 @@ export async function replaceObject(
   const target: Target = { kind, namespace, name, part };
   const request = writeRequest(serving, context, 'UpdateOptions');
   context.negotiate(messagesOf(kind));
+  refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
   if (added) {
@@ -262,7 +286,9 @@ export async function replaceObject(
   const silent = { fieldValidation: request.fieldValidation, warnings: [] };
   let first = true;
   const { entry, created } = await update(registry, request, target, () => {
-    const object = readObject(registry.kinds, kind, input, first ? request : silent);
+    // Custom objects are not copied when they are decoded.
+    const body = kind.custom ? { ...input, value: cloneJson(input.value) } : input;
+    const object = readObject(registry.kinds, kind, body, first ? request : silent);
     if (first) context.audited?.takeObject(kind, object);
     first = false;
     return object;
@@ -292,7 +318,7 @@ export async function patchObject(
   checkPathName(name);
   const { registry } = serving;
   const target: Target = { kind, namespace, name, part };
-  const type = patchType(serving, context);
+  const type = patchType(serving, context, kind);
   const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
   context.negotiate(messagesOf(kind));
   const nowMs = () => registry.chance.nowMs();
@@ -381,7 +407,7 @@ export async function deleteObject(
   const negotiated = context.negotiate(messagesOf(kind));
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
-  const request = requestOf(context, 'delete', deadlineMs, isDryRun(options));
+  const request = requestOf(context, 'delete', deadlineMs, { dryRun: isDryRun(options) });
   const deletion = await remove(registry, request, { kind, namespace, name, part: 'main' }, options);
   if (!deletion.removed || kind.deleteReturnsObject)
     return answerEntry(context, 200, kind, deletion.entry, registry.chance.nowMs());
@@ -417,7 +443,7 @@ export async function deleteCollection(
   const options = await deleteOptions(serving, context, kind);
   const { entries, revision } = await removeCollection(
     registry,
-    requestOf(context, 'deletecollection', deadlineMs, isDryRun(options)),
+    requestOf(context, 'deletecollection', deadlineMs, { dryRun: isDryRun(options) }),
     collectionOf(kind, info.namespace ?? ''),
     filter,
     options,

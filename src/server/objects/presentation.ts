@@ -7,6 +7,7 @@ import type { Kind } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../../api/table.ts';
+import { converted } from '../../registry/conversion.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { messagesOfKind } from '../../registry/entrymessages.ts';
 import type { ListResult } from '../../registry/list.ts';
@@ -41,7 +42,8 @@ export function includeObject(context: RequestContext): IncludeObject {
 export type Shown = Pick<
   Kind,
   'kind' | 'group' | 'apiVersion' | 'model' | 'columns' | 'cells' | 'rowConditions'
->;
+> &
+  Partial<Pick<Kind, 'listKind' | 'custom'>>;
 
 export function answerEntry(
   context: RequestContext,
@@ -50,6 +52,8 @@ export function answerEntry(
   entry: Entry,
   nowMs: number,
 ): void | Promise<void> {
+  const reading = converted(kind, [entry]);
+  if (reading) return reading.then(() => answerEntry(context, code, kind, entry, nowMs));
   const negotiated = context.negotiate(messagesOf(kind));
   const { format, transform, transformVersion: version } = negotiated;
   if (format === 'json' && !context.pretty(negotiated)) {
@@ -137,10 +141,12 @@ export async function answerList(
   const negotiated = context.negotiate(messagesOf(kind));
   const { format, transform, transformVersion: version } = negotiated;
   const { page } = list;
+  const reading = converted(kind, page.entries);
+  if (reading) await reading;
   const metadata = {
     ...(transform ? {} : { selfLink: context.info.path }),
     resourceVersion: String(list.revision),
-    ...(list.continue ? { continue: list.continue } : {}),
+    ...(list.continue || (kind.custom && !negotiated.transform) ? { continue: list.continue ?? '' } : {}),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
   };
   const { entries } = page;
@@ -201,11 +207,12 @@ function longList(
   switch (transform) {
     case undefined:
       return {
-        head: { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata },
+        head: { kind: kind.listKind ?? `${kind.kind}List`, apiVersion: kind.apiVersion, metadata },
         field: 'items',
         size,
-        // Items of a list have no kind and apiVersion.
+        // Items of a list have no kind and apiVersion, except those of custom kinds.
         item: (index) => {
+          if (kind.custom) return object(index);
           const { kind: _kind, apiVersion: _apiVersion, ...item } = object(index);
           return item;
         },
@@ -232,7 +239,7 @@ function longList(
 
 const listHead = (kind: Kind, metadata: object): Buffer =>
   Buffer.from(
-    `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
+    `{"kind":"${kind.listKind}","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
   );
 
 const listEnd = Buffer.from(']}\n');

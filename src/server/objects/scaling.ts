@@ -2,6 +2,7 @@
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import { applyScale } from '../../registry/apply.ts';
+import { converted } from '../../registry/conversion.ts';
 import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
 import { patched } from '../../registry/patch.ts';
@@ -22,14 +23,15 @@ export async function scaleObject(
   form: ScaleForm,
 ): Promise<void> {
   const { registry } = serving;
-  const target: Target = { kind, namespace: info.namespace!, name: info.name!, part: 'scale' };
+  const target: Target = { kind, namespace: info.namespace ?? '', name: info.name!, part: 'scale' };
   checkPathName(target.name);
   context.negotiate(messagesOf(form));
   const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
   switch (context.info.method) {
     case 'GET': {
       const entry = await read(registry, target, context.query.get('resourceVersion'));
-      return answer(scaleOf(entry, form));
+      await converted(kind, [entry]);
+      return answer(scaleOf(entry, form, kind));
     }
     case 'PUT': {
       const request = writeRequest(serving, context, 'UpdateOptions');
@@ -38,7 +40,7 @@ export async function scaleObject(
       return answer(await rescale(registry, request, target, form, wanted));
     }
     case 'PATCH': {
-      const type = patchType(serving, context);
+      const type = patchType(serving, context, kind);
       const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
       if (type === 'apply')
         return answer(await applyScale(registry, request, target, form, await applyBody(serving, context)));

@@ -2,13 +2,14 @@
  * Watch streams: a watcher's notices as lines of JSON or frames of protobuf, over HTTP or a WebSocket. Sends one per
  * event, bookmarks for clients that want them, and ends at the timeout of the client or the server.
  */
-import { internal, type Status, watchExpired } from '../../api/errors.ts';
+import { internal, type Status, StatusError, watchExpired } from '../../api/errors.ts';
 import { jsonText } from '../../api/jsontext.ts';
 import type { Kind } from '../../api/kind.ts';
 import { type Model, modelOf } from '../../api/model.ts';
 import type { JsonObject } from '../../api/object.ts';
 import { encodeDocument, eventFrame } from '../../api/protobufenvelope.ts';
 import { columnDefinitions, type IncludeObject, partialObject } from '../../api/table.ts';
+import { converted } from '../../registry/conversion.ts';
 import { framesOfKind } from '../../registry/entrymessages.ts';
 import type { View } from '../../registry/view.ts';
 import type { OpenWatch } from '../../registry/watch.ts';
@@ -69,6 +70,7 @@ export class WatchStream {
 
   run(open: OpenWatch): void {
     const { timeoutMs, bookmarks, markInitialState, counter } = this.options;
+    const { kind } = this.options;
     const form = this.#sharedForm();
     this.#timers.push(setTimeout(() => this.#timeOut(), timeoutMs));
     if (bookmarks) {
@@ -80,10 +82,15 @@ export class WatchStream {
       patient: true,
       sliceBytesMax: this.options.backlogBytesMax,
       send: (notices) => {
+        const reading =
+          kind.conversion &&
+          converted(
+            kind,
+            notices.map(({ entry }) => entry),
+          );
+        if (reading) return this.#sendLater(reading, notices, form);
         counter.events += notices.length;
-        const more = form
-          ? this.outlet.writeShared(notices, form)
-          : this.outlet.write(notices.map((notice) => this.#line(notice)));
+        const more = this.#write(notices, form);
         if (!more && bytesOf(notices) >= this.options.backlogBytesMax) this.options.backlogFull();
         return more;
       },
@@ -101,6 +108,29 @@ export class WatchStream {
       },
     });
     if (this.#ended) this.#watcher.close();
+  }
+
+  /** Sends events when their objects are converted; the watcher waits meanwhile. */
+  #sendLater(reading: Promise<void>, notices: readonly Notice[], form: NoticeForm | undefined): boolean {
+    reading.then(
+      () => {
+        if (this.#ended) return;
+        this.options.counter.events += notices.length;
+        if (this.#write(notices, form)) this.#watcher?.resume();
+      },
+      (error) => {
+        if (error instanceof StatusError) return this.fail(error.status);
+        this.options.report(error as Error);
+        this.fail(internal('the server could not tell of a change').status);
+      },
+    );
+    return false;
+  }
+
+  #write(notices: readonly Notice[], form: NoticeForm | undefined): boolean {
+    return form
+      ? this.outlet.writeShared(notices, form)
+      : this.outlet.write(notices.map((notice) => this.#line(notice)));
   }
 
   onDrain(): void {

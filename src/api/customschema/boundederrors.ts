@@ -1,0 +1,35 @@
+/** A list of field errors with bounds: paths and quoted values can be as long as a whole request. */
+import type { FieldError } from '../fielderror.ts';
+
+const errorsMax = 1000;
+const charsMax = 1_048_576;
+
+export class BoundedErrors {
+  readonly list: FieldError[] = [];
+  #chars = 0;
+
+  get isFull(): boolean {
+    return this.list.length >= errorsMax || this.#chars >= charsMax;
+  }
+
+  add(error: FieldError): void {
+    if (this.isFull) return;
+    this.list.push(error);
+    this.#chars += error.field.length + error.message.length;
+  }
+
+  /** Adds errors as long as there is room; the rest is not even made. */
+  addAll(errors: Iterable<FieldError>): void {
+    for (const error of errors) {
+      if (this.isFull) return;
+      this.add(error);
+    }
+  }
+
+  /** Forgets the errors from a position on, and returns them. */
+  takeFrom(position: number): FieldError[] {
+    const taken = this.list.splice(position);
+    for (const { field, message } of taken) this.#chars -= field.length + message.length;
+    return taken;
+  }
+}

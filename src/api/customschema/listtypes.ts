@@ -1,0 +1,79 @@
+/** Lists that are sets or have keys: no item, or no key, may be there twice. */
+import { duplicate, type FieldError, invalid } from '../fielderror.ts';
+import { jsonText } from '../jsontext.ts';
+import { isJsonObject, type JsonObject, withSortedKeys } from '../object.ts';
+import { BoundedErrors } from './boundederrors.ts';
+import type { SchemaNode } from './schemanode.ts';
+import { ValuePath } from './valuepath.ts';
+
+export function listTypeErrors(object: JsonObject, root: SchemaNode): FieldError[] {
+  if (!root.listsBelow) return [];
+  const walk = new ListWalk();
+  walk.value(object, root);
+  return walk.errors.list;
+}
+
+class ListWalk {
+  readonly errors = new BoundedErrors();
+  readonly #path = new ValuePath();
+
+  value(value: unknown, node: SchemaNode | undefined): void {
+    if (!node?.listsBelow || this.errors.isFull) return;
+    if (Array.isArray(value)) this.#list(value, node);
+    else if (isJsonObject(value)) this.#object(value, node);
+  }
+
+  #object(object: JsonObject, node: SchemaNode): void {
+    for (const name of Object.keys(object)) {
+      const property = node.properties.get(name);
+      this.#path.push(property ? name : { key: name });
+      this.value(object[name], property ?? node.additional);
+      this.#path.pop();
+    }
+  }
+
+  #list(list: readonly unknown[], node: SchemaNode): void {
+    if (node.listType === 'set') this.#duplicates(list, list);
+    if (node.listType === 'map') this.#keys(list, node.listKeys);
+    for (let i = 0; i < list.length && node.items?.listsBelow; i++) {
+      this.#path.push(i);
+      this.value(list[i], node.items);
+      this.#path.pop();
+    }
+  }
+
+  #keys(list: readonly unknown[], names: readonly string[]): void {
+    const strange = list.findIndex((item) => item !== null && !isJsonObject(item));
+    if (strange >= 0)
+      this.errors.add(
+        invalid(this.#item(strange), list[strange], 'must be an object for an array of list-type map'),
+      );
+    else
+      this.#duplicates(
+        list,
+        list.map((item) => keyOf(item, names)),
+      );
+  }
+
+  /** Reports the second appearance of a value, and no further ones. */
+  #duplicates(list: readonly unknown[], values: readonly unknown[]): void {
+    const seen = new Map<string, number>();
+    for (let i = 0; i < list.length && !this.errors.isFull; i++) {
+      const text = jsonText(withSortedKeys(values[i]));
+      const times = (seen.get(text) ?? 0) + 1;
+      seen.set(text, times);
+      if (times === 2) this.errors.add(duplicate(this.#item(i), values[i]));
+    }
+  }
+
+  #item(i: number): string {
+    return `${this.#path.text()}[${i}]`;
+  }
+}
+
+/** The fields that tell items apart; those that are not there are left out. */
+function keyOf(item: unknown, names: readonly string[]): JsonObject {
+  const key: JsonObject = {};
+  if (isJsonObject(item)) for (const name of names) if (Object.hasOwn(item, name)) key[name] = item[name];
+  return key;
+}

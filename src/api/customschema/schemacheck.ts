@@ -1,0 +1,129 @@
+/**
+ * The check of a schema when its definition is created or updated. An update may keep what the old definition already
+ * broke, because rules that came later must not lock it.
+ */
+import { type FieldError, forbidden, invalid } from '../fielderror.ts';
+import { BoundedErrors } from './boundederrors.ts';
+import { type DefaultRules, defaultErrors } from './defaultrules.ts';
+import { isFormatOf } from './formats.ts';
+import { innerSchemaText } from './innerform.ts';
+import { hasValidType, type KeywordRules, keywordErrors, usesUnsupported } from './keywordrules.ts';
+import { keyPresenceErrors, setErrors } from './listrules.ts';
+import { isPruned } from './prune.ts';
+import { ruleDefinitionErrors } from './ruledefinitions.ts';
+import { compileRules } from './rules.ts';
+import { type Schema, type SchemaCheckOptions, schemaDepthMax } from './schema.ts';
+import { nodeOf } from './schemanode.ts';
+import { innerSchemas, isDeeper, someSchema } from './schemawalk.ts';
+import { structuralErrors } from './structural.ts';
+
+/** @param path where the schema is in the definition (`spec.validation.openAPIV3Schema`) */
+export function checkSchema(schema: Schema, path: string, options: SchemaCheckOptions): FieldError[] {
+  if (isDeeper(schema, schemaDepthMax))
+    return [invalid(path, '', `must not have more than ${schemaDepthMax} levels of schemas`)];
+  const old = options.oldSchemas ?? [];
+  const errors = new BoundedErrors();
+  errors.addAll(rootErrors(schema, path, options.statusEnabled));
+  if (!someSchema(schema, usesUnsupported) && !old.some(isNotStructural))
+    errors.addAll(structureErrors(schema, path, old));
+  errors.addAll(keywordErrors(schema, path, keywordRules(old)));
+  // Types of rules come from the schema, so errors of a wrong schema would be misleading.
+  if (errors.list.length === 0) errors.addAll(ruleDefinitionErrors(schema, path));
+  return errors.list;
+}
+
+function* structureErrors(schema: Schema, path: string, old: readonly Schema[]): Generator<FieldError> {
+  const errors = structuralErrors(schema, path);
+  if (errors.length) return yield* errors;
+  yield* defaultErrors(schema, path, { pruned: !old.some(hasUnprunedDefault), rules: defaultRules });
+}
+
+/** Rules that do not compile are told by themselves. */
+const defaultRules: DefaultRules = (schema, value, path) => {
+  const rules = compileRules(schema, schema['x-kubernetes-embedded-resource'] === true);
+  return rules?.isSound ? rules.run(value, undefined, path).errors : [];
+};
+
+/** Texts of warnings about formats that are not checked; on update only of those that the old definition has not. */
+export function formatWarnings(schema: Schema, oldSchemas: readonly Schema[] = []): string[] {
+  const known = new Set(oldSchemas.flatMap(unknownFormats));
+  return unknownFormats(schema)
+    .filter((format) => !known.has(format))
+    .map((format) => `unrecognized format ${JSON.stringify(format)}`);
+}
+
+function unknownFormats(schema: Schema): string[] {
+  const formats: string[] = [];
+  const visit = (node: Schema): void => {
+    if (node.format && !isFormatOf(node.type, node.format)) formats.push(node.format);
+    for (const inner of innerSchemas(node)) visit(inner);
+  };
+  visit(schema);
+  return formats;
+}
+
+/** Keywords that may stand at the root when the status is apart, named as Go's fields. */
+const rootKeywords: ReadonlyMap<string, string> = new Map([
+  ['description', 'Description'],
+  ['type', 'Type'],
+  ['format', 'Format'],
+  ['title', 'Title'],
+  ['maximum', 'Maximum'],
+  ['exclusiveMaximum', 'ExclusiveMaximum'],
+  ['minimum', 'Minimum'],
+  ['exclusiveMinimum', 'ExclusiveMinimum'],
+  ['maxLength', 'MaxLength'],
+  ['minLength', 'MinLength'],
+  ['pattern', 'Pattern'],
+  ['maxItems', 'MaxItems'],
+  ['minItems', 'MinItems'],
+  ['uniqueItems', 'UniqueItems'],
+  ['multipleOf', 'MultipleOf'],
+  ['required', 'Required'],
+  ['items', 'Items'],
+  ['properties', 'Properties'],
+  ['externalDocs', 'ExternalDocs'],
+  ['example', 'Example'],
+  ['x-kubernetes-preserve-unknown-fields', 'XPreserveUnknownFields'],
+  ['x-kubernetes-validations', 'XValidations'],
+]);
+
+function* rootErrors(schema: Schema, path: string, statusEnabled: boolean): Generator<FieldError> {
+  if (statusEnabled) {
+    if (schema.type && schema.type !== 'object')
+      yield invalid(
+        `${path}.type`,
+        schema.type,
+        'only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
+      );
+    if (Object.entries(schema).some(([name, value]) => !rootKeywords.has(name) && isSet(value)))
+      yield {
+        field: path,
+        reason: 'FieldValueInvalid',
+        message: `Invalid value: ${innerSchemaText(schema)}: only [${[...rootKeywords.values()].join(' ')}] fields are allowed at the root of the schema if the status subresource is enabled`,
+      };
+  }
+  if (schema.nullable) yield forbidden(`${path}.nullable`, 'nullable cannot be true at the root');
+}
+
+const isSet = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+
+const isNotStructural = (schema: Schema): boolean =>
+  someSchema(schema, usesUnsupported) || structuralErrors(schema, '').length > 0;
+
+const hasUnprunedDefault = (schema: Schema): boolean =>
+  someSchema(
+    schema,
+    (node) => (node.default ?? undefined) !== undefined && !isPruned(node.default, nodeOf(node)),
+  );
+
+function keywordRules(old: readonly Schema[]): KeywordRules {
+  const nobody = (test: (schema: Schema) => boolean): boolean =>
+    !old.some((schema) => someSchema(schema, test));
+  return {
+    validTypes: nobody((schema) => !hasValidType(schema)),
+    atomicSets: nobody((schema) => !setErrors(schema, '').next().done),
+    keyPresence: nobody((schema) => !keyPresenceErrors(schema, '').next().done),
+  };
+}
