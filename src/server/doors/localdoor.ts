@@ -50,6 +50,7 @@ export class LocalDoor implements Door {
   }
 
   async listen(reception: Reception): Promise<void> {
+    this.#reception = reception;
     const server = createServer({
       ...listenerOptions(reception.keeper.limits),
       ServerResponse: GuardedResponse,
@@ -73,7 +74,7 @@ export class LocalDoor implements Door {
     if (
       origin === undefined &&
       request.headers['sec-fetch-site'] === 'cross-site' &&
-      !isFollowedLink(request)
+      !(isFollowedLink(request) && !this.#reception?.isForwarded(request.url!))
     )
       throw forbiddenRequest('this address serves local pages only, not those of other sites');
   }
