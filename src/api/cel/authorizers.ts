@@ -79,7 +79,7 @@ function serviceAccount(query: Query, namespace: string, name: string): Query {
   return query.with({ serviceAccount: { namespace, name } });
 }
 
-export const authorizerLibrary: readonly Overload[] = [
+export const authorizerLibrary = (): readonly Overload[] => [
   define('Authorizer.path(string): PathCheck', (query: Query, path: string) =>
     query.with({ path }, typeOf('PathCheck')),
   ),

@@ -56,7 +56,7 @@ export const environment: Environment = {
     ['self', selfType],
     ['object', dyn],
   ]),
-  functions: admissionFunctions,
+  functions: admissionFunctions(),
 };
 
 const special: Record<string, Value> = {

@@ -48,6 +48,12 @@ const opaqueNames: Record<string, string> = {
   Decision: 'kubernetes.authorization.Decision',
 };
 
+/** Types of variables that only functions look into. */
+export const opaqueTypes = {
+  Authorizer: types.opaque('kubernetes.authorization.Authorizer'),
+  ResourceCheck: types.opaque('kubernetes.authorization.ResourceCheck'),
+} as const;
+
 /** Steps to walk over a string of this size. */
 export const walk = (size: number): number => Math.ceil(size * 0.1);
 

@@ -11,21 +11,21 @@ import { standardLibrary } from './standard.ts';
 import { stringLibrary } from './strings.ts';
 import { timeLibrary } from './times.ts';
 
-const common: readonly Overload[] = [
-  ...standardLibrary,
-  ...timeLibrary,
-  ...stringLibrary,
-  ...listLibrary,
-  ...optionalLibrary,
-  ...quantityLibrary,
-  ...semverLibrary,
-  ...addressLibrary,
-  ...urlLibrary,
-  ...namedFormatLibrary,
+const common = (): readonly Overload[] => [
+  ...standardLibrary(),
+  ...timeLibrary(),
+  ...stringLibrary(),
+  ...listLibrary(),
+  ...optionalLibrary(),
+  ...quantityLibrary(),
+  ...semverLibrary(),
+  ...addressLibrary(),
+  ...urlLibrary(),
+  ...namedFormatLibrary(),
 ];
 
 /** A key as a segment of a JSON pointer. */
-const jsonPatchLibrary: readonly Overload[] = [
+const jsonPatchLibrary = (): readonly Overload[] => [
   define(
     'jsonpatch.escapeKey(string): string',
     (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'),
@@ -36,9 +36,20 @@ const jsonPatchLibrary: readonly Overload[] = [
   ),
 ];
 
+/** Tables are made when the first expression is compiled: a server without any does not need them. */
+function lazily(make: () => FunctionTable): () => FunctionTable {
+  let table: FunctionTable | undefined;
+  return () => {
+    table ??= make();
+    return table;
+  };
+}
+
 /** Rules of schemas. */
-export const ruleFunctions: FunctionTable = functionTable(common);
+export const ruleFunctions = lazily(() => functionTable(common()));
 /** Admission: policies and conditions of webhooks. */
-export const admissionFunctions: FunctionTable = functionTable(common, authorizerLibrary);
+export const admissionFunctions = lazily(() => functionTable(common(), authorizerLibrary()));
 /** Policies that change objects. */
-export const mutationFunctions: FunctionTable = functionTable(common, authorizerLibrary, jsonPatchLibrary);
+export const mutationFunctions = lazily(() =>
+  functionTable(common(), authorizerLibrary(), jsonPatchLibrary()),
+);

@@ -139,7 +139,7 @@ const crossed = { cost: ([a = 0, b = 0]: readonly number[]) => Math.max(1, produ
 const comparable = ['int', 'uint', 'double', 'bool', 'string', 'timestamp', 'duration'];
 const summable = ['int', 'uint', 'double', 'duration'];
 
-export const listLibrary: readonly Overload[] = [
+export const listLibrary = (): readonly Overload[] => [
   ...comparable.flatMap((type) => [
     define(`list(${type}).isSorted(): bool`, isSorted, walked),
     define(`list(${type}).min(): ${type}`, (list: ListValue) => extreme(list, 'min'), walked),

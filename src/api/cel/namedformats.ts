@@ -65,7 +65,7 @@ function validate({ check }: NamedFormat, text: string): Optional {
   return problems.length === 0 ? Optional.none : new Optional(new ItemList(problems));
 }
 
-export const namedFormatLibrary: readonly Overload[] = [
+export const namedFormatLibrary = (): readonly Overload[] => [
   ...Array.from(formats, ([name, format]) => define(`format.${name}(): NamedFormat`, () => format)),
   define('format.named(string): optional(NamedFormat)', named),
   define('NamedFormat.validate(string): optional(list(string))', validate, {

@@ -141,7 +141,7 @@ function masked({ address, prefixLength }: CIDRValue): CIDRValue {
 
 const walked = { cost: walkFirst };
 
-export const addressLibrary: readonly Overload[] = [
+export const addressLibrary = (): readonly Overload[] => [
   define('ip(string): IP', ip, walked),
   define('isIP(string): bool', (text: string) => parseAddress(text) !== undefined, walked),
   define('ip.isCanonical(string): bool', (text: string) => addressText(ip(text).address) === text, walked),
@@ -251,7 +251,7 @@ function queryMap({ query }: URLValue): EntryMap {
   return EntryMap.of(Array.from(values, ([key, items]) => [key, new ItemList(items)] as const));
 }
 
-export const urlLibrary: readonly Overload[] = [
+export const urlLibrary = (): readonly Overload[] => [
   define('url(string): URL', url, walked),
   define('isURL(string): bool', (text: string) => succeeds(() => url(text)), walked),
   define('URL.getScheme(): string', ({ scheme }: URLValue) => scheme),

@@ -33,7 +33,7 @@ export function findInOptional(container: Value, key: Value): Optional {
   return container.value === undefined ? Optional.none : findIn(container.value, key);
 }
 
-export const optionalLibrary: readonly Overload[] = [
+export const optionalLibrary = (): readonly Overload[] => [
   define('optional.of(A): optional(A)', (value: Value) => new Optional(value)),
   define('optional.none(): optional(A)', () => Optional.none),
   define('optional.ofNonZeroValue(A): optional(A)', (value: Value) =>

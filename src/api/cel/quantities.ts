@@ -50,7 +50,7 @@ function asInteger(value: QuantityValue): bigint {
 const whole = (count: bigint): Quantity => ({ nano: count * one, family: 'DecimalSI' });
 const walked = { cost: walkFirst };
 
-export const quantityLibrary: readonly Overload[] = [
+export const quantityLibrary = (): readonly Overload[] => [
   define('quantity(string): Quantity', quantity, walked),
   define('isQuantity(string): bool', isQuantity, walked),
   define('Quantity.isInteger(): bool', fitsInt),
@@ -179,7 +179,7 @@ function comparePrerelease(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-export const semverLibrary: readonly Overload[] = [
+export const semverLibrary = (): readonly Overload[] => [
   define('semver(string): Semver', semver, walked),
   define('semver(string, bool): Semver', semver, walked),
   define('isSemver(string): bool', (text: string) => succeeds(() => semver(text)), walked),

@@ -36,7 +36,7 @@ const divisor = (value: bigint, operation: 'division' | 'modulus'): bigint => {
   return value;
 };
 
-const arithmetic: readonly Overload[] = [
+const arithmetic = (): readonly Overload[] => [
   define('_+_(int, int): int', (a: bigint, b: bigint) => checked(a + b)),
   define('_-_(int, int): int', (a: bigint, b: bigint) => checked(a - b)),
   define('_*_(int, int): int', (a: bigint, b: bigint) => checked(a * b)),
@@ -58,7 +58,7 @@ const arithmetic: readonly Overload[] = [
 
 const joined = ([a = 0, b = 0]: readonly number[]): number => a + b;
 
-const concatenation: readonly Overload[] = [
+const concatenation = (): readonly Overload[] => [
   define('_+_(string, string): string', (a: string, b: string) => a + b, {
     cost: (sizes) => walk(joined(sizes)),
     resultSize: joined,
@@ -82,7 +82,7 @@ const concatenation: readonly Overload[] = [
 
 const shorter = ([a = 0, b = 0]: readonly number[]): number => walk(Math.min(a, b));
 
-const equality: readonly Overload[] = [
+const equality = (): readonly Overload[] => [
   define('_==_(A, A): bool', (a: Value, b: Value) => equal(a, b), { cost: shorter }),
   define('_!=_(A, A): bool', (a: Value, b: Value) => !equal(a, b), { cost: shorter }),
 ];
@@ -95,30 +95,31 @@ const orders: Record<string, Order> = {
   '_>=_': (difference) => difference >= 0,
 };
 
-const ordering: readonly Overload[] = Object.entries(orders).flatMap(([name, order]) => [
-  ...['int', 'uint', 'double'].flatMap((left) =>
-    ['int', 'uint', 'double'].map((right) =>
-      left === 'int' && right === 'int'
-        ? define(`${name}(int, int): bool`, (a: bigint, b: bigint) => order(a < b ? -1 : a > b ? 1 : 0))
-        : define(`${name}(${left}, ${right}): bool`, (a: NumberValue, b: NumberValue) =>
-            order(compareNumbers(a, b)),
-          ),
+const ordering = (): readonly Overload[] =>
+  Object.entries(orders).flatMap(([name, order]) => [
+    ...['int', 'uint', 'double'].flatMap((left) =>
+      ['int', 'uint', 'double'].map((right) =>
+        left === 'int' && right === 'int'
+          ? define(`${name}(int, int): bool`, (a: bigint, b: bigint) => order(a < b ? -1 : a > b ? 1 : 0))
+          : define(`${name}(${left}, ${right}): bool`, (a: NumberValue, b: NumberValue) =>
+              order(compareNumbers(a, b)),
+            ),
+      ),
     ),
-  ),
-  define(`${name}(string, string): bool`, (a: string, b: string) => order(compareText(a, b)), {
-    cost: shorter,
-  }),
-  define(`${name}(bytes, bytes): bool`, (a: Uint8Array, b: Uint8Array) => order(compareBytes(a, b)), {
-    cost: shorter,
-  }),
-  define(`${name}(bool, bool): bool`, (a: boolean, b: boolean) => order(Number(a) - Number(b))),
-  define(`${name}(timestamp, timestamp): bool`, (a: Timestamp, b: Timestamp) =>
-    order(compareNumbers(a.ns, b.ns)),
-  ),
-  define(`${name}(duration, duration): bool`, (a: Duration, b: Duration) =>
-    order(compareNumbers(a.ns, b.ns)),
-  ),
-]);
+    define(`${name}(string, string): bool`, (a: string, b: string) => order(compareText(a, b)), {
+      cost: shorter,
+    }),
+    define(`${name}(bytes, bytes): bool`, (a: Uint8Array, b: Uint8Array) => order(compareBytes(a, b)), {
+      cost: shorter,
+    }),
+    define(`${name}(bool, bool): bool`, (a: boolean, b: boolean) => order(Number(a) - Number(b))),
+    define(`${name}(timestamp, timestamp): bool`, (a: Timestamp, b: Timestamp) =>
+      order(compareNumbers(a.ns, b.ns)),
+    ),
+    define(`${name}(duration, duration): bool`, (a: Duration, b: Duration) =>
+      order(compareNumbers(a.ns, b.ns)),
+    ),
+  ]);
 
 function itemAt(list: ListValue, index: NumberValue): Value {
   const position = Number(index instanceof Uint ? index.value : index);
@@ -133,7 +134,7 @@ function entryOf(map: MapValue, key: Value): Value {
   return value;
 }
 
-const membership: readonly Overload[] = [
+const membership = (): readonly Overload[] => [
   define('_[_](list(A), int): A', itemAt),
   define('_[_](map(A, B), A): B', entryOf),
   define(
@@ -149,13 +150,15 @@ const membership: readonly Overload[] = [
 
 const characters = (text: string): bigint => BigInt(isFlat(text) ? text.length : Array.from(text).length);
 
-const sizes: readonly Overload[] = ['string', 'bytes', 'list(A)', 'map(A, B)'].flatMap((type) => {
-  const run =
-    type === 'string' || type === 'bytes'
-      ? (value: string | Uint8Array) => (typeof value === 'string' ? characters(value) : BigInt(value.length))
-      : (value: ListValue | MapValue) => BigInt(value.size);
-  return [define(`size(${type}): int`, run), define(`${type}.size(): int`, run)];
-});
+const sizes = (): readonly Overload[] =>
+  ['string', 'bytes', 'list(A)', 'map(A, B)'].flatMap((type) => {
+    const run =
+      type === 'string' || type === 'bytes'
+        ? (value: string | Uint8Array) =>
+            typeof value === 'string' ? characters(value) : BigInt(value.length)
+        : (value: ListValue | MapValue) => BigInt(value.size);
+    return [define(`size(${type}): int`, run), define(`${type}.size(): int`, run)];
+  });
 
 /** Wrong patterns of literals are found when an expression is compiled; others when it runs. */
 function matches(text: string, pattern: string): boolean {
@@ -171,7 +174,7 @@ function matches(text: string, pattern: string): boolean {
 export const matchCost = ([text = 0, pattern = 0]: readonly number[]): number =>
   product(walk(text + 1), Math.ceil(pattern * 0.25));
 
-const texts: readonly Overload[] = [
+const texts = (): readonly Overload[] => [
   define('string.contains(string): bool', (text: string, part: string) => text.includes(part), {
     cost: ([text = 0, part = 0]) => product(walk(text), walk(part)),
   }),
@@ -240,7 +243,7 @@ export function doubleText(value: number): string {
 
 const same = (value: Value): Value => value;
 
-const conversions: readonly Overload[] = [
+const conversions = (): readonly Overload[] => [
   define('int(int): int', same),
   define('int(uint): int', ({ value }: Uint) => checked(value)),
   define('int(double): int', intOfDouble),
@@ -273,13 +276,13 @@ const conversions: readonly Overload[] = [
   define('type(A): type', (value: Value) => new TypeName(typeName(value))),
 ];
 
-export const standardLibrary: readonly Overload[] = [
-  ...arithmetic,
-  ...concatenation,
-  ...equality,
-  ...ordering,
-  ...membership,
-  ...sizes,
-  ...texts,
-  ...conversions,
+export const standardLibrary = (): readonly Overload[] => [
+  ...arithmetic(),
+  ...concatenation(),
+  ...equality(),
+  ...ordering(),
+  ...membership(),
+  ...sizes(),
+  ...texts(),
+  ...conversions(),
 ];

@@ -142,7 +142,7 @@ const searched = {
 };
 const found = { cost: matchCost, resultSize: sameSize };
 
-export const stringLibrary: readonly Overload[] = [
+export const stringLibrary = (): readonly Overload[] => [
   define(
     'string.charAt(int): string',
     (text: string, index: bigint) => {

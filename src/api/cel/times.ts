@@ -133,7 +133,7 @@ const dateParts: Record<string, (date: Date) => number> = {
   getSeconds: (date) => date.getUTCSeconds(),
 };
 
-export const timeLibrary: readonly Overload[] = [
+export const timeLibrary = (): readonly Overload[] => [
   ...Object.entries(dateParts).flatMap(([name, part]) => [
     define(`timestamp.${name}(): int`, (at: Timestamp) => BigInt(part(local(at, '')))),
     define(`timestamp.${name}(string): int`, (at: Timestamp, zone: string) => BigInt(part(local(at, zone)))),

@@ -40,7 +40,7 @@ function compileRule(rule: ValidationRule, { type }: RuleType, schema: Schema): 
       ['self', type],
       ['oldSelf', rule.optionalOldSelf ? optional(type) : type],
     ]),
-    functions: ruleFunctions,
+    functions: ruleFunctions(),
   };
   const blank = rule.rule.trim() === '';
   const compiled = blank ? undefined : compile(rule.rule, environment);
