@@ -40,6 +40,7 @@ export class LocalDoor implements Door {
   readonly authorizer = allowAll;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
+  #reception: Reception | undefined;
   /** The host checked last, cached because nearly all requests have the same. */
   readonly #isLocalHost = new LastMemo((host: string) => isLoopback(withoutPort(host)));
 
