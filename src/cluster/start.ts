@@ -20,6 +20,8 @@ import {
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
 import { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
+import { MutatingPolicies } from '../extensions/policies/mutatingpolicies.ts';
+import { ValidatingPolicies } from '../extensions/policies/validatingpolicies.ts';
 import { HookClient, type ServiceDial } from '../extensions/webhooks/hookclient.ts';
 import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
 import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
@@ -108,8 +110,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     closers.add(() => hooks.close());
     let running: ApiServer | undefined;
     registry.admission = chosenPlugins(options, {
-      mutating: [new MutatingWebhooks(registry, hooks)],
-      validating: [new ValidatingWebhooks(registry, hooks)],
+      mutating: [new MutatingPolicies(registry), new MutatingWebhooks(registry, hooks)],
+      validating: [new ValidatingPolicies(registry), new ValidatingWebhooks(registry, hooks)],
     });
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
