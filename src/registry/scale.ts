@@ -77,12 +77,16 @@ interface Scalable extends ApiObject {
   status?: { replicas?: number };
 }
 
-export const scaleOf = (entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale =>
-  scaleOfObject(kind, entry.object(kind), form);
+export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale {
+  const object = entry.object(kind);
+  return kind.scalePaths
+    ? customScale(object, kind, kind.scalePaths)
+    : scaleOfObject(kind, object, form);
+}
 
 /** The Scale of an object that need not be stored. */
 export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): Scale {
-  if (kind.scalePaths) return customScale(object, kind, kind.scalePaths);
+  if (kind.scalePaths) return partialScale(object, kind, kind.scalePaths);
   const scaled = object as Scalable;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = scaled.metadata;
   const selector = shownSelector(kind, scaled.spec?.selector ?? {}, form);
@@ -152,4 +156,4 @@ export async function rescale(
 
 /** The current scale; that of a custom object may have no replicas yet. */
 const scaleToChange = (current: Entry, form: ScaleForm, kind: Kind): Scale =>
-  kind.scalePaths ? partialScale(current.object(kind), kind, kind.scalePaths) : scaleOf(current, form);
+  scaleOfObject(kind, current.object(kind), form);
