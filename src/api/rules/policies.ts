@@ -63,7 +63,7 @@ function* paramKindErrors({ apiVersion = '', kind = '' }: ParamKind): Findings {
     yield invalid(kindPath, kind, `may have mixed case, but should otherwise match: ${problem}`);
 }
 
-export function* matchErrors(match: MatchResources, path: string): Findings {
+function* matchErrors(match: MatchResources, path: string): Findings {
   yield* choiceErrors(match.matchPolicy, child(path, 'matchPolicy'), ['Equivalent', 'Exact']);
   const { namespaceSelector, objectSelector, resourceRules = [], excludeResourceRules = [] } = match;
   const selectors = { namespaceSelector, objectSelector };
