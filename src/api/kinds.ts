@@ -24,6 +24,8 @@ import { ingress } from './kinds/ingress.ts';
 import { job } from './kinds/job.ts';
 import { lease } from './kinds/lease.ts';
 import { limitRange } from './kinds/limitrange.ts';
+import { mutatingAdmissionPolicy } from './kinds/mutatingadmissionpolicy.ts';
+import { mutatingAdmissionPolicyBinding } from './kinds/mutatingadmissionpolicybinding.ts';
 import { mutatingWebhookConfiguration } from './kinds/mutatingwebhookconfiguration.ts';
 import { namespace } from './kinds/namespace.ts';
 import { networkingIngress } from './kinds/networkingingress.ts';
@@ -45,6 +47,8 @@ import { secret } from './kinds/secret.ts';
 import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
 import { statefulSet } from './kinds/statefulset.ts';
+import { validatingAdmissionPolicy } from './kinds/validatingadmissionpolicy.ts';
+import { validatingAdmissionPolicyBinding } from './kinds/validatingadmissionpolicybinding.ts';
 import { validatingWebhookConfiguration } from './kinds/validatingwebhookconfiguration.ts';
 
 export const builtinKinds: readonly Kind[] = [
@@ -88,7 +92,11 @@ export const builtinKinds: readonly Kind[] = [
   clusterRoleBinding,
   role,
   roleBinding,
+  mutatingAdmissionPolicy,
+  mutatingAdmissionPolicyBinding,
   mutatingWebhookConfiguration,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
   validatingWebhookConfiguration,
   apiService,
   horizontalPodAutoscaler,

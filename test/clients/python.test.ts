@@ -1,6 +1,10 @@
 /** Proves that the official Python client works with a cluster; the calls are in `client.py`. */
 import type { ChildProcess } from 'node:child_process';
-import { AutoscalingV2Api, FlowcontrolApiserverV1Api } from '@kubernetes/client-node';
+import {
+  AdmissionregistrationV1Api,
+  AutoscalingV2Api,
+  FlowcontrolApiserverV1Api,
+} from '@kubernetes/client-node';
 import { beforeAll, expect, it } from 'vitest';
 import { Client, housekeeping, type Json } from '../http.ts';
 import { Following, withKubectl } from '../kubectl/kubectl.ts';
@@ -41,7 +45,11 @@ describePython('the Python client', () => {
     history: { changesMax: 200 },
   });
   /** The library is older than the newest versions of autoscalers and flow control. */
-  const newer: readonly LibraryKind['api'][] = [AutoscalingV2Api, FlowcontrolApiserverV1Api];
+  const newer: readonly LibraryKind['api'][] = [
+    AdmissionregistrationV1Api,
+    AutoscalingV2Api,
+    FlowcontrolApiserverV1Api,
+  ];
   const known = libraryKinds.filter(({ api }) => !newer.includes(api));
   const titleOf = ({ apiVersion, kind }: LibraryKind) => `${apiVersion} ${kind}`;
   let told: Told[];

@@ -115,16 +115,16 @@ export type CheckedExpression =
   | { readonly program: Program; readonly problem?: undefined }
   | { readonly program?: undefined; readonly problem: string };
 
-/** @param wanted names of the types that the expression may have */
+/** @param wanted names of the types that the expression may have; absent: any */
 export function compileFor(
   text: string,
   environment: Environment,
-  wanted: readonly string[],
+  wanted?: readonly string[],
 ): CheckedExpression {
   const { program, errors }: Compilation = compile(text, environment);
   if (program === undefined) return { problem: `compilation failed: ${errors}` };
   const found = program.type.kind === 'null' ? 'null_type' : typeText(program.type);
-  if (found === 'dyn' || wanted.includes(found)) return { program };
+  if (!wanted || found === 'dyn' || wanted.includes(found)) return { program };
   const names = wanted.length === 1 ? wanted[0] : `one of [${wanted.join(' ')}]`;
   return { problem: `must evaluate to ${names} but got ${found}` };
 }

@@ -103,8 +103,8 @@ export const authorizerLibrary = (): readonly Overload[] => [
   define('ResourceCheck.labelSelector(string): ResourceCheck', (query: Query, labelSelector: string) =>
     query.with({ labelSelector }),
   ),
-  define('PathCheck.check(string): Decision', check, { cost: () => checkCost }),
-  define('ResourceCheck.check(string): Decision', check, { cost: () => checkCost }),
+  define('PathCheck.check(string): Decision', check, { cost: checkCost }),
+  define('ResourceCheck.check(string): Decision', check, { cost: checkCost }),
   define('Decision.allowed(): bool', ({ outcome }: Decision) => outcome.allowed),
   define('Decision.reason(): string', ({ outcome }: Decision) => outcome.reason),
   define('Decision.errored(): bool', ({ outcome }: Decision) => outcome.error !== ''),

@@ -11,6 +11,7 @@ import {
   int,
   list,
   map,
+  mentions,
   type ObjectType,
   optional,
   Substitution,
@@ -52,7 +53,8 @@ const typeNames: Record<string, string> = {
 };
 
 /** Shapes that the language itself gives a meaning, beside functions. */
-const conditional: Pick<Overload, 'params' | 'result'> = {
+const conditional: Pick<Overload, 'params' | 'result' | 'generic'> = {
+  generic: true,
   params: [bool, { kind: 'parameter', name: 'A' }, { kind: 'parameter', name: 'A' }],
   result: { kind: 'parameter', name: 'A' },
 };
@@ -229,8 +231,17 @@ export class Checker {
     const found: Overload[] = [];
     let result: Type | undefined;
     let bindings: Substitution | undefined;
+    const open = argTypes.some((type) => mentions(type));
     for (const overload of overloads) {
       if (overload.params.length !== argTypes.length) continue;
+      if (!overload.generic && !open) {
+        // Nothing can be bound, so nothing needs to be undone.
+        if (!overload.params.every((param, index) => this.#substitution.fits(param, argTypes[index] as Type)))
+          continue;
+        found.push(overload);
+        result = result === undefined || sameType(result, overload.result) ? overload.result : dyn;
+        continue;
+      }
       const mark = `.${this.#calls++}`;
       const substitution = this.#substitution.copy();
       if (

@@ -1,7 +1,7 @@
 /** Turns a checked expression into functions, one for each node, that compute its value and charge for their steps. */
 import type { Budget } from './budget.ts';
 import { type Comprehension, comprehension } from './comprehensions.ts';
-import type { Overload } from './functions.ts';
+import { costOf, type Overload } from './functions.ts';
 import { findInOptional } from './optionals.ts';
 import type {
   Call,
@@ -144,29 +144,30 @@ function call(node: Call, scope: Scope): Step {
       params.every((param, index) => isOfType(args[index] as Value, param)),
     );
     if (overload === undefined) throw new NoSuchOverload();
-    frame.budget.charge(overload.cost(args.map(sizeOf), args));
+    frame.budget.charge(costOf(overload, args.map(sizeOf), args));
     return overload.run(...args);
   };
 }
 
-function directCall({ run, cost }: Overload, operands: readonly Step[]): Step {
+function directCall(overload: Overload, operands: readonly Step[]): Step {
+  const { run, cost } = overload;
   const [first, second] = operands;
   if (operands.length === 1)
     return (frame) => {
       const a = (first as Step)(frame);
-      frame.budget.charge(cost([sizeOf(a)], [a]));
+      frame.budget.charge(typeof cost === 'number' ? cost : cost([sizeOf(a)], [a]));
       return run(a);
     };
   if (operands.length === 2)
     return (frame) => {
       const a = (first as Step)(frame);
       const b = (second as Step)(frame);
-      frame.budget.charge(cost([sizeOf(a), sizeOf(b)], [a, b]));
+      frame.budget.charge(typeof cost === 'number' ? cost : cost([sizeOf(a), sizeOf(b)], [a, b]));
       return run(a, b);
     };
   return (frame) => {
     const args = operands.map((operand) => operand(frame));
-    frame.budget.charge(cost(args.map(sizeOf), args));
+    frame.budget.charge(costOf(overload, args.map(sizeOf), args));
     return run(...args);
   };
 }

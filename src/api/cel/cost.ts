@@ -3,7 +3,7 @@
  * The model is that of cel-go with the additions of Kubernetes.
  */
 import { roundCosts } from './comprehensions.ts';
-import { product } from './functions.ts';
+import { costOf, product } from './functions.ts';
 import type { Call, Macro, Node } from './syntax.ts';
 import type { Type } from './types.ts';
 import { sizeOf } from './values.ts';
@@ -58,7 +58,7 @@ function callEstimate(node: Call): Estimate {
   const inner = operands.reduce((total, { cost }) => total + cost, 0);
   if (node.overloads === undefined) return { cost: inner + 1, size: sizeOfType(node.type) };
   const sizes = operands.map(({ size }) => size);
-  const cost = Math.max(...node.overloads.map((overload) => overload.cost(sizes)));
+  const cost = Math.max(...node.overloads.map((overload) => costOf(overload, sizes)));
   const known = node.overloads.filter(({ resultSize }) => resultSize !== undefined);
   const size =
     known.length > 0

@@ -19,16 +19,21 @@ export interface Overload {
   /** Of the target, if any, and the arguments. */
   readonly params: readonly Type[];
   readonly result: Type;
+  /** Whether the signature has types that stand for any. */
+  readonly generic: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: each implementation declares what its signature promises.
   readonly run: (...args: any[]) => Value;
-  /** Steps that a call takes, charged before it runs. A step is about as much work as a comparison of numbers. */
-  readonly cost: BySizes;
+  /**
+   * Steps that a call takes, charged before it runs. A step is about as much work as a comparison of numbers. A number
+   * where sizes do not matter, because that is quicker.
+   */
+  readonly cost: number | BySizes;
   /** The size of the result at most, for the estimate of costs. */
   readonly resultSize: BySizes | undefined;
 }
 
 interface Details {
-  readonly cost?: BySizes;
+  readonly cost?: number | BySizes;
   readonly resultSize?: BySizes;
 }
 
@@ -64,9 +69,20 @@ export const walkFirst: BySizes = ([size = 0]) => walk(size);
 
 // biome-ignore lint/suspicious/noExplicitAny: see Overload.
 export function define(signature: string, run: (...args: any[]) => Value, details: Details = {}): Overload {
-  const { cost = () => 1, resultSize } = details;
-  return { ...parsed(signature), run, cost, resultSize };
+  const { cost = 1, resultSize } = details;
+  const shape = parsed(signature);
+  return {
+    ...shape,
+    generic: [...shape.params, shape.result].some((type) => types.mentions(type)),
+    run,
+    cost,
+    resultSize,
+  };
 }
+
+/** What a call costs, with arguments of these sizes; `args` are there when it runs. */
+export const costOf = ({ cost }: Overload, sizes: readonly number[], args?: readonly Value[]): number =>
+  typeof cost === 'number' ? cost : cost(sizes, args);
 
 export function functionTable(...libraries: readonly (readonly Overload[])[]): FunctionTable {
   const table = new Map<string, Overload[]>();

@@ -16,7 +16,7 @@ import {
 } from './values.ts';
 
 /** Entries of a list that `lists.range` makes. */
-const rangeMax = 1_000_000n;
+const rangeMax = 100_000n;
 const intMax = 2n ** 63n - 1n;
 
 function compare(a: Value, b: Value): number {

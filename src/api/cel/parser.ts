@@ -7,7 +7,7 @@ import { bool, bytes, double, int, nullType, string, type Type, uint } from './t
 import { Uint, type Value } from './values.ts';
 
 /** Characters of an expression; cel-go has the same bound. */
-export const expressionCharsMax = 100_000;
+const expressionCharsMax = 100_000;
 /** Levels of expressions inside expressions; cel-go has the same bound. */
 const depthMax = 250;
 /** Commas of one list, map or call, plus operands of one `&&` or `||`. */

@@ -75,7 +75,7 @@ const concatenation = (): readonly Overload[] => [
   ),
   // Charged for its size when it runs, unlike in cel-go, because it copies.
   define('_+_(list(A), list(A)): list(A)', (a: ListValue, b: ListValue) => a.concat(b), {
-    cost: (sizes, args) => (args === undefined ? 1 : 1 + walk(joined(sizes))),
+    cost: (sizes, args) => (args === undefined ? 1 : 1 + joined(sizes)),
     resultSize: joined,
   }),
 ];

@@ -150,7 +150,7 @@ export const stringLibrary = (): readonly Overload[] => [
       const at = inRange(index, characters.length);
       return characters.slice(at, at + 1);
     },
-    { cost: () => 1, resultSize: () => 4 },
+    { resultSize: () => 4 },
   ),
   define('string.indexOf(string): int', indexOf, searched),
   define('string.indexOf(string, int): int', indexOf, searched),

@@ -12,7 +12,7 @@ interface Position {
   type?: Type;
 }
 
-export interface Literal extends Position {
+interface Literal extends Position {
   readonly kind: 'literal';
   readonly value: Value;
   readonly literalType: Type;

@@ -24,7 +24,7 @@ interface Sized {
   readonly sizeMax?: number;
 }
 
-export interface SimpleType extends Sized {
+interface SimpleType extends Sized {
   readonly kind: SimpleName;
 }
 export interface ListType extends Sized {
@@ -241,10 +241,11 @@ function isNullable({ kind }: Type): boolean {
   );
 }
 
-function mentions(type: Type, parameter: string): boolean {
+/** Whether a type has parameters in it, or one of this name. */
+export function mentions(type: Type, parameter?: string): boolean {
   switch (type.kind) {
     case 'parameter':
-      return type.name === parameter;
+      return parameter === undefined || type.name === parameter;
     case 'list':
     case 'optional':
       return mentions(type.item, parameter);

@@ -102,6 +102,10 @@ export class ItemList extends ListValue {
   override [Symbol.iterator](): Iterator<Value> {
     return this.items[Symbol.iterator]();
   }
+
+  override concat(other: ListValue): ListValue {
+    return new ItemList(this.items.concat(other instanceof ItemList ? other.items : [...other]));
+  }
 }
 
 export abstract class MapValue {

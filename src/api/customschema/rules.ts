@@ -35,7 +35,7 @@ const blocking: ReadonlySet<FieldErrorReason> = new Set([
 export const blocksRules = (errors: readonly FieldError[]): boolean =>
   errors.some(({ reason }) => blocking.has(reason));
 
-export interface RuleOutcome {
+interface RuleOutcome {
   readonly errors: FieldError[];
   /** Errors on nodes that have not changed do not refuse a write. */
   readonly warnings: string[];

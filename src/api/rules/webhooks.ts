@@ -1,4 +1,5 @@
 /** Rules and defaults that webhooks of mutating and of validating configurations share. */
+import { compileCondition } from '../cel/admission.ts';
 import { child, duplicate, index, invalid, notSupported, required, tooMany } from '../fielderror.ts';
 import type {
   MatchCondition,
@@ -132,12 +133,21 @@ function* versionErrors(versions: readonly string[] = [], path: string, tolerate
   if (!tolerated && !knows(versions)) yield invalid(path, versions, `must include at least one of ${known}`);
 }
 
-export function* matchConditionErrors(conditions: readonly MatchCondition[] = [], path: string): Findings {
+/** @param problemOf what is wrong with an expression */
+export function* matchConditionErrors(
+  conditions: readonly MatchCondition[] = [],
+  path: string,
+  problemOf: (expression: string) => string | undefined = (expression) =>
+    compileCondition(expression).problem,
+): Findings {
   if (conditions.length > conditionsMax) yield tooMany(path, conditions.length, conditionsMax);
   const names = new Set<string>();
   for (const [i, { name = '', expression = '' }] of conditions.entries()) {
     const conditionPath = index(path, i);
-    if (!expression.trim()) yield required(child(conditionPath, 'expression'));
+    const expressionPath = child(conditionPath, 'expression');
+    const problem = expression.trim() ? problemOf(expression) : undefined;
+    if (!expression.trim()) yield required(expressionPath);
+    if (problem) yield invalid(expressionPath, expression, problem);
     const namePath = child(conditionPath, 'name');
     if (!name) yield required(namePath);
     else if (names.has(name)) yield duplicate(namePath, name);

@@ -10,7 +10,7 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/jsonpatch.ts';
 import { jsonPatchFailure } from '../../api/jsonpatchfailure.ts';
 import { jsonText } from '../../api/jsontext.ts';
 import type { Kind } from '../../api/kind.ts';
-import type { Labels } from '../../api/labelselector.ts';
+import type { LabelSelector, Labels } from '../../api/labelselector.ts';
 import { findModel, type Model } from '../../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
 import { PatchError } from '../../api/patcherror.ts';
@@ -19,7 +19,7 @@ import { customScaleForm, rescaled } from '../../registry/customscale.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type Scale, type ScaleForm, scaleForms, scaleOfObject } from '../../registry/scale.ts';
 import { subresourceOf } from '../../registry/target.ts';
-import type { Hook, Operation } from './hook.ts';
+import type { Operation } from './hook.ts';
 import type { HookQuestion } from './hookindex.ts';
 
 /** Configurations and policies of admission are never sent: a broken one could not be repaired. */
@@ -52,6 +52,12 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
+/** Which objects a webhook or policy is for. */
+interface Selectors {
+  readonly namespaceSelector: LabelSelector;
+  readonly objectSelector: LabelSelector;
+}
+
 /** An object and its stored state in one version. */
 interface Versioned {
   readonly object: ApiObject | undefined;
@@ -79,14 +85,14 @@ export class AskedWrite {
     return target.name || (object?.metadata?.name ?? '');
   }
 
-  isSelectedBy({ namespaceSelector, objectSelector }: Hook): boolean {
+  isSelectedBy({ namespaceSelector, objectSelector }: Selectors): boolean {
     return (
       (namespaceSelector.empty || this.#isInSelectedNamespace(namespaceSelector)) &&
       (objectSelector.empty || this.#labelSets().some((labels) => objectSelector.matches(labels)))
     );
   }
 
-  #isInSelectedNamespace(selector: Hook['namespaceSelector']): boolean {
+  #isInSelectedNamespace(selector: LabelSelector): boolean {
     const { kind } = this.question;
     if (kind.id !== 'core/namespaces' && !kind.namespaced) return true;
     return selector.matches(this.#namespaceLabels());
@@ -151,10 +157,14 @@ export class AskedWrite {
    * changed anything; throws a Status when the patch cannot be applied.
    */
   async patch(version: Kind, patchText: string): Promise<boolean> {
+    return this.replace(version, patchedDocument(parseExact(this.objectText(version)), patchText));
+  }
+
+  /** Takes over what has become of the object in a version. Answers whether that is a change. */
+  async replace(version: Kind, document: unknown): Promise<boolean> {
     const { kind } = this.question;
     const before = this.objectText(kind);
-    const patched = patchedDocument(parseExact(this.objectText(version)), patchText);
-    await this.#take(version, patched);
+    await this.#take(version, document);
     this.#converted.clear();
     return this.objectText(kind) !== before;
   }

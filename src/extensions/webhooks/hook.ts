@@ -1,6 +1,5 @@
 /** Hooks: webhooks of configurations, made ready to be matched and called. */
 import type {
-  MatchCondition,
   MutatingWebhook,
   MutatingWebhookConfiguration,
   RuleWithOperations,
@@ -11,6 +10,7 @@ import type {
 import type { Kind } from '../../api/kind.ts';
 import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';
 import { reviewVersions } from '../../api/rules/webhooks.ts';
+import { type Condition, hookCondition } from '../policies/conditions.ts';
 
 const timeoutSecondsDefault = 10;
 
@@ -27,7 +27,7 @@ export interface Hook {
   readonly equivalent: boolean;
   readonly namespaceSelector: LabelSelector;
   readonly objectSelector: LabelSelector;
-  readonly conditions: readonly MatchCondition[];
+  readonly conditions: readonly Condition[];
   /** Whether failures of the webhook are ignored. */
   readonly ignoresFailure: boolean;
   readonly takesDryRun: boolean;
@@ -49,7 +49,7 @@ export function hooksOf(
     equivalent: webhook.matchPolicy !== 'Exact',
     namespaceSelector: selectorOf(webhook.namespaceSelector),
     objectSelector: selectorOf(webhook.objectSelector),
-    conditions: webhook.matchConditions ?? [],
+    conditions: (webhook.matchConditions ?? []).map(({ expression = '' }) => hookCondition(expression)),
     ignoresFailure: webhook.failurePolicy === 'Ignore',
     takesDryRun: webhook.sideEffects === 'None' || webhook.sideEffects === 'NoneOnDryRun',
     timeoutMs: (webhook.timeoutSeconds ?? timeoutSecondsDefault) * 1000,

@@ -1,8 +1,10 @@
 /** One hook asked about one write: whether it is concerned, what it answers, and what its failure means. */
-import { badRequest, internal, type StatusDetails, StatusError } from '../../api/errors.ts';
+import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors.ts';
 import type { AdmissionResponse } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
+import { conditionsOutcome } from '../policies/conditions.ts';
+import { WriteValues } from '../policies/writevalues.ts';
 import type { AskedWrite } from './askedwrite.ts';
 import type { Hook } from './hook.ts';
 import { HookCallError, type HookClient } from './hookclient.ts';
@@ -13,7 +15,7 @@ import { InvalidAnswer, responseOf, reviewText } from './review.ts';
 const refusalCodes = { min: 400, max: 599 } as const;
 
 /** A hook has failed, and its policy says that the write fails with it. */
-export class HookFailure extends Error {
+class HookFailure extends Error {
   override readonly name = 'HookFailure';
 }
 
@@ -25,12 +27,13 @@ export class HookCalls {
   ) {}
 
   /**
-   * The response of a hook that allows a write; throws a Status when it refuses. Undefined: the hook has failed, and its
-   * policy is to ignore that.
+   * The response of a hook that allows a write; throws a Status when it refuses. Undefined: the write does not concern
+   * the hook, or the hook has failed, and its policy is to ignore that.
    */
   async ask(write: AskedWrite, match: HookMatch, place: string): Promise<AdmissionResponse | undefined> {
     const { hook } = match;
     const { request } = write.admission;
+    if (hook.conditions.length > 0 && !(await this.#isConcerned(write, match))) return undefined;
     if (request.dryRun && !hook.takesDryRun)
       throw badRequest(`admission webhook ${JSON.stringify(hook.name)} does not support dry run`);
     try {
@@ -48,6 +51,16 @@ export class HookCalls {
       request.annotate(`failed-open.${type}.webhook.admission.k8s.io/${place}`, hook.name);
       return undefined;
     }
+  }
+
+  /** Whether the conditions of a hook hold. */
+  async #isConcerned(write: AskedWrite, { hook, kind }: HookMatch): Promise<boolean> {
+    await write.prepare(kind);
+    const values = new WriteValues(this.registry, write, kind);
+    const outcome = await values.settled(() => conditionsOutcome(hook.conditions, values.variables));
+    if (typeof outcome === 'string') return outcome === 'hold';
+    if (hook.ignoresFailure) return false;
+    throw forbidden(write.question.kind, write.name, outcome.failure);
   }
 
   async #call(write: AskedWrite, { hook, kind }: HookMatch): Promise<AdmissionResponse> {

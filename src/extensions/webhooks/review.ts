@@ -31,7 +31,18 @@ export function reviewText(write: AskedWrite, version: Kind, hook: Hook, uid: st
   return `{"kind":"${reviewKind}","apiVersion":"${group}/${hook.reviewVersion}","request":{${parts.join(',')}}}`;
 }
 
-/** What a request is about: what hooks are sent without the objects, and what conditions see as `request`. */
+/** What expressions see as `request`: all but the uid and the objects. */
+export function requestText(write: AskedWrite, version: Kind): string {
+  const { admission, question } = write;
+  const parts = [
+    ...requestParts(write, version),
+    `"dryRun":${admission.request.dryRun}`,
+    `"options":${JSON.stringify(requestOptions(admission, question.operation))}`,
+  ];
+  return `{${parts.join(',')}}`;
+}
+
+/** What a request is about. */
 function requestParts(write: AskedWrite, version: Kind): string[] {
   const { question, admission, name, namespace } = write;
   const { kind: requested, subresource, operation } = question;

@@ -53,7 +53,6 @@ const foreign = new Set([
   'ExtendedResourceToleration',
   'ImagePolicyWebhook',
   'LimitPodHardAntiAffinityTopology',
-  'MutatingAdmissionPolicy',
   'NamespaceAutoProvision',
   'NamespaceExists',
   'OwnerReferencesPermissionEnforcement',
@@ -63,7 +62,6 @@ const foreign = new Set([
   'PodTopologyLabels',
   'RuntimeClass',
   'TaintNodesByCondition',
-  'ValidatingAdmissionPolicy',
 ]);
 
 /** Which plugins run: those that do by default, with some and without others. */

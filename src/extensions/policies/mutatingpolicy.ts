@@ -1,0 +1,150 @@
+/** A mutating policy made ready to run: its expressions make objects to merge, or JSON patches. */
+
+import type { CheckedExpression } from '../../api/cel/admission.ts';
+import { toJson } from '../../api/cel/jsonvalues.ts';
+import { CelError, ListValue, StructValue, type Value } from '../../api/cel/values.ts';
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicySpec,
+  ParamKind,
+} from '../../api/generated/types.ts';
+import { applyJsonPatch, parseJsonPatch } from '../../api/jsonpatch.ts';
+import { jsonPatchFailure } from '../../api/jsonpatchfailure.ts';
+import type { Kind } from '../../api/kind.ts';
+import { mutationResult } from '../../api/kinds/mutatingadmissionpolicy.ts';
+import { applyMergePatch } from '../../api/mergepatch.ts';
+import type { JsonObject } from '../../api/object.ts';
+import { PatchError } from '../../api/patcherror.ts';
+import { PolicyScope } from '../../api/rules/policyscope.ts';
+import { applyStrategicMerge } from '../../api/strategicmerge.ts';
+import { type Condition, conditionsOutcome, expressionFailure } from './conditions.ts';
+import { Match } from './match.ts';
+import { PolicyRun } from './policyrun.ts';
+import type { Variables } from './writevalues.ts';
+
+/** Why a policy could not change an object. */
+export class MutationProblem extends Error {
+  override readonly name = 'MutationProblem';
+}
+
+interface Mutation {
+  readonly expression: string;
+  readonly isPatch: boolean;
+  readonly checked: CheckedExpression;
+}
+
+interface Compiled {
+  readonly scope: PolicyScope;
+  readonly conditions: readonly Condition[];
+  readonly mutations: readonly Mutation[];
+}
+
+export class MutatingPolicy {
+  readonly name: string;
+  readonly match: Match;
+  readonly paramKind: ParamKind | undefined;
+  /** Whether a policy that cannot be applied is passed over. */
+  readonly ignoresErrors: boolean;
+  /** Whether it runs again when the object was changed after it. */
+  readonly reinvoked: boolean;
+  readonly #spec: MutatingAdmissionPolicySpec;
+  #compiled: Compiled | undefined;
+
+  constructor({ metadata, spec = {} }: MutatingAdmissionPolicy) {
+    this.name = metadata.name ?? '';
+    this.match = new Match(spec.matchConstraints ?? {});
+    this.paramKind = spec.paramKind;
+    this.ignoresErrors = spec.failurePolicy === 'Ignore';
+    this.reinvoked = spec.reinvocationPolicy === 'IfNeeded';
+    this.#spec = spec;
+  }
+
+  /** How many mutations there are; each is run by itself, because it sees what the one before has changed. */
+  get mutations(): number {
+    return this.#parts().mutations.length;
+  }
+
+  /** Whether the policy concerns a write. Throws a MutationProblem. */
+  concerns(values: Variables, params: Value): boolean {
+    const { conditions, scope } = this.#parts();
+    const outcome = conditionsOutcome(conditions, new PolicyRun(values, params, scope.variables).variables);
+    if (outcome !== 'hold' && outcome !== 'do not hold') throw new MutationProblem(outcome.failure);
+    return outcome === 'hold';
+  }
+
+  /** The object as one mutation leaves it. Throws a MutationProblem. */
+  mutated(index: number, values: Variables, params: Value, document: JsonObject, version: Kind): unknown {
+    const { scope, mutations } = this.#parts();
+    const { expression, checked, isPatch } = mutations[index] as Mutation;
+    const run = new PolicyRun(values, params, scope.variables);
+    let value: Value;
+    try {
+      if (!checked.program) throw new CelError(checked.problem);
+      value = run.evaluate(checked.program);
+      return isPatch ? patched(document, value) : merged(document, value, version);
+    } catch (error) {
+      if (error instanceof MutationProblem) throw error;
+      throw new MutationProblem(expressionFailure(expression.trim(), error));
+    }
+  }
+
+  #parts(): Compiled {
+    if (this.#compiled) return this.#compiled;
+    const { matchConditions = [], mutations = [] } = this.#spec;
+    const scope = new PolicyScope(this.#spec, true);
+    this.#compiled = {
+      scope,
+      conditions: matchConditions.map(({ expression = '' }) => ({
+        expression,
+        checked: scope.condition(expression),
+      })),
+      mutations: mutations.map(({ patchType, applyConfiguration, jsonPatch }) => {
+        const { expression = '' } = (patchType === 'JSONPatch' ? jsonPatch : applyConfiguration) ?? {};
+        const checked = scope.expression(expression, [mutationResult(patchType)]);
+        return { expression, isPatch: patchType === 'JSONPatch', checked };
+      }),
+    };
+    return this.#compiled;
+  }
+}
+
+/** Merged as by apply: maps by key, lists by the keys of their items where they have any. */
+function merged(document: JsonObject, value: Value, version: Kind): unknown {
+  if (!(value instanceof StructValue)) throw new CelError('unexpected type, must be Object');
+  checkNames(value, 'Object');
+  const configuration = toJson(value);
+  return version.custom
+    ? applyMergePatch(document, configuration)
+    : applyStrategicMerge(version.model, document, configuration);
+}
+
+/** `Object{spec: Object.metadata{}}` is a mistake: the name of a type says where its value belongs. */
+function checkNames(value: StructValue, name: string): void {
+  if (value.name !== name)
+    throw new CelError(
+      `unexpected type name "${value.name}", expected "${name}", which matches field name path from root Object type`,
+    );
+  for (const [field, inner] of value.fields)
+    if (inner instanceof StructValue) checkNames(inner, `${name}.${field}`);
+}
+
+function patched(document: JsonObject, value: Value): unknown {
+  if (!(value instanceof ListValue))
+    throw new CelError('type mismatch: JSONPatchType.expression should evaluate to array');
+  const operations = Array.from(value, (operation) => {
+    if (!(operation instanceof StructValue)) throw new CelError('type mismatch: expected a JSONPatch');
+    return toJson(operation);
+  });
+  try {
+    const patch = parseJsonPatch(operations);
+    try {
+      return applyJsonPatch(document, patch);
+    } catch (error) {
+      if (!(error instanceof PatchError)) throw error;
+      throw new MutationProblem(`JSON Patch: ${jsonPatchFailure(document, patch)}`);
+    }
+  } catch (error) {
+    if (error instanceof PatchError) throw new MutationProblem(`JSON Patch: ${error.message}`);
+    throw error;
+  }
+}

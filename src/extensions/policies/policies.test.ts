@@ -1,0 +1,374 @@
+/** Policies on writes of a registry: matching, parameters, authorization, audit, mutation, costs. */
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Decision } from '../../api/access.ts';
+import { StatusError } from '../../api/errors.ts';
+import { KindTable } from '../../api/kinds.ts';
+import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
+import { admissionChain } from '../../registry/admission/plugins.ts';
+import { create } from '../../registry/create.ts';
+import { remove } from '../../registry/delete.ts';
+import { Registry } from '../../registry/registry.ts';
+import { Request } from '../../registry/request.ts';
+import { ensureSystemNamespaces } from '../../registry/systemnamespaces.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
+import { update } from '../../registry/update.ts';
+import { View } from '../../registry/view.ts';
+import { openMemoryStore } from '../../store/memory.ts';
+import { MutatingPolicies } from './mutatingpolicies.ts';
+import { ValidatingPolicies } from './validatingpolicies.ts';
+
+const kinds = new KindTable();
+let registry: Registry;
+let annotations: Record<string, string>;
+let warnings: string[];
+
+beforeEach(async () => {
+  const store = openMemoryStore();
+  const chance = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
+  registry = new Registry(store, await View.open(store, kinds), kinds, chance);
+  registry.admission = admissionChain(
+    {},
+    { mutating: [new MutatingPolicies(registry)], validating: [new ValidatingPolicies(registry)] },
+  );
+  await ensureSystemNamespaces(registry);
+  annotations = {};
+  warnings = [];
+});
+
+const request = (): Request =>
+  new Request({
+    user: { name: 'tester', groups: ['testers'] },
+    verb: 'create',
+    userAgent: '',
+    warnings,
+    annotated: { annotations },
+  });
+
+async function make(
+  apiVersion: string,
+  resource: string,
+  object: JsonObject,
+  namespace = '',
+): Promise<ApiObject> {
+  const kind = kinds.resource(apiVersion, resource)!;
+  const place = collectionOf(kind, kind.namespaced ? namespace || 'default' : '');
+  const body = { kind: kind.kind, apiVersion, ...(cloneJson(object) as JsonObject) } as unknown as ApiObject;
+  return (await create(registry, request(), place, body)).object();
+}
+
+const group = 'admissionregistration.k8s.io/v1';
+const configMap = (name: string, data: JsonObject = {}, labels: JsonObject = {}): JsonObject => ({
+  metadata: { name, labels },
+  data,
+});
+const make1 = (
+  name: string,
+  data?: JsonObject,
+  labels?: JsonObject,
+  namespace?: string,
+): Promise<ApiObject> => make('v1', 'configmaps', configMap(name, data, labels), namespace);
+/** The text of the refusal; '' when the write is allowed. */
+const refusal = (write: Promise<unknown>): Promise<string> =>
+  write.then(
+    () => '',
+    (error: unknown) => {
+      if (!(error instanceof StatusError)) throw error;
+      return error.message.replace(/^.* denied request: /, '');
+    },
+  );
+
+const forConfigMaps = {
+  resourceRules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+};
+
+async function policy(spec: JsonObject, binding: JsonObject = {}, name = 'p'): Promise<void> {
+  await make(group, 'validatingadmissionpolicies', {
+    metadata: { name },
+    spec: { matchConstraints: forConfigMaps, ...spec },
+  });
+  const bound = { policyName: name, validationActions: ['Deny'], ...binding };
+  await make(group, 'validatingadmissionpolicybindings', { metadata: { name: `${name}-b` }, spec: bound });
+}
+const validations = (...expressions: string[]): JsonObject => ({
+  validations: expressions.map((expression) => ({ expression })),
+});
+
+async function mutation(name: string, mutations: JsonObject[], spec: JsonObject = {}): Promise<void> {
+  const whole = {
+    matchConstraints: {
+      resourceRules: [{ ...forConfigMaps.resourceRules[0], operations: ['CREATE', 'UPDATE'] }],
+    },
+    reinvocationPolicy: 'Never',
+    mutations,
+    ...spec,
+  };
+  await make(group, 'mutatingadmissionpolicies', { metadata: { name }, spec: whole });
+  await make(group, 'mutatingadmissionpolicybindings', { metadata: { name }, spec: { policyName: name } });
+}
+const merge = (expression: string): JsonObject => ({
+  patchType: 'ApplyConfiguration',
+  applyConfiguration: { expression },
+});
+const jsonPatch = (expression: string): JsonObject => ({ patchType: 'JSONPatch', jsonPatch: { expression } });
+
+describe('validating policies', () => {
+  it('are in force with the answer, and out of it with the next', async () => {
+    await policy(validations('false'));
+    expect(await refusal(make1('a'))).toBe('failed expression: false');
+    await remove(
+      registry,
+      request(),
+      targetOf({
+        kind: kinds.resource(group, 'validatingadmissionpolicybindings')!,
+        namespace: '',
+        name: 'p-b',
+      }),
+      {},
+    );
+    expect(await refusal(make1('a'))).toBe('');
+  });
+
+  it('are not about policies themselves', async () => {
+    const everything = {
+      resourceRules: [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }],
+    };
+    await policy({ ...validations('false'), matchConstraints: everything });
+    expect(
+      await refusal(
+        make(group, 'validatingadmissionpolicybindings', {
+          metadata: { name: 'x' },
+          spec: { policyName: 'y', validationActions: ['Audit'] },
+        }),
+      ),
+    ).toBe('');
+    expect(await refusal(make1('a'))).toBe('failed expression: false');
+  });
+
+  it('keep to names, exceptions and selectors', async () => {
+    const [rule] = forConfigMaps.resourceRules;
+    await policy({
+      ...validations('false'),
+      matchConstraints: {
+        resourceRules: [{ ...rule, resourceNames: ['a', 'b', 'c'] }],
+        excludeResourceRules: [{ ...rule, resourceNames: ['b'] }],
+        objectSelector: { matchExpressions: [{ key: 'skip', operator: 'DoesNotExist' }] },
+      },
+    });
+    expect(await refusal(make1('a'))).not.toBe('');
+    expect(await refusal(make1('b'))).toBe('');
+    expect(await refusal(make1('c', {}, { skip: 'x' }))).toBe('');
+    expect(await refusal(make1('d'))).toBe('');
+  });
+
+  it('see writes of another version as the one that they name', async () => {
+    const rule = {
+      operations: ['CREATE'],
+      apiGroups: ['autoscaling'],
+      apiVersions: ['v1'],
+      resources: ['horizontalpodautoscalers'],
+    };
+    await policy({
+      ...validations(
+        'object.apiVersion == "autoscaling/v1" && request.requestKind.version == "v2" && object.spec.targetCPUUtilizationPercentage == 7',
+      ),
+      matchConstraints: { resourceRules: [rule] },
+    });
+    const scaled = { kind: 'Deployment', name: 'd', apiVersion: 'apps/v1' };
+    const metric = {
+      type: 'Resource',
+      resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 7 } },
+    };
+    expect(
+      await refusal(
+        make('autoscaling/v2', 'horizontalpodautoscalers', {
+          metadata: { name: 'h' },
+          spec: { scaleTargetRef: scaled, maxReplicas: 2, metrics: [metric] },
+        }),
+      ),
+    ).toBe('');
+  });
+
+  it('run once for each parameter', async () => {
+    for (const max of ['1', '3']) await make1(`limit-${max}`, { max }, { limit: 'yes' });
+    const paramRef = { selector: { matchLabels: { limit: 'yes' } }, parameterNotFoundAction: 'Deny' };
+    await policy(
+      {
+        paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+        validations: [
+          {
+            expression: 'object.data.size() <= int(params.data.max)',
+            messageExpression: '"over " + params.data.max',
+          },
+        ],
+      },
+      { paramRef },
+    );
+    expect(await refusal(make1('a', { x: '1' }))).toBe('');
+    expect(await refusal(make1('b', { x: '1', y: '2' }))).toBe('over 1');
+    expect(await refusal(make1('c', {}, {}, 'kube-system'))).toBe(
+      'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction',
+    );
+  });
+
+  it('ask the authorizer, and wait for its answer', async () => {
+    const asked: unknown[] = [];
+    registry.authorizer = {
+      decide: async ({ user, info }): Promise<Decision> => {
+        asked.push([user.name, info.verb, info.resource?.resource ?? info.path, info.resource?.name]);
+        return { allowed: user.name === 'tester', reason: 'because' };
+      },
+    };
+    await policy(
+      validations(
+        'authorizer.requestResource.check("approve").allowed()',
+        'authorizer.group("apps").resource("deployments").namespace("x").name("y").check("get").reason() == "because"',
+        '!authorizer.serviceAccount("a", "b").path("/healthz").check("get").allowed()',
+      ),
+    );
+    expect(await refusal(make1('a'))).toBe('');
+    expect(asked).toEqual([
+      ['tester', 'approve', 'configmaps', 'a'],
+      ['tester', 'get', 'deployments', 'y'],
+      ['system:serviceaccount:a:b', 'get', '/healthz', undefined],
+    ]);
+  });
+
+  it('warn, and annotate the audit log', async () => {
+    const auditAnnotations = [
+      { key: 'n', valueExpression: '"has " + string(object.data.size())' },
+      { key: 'none', valueExpression: 'null' },
+    ];
+    await policy(
+      { validations: [{ expression: 'false', message: 'careful' }], auditAnnotations },
+      { validationActions: ['Warn', 'Audit'] },
+    );
+    expect(await refusal(make1('a', { x: '1' }))).toBe('');
+    expect(warnings).toEqual([
+      "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p-b': careful",
+    ]);
+    expect(annotations).toEqual({
+      'p/n': 'has 1',
+      'validation.policy.admission.k8s.io/validation_failure': JSON.stringify([
+        {
+          message: 'careful',
+          policy: 'p',
+          binding: 'p-b',
+          expressionIndex: 0,
+          validationActions: ['Warn', 'Audit'],
+        },
+      ]),
+    });
+  });
+
+  it('see the old object, the namespace and the operation', async () => {
+    await policy({
+      variables: [{ name: 'old', expression: 'oldObject == null ? "none" : oldObject.data.a' }],
+      validations: [
+        {
+          expression:
+            'request.operation == "CREATE" && oldObject == null || variables.old == "1" && object.data.a == "2"',
+        },
+        {
+          expression:
+            'namespaceObject.metadata.name == "default" && namespaceObject.metadata.creationTimestamp <= timestamp("2200-01-01T00:00:00Z")',
+        },
+      ],
+    });
+    const made = await make1('a', { a: '1' });
+    const change = (a: string): Promise<unknown> =>
+      update(
+        registry,
+        request(),
+        targetOf({ kind: kinds.resource('v1', 'configmaps')!, namespace: 'default', name: 'a' }),
+        () => ({ ...made, data: { a } }),
+      );
+    expect(await refusal(change('3'))).toMatch(/^failed expression/);
+    expect(await refusal(change('2'))).toBe('');
+  });
+
+  it('stop expressions that run away', async () => {
+    await policy(validations(`${'lists.range(1000).all(x, '.repeat(3)}true${')'.repeat(3)}`));
+    expect(await refusal(make1('a'))).toMatch(
+      /resulted in error: operation cancelled: actual cost limit exceeded$/,
+    );
+  });
+
+  it('count a condition that fails as a failure, unless another is false', async () => {
+    const matchConditions = [
+      { name: 'one', expression: 'object.data.missing == "x"' },
+      { name: 'two', expression: 'object.metadata.name != "exempt"' },
+    ];
+    await policy({ ...validations('true'), matchConditions });
+    expect(await refusal(make1('a', { x: '1' }))).toBe(
+      'expression \'object.data.missing == "x"\' resulted in error: no such key: missing',
+    );
+    expect(await refusal(make1('exempt', { x: '1' }))).toBe('');
+  });
+});
+
+describe('mutating policies', () => {
+  it('merge objects and apply patches, each on what the one before made', async () => {
+    await mutation('m', [
+      merge('Object{metadata: Object.metadata{labels: {"by": "policy"}}, data: {"a": "1"}}'),
+      jsonPatch(
+        '[JSONPatch{op: "test", path: "/data/a", value: "1"}, JSONPatch{op: "add", path: "/data/" + jsonpatch.escapeKey("x_y"), value: object.metadata.labels.by}]',
+      ),
+    ]);
+    expect(await make1('c', { z: 'z' })).toMatchObject({
+      metadata: { labels: { by: 'policy' } },
+      data: { a: '1', x_y: 'policy', z: 'z' },
+    });
+  });
+
+  it('merge lists by the keys of their items', async () => {
+    const rules = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }];
+    await mutation(
+      'm',
+      [merge('Object{spec: Object.spec{containers: [Object.spec.containers{name: "one", image: "other"}]}}')],
+      { matchConstraints: { resourceRules: rules } },
+    );
+    const pod = await make('v1', 'pods', {
+      metadata: { name: 'p' },
+      spec: {
+        containers: [
+          { name: 'one', image: 'i' },
+          { name: 'two', image: 'i' },
+        ],
+      },
+    });
+    expect(
+      (pod.spec as { containers: { name: string; image: string }[] }).containers.map(
+        ({ name, image }) => `${name}=${image}`,
+      ),
+    ).toEqual(['one=other', 'two=i']);
+  });
+
+  it('run again when the object was changed after them, if they want to', async () => {
+    const count = (key: string): JsonObject[] => [
+      jsonPatch(
+        `[JSONPatch{op: "add", path: "/data/${key}", value: object.data[?"${key}"].orValue("") + "x"}]`,
+      ),
+    ];
+    await mutation('a', count('again'), { reinvocationPolicy: 'IfNeeded' });
+    await mutation('b', count('once'));
+    expect(await make1('c', { z: '' })).toMatchObject({ data: { again: 'xx', once: 'x' } });
+  });
+
+  it('refuse the write when they fail, or pass when failures are ignored', async () => {
+    await mutation('m', [merge('Object{spec: Object.metadata{}}')]);
+    expect(await refusal(make1('a'))).toMatch(
+      /^expression .* resulted in error: unexpected type name "Object.metadata", expected "Object.spec"/,
+    );
+    await remove(
+      registry,
+      request(),
+      targetOf({ kind: kinds.resource(group, 'mutatingadmissionpolicies')!, namespace: '', name: 'm' }),
+      {},
+    );
+    await mutation('n', [jsonPatch('[JSONPatch{op: "remove", path: "/data/none"}]')], {
+      failurePolicy: 'Ignore',
+    });
+    expect(await refusal(make1('b', { z: '' }))).toBe('');
+  });
+});
