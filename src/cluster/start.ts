@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import { readTokenSettings } from '../access/authentication/tokensettings.ts';
-import { KindTable } from '../api/kinds.ts';
+import { builtinKinds, KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import { eventExpiryController } from '../controllers/eventexpiry.ts';
@@ -45,7 +45,9 @@ import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
+import { kindsOfProgram } from './customkind.ts';
 import { Doors } from './doors.ts';
+import { heldHere, openEventStore } from './eventstore.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { RunningIngress } from './localingress.ts';
@@ -79,7 +81,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const keeper = limitKeeper(options);
   const node = nodeOptions(options);
   if (node) await checkNodeOptions(node);
-  const kinds = new KindTable();
+  const kinds = kindTable(options);
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
   const store = await encrypted(
@@ -94,8 +96,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const view = await openReadableView(store, kinds, { onError: report, onLost: options.onFatal ?? report });
+    const viewOptions = { onError: report, onLost: options.onFatal ?? report };
+    const view = await openReadableView(store, kinds, { ...viewOptions, holds: heldHere(options) });
     closers.add(() => view.close());
+    await openEventStore(options, kinds, chance, view, viewOptions, closers);
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
@@ -110,6 +114,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       mutating: [new MutatingPolicies(registry), new MutatingWebhooks(registry, hooks)],
       validating: [new ValidatingPolicies(registry), new ValidatingWebhooks(registry, hooks)],
     });
+    registry.managedFields = options.managedFields ?? 'all';
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
@@ -237,6 +242,14 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   }
 }
 
+/** The built-in kinds, and those of the program. */
+function kindTable({ kinds = [] }: StartOptions): KindTable {
+  const own = kindsOfProgram(kinds);
+  const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
+  if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
+  return new KindTable([...builtinKinds, ...own]);
+}
+
 /** undefined: the defaults. */
 async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {
   if (!secure) return undefined;
@@ -292,6 +305,7 @@ function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Fi
     protection: runs('protection'),
     collection: runs('garbagecollector'),
     prompt: like === undefined,
+    kept: like === undefined,
   };
 }
 

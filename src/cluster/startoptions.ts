@@ -3,10 +3,12 @@ import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
+import type { ManagedFieldsMode } from '../registry/ownership.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import type { Limits } from '../server/http/limits.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
+import type { CustomKind } from './customkind.ts';
 import type { EtcdOptions } from './etcdoptions.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
@@ -34,6 +36,8 @@ export interface StartOptions {
   readonly admission?: AdmissionOptions;
   /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
   readonly users?: readonly StaticUser[];
+  /** Kinds of the program's own, made by `customKind`, that the cluster serves beside the built-in ones. */
+  readonly kinds?: readonly CustomKind[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
   /**
@@ -43,6 +47,8 @@ export interface StartOptions {
   readonly like?: 'kubernetes';
   /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
   readonly createStatus?: 200 | 201;
+  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default `all`. */
+  readonly managedFields?: ManagedFieldsMode;
   /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   readonly watchStart?: WatchDefault;
   /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */
