@@ -38,6 +38,8 @@ export interface AccessOptions {
 }
 
 const defaultHost = '127.0.0.1';
+/** The common name by which aggregated API servers know this server. */
+const proxyClientName = 'front-proxy-client';
 
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
@@ -56,6 +58,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
       allowsAll: () => authorization.modes.includes('AlwaysAllow'),
       publish: true,
+      ownProxy: { names: [proxyClientName], ca: () => opened!.certificates.authority.pem.cert },
       onError,
       onWarning,
     });
@@ -116,6 +119,7 @@ export class Access {
   /** File of the administrator's kubeconfig; undefined when none is written. */
   readonly kubeconfigFile: string | undefined;
   readonly #users = new Map<string, Certified>();
+  #proxyClient: Certified | undefined;
   readonly #registry: Registry;
   readonly #onError: (error: Error) => void;
 
@@ -146,13 +150,22 @@ export class Access {
       http2: secure.http2 === false ? false : { streamsMax: secure.http2StreamsMax },
       log: onWarning,
     });
-    this.certificates.follow(() => this.#writeKubeconfig());
+    this.certificates.follow(() => {
+      this.#proxyClient = undefined;
+      this.#writeKubeconfig();
+    });
   }
 
   /** How the API server and the agents of nodes verify each other: by the cluster's authority, or by one of their own. */
   nodeTrust({ ca }: NodeAuthority): NodeTrust {
     const { certificates } = this.opened;
     return { ca: certificates.authority.pem.cert + ca.cert, client: certificates.kubeletClient };
+  }
+
+  /** With which this server shows aggregated API servers who it is. */
+  get proxyClient(): Certified {
+    this.#proxyClient ??= this.certificates.clientFor(proxyClientName, []);
+    return this.#proxyClient;
   }
 
   /** For controllers that sign and publish certificates. */

@@ -18,10 +18,11 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
 import { MutatingPolicies } from '../extensions/policies/mutatingpolicies.ts';
 import { ValidatingPolicies } from '../extensions/policies/validatingpolicies.ts';
-import { HookClient } from '../extensions/webhooks/hookclient.ts';
+import { HookClient, type ServiceDial } from '../extensions/webhooks/hookclient.ts';
 import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
 import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
@@ -39,6 +40,7 @@ import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.t
 import type { TokenSettings } from '../registry/tokens.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
+import { computedVersions } from '../server/http/routetable.ts';
 import { ApiServer } from '../server/http/server.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
@@ -104,10 +106,11 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
-    const hooks = new HookClient((...place) => {
+    const dial: ServiceDial = (...place) => {
       if (!running) throw new Error('the server is starting');
       return running.dialService(...place);
-    });
+    };
+    const hooks = new HookClient(dial);
     closers.add(() => hooks.close());
     let running: ApiServer | undefined;
     registry.admission = chosenPlugins(options, {
@@ -139,7 +142,14 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const authentication =
       access?.authentication ?? (await makeAuthenticator({}, { registry, onError: report, onWarning }));
     const doors = new Doors({ ...options, serviceIP: services.firstIP }, access);
+    const aggregation = new Aggregation(registry, {
+      dial,
+      client: () => access?.proxyClient,
+      computed: [...computedVersions.keys()],
+      report,
+    });
     const server = new ApiServer(registry, {
+      aggregation,
       doors: doors.all,
       createStatus: options.createStatus ?? (options.like ? 201 : 200),
       manner: options.like ?? 'contract',
@@ -169,6 +179,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     closers.add(() => server.close());
     await server.listen();
     await access?.announce();
+    closers.add(() => aggregation.close());
+    aggregation.start().catch(report);
     if (log) logConfiguration(log, inForce(options, server.url, chosen, keeper));
     const capacity = new Capacity({
       registry,

@@ -54,6 +54,8 @@ export interface ProxyTarget {
   readonly keepHost: boolean;
   /** Whether the target gets the client's credentials; not if they are for this server. Default: no. */
   readonly keepCredentials?: boolean;
+  /** Further headers of the request: names and values in turn. */
+  readonly headers?: readonly string[];
 }
 
 /** Forwards one request; resolves when its answer is complete or was cut off. */
@@ -68,6 +70,7 @@ export async function forward(
     forwardedUri: forwardedUri(target),
     keepCredentials: target.keepCredentials,
   });
+  headers.push(...(target.headers ?? []));
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   response.once('close', leave);
@@ -130,7 +133,13 @@ export async function forwardUpgrade(
   } finally {
     socket.off('close', leave);
   }
-  const headers = ['Host', hostFor(request, target), 'X-Forwarded-Uri', forwardedUri(target)];
+  const headers = [
+    'Host',
+    hostFor(request, target),
+    'X-Forwarded-Uri',
+    forwardedUri(target),
+    ...(target.headers ?? []),
+  ];
   const came = tunnelHeaders(request, socket.remoteAddress, target.keepCredentials);
   for (let i = 0; i + 1 < came.length; i += 2)
     if (!/^(?:host|x-forwarded-uri)$/i.test(came[i]!)) headers.push(came[i]!, came[i + 1]!);

@@ -41,7 +41,7 @@ const file = JSON.parse(readFileSync(new URL('../recorded/crd-cases.json', impor
 export const { cases } = file;
 
 /** The user of the recording. */
-export const recordedUser: Readonly<Record<string, string>> = {
+const recordedUser: Readonly<Record<string, string>> = {
   'Impersonate-User': 'admin',
   'Impersonate-Uid': 'admin',
   'Impersonate-Group': 'system:masters',

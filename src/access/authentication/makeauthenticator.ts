@@ -16,7 +16,7 @@ import type { ConfiguredIssuers } from './configuredissuers.ts';
 import { FrontProxy, type ProxyHeaders } from './frontproxy.ts';
 import { LegacyTokens } from './legacytokens.ts';
 import type { OidcConfiguration } from './oidctokens.ts';
-import { PublishedAuthentication } from './publishedauthentication.ts';
+import { type Published, PublishedAuthentication } from './publishedauthentication.ts';
 import { SignedClaims } from './signedclaims.ts';
 import { StaticTokens, type StaticUser, staticUsers, tokenFileUsers } from './statictokens.ts';
 import type { TokenAuthenticator } from './tokenauthenticator.ts';
@@ -39,6 +39,8 @@ export interface AuthenticationContext {
   readonly allowsAll?: () => boolean;
   /** Whether others may learn how users are known, from a ConfigMap: when there is a door where they are. */
   readonly publish?: boolean;
+  /** This server, when it forwards requests to others, unless front proxies are configured. */
+  readonly ownProxy?: { readonly names: readonly string[]; readonly ca: () => string };
   readonly onError: (error: Error) => void;
   readonly onWarning: (message: string) => void;
 }
@@ -89,7 +91,7 @@ async function assemble(
   if (context.publish) {
     published = new PublishedAuthentication(registry, onError, () => ({
       clientCA: clients?.pem,
-      proxy: proxies && { ca: proxies.pem, headers },
+      proxy: proxies ? { ca: proxies.pem, headers } : ownProxy(context),
     }));
     const publishing = published;
     closers.push(() => publishing.close());
@@ -103,6 +105,11 @@ async function assemble(
     onError,
     close,
   });
+}
+
+/** Extension API servers believe what this server says about users. */
+function ownProxy({ ownProxy: own }: AuthenticationContext): Published['proxy'] {
+  return own && { ca: own.ca(), headers: { ...requestHeaderDefaults, allowedNames: own.names } };
 }
 
 function anonymousAccess(

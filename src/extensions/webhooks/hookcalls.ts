@@ -15,7 +15,7 @@ import { InvalidAnswer, responseOf, reviewText } from './review.ts';
 const refusalCodes = { min: 400, max: 599 } as const;
 
 /** A hook has failed, and its policy says that the write fails with it. */
-export class HookFailure extends Error {
+class HookFailure extends Error {
   override readonly name = 'HookFailure';
 }
 

@@ -60,7 +60,7 @@ export class AggregatedDiscovery {
 
   #document(path: '/api' | '/apis', version: string): ApiDocument {
     const key = `${path} ${version}`;
-    const { generation } = this.discovery.kinds;
+    const { generation } = this.discovery;
     const known = this.#documents.get(key);
     if (known?.generation === generation) return known.document;
     const items =
@@ -81,13 +81,19 @@ export class AggregatedDiscovery {
   }
 
   #version(apiVersion: string, version: string): string {
+    const remote = this.discovery.remote(apiVersion);
+    if (remote && !remote.available) return JSON.stringify({ version, freshness: 'Stale' });
+    if (remote) return JSON.stringify(this.#makeVersion(apiVersion, version));
     return this.#versions.get(apiVersion, () => JSON.stringify(this.#makeVersion(apiVersion, version)))!;
   }
 
   #makeVersion(apiVersion: string, version: string) {
     const resources = new Map<string, AggregatedResource>();
     const { kinds } = this.discovery;
-    for (const resource of this.discovery.resourceList(apiVersion)?.resources ?? []) {
+    const listed = this.discovery.remote(apiVersion)
+      ? this.discovery.remoteResources(apiVersion)
+      : this.discovery.resourceList(apiVersion)?.resources;
+    for (const resource of listed ?? []) {
       const [name, part] = resource.name.split('/') as [string, string | undefined];
       const home = kinds.resource(apiVersion, name)?.custom ? splitApiVersion(apiVersion) : unnamed;
       if (part === undefined) resources.set(name, { ...resources.get(name), ...wholeOf(resource, home) });

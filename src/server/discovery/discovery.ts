@@ -4,6 +4,9 @@ import type { Kind, Verb } from '../../api/kind.ts';
 import { componentStatus } from '../../api/kinds/componentstatus.ts';
 import type { KindTable } from '../../api/kinds.ts';
 import { compareVersions } from '../../api/versionorder.ts';
+import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
+import type { RemoteVersion } from '../../extensions/aggregation/apiservices.ts';
+import { localPriority, type Priority } from '../../extensions/aggregation/priorities.ts';
 import { issuerPath, keysPath } from './issuerdocuments.ts';
 import { VersionCache } from './versioncache.ts';
 
@@ -137,6 +140,12 @@ function customGroups(kinds: KindTable): string[] {
   return [...groups].sort();
 }
 
+/** Whether another server has described a resource as it should. */
+const isResource = (value: unknown): value is DiscoveryResource => {
+  const { name, kind, verbs } = (value ?? {}) as Partial<DiscoveryResource>;
+  return typeof name === 'string' && typeof kind === 'string' && Array.isArray(verbs);
+};
+
 export class Discovery {
   #groupsNow: { readonly generation: number; readonly groups: ReadonlyMap<string, string[]> } | undefined;
   readonly #lists: VersionCache<ResourceList>;
@@ -144,8 +153,26 @@ export class Discovery {
   constructor(
     readonly kinds: KindTable,
     private readonly computed: ComputedVersions = new Map(),
+    /** Versions that other servers serve. */
+    private readonly aggregation?: Aggregation,
   ) {
     this.#lists = new VersionCache(kinds);
+  }
+
+  /** Increases when the groups and versions change. */
+  get generation(): number {
+    return this.kinds.generation + (this.aggregation?.services.generation ?? 0);
+  }
+
+  /** The version, when another server serves it. */
+  remote(apiVersion: string): RemoteVersion | undefined {
+    return this.aggregation?.services.remote(apiVersion);
+  }
+
+  /** The resources of a version that another server serves, as it listed them last. */
+  remoteResources(apiVersion: string): readonly DiscoveryResource[] {
+    const resources = this.aggregation?.resources(apiVersion)?.['resources'];
+    return Array.isArray(resources) ? resources.filter(isResource) : [];
   }
 
   apiVersions(serverAddress: string) {
@@ -158,7 +185,7 @@ export class Discovery {
 
   /** `extensions` → `['v1beta1']`, for every group but the core. */
   #groups(): ReadonlyMap<string, string[]> {
-    const { generation } = this.kinds;
+    const { generation } = this;
     if (this.#groupsNow?.generation !== generation)
       this.#groupsNow = { generation, groups: this.#makeGroups() };
     return this.#groupsNow.groups;
@@ -176,16 +203,28 @@ export class Discovery {
       const [group, version] = apiVersion.split('/') as [string, string];
       groups.set(group, [...(groups.get(group) ?? []), version]);
     }
-    for (const group of customGroups(this.kinds)) {
-      const versions = groups.get(group)!;
-      groups.delete(group);
-      groups.set(group, versions.sort(compareVersions));
+    for (const { group, version } of this.aggregation?.services.remotes() ?? []) {
+      const versions = groups.get(group) ?? [];
+      if (!versions.includes(version)) versions.push(version);
+      groups.set(group, versions);
     }
-    // Last, because clients take a kind from the first group that has it, and all kinds of this one are also
-    // elsewhere.
-    const old = groups.get(lastGroup);
-    if (groups.delete(lastGroup)) groups.set(lastGroup, old!);
-    return groups;
+    return this.#sorted(groups);
+  }
+
+  /** Groups and versions with higher priorities first; clients prefer the first that has a kind. */
+  #sorted(groups: ReadonlyMap<string, string[]>): Map<string, string[]> {
+    const priority = (group: string, version: string): Priority => {
+      const apiVersion = `${group}/${version}`;
+      return this.remote(apiVersion)?.priority ?? localPriority(apiVersion);
+    };
+    const ranked = [...groups].map(([group, versions]) => {
+      const rank = Math.max(...versions.map((version) => priority(group, version).group));
+      const number = (version: string): number => priority(group, version).version;
+      versions.sort((a, b) => number(b) - number(a) || compareVersions(a, b));
+      return { group, versions, rank };
+    });
+    ranked.sort((a, b) => b.rank - a.rank || (a.group < b.group ? -1 : 1));
+    return new Map(ranked.map(({ group, versions }) => [group, versions]));
   }
 
   #group(name: string, versions: readonly string[]) {

@@ -46,6 +46,9 @@ export interface Door {
 export interface Reception {
   readonly keeper: LimitKeeper;
 
+  /** Whether a path belongs to another server, to which requests are forwarded as they come. */
+  isForwarded(url: string): boolean;
+
   request(door: Door, request: ApiRequest, response: ApiResponse, begunMs: number): void;
 
   /** An upgrade request, to be answered on its raw socket. */

@@ -27,7 +27,7 @@ export function doorLane(
     firstMaxMs: headersTimeoutMs,
     keepAliveMs,
     standingLines,
-    accepts: isBrief,
+    accepts: (method, url) => isBrief(method, url) && !reception.isForwarded(url),
     serve: (request, response) => {
       const begunMs = performance.now();
       arrivals.add(() => reception.request(door, request, response, begunMs));

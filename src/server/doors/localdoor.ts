@@ -40,6 +40,7 @@ export class LocalDoor implements Door {
   readonly authorizer = allowAll;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
+  #reception: Reception | undefined;
   /** The host checked last, cached because nearly all requests have the same. */
   readonly #isLocalHost = new LastMemo((host: string) => isLoopback(withoutPort(host)));
 
@@ -50,6 +51,7 @@ export class LocalDoor implements Door {
   }
 
   async listen(reception: Reception): Promise<void> {
+    this.#reception = reception;
     const server = createServer({
       ...listenerOptions(reception.keeper.limits),
       ServerResponse: GuardedResponse,
@@ -73,7 +75,7 @@ export class LocalDoor implements Door {
     if (
       origin === undefined &&
       request.headers['sec-fetch-site'] === 'cross-site' &&
-      !isFollowedLink(request)
+      !(isFollowedLink(request) && !this.#reception?.isForwarded(request.url!))
     )
       throw forbiddenRequest('this address serves local pages only, not those of other sites');
   }

@@ -75,6 +75,10 @@ export class Chain implements Reception {
     return this.services.keeper;
   }
 
+  isForwarded(url: string): boolean {
+    return this.services.router.isForwarded(url);
+  }
+
   request(door: Door, request: ApiRequest, response: ApiResponse, begunMs: number): void {
     this.#begin(new RequestContext(door, request, response, begunMs));
   }

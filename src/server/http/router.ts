@@ -7,6 +7,7 @@ import {
   verbNotSupported,
 } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import type { RemoteVersion } from '../../extensions/aggregation/apiservices.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Proxying } from '../pods/proxying.ts';
 import { answerText } from './answer.ts';
@@ -38,6 +39,8 @@ export class Router {
   find(context: RequestContext): Handler {
     const { info, upgrade } = context;
     const { resource } = info;
+    const remote = this.#remoteOf(info);
+    if (remote) return this.#forwarded(remote);
     if (upgrade) return this.#findUpgrade(context);
     if (!resource) return this.#page;
     if (isProxy(resource)) return this.#proxy;
@@ -46,6 +49,26 @@ export class Router {
     if (!found) return this.#unknown(info, resource);
     if (found.deprecation) context.warnings.push(found.deprecation);
     return resourceHandler(found, info, resource);
+  }
+
+  /** Whether a path belongs to another server. */
+  isForwarded(url: string): boolean {
+    return this.resources.aggregation?.services.remoteOfPath(url) !== undefined;
+  }
+
+  #remoteOf({ path, resource }: RequestInfo): RemoteVersion | undefined {
+    const services = this.resources.aggregation?.services;
+    if (!services) return undefined;
+    return resource ? services.remote(resource.apiVersion) : services.remoteOfPath(path);
+  }
+
+  #forwarded(remote: RemoteVersion): Handler {
+    const { aggregation, connecting } = this.resources;
+    return async (context) => {
+      // Loaded with the first request: most clusters have no such versions.
+      const { forwardAggregated } = await import('../aggregated/aggregatedproxy.ts');
+      return forwardAggregated(context, remote, aggregation!, connecting.open);
+    };
   }
 
   /** Whether a resource or subresource is served. */

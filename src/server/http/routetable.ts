@@ -3,6 +3,7 @@
  * route is two map lookups, without any work per request.
  */
 import type { Kind } from '../../api/kind.ts';
+import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
 import { answerMetrics, metricsResources, metricsVersion } from '../computed/metricsapi.ts';
 import { answerReview, reviewVersions } from '../computed/reviews.ts';
@@ -31,6 +32,8 @@ export interface Resources {
   readonly components: readonly Component[];
   /** Resource usage of nodes and pods. */
   readonly usage: UsageReports;
+  /** Versions that other servers serve. */
+  readonly aggregation: Aggregation | undefined;
 }
 
 /** One version: a handler for all its paths, or routes by resource. */

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { Authentication } from '../../access/authentication/authentication.ts';
 import { Impersonation } from '../../access/impersonation.ts';
+import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
@@ -49,6 +50,8 @@ export interface ServerOptions {
    * ExternalIP.
    */
   readonly nodeAddressTypes?: readonly string[];
+  /** Versions that other servers serve; absent: there are none. The server does not close it. */
+  readonly aggregation?: Aggregation;
   /** Metrics of the store, shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;
   /** Knows the tokens that reviews ask about. The server does not close it. */
@@ -78,7 +81,7 @@ export class ApiServer {
     const watches = new WatchMetrics();
     const traffic = new Traffic(keeper);
     const requests = new RequestMetrics((...of) => this.#router.serves(...of));
-    const discovery = new Discovery(registry.kinds, computedVersions);
+    const discovery = new Discovery(registry.kinds, computedVersions, options.aggregation);
     const pages = new Pages(registry, discovery, options.health, () => this.#metrics.text());
     this.#doors = options.doors;
     this.#watching = {
@@ -135,6 +138,7 @@ export class ApiServer {
       connecting: this.#connecting,
       components,
       usage,
+      aggregation: options.aggregation,
     };
   }
 

@@ -9,6 +9,7 @@ import { tunnel, type Upgrade, withoutBody } from '../../streams/tunnel.ts';
 import { isUpgradeRequest, missingUpgrade, upgradeProtocol } from '../../streams/upgraderequest.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
+import { admitConnection, type Connection } from './connectadmission.ts';
 import type { Connecting } from './connecting.ts';
 import {
   type NodeRequest,
@@ -56,6 +57,17 @@ export async function connect(
         ? missingUpgrade(context.http.request).text
         : 'Upgrade request required',
     );
+  await admitConnection(
+    connecting.registry,
+    context,
+    {
+      kind: pods,
+      namespace: info.namespace!,
+      name: info.name!,
+      part: info.subresource as Connection['part'],
+    },
+    { ...asked.asked, ...(container ? { container } : {}) },
+  );
   const query = asked.kubeletQuery(connecting.nodes.isLocal(node.name));
   const segments = [asked.root, info.namespace, info.name, ...(container ? [container] : [])];
   const path = `${kubeletPath(...segments)}${query && `?${query}`}`;
@@ -75,6 +87,8 @@ interface Asked {
   readonly root: string;
   /** For exec and attach; undefined for portforward. */
   readonly options?: SessionOptions;
+  /** What admission is shown of it. */
+  readonly asked: object;
   readonly kubeletQuery: (own: boolean) => string;
 }
 
@@ -88,13 +102,21 @@ function session(
   return {
     root: subresource!,
     options,
+    asked: {
+      stdin: options.stdin,
+      stdout: options.stdout,
+      stderr: options.stderr,
+      tty: options.tty,
+      ...(subresource === 'exec' ? { command: query.all('command') } : {}),
+    },
     kubeletQuery: (own) => kubeletSessionQuery(options, commands, { spdy, own }),
   };
 }
 
 function portForward({ query }: RequestContext): Asked {
   const text = kubeletPortsQuery(query);
-  return { root: 'portForward', kubeletQuery: () => text };
+  const ports = query.all('ports').flatMap((value) => value.split(',').map(Number));
+  return { root: 'portForward', asked: ports.length ? { ports } : {}, kubeletQuery: () => text };
 }
 
 /** Client and kubelet talk directly or, when they have no protocol in common, through a translation. */

@@ -8,6 +8,7 @@ import type { Upgrade } from '../../streams/tunnel.ts';
 import { encodePath, encodeUnsafe, safePath } from '../../streams/urlpath.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ProxiedInfo, ProxyInfo } from '../http/requestinfo.ts';
+import { admitConnection } from './connectadmission.ts';
 import type { Connecting } from './connecting.ts';
 import { PodPorts } from './podports.ts';
 import { ProxyTargets } from './proxytarget.ts';
@@ -31,6 +32,7 @@ export class Proxying {
     const { method, queryText } = context.info;
     if (!methods.has(method)) throw methodNotAllowed();
     const reached = await this.#targets.choose(info);
+    await this.#admit(context, info);
     const path = targetPath(info.proxy, queryText);
     // Redirect to the path with a slash: relative links of a page only work below it.
     if (path === undefined && (method === 'GET' || method === 'HEAD')) return redirect(context, info.proxy);
@@ -43,11 +45,24 @@ export class Proxying {
     }
   }
 
+  /** Webhooks may refuse it. */
+  #admit(
+    context: RequestContext,
+    { resource, namespace = '', name: id = '', proxy }: ProxiedInfo,
+  ): Promise<void> {
+    const { registry } = this.connecting;
+    const kind = registry.kinds.resource('v1', resource)!;
+    const [, name = id] = /^(?:[^:]*:)?([^:]+):[^:]*$/.exec(id) ?? [];
+    const path = proxy.tail === undefined ? {} : { path: `/${proxy.tail}` };
+    return admitConnection(registry, context, { kind, namespace, name, part: 'proxy' }, path);
+  }
+
   async #upgrade(context: RequestContext, info: ProxiedInfo, upgrade: Upgrade): Promise<void> {
     const { method, queryText } = context.info;
     const { socket, head } = upgrade;
     if (!methods.has(method)) throw methodNotAllowed();
     const reached = await this.#targets.choose(info);
+    await this.#admit(context, info);
     const path = targetPath(info.proxy, queryText) ?? withQuery('/', queryText);
     const release = this.connecting.open.add(() => socket.destroy());
     try {

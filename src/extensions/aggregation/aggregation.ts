@@ -1,0 +1,61 @@
+/** Aggregation: versions of the API that other servers serve, and the table of all versions, the APIServices. */
+import type { Duplex } from 'node:stream';
+import type { JsonObject } from '../../api/object.ts';
+import type { Certified } from '../../pki/authority.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { ServiceDial } from '../webhooks/hookclient.ts';
+import { ApiServices, type RemoteVersion } from './apiservices.ts';
+import { Availability } from './availability.ts';
+import { LocalServices } from './localservices.ts';
+
+export interface AggregationOptions {
+  readonly dial: ServiceDial;
+  /** With which this server shows other servers who it is; undefined: it has none. */
+  readonly client: () => Certified | undefined;
+  /** Versions that this server serves and has no stored kinds of. */
+  readonly computed: readonly string[];
+  readonly report: (error: Error) => void;
+}
+
+export class Aggregation {
+  readonly services: ApiServices;
+  readonly #local: LocalServices;
+  readonly #availability: Availability;
+
+  constructor(
+    registry: Registry,
+    private readonly options: AggregationOptions,
+  ) {
+    const { computed, report } = options;
+    this.services = new ApiServices(registry.view);
+    this.#local = new LocalServices(registry, computed, report);
+    this.#availability = new Availability(registry, this.services, (remote) => this.#check(remote), report);
+  }
+
+  async start(): Promise<void> {
+    this.#availability.start();
+    await this.#local.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#local.close();
+    await this.#availability.close();
+  }
+
+  /** A connection to the server of a version, over TLS. */
+  async connect(remote: RemoteVersion): Promise<Duplex> {
+    // Loaded at the first connection: TLS takes Node some milliseconds.
+    const { connectRemote } = await import('./remoteconnection.ts');
+    return connectRemote(remote, this.options.dial, this.options.client());
+  }
+
+  /** The list of resources of a version, as its server answered last. */
+  resources(apiVersion: string): JsonObject | undefined {
+    return this.#availability.resources(apiVersion);
+  }
+
+  async #check(remote: RemoteVersion): Promise<JsonObject> {
+    const { checkDiscovery } = await import('./discoverycheck.ts');
+    return checkDiscovery(remote, (to) => this.connect(to));
+  }
+}

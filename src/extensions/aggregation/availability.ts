@@ -1,0 +1,172 @@
+/**
+ * Whether the servers of remote versions can be reached, written into the status of their APIServices. Looked at when an
+ * APIService, its service or the endpoints change, and every half a minute.
+ */
+import type { APIService, APIServiceCondition, Endpoints, Service } from '../../api/generated/types.ts';
+import { apiService } from '../../api/kinds/apiservice.ts';
+import type { JsonObject } from '../../api/object.ts';
+import { modify } from '../../registry/modify.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { targetOf } from '../../registry/target.ts';
+import { actingAs } from '../../registry/writers.ts';
+import type { ApiServices, RemoteVersion } from './apiservices.ts';
+import { watchChanges } from './changewatch.ts';
+
+const intervalMs = 30_000;
+/** Requests that are sent at once; one answer is enough. */
+const tries = 5;
+
+/** Asks the server of a version for its resources. Rejects when there is no valid answer. */
+export type DiscoveryCheck = (remote: RemoteVersion) => Promise<JsonObject>;
+
+interface Finding {
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export class Availability {
+  readonly #closers: (() => void)[] = [];
+  /** Names of APIServices that are looked at now, and whether once more afterwards. */
+  readonly #looking = new Map<string, boolean>();
+  /** The resources of each version, as its server listed them last. */
+  readonly #resources = new Map<string, JsonObject>();
+  readonly #work = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly services: ApiServices,
+    private readonly check: DiscoveryCheck,
+    private readonly report: (error: Error) => void,
+  ) {}
+
+  start(): void {
+    const { view } = this.registry;
+    const all = (): void => {
+      for (const { name } of this.services.remotes()) this.#look(name);
+    };
+    const ofService = (namespace: string, name: string): void => {
+      for (const remote of this.services.remotes())
+        if (remote.service.name === name && remote.service.namespace === namespace) this.#look(remote.name);
+    };
+    this.#closers.push(
+      watchChanges(view.collection(apiService), (_, name) => this.#look(name)),
+      watchChanges(view.collection('core/services'), ofService),
+      watchChanges(view.collection('core/endpoints'), ofService),
+    );
+    this.#timer = setInterval(all, intervalMs);
+    this.#timer.unref();
+    all();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    for (const close of this.#closers) close();
+    await Promise.all(this.#work);
+  }
+
+  /** The last known list of resources of a version. */
+  resources(apiVersion: string): JsonObject | undefined {
+    return this.#resources.get(apiVersion);
+  }
+
+  #look(name: string): void {
+    if (this.#closed) return;
+    if (this.#looking.has(name)) return void this.#looking.set(name, true);
+    const remote = this.#remote(name);
+    if (!remote) return;
+    this.#looking.set(name, false);
+    const work = this.#settle(remote)
+      .catch(this.report)
+      .finally(() => {
+        this.#work.delete(work);
+        const again = this.#looking.get(name);
+        this.#looking.delete(name);
+        if (again) this.#look(name);
+      });
+    this.#work.add(work);
+  }
+
+  #remote(name: string): RemoteVersion | undefined {
+    for (const remote of this.services.remotes()) if (remote.name === name) return remote;
+    return undefined;
+  }
+
+  async #settle(remote: RemoteVersion): Promise<void> {
+    const finding = await this.#find(remote);
+    if (this.#closed) return;
+    const target = targetOf({ kind: apiService, namespace: '', name: remote.name }, 'status');
+    const now = this.registry.now();
+    const current = this.registry.view.collection(apiService).get('', remote.name);
+    if (!current || isKnown(current.peek() as APIService, finding)) return;
+    try {
+      await modify(this.registry, actingAs('kube-apiserver', 'update'), target, (entry) => {
+        const service = entry.object() as APIService;
+        service.status = { ...service.status, conditions: withFinding(service, finding, now) };
+        return service;
+      });
+    } catch (error) {
+      if ((error as { code?: number }).code !== 404) throw error;
+    }
+  }
+
+  async #find(remote: RemoteVersion): Promise<Finding> {
+    const problem = this.#serviceProblem(remote);
+    if (problem) return problem;
+    try {
+      const attempts = Array.from({ length: tries }, () => this.check(remote));
+      this.#resources.set(remote.apiVersion, await Promise.any(attempts));
+    } catch (error) {
+      const first = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
+      const { service } = remote;
+      const url = `https://${service.name}.${service.namespace}.svc:${service.port}/apis/${remote.apiVersion}`;
+      return refused('FailedDiscoveryCheck', `failing or missing response from ${url}: ${first.message}`);
+    }
+    return { status: 'True', reason: 'Passed', message: 'all checks passed' };
+  }
+
+  #serviceProblem({ service: wanted }: RemoteVersion): Finding | undefined {
+    const { view } = this.registry;
+    const { namespace, name, port } = wanted;
+    const about = `service/${name} in ${JSON.stringify(namespace)}`;
+    const service = view.collection('core/services').get(namespace, name)?.peek() as Service | undefined;
+    if (!service) return refused('ServiceNotFound', `${about} is not present`);
+    const { type, ports = [] } = service.spec ?? {};
+    if (type === 'ExternalName') return undefined;
+    const served = ports.find((candidate) => candidate.port === port);
+    if (!served) return refused('ServicePortError', `${about} is not listening on port ${port}`);
+    const endpoints = view.collection('core/endpoints').get(namespace, name)?.peek() as Endpoints | undefined;
+    if (!endpoints) return refused('EndpointsNotFound', `cannot find endpointslices for ${about}`);
+    const portName = served.name ?? '';
+    const reached = endpoints.subsets?.some(
+      (subset) => subset.addresses?.length && subset.ports?.some((one) => (one.name ?? '') === portName),
+    );
+    return reached
+      ? undefined
+      : refused(
+          'MissingEndpoints',
+          `endpointslices for ${about} have no addresses with port name ${JSON.stringify(portName)}`,
+        );
+  }
+}
+
+const refused = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
+
+const conditionOf = ({ status }: APIService): APIServiceCondition | undefined =>
+  status?.conditions?.find(({ type }) => type === 'Available');
+
+function isKnown(service: APIService, { status, reason, message }: Finding): boolean {
+  const known = conditionOf(service);
+  return known?.status === status && known.reason === reason && known.message === message;
+}
+
+function withFinding(service: APIService, finding: Finding, now: string): APIServiceCondition[] {
+  const known = conditionOf(service);
+  const since = known?.status === finding.status ? known.lastTransitionTime : now;
+  const condition = { type: 'Available', ...finding, lastTransitionTime: since };
+  const others = (service.status?.conditions ?? []).filter(({ type }) => type !== 'Available');
+  return [...others, condition];
+}

@@ -1,0 +1,43 @@
+/** Admission of connections into pods and through proxies: webhooks may refuse them. */
+import type { Kind } from '../../api/kind.ts';
+import type { ApiObject } from '../../api/object.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { Request } from '../../registry/request.ts';
+import type { Part } from '../../registry/target.ts';
+import type { RequestContext } from '../http/context.ts';
+
+export interface Connection {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly part: Extract<Part, 'exec' | 'attach' | 'portforward' | 'proxy'>;
+}
+
+/** The kinds of what a connection asks for, by resource and part. */
+const optionKinds: Readonly<Record<string, string>> = {
+  'pods exec': 'PodExecOptions',
+  'pods attach': 'PodAttachOptions',
+  'pods portforward': 'PodPortForwardOptions',
+  'pods proxy': 'PodProxyOptions',
+  'services proxy': 'ServiceProxyOptions',
+  'nodes proxy': 'NodeProxyOptions',
+};
+
+/** Throws a Status when the connection is refused. */
+export function admitConnection(
+  registry: Registry,
+  context: RequestContext,
+  connection: Connection,
+  asked: object,
+): Promise<void> {
+  const request = new Request({
+    user: context.user,
+    verb: context.info.method === 'GET' ? 'get' : 'create',
+    userAgent: context.request.headers['user-agent'] ?? '',
+    warnings: context.warnings,
+    annotated: context,
+  });
+  const kind = optionKinds[`${connection.kind.resource} ${connection.part}`];
+  const options = { kind, apiVersion: 'v1', ...asked } as unknown as ApiObject;
+  return registry.admission.connect(registry, request, connection, options, 'connect');
+}
