@@ -1,6 +1,7 @@
 /**
- * Tests that talk to kubectl run once for each version of it that is found, each as a project of its own; the other tests
- * are one project. `npm test` fetches versions; without it, those count that are on this machine.
+ * Tests that talk to kubectl run once for each version of it that is found, each as a project of its own. `npm test`
+ * fetches versions; without it, those count that are on this machine. Tests of single parts share workers, because
+ * loading the modules anew for every file takes longer than most of these tests.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,10 @@ const kubectlTests = [
   'test/streams/{attach,exec,lifecycle,logs,nodelogs,pods,portforward,proxy,terminal}.test.ts',
   'src/server/pods/proxying.clients.test.ts',
 ];
+
+/** Tests of single parts that can share a worker: they start no process, replace no module and measure no memory. */
+const parts =
+  'src/{access,api,controllers,extensions,pki,registry,server,store}/**/!(longanswer|lmdb|lmdbwriter|damage).test.ts';
 
 /** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. */
 const assertions = { WHERRY_ASSERT: '1' };
@@ -35,16 +40,19 @@ const lmdbThread = pathToFileURL(await buildThread(folder)).href;
 export default defineConfig({
   define: { lmdbThreadFile: JSON.stringify(lmdbThread) },
   test: {
-    setupFiles: ['test/seed.ts'],
+    setupFiles: ['test/setup.ts'],
     env: assertions,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Bounds against tests that hang, not measurements: a slow machine must pass.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
     projects: [
       project('wherry', all, {
         include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-        exclude: ['**/node_modules/**', ...kubectlTests],
+        exclude: ['**/node_modules/**', ...kubectlTests, parts],
       }),
+      project('parts', all, { include: [parts], exclude: kubectlTests, isolate: false }),
       ...Object.entries(all).map(([version, program]) =>
         project(`kubectl ${version}`, { [version]: program }, { include: kubectlTests }),
       ),

@@ -1,5 +1,6 @@
 /**
- * `npm run bench [-- --quick] [-- --secure]`: the cost of requests; with `--secure`, of requests over TLS. Servers and
+ * `npm run bench [-- --quick] [-- --secure] [-- --store NAME]`: the cost of requests; with `--secure`, of requests over
+ * TLS; with `--store`, on this store alone, and without the living cluster. `etcd` needs etcd on the path. Servers and
  * load generators run as separate child processes. A bare `node:http` server that answers the same bytes is measured in
  * the same run and is the unit (= 1) of the shares, because machines differ and are noisy. Prints a table, and writes
  * the figures to bench/results.json.
@@ -12,7 +13,7 @@ import { fanout } from './fanout.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
 import { secureBench } from './secure.mjs';
-import { bare, keepCompiledCode, wherry } from './servers.mjs';
+import { bare, beside, keepCompiledCode, wherry } from './servers.mjs';
 import { createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
 const quick = process.argv.includes('--quick');
@@ -139,7 +140,25 @@ async function many(store, yardstick, count) {
   });
   const { perSecond } = await compared(`list all, ${among}`, store, pods, yardstick, { connections: 1 });
   row(`list all, for each object, ${among}`, store, 1e6 / perSecond / count, 'µs');
+  if (store === 'etcd') {
+    const second = await beside(server);
+    row(`start of another server, ${among}`, store, second.startMs, 'ms');
+    row(`resident, after its start, ${among}`, store, second.residentMB, 'MB');
+    await second.close();
+  }
   await server.close();
+}
+
+/** What does not depend on the store. */
+async function others() {
+  say('decisions, with 1,000 roles and 10,000 bindings:');
+  for (const [name, value] of Object.entries((await decisions()).figures))
+    row(`decision, ${name}`, 'memory', value, 'µs');
+  say('the living cluster:');
+  await living(row, {
+    quick,
+    yardstick: async () => (await measure(yardstick.url, { connections: 32, seconds })).perSecond,
+  });
 }
 
 await keepCompiledCode();
@@ -151,15 +170,9 @@ const yardstick = await bare(1500);
 say(
   `${cpus()[0].model.trim()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`,
 );
-for (const store of ['lmdb', 'memory']) await run(store, yardstick);
-say('decisions, with 1,000 roles and 10,000 bindings:');
-for (const [name, value] of Object.entries((await decisions()).figures))
-  row(`decision, ${name}`, 'memory', value, 'µs');
-say('the living cluster:');
-await living(row, {
-  quick,
-  yardstick: async () => (await measure(yardstick.url, { connections: 32, seconds })).perSecond,
-});
+const only = process.argv[process.argv.indexOf('--store') + 1 || process.argv.length];
+for (const store of only ? only.split(',') : ['lmdb', 'memory']) await run(store, yardstick);
+if (!only) await others();
 await yardstick.close();
 
 const width = Math.max(...rows.map(({ figure }) => figure.length));

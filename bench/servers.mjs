@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { etcdOptions } from './etcd.mjs';
 
 /** Linux' unit of processor time. */
 const tickMs = 10;
@@ -59,12 +60,24 @@ async function launch(args, dataDir) {
   return server;
 }
 
-/** The command of a build, with a store of its own: `memory` or `lmdb`. */
-function command(name, store, more, build = root) {
+/** The command of a build, with a store of its own: `memory`, `lmdb` or `etcd`. */
+async function command(name, store, more, build = root) {
   const args = [path.join(build, 'dist/cli.cjs'), name, '--port', '0', ...more];
   if (store === 'memory') return launch([...args, '--in-memory']);
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));
-  return launch([...args, '--data-dir', dataDir], dataDir);
+  const options = store === 'etcd' ? await etcdOptions() : [];
+  const server = await launch([...args, '--data-dir', dataDir, ...options], dataDir);
+  server.options = options;
+  return server;
+}
+
+/** One more server on the etcd of another. */
+export function beside({ options }) {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));
+  return launch(
+    [path.join(root, 'dist/cli.cjs'), 'serve', '--port', '0', '--data-dir', dataDir, ...options],
+    dataDir,
+  );
 }
 
 /**

@@ -3,6 +3,7 @@
  * `npm run check -- --minutes 30`: runs the checker of `test/checker/` for this long, each round with another
  * seed.
  * `npm run check -- --seed 7`: runs the checker with one seed; with `--minutes`, starting with it.
+ * `--store etcd` (or memory, lmdb): runs it on one engine only.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -11,9 +12,9 @@ import { binary, runChecks } from './checks.mjs';
 import { run } from './install.mjs';
 
 process.chdir(path.dirname(import.meta.dirname));
-const { minutes, seed } = readOptions();
+const { minutes, seed, store } = readOptions();
 
-if (minutes === undefined && seed === undefined) {
+if (minutes === undefined && seed === undefined && store === undefined) {
   runChecks();
   run(binary('vitest'), ['run', 'test/houserules.test.ts'], 'a file breaks a rule of the house');
 } else {
@@ -22,6 +23,7 @@ if (minutes === undefined && seed === undefined) {
     stdio: 'inherit',
     env: {
       ...process.env,
+      ...(store === undefined ? {} : { WHERRY_CHECK_STORE: store }),
       WHERRY_CHECK_MINUTES: String(minutes ?? 0),
       // A different seed each time, unless one is given.
       WHERRY_SEED: String(seed ?? Date.now() % 1_000_000_000),
@@ -31,12 +33,18 @@ if (minutes === undefined && seed === undefined) {
 }
 
 function readOptions() {
-  const { values } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } });
+  const text = { type: 'string' };
+  const { values } = parseArgs({ options: { minutes: text, seed: text, store: text } });
+  const { store } = values;
+  if (store !== undefined && !['memory', 'lmdb', 'etcd'].includes(store)) {
+    process.stderr.write(`--store must be memory, lmdb or etcd, not ${JSON.stringify(store)}\n`);
+    process.exit(1);
+  }
   const number = (name) => {
     const value = values[name];
     if (value === undefined || /^\d{1,9}(\.\d{1,3})?$/.test(value)) return value;
     process.stderr.write(`--${name} must be a number, not ${JSON.stringify(value)}\n`);
     return process.exit(1);
   };
-  return { minutes: number('minutes'), seed: number('seed') };
+  return { minutes: number('minutes'), seed: number('seed'), store };
 }

@@ -1,6 +1,6 @@
 /**
- * The real clients used in tests. Python's is installed with the system's package manager if it is missing
- * and this user may do so; versions of kubectl are downloaded privately (kubectls.mjs).
+ * The real clients and servers used in tests. Python's client and etcd are installed with the system's package manager
+ * if they are missing and this user may do so; versions of kubectl are downloaded privately (kubectls.mjs).
  */
 import { spawnSync } from 'node:child_process';
 import { findKubectls } from './kubectls.mjs';
@@ -12,6 +12,7 @@ const tools = {
     package: 'python3-kubernetes',
     check: ['/usr/bin/python3', '-c', 'import kubernetes'],
   },
+  'etcd-server': { package: 'etcd-server', check: ['sh', '-c', 'command -v etcd'] },
 };
 
 export const tell = (message) => process.stderr.write(`${message}\n`);

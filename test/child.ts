@@ -8,7 +8,7 @@ import { afterAll, beforeAll } from 'vitest';
 
 export const command = join(import.meta.dirname, '..', 'dist', 'cli.cjs');
 /** Time limit for a process to become ready or to end. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 
 export interface Exit {
   readonly code: number | null;

@@ -262,7 +262,7 @@ describe('a server', () => {
     );
     const account = async () => (await client.get('/api/v1/namespaces/default/serviceaccounts/default')).body;
     // The first token waits for its signing key.
-    await expect.poll(async () => (await account()).secrets?.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await account()).secrets?.length).toBe(1);
     const [{ name }] = (await account()).secrets;
     expect(name).toMatch(/^default-token-[a-z0-9]{5}$/);
     const secret = (await client.get(`/api/v1/namespaces/default/secrets/${name}`)).body;

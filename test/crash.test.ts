@@ -132,7 +132,7 @@ const brief = ({ type, object }: StreamEvent): string =>
   `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`;
 
 describe('a server that is killed under load', () => {
-  it(`keeps its word, ${rounds} times`, { timeout: 120_000 }, async () => {
+  it(`keeps its word, ${rounds} times`, { timeout: 300_000 }, async () => {
     const folder = join(await children.folder(), 'data');
     const random = randomFrom(seed);
     const team = Array.from(

@@ -13,7 +13,7 @@ import { help, readCommandLine } from '../src/cli/options.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
-const generateMaxMs = 120_000;
+const generateMaxMs = 300_000;
 
 const pages = ['.', 'docs', 'bench'].flatMap((folder) =>
   readdirSync(join(root, folder))

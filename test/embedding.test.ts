@@ -184,7 +184,7 @@ describe('a process', () => {
   /** Runs a script that may use `start`; it must end by itself. */
   function runs(script: string): Promise<{ code: number | null; output: string }> {
     const text = `import { request } from 'node:http';\nimport { start } from ${JSON.stringify(library)};\n${script}`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', text], { timeout: 30_000 });
+    const child = spawn(process.execPath, ['--input-type=module', '-e', text], { timeout: 60_000 });
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (part: string) => {

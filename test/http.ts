@@ -7,7 +7,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../src/cluster/index.ts';
 
 /** Time limit for an expected event. */
-const eventWaitMs = 10_000;
+const eventWaitMs = 60_000;
 
 /** Answers of any shape. */
 export type Json = any;

@@ -47,7 +47,7 @@ async function answers(until: (url: string) => Promise<boolean> = async () => tr
   const [line] = await once(child.stdout!, 'data');
   const url = /http:\S+/.exec(String(line))![0];
   const text = await (await fetch(`${url}/healthz`)).text();
-  await expect.poll(() => until(url), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => until(url)).toBe(true);
   await end();
   return text;
 }

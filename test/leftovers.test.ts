@@ -15,7 +15,7 @@ import { Client } from './http.ts';
 
 const children = useChildren();
 const claimFolder = '/run/wherry';
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 
 /** Network claims of a process, by the prefix of its links and namespaces. */
 function claimsOf(pid: number): string[] {

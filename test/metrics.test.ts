@@ -164,7 +164,7 @@ describe('figures', () => {
         metrics = await scrape();
         expect(metrics.value('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     );
     for (const name of [
       'process_cpu_seconds_total',

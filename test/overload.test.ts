@@ -114,7 +114,7 @@ describe.skipIf(filesAllowed < filesMin)(
       base = memoryMb(server).now;
     }, 120_000);
 
-    it('lists many objects to many clients at once, and answers others', { timeout: 120_000 }, async () => {
+    it('lists many objects to many clients at once, and answers others', { timeout: 300_000 }, async () => {
       const aside = askOnTheSide(client);
       const lists = await Promise.all(
         Array.from({ length: listers }, async () => {
@@ -129,7 +129,7 @@ describe.skipIf(filesAllowed < filesMin)(
       expect(memoryMb(server).most - base).toBeLessThan(growthMaxMb);
     });
 
-    it('bears thousands of connections, half of which do not read', { timeout: 120_000 }, async () => {
+    it('bears thousands of connections, half of which do not read', { timeout: 300_000 }, async () => {
       const { resourceVersion } = (await client.get(`${configMaps}?limit=1`)).body.metadata;
       const watch = `?watch=1&resourceVersion=${resourceVersion}`;
       const streams = await inTurns(watchers, () => open(`${client.url}${configMaps}${watch}`));

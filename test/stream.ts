@@ -2,7 +2,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Json } from './http.ts';
 
-const waitMaxMs = 30_000;
+const waitMaxMs = 60_000;
 
 export interface StreamEvent {
   readonly type: string;

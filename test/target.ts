@@ -8,7 +8,7 @@ import { type Cluster, type StartOptions, start } from '../src/cluster/index.ts'
 import { Client, type Json, type Reply } from './http.ts';
 
 /** Time limit for a raw connection. */
-const exchangeMaxMs = 10_000;
+const exchangeMaxMs = 60_000;
 
 export interface RawReply {
   readonly status: number;

@@ -206,7 +206,9 @@ describe('a backup of the version before', () => {
     const expected = await former();
     const folder = await children.folder();
     await writeFile(join(folder, 'backup'), await fixture('backup'));
-    const { objects, revision, warning } = await restore(join(folder, 'backup'), join(folder, 'data'));
+    const { objects, revision, warning } = await restore(join(folder, 'backup'), {
+      dataDir: join(folder, 'data'),
+    });
     expect([objects, warning]).toEqual([Object.values(expected.lists).flat().length, undefined]);
     expect(revision).toBe(Number(expected.resourceVersion) + 1e9);
     const cluster = await start({ dataDir: join(folder, 'data'), controllers: false });

@@ -215,7 +215,7 @@ async function openWatches(
 }
 
 describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s', (store) => {
-  it('tells every watcher exactly what happened after its start', { timeout: 120_000 }, async () => {
+  it('tells every watcher exactly what happened after its start', { timeout: 300_000 }, async () => {
     const cluster = await open(store);
     const client = new Client(cluster.url);
     const log = await prepare(client);
@@ -241,7 +241,7 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
     expect(history.changes.length).toBeGreaterThanOrEqual(changesWanted);
   });
 
-  it('says so when history is gone, and never leaves a gap', { timeout: 120_000 }, async () => {
+  it('says so when history is gone, and never leaves a gap', { timeout: 300_000 }, async () => {
     const cluster = await open(store, { history: { changesMax: 200 } });
     const client = new Client(cluster.url);
     const log = await prepare(client);

@@ -29,7 +29,14 @@ export function decodeObject(model: Model, value: unknown, unknown: string[] = [
     throw new DecodeError(
       `json: cannot unmarshal ${jsonType(value)} into Go value of type ${goModel(model)}`,
     );
-  return decodeModel(model, value, '', unknown);
+  if (!model.definition.open) return decodeModel(model, value, '', unknown);
+  try {
+    return decodeModel(model, value, '', unknown);
+  } catch (error) {
+    // The metadata of custom objects is decoded on its own in Kubernetes, so its path begins there.
+    if (error instanceof DecodeError) error.message = error.message.replace(/(field \w+\.)metadata\./, '$1');
+    throw error;
+  }
 }
 
 function decodeModel(model: Model, value: JsonObject, path: string, unknown: string[]): JsonObject {
@@ -37,6 +44,10 @@ function decodeModel(model: Model, value: JsonObject, path: string, unknown: str
   for (const name of Object.keys(value)) {
     const field = model.fields.get(name);
     const fieldPath = path ? `${path}.${name}` : name;
+    if (!field && model.definition.open) {
+      setKey(out, name, checkRaw(value[name]));
+      continue;
+    }
     if (!field) {
       if (unknown.length < findingsMax) unknown.push(fieldPath);
       continue;
@@ -113,6 +124,8 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
       break;
     case 'raw':
       return checkRaw(value);
+    case 'union':
+      return decodeUnion(field, value, path, owner);
   }
   throw mismatch(field, jsonType(value), path, owner);
 }
@@ -163,6 +176,18 @@ function checkInteger(field: Field, value: number | bigint, path: string, owner:
     if (!field.int32 && isInt64(value)) return value;
   } else if (field.int32 ? isInt32(value) : Number.isSafeInteger(value)) return value === 0 ? 0 : value;
   throw mismatch(field, `number ${value}`, path, owner);
+}
+
+/** Unknown fields of the model are dropped without a report, as by Go's decoders of such types. */
+function decodeUnion(field: Field, value: unknown, path: string, owner: Model): unknown {
+  const other = field.definition.union![1]!;
+  if (isJsonObject(value)) return decodeModel(field.model, value, path, []);
+  if (other === 'boolean' && typeof value === 'boolean') return value;
+  if (Array.isArray(value) && other === 'array of string' && value.every((item) => typeof item === 'string'))
+    return value;
+  if (Array.isArray(value) && other === `array of ${field.model.name}` && value.every(isJsonObject))
+    return value.map((item, i) => decodeModel(field.model, item, `${path}[${i}]`, []));
+  throw mismatch(field, jsonType(value), path, owner);
 }
 
 /** A raw value is stored as it is, so it must hold nothing that JSON cannot. */
@@ -242,6 +267,7 @@ function goType(field: Field): string {
     case 'map':
       return `map[string]${goType(field.values!)}`;
     case 'model':
+    case 'union':
       return goModel(field.model);
     case 'boolean':
       return 'bool';

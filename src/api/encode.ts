@@ -28,7 +28,8 @@ function writerOf(model: Model): Writer<JsonObject> {
   let writer = writers.get(model);
   if (!writer) {
     const ofFields = model.order.map(fieldWriter);
-    writer = generatedWriter(model, ofFields) ?? walkingWriter(model, ofFields);
+    const write = generatedWriter(model, ofFields) ?? walkingWriter(model, ofFields);
+    writer = model.definition.open ? openWriter(model, write) : write;
     writers.set(model, writer);
   }
   return writer;
@@ -45,6 +46,18 @@ const walkingWriter =
     return `{${fields.join(',')}}`;
   };
 
+/** Writes the fields of the model, then all others, sorted by name. */
+const openWriter =
+  (model: Model, write: Writer<JsonObject>): Writer<JsonObject> =>
+  (object) => {
+    let text = write(object).slice(0, -1);
+    for (const name of sorted(Object.keys(object))) {
+      if (model.fields.has(name) || object[name] === undefined) continue;
+      text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:${jsonText(object[name])}`;
+    }
+    return `${text}}`;
+  };
+
 /** Writes the value of a field; '' when it is left out. */
 function fieldWriter(field: Field): Writer<unknown> {
   const unset = unsetText(field);
@@ -54,7 +67,7 @@ function fieldWriter(field: Field): Writer<unknown> {
       const text = isUnset(value) ? '' : write(value);
       return text === '{}' ? '' : text || unset;
     };
-  if (field.ptr || field.type === 'model' || field.type === 'raw')
+  if (field.ptr || field.type === 'model' || field.type === 'raw' || field.type === 'union')
     return (value) => (isUnset(value) ? unset : write(value));
   if (field.type === 'array' || field.type === 'map')
     return (value) => (isUnset(value) || isEmpty(value) ? unset : write(value));
@@ -90,9 +103,16 @@ function valueWriter(field: Field): Writer<unknown> {
     }
     case 'raw':
       return jsonText;
+    case 'union':
+      return (value) => unionText(field, value);
     default:
       return scalarText;
   }
+}
+
+function unionText(field: Field, value: unknown): string {
+  if (Array.isArray(value)) return listText(value, (item) => unionText(field, item));
+  return typeof value === 'object' ? writerOf(field.model)(value as JsonObject) : scalarText(value);
 }
 
 function listText(items: readonly unknown[], write: Writer<unknown>): string {
@@ -127,7 +147,7 @@ function scalarText(value: unknown): string {
  */
 function unsetText(field: Field): string {
   if (field.empty === undefined) return '';
-  if (field.type === 'array') return '[]';
+  if (field.type === 'array') return field.definition.nullList ? 'null' : '[]';
   if (field.empty !== 'zero') return 'null';
   switch (field.type) {
     case 'map':

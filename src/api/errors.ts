@@ -186,6 +186,16 @@ export const invalid = (
   });
 };
 
+/** A PUT without a resourceVersion, which some kinds need. Kubernetes names the resource here, not the kind. */
+export const withoutVersion = (of: Named, name: string): StatusError =>
+  invalid({ kind: of.resource, group: of.group }, name, [
+    {
+      field: 'metadata.resourceVersion',
+      reason: 'FieldValueInvalid',
+      message: 'Invalid value: 0: must be specified for an update',
+    },
+  ]);
+
 /** Invalid options of a request: `DeleteOptions.meta.k8s.io "" is invalid: …`. */
 export const invalidOptions = (kind: string, errors: readonly FieldError[]): StatusError =>
   invalid({ kind, group: 'meta.k8s.io' }, '', errors);
@@ -209,6 +219,23 @@ export const methodNotAllowed = (): StatusError =>
     'MethodNotAllowed',
     'the server does not allow this method on the requested resource',
     {},
+  );
+
+/** A subresource of a custom kind does not have the verb. */
+export const verbNotSupported = (of: Named, verb: string): StatusError =>
+  new StatusError(
+    405,
+    'MethodNotAllowed',
+    `${verb} is not supported on resources of kind "${resourceText(of)}"`,
+    resourceDetails(of, ''),
+  );
+
+/** A format of a patch that custom kinds do not take. */
+export const unknownPatchFormat = (supported: readonly string[]): StatusError =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`,
   );
 
 export const notAcceptable = (available: readonly string[]): StatusError =>

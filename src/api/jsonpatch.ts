@@ -21,7 +21,7 @@ export const extraKeysMax = 100;
 const shiftsMax = 100_000_000;
 
 /** One operation. Members that were absent or null are undefined; only `value` may be null. */
-interface JsonPatchOperation {
+export interface JsonPatchOperation {
   readonly op: string | undefined;
   readonly path: string | undefined;
   readonly from: string | undefined;
@@ -90,6 +90,22 @@ export function applyJsonPatch(document: unknown, patch: JsonPatch): unknown {
   for (const operation of patch) target.apply(operation);
   if (patch.length > 0) checkDepth(target.root, 0);
   return target.root;
+}
+
+/** The first operation that cannot be applied, and the document it was to be applied to. */
+export function failedOperation(
+  document: unknown,
+  patch: JsonPatch,
+): { operation: JsonPatchOperation; document: unknown } | undefined {
+  const target = new PatchTarget(cloneJson(document));
+  for (const operation of patch)
+    try {
+      target.apply(operation);
+    } catch (error) {
+      if (!(error instanceof PatchError)) throw error;
+      return { operation, document: target.root };
+    }
+  return undefined;
 }
 
 type Container = JsonObject | unknown[];

@@ -9,22 +9,29 @@ import type { FieldError } from './fielderror.ts';
 import { type Model, modelOf } from './model.ts';
 import { type NameRule, subdomainName } from './names.ts';
 import type { ApiObject } from './object.ts';
+import type { ScalePaths } from './scalepaths.ts';
 import type { User } from './user.ts';
 
 /**
  * The id of a kind in store keys, collections and maps: group and resource, as in `core/pods` and `apps/deployments`,
  * because two groups may have resources of the same name. The core group has the name `core` here; no other can have
- * it, because group names of users contain a dot.
+ * it, because group names of users contain a dot. A kind that may be defined anew has its incarnation at the end.
  */
 export type ResourceId = `${string}/${string}`;
 
-const resourceId = (group: string, resource: string): ResourceId => `${group || 'core'}/${resource}`;
+const resourceId = (group: string, resource: string, incarnation: string | undefined): ResourceId =>
+  `${group || 'core'}/${resource}${incarnation === undefined ? '' : incarnationMark + incarnation}`;
+
+/** Separates the incarnation from the resource; no resource name contains it. */
+const incarnationMark = '#';
 
 /** The reverse: group ('' for the core) and resource. */
 export function groupResource(id: string): { group: string; resource: string } {
   const slash = id.indexOf('/');
   const group = id.slice(0, Math.max(slash, 0));
-  return { group: group === 'core' ? '' : group, resource: id.slice(slash + 1) };
+  const mark = id.indexOf(incarnationMark);
+  const resource = id.slice(slash + 1, mark < 0 ? undefined : mark);
+  return { group: group === 'core' ? '' : group, resource };
 }
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
@@ -34,9 +41,12 @@ export interface Column {
   readonly name: string;
   readonly description: string;
   readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'date';
-  readonly format?: 'name';
+  /** `name`, or a format of OpenAPI. */
+  readonly format?: string;
   /** Shown only with `-o wide`. */
   readonly wide?: true;
+  /** Above 0 it is shown only with `-o wide`; default: 1 for a wide column. */
+  readonly priority?: number;
 }
 
 export interface TableRowCondition {
@@ -74,6 +84,12 @@ interface StoredVersion<T extends ApiObject> {
   fromStored(object: ApiObject): T;
 }
 
+/** Converts objects between the versions of a custom kind, in time. */
+export interface Conversion {
+  /** The objects as a version of their kind, in the same order. */
+  convert(objects: readonly ApiObject[], to: Kind): Promise<ApiObject[]>;
+}
+
 export interface KindForm<T extends ApiObject> {
   // Names
   readonly kind: string;
@@ -81,6 +97,8 @@ export interface KindForm<T extends ApiObject> {
   readonly singular: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
+  /** Kind of the lists; default: the kind and `List`. */
+  readonly listKind?: string;
   readonly group?: string;
   readonly version?: string;
   /** The built-in field table with the model; default: `core-v1`. */
@@ -92,9 +110,30 @@ export interface KindForm<T extends ApiObject> {
   /** The kind as which it is stored; default: itself. */
   readonly stored?: StoredVersion<T>;
 
+  /**
+   * A custom kind: it is defined by an object of a user. Kubernetes serves it somewhat differently: items of lists have
+   * kind and apiVersion, there is no strategic merge patch and no protobuf, finalizers may have any name, PUT needs a
+   * resourceVersion.
+   */
+  readonly custom?: boolean;
+  /** Tells the objects of this kind apart from those of a former one of the same name. */
+  readonly incarnation?: string;
+  /** What clients that watch rely on: when it changes, their watches end, and they begin new ones. */
+  readonly edition?: string;
+  /** The kind is known because objects are stored as it, but it is not served. */
+  readonly hidden?: boolean;
+
+  /** Finalizers may have any name; default: as for custom kinds. */
+  readonly anyFinalizer?: boolean;
+
+  /** Objects of one version become those of another by asking a webhook; see `registry/conversion.ts`. */
+  readonly conversion?: Conversion | undefined;
+
   // Verbs: all of them when not given
   readonly verbs?: readonly Verb[];
   readonly subresources?: readonly Subresource[];
+  /** Where the scale of a custom kind finds its numbers. */
+  readonly scalePaths?: ScalePaths | undefined;
 
   /** Sent in a Warning header of every answer about the kind, because it is deprecated. */
   readonly deprecation?: string;
@@ -102,10 +141,17 @@ export interface KindForm<T extends ApiObject> {
   // Behaviour switches
   /** PUT of a missing object creates it. */
   readonly createOnUpdate?: boolean;
+  /** PUT needs a resourceVersion. */
+  readonly versionRequired?: boolean;
+  /** Why no objects can be created now. */
+  readonly createRefusal?: string;
   /** DELETE answers with the object rather than a Status. */
   readonly deleteReturnsObject?: boolean;
-  /** The part whose changes increase `metadata.generation`; without it there is no generation. */
-  readonly generationOf?: 'spec' | 'template';
+  /**
+   * The part whose changes increase `metadata.generation`; without it there is no generation. `content` is everything
+   * but the metadata and, where it is a subresource, the status.
+   */
+  readonly generationOf?: 'spec' | 'template' | 'webhooks' | 'content';
   /** Default propagation policy of DELETE; `Background` when not given. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
   /** Sent in a Warning header of a DELETE without a propagation policy. */
@@ -119,6 +165,16 @@ export interface KindForm<T extends ApiObject> {
    * out, where defaults do not bring it back. Old clients do not know these fields, and must not lose or be refused them.
    */
   takeServerValues?(object: T, old: T): void;
+  /**
+   * Removes what a decoded object may not contain, where that is not in the model, and adds the paths of unknown fields
+   * to the list. Runs on every decoded body.
+   */
+  prune?(object: T, unknown: string[]): void;
+  /**
+   * Brings an object into the form in which this kind would store it now. It may have been stored under an earlier
+   * definition of the kind.
+   */
+  refresh?(object: T): void;
   /** Fills what the client may leave out. Runs on every decoded object. */
   defaults?(object: T): void;
   /** Resets fields that clients may not set on create. The status is cleared before, unless keepStatusOnCreate. */
@@ -148,12 +204,16 @@ export interface KindForm<T extends ApiObject> {
   validateApproval?(object: T, old: T): FieldError[];
   /** Texts for Warning headers of a create or update. */
   warnings?(object: T, old: T | undefined): string[];
+  /** Changes an object that a DELETE marks, instead of the usual marks beyond the time. */
+  markForDeletion?(object: T, context: WriteContext): void;
   /** For kinds with graceful deletion: the grace period in seconds, 0 for none. `requested` is that of the DELETE. */
   gracePeriodSeconds?(object: T, requested: number | undefined): number;
 
   // Views
   /** Field selector paths beyond metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: T) => string>>;
+  /** The text of a field that is selectable in another version of the kind. */
+  otherField?(object: T, path: string): string;
   /** Deprecated field selector paths and their replacements. */
   readonly fieldAliases?: Readonly<Record<string, string>>;
   /** The error for an unknown field selector path, when it differs from the general one. */
@@ -173,6 +233,7 @@ export interface Kind extends KindForm<ApiObject> {
   readonly apiVersion: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
+  readonly listKind: string;
   readonly nameRule: NameRule;
   readonly verbs: readonly Verb[];
   readonly subresources: readonly Subresource[];
@@ -202,12 +263,14 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
   const model = form.model ?? modelOf(form.kind, form.table ?? 'core-v1');
   const kind: Omit<Kind, 'storage'> = {
     ...(form as unknown as KindForm<ApiObject>),
-    id: resourceId(group, form.resource),
+    id: resourceId(group, form.resource, form.incarnation),
     group,
     version,
     apiVersion: group ? `${group}/${version}` : version,
     shortNames: form.shortNames ?? [],
     categories: form.categories ?? [],
+    listKind: form.listKind ?? `${form.kind}List`,
+    anyFinalizer: form.anyFinalizer ?? form.custom,
     nameRule: form.nameRule ?? subdomainName,
     verbs: form.verbs ?? allVerbs,
     subresources: form.subresources ?? [],

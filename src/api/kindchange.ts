@@ -30,7 +30,8 @@ export interface Prepared {
 
 /** The parts of a table that the checks need. */
 interface Table {
-  resource(apiVersion: string, resource: string): Kind | undefined;
+  /** Also a kind that is not served. */
+  find(apiVersion: string, resource: string): Kind | undefined;
   kind(apiVersion: string, kind: string): Kind | undefined;
   /** All kinds whose objects are stored under an id. */
   versions(id: ResourceId): Iterable<Kind>;
@@ -44,14 +45,11 @@ export function checkedChange(
   for (const kind of add) checkAdded(table, kind);
   for (const kind of replace) checkReplaced(table, kind);
   for (const kind of remove)
-    if (table.resource(kind.apiVersion, kind.resource) !== kind)
+    if (table.find(kind.apiVersion, kind.resource) !== kind)
       throw new Error(`${nameOf(kind)} is not in the table`);
   const changed = [...add, ...replace, ...remove];
   if (new Set(changed.map(nameOf)).size < changed.length) throw new Error('a kind is changed twice at once');
-  const gone = new Set([
-    ...remove,
-    ...replace.map((kind) => table.resource(kind.apiVersion, kind.resource)!),
-  ]);
+  const gone = new Set([...remove, ...replace.map((kind) => table.find(kind.apiVersion, kind.resource)!)]);
   for (const id of new Set(changed.map((kind) => kind.storage.id))) {
     const kept = [...table.versions(id)].filter((kind) => !gone.has(kind));
     checkVersions(id, [...kept, ...[...add, ...replace].filter((kind) => kind.storage.id === id)]);
@@ -64,20 +62,20 @@ const nameOf = ({ apiVersion, resource }: Kind): string => `${apiVersion} ${reso
 function checkAdded(table: Table, kind: Kind): void {
   // `core` is the name of the core group in ids.
   if (kind.group === 'core') throw new Error('a group cannot be called core');
-  if (table.resource(kind.apiVersion, kind.resource)) throw new Error(`there is a ${nameOf(kind)} already`);
+  if (table.find(kind.apiVersion, kind.resource)) throw new Error(`there is a ${nameOf(kind)} already`);
   if (table.kind(kind.apiVersion, kind.kind))
     throw new Error(`there is a kind ${kind.kind} in ${kind.apiVersion} already`);
 }
 
 /** A replacement must be able to read the objects that are stored. */
 function checkReplaced(table: Table, kind: Kind): void {
-  const before = table.resource(kind.apiVersion, kind.resource);
+  const before = table.find(kind.apiVersion, kind.resource);
   if (!before) throw new Error(`${nameOf(kind)} is not in the table`);
   const same =
     kind.kind === before.kind &&
     kind.namespaced === before.namespaced &&
     kind.storage.id === before.storage.id &&
-    kind.storage.apiVersion === before.storage.apiVersion;
+    (kind.storage.apiVersion === before.storage.apiVersion || kind.storage.refresh !== undefined);
   if (!same)
     throw new Error(`${nameOf(kind)} has another name, scope or storage than the one it would replace`);
 }

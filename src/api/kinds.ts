@@ -1,6 +1,7 @@
 /** The list of kinds. Adding one: its file in `kinds/`, and a line here. */
 import type { Kind, ResourceId } from './kind.ts';
 import { checkedChange, type KindChange, type Preparation, type WantedChange } from './kindchange.ts';
+import { apiService } from './kinds/apiservice.ts';
 import { autoscalingV1 } from './kinds/autoscalingv1.ts';
 import { autoscalingV2 } from './kinds/autoscalingv2.ts';
 import { batchJob } from './kinds/batchjob.ts';
@@ -11,6 +12,7 @@ import { configMap } from './kinds/configmap.ts';
 import { controllerRevision } from './kinds/controllerrevision.ts';
 import { cronJob } from './kinds/cronjob.ts';
 import { cronJobV1beta1 } from './kinds/cronjobv1beta1.ts';
+import { customResourceDefinition } from './kinds/customresourcedefinition.ts';
 import { daemonSet } from './kinds/daemonset.ts';
 import { deployment } from './kinds/deployment.ts';
 import { endpoints } from './kinds/endpoints.ts';
@@ -22,6 +24,7 @@ import { ingress } from './kinds/ingress.ts';
 import { job } from './kinds/job.ts';
 import { lease } from './kinds/lease.ts';
 import { limitRange } from './kinds/limitrange.ts';
+import { mutatingWebhookConfiguration } from './kinds/mutatingwebhookconfiguration.ts';
 import { namespace } from './kinds/namespace.ts';
 import { networkingIngress } from './kinds/networkingingress.ts';
 import { node } from './kinds/node.ts';
@@ -42,6 +45,7 @@ import { secret } from './kinds/secret.ts';
 import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
 import { statefulSet } from './kinds/statefulset.ts';
+import { validatingWebhookConfiguration } from './kinds/validatingwebhookconfiguration.ts';
 
 export const builtinKinds: readonly Kind[] = [
   configMap,
@@ -72,6 +76,7 @@ export const builtinKinds: readonly Kind[] = [
   cronJob,
   cronJobV1beta1,
   certificateSigningRequest,
+  customResourceDefinition,
   networkingIngress,
   lease,
   podDisruptionBudget,
@@ -83,6 +88,9 @@ export const builtinKinds: readonly Kind[] = [
   clusterRoleBinding,
   role,
   roleBinding,
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+  apiService,
   horizontalPodAutoscaler,
   ingress,
   job,
@@ -165,26 +173,39 @@ export class KindTable {
 
   #put(kind: Kind): void {
     const { apiVersion, resource } = kind;
-    const before = this.resource(apiVersion, resource);
-    if (before) this.#versions.get(before.storage.id)!.delete(before);
+    const before = this.find(apiVersion, resource);
+    if (before) this.#forget(before);
     this.#all.set(`${apiVersion} ${resource}`, kind);
-    named(this.#byResource, apiVersion).set(resource, kind);
-    named(this.#byKind, apiVersion).set(kind.kind, kind);
+    if (!kind.hidden) {
+      named(this.#byResource, apiVersion).set(resource, kind);
+      named(this.#byKind, apiVersion).set(kind.kind, kind);
+    }
     const { id } = kind.storage;
     const versions = this.#versions.get(id);
     if (versions) versions.add(kind);
     else this.#versions.set(id, new Set([kind]));
-    this.#generations.set(apiVersion, this.#generation);
+    this.#touch(apiVersion);
   }
 
   #drop(kind: Kind): void {
-    const { apiVersion, resource } = kind;
-    this.#all.delete(`${apiVersion} ${resource}`);
-    this.#byResource.get(apiVersion)!.delete(resource);
-    this.#byKind.get(apiVersion)!.delete(kind.kind);
+    this.#all.delete(`${kind.apiVersion} ${kind.resource}`);
+    this.#forget(kind);
+    this.#touch(kind.apiVersion);
+  }
+
+  /** The version has changed in this generation; one without kinds is not known any more. */
+  #touch(apiVersion: string): void {
     this.#generations.set(apiVersion, this.#generation);
-    if (this.#byResource.get(apiVersion)!.size === 0)
+    if (!this.#byResource.get(apiVersion)?.size)
       for (const map of [this.#byResource, this.#byKind, this.#generations]) map.delete(apiVersion);
+  }
+
+  #forget(kind: Kind): void {
+    const { apiVersion, resource } = kind;
+    if (!kind.hidden) {
+      this.#byResource.get(apiVersion)!.delete(resource);
+      this.#byKind.get(apiVersion)!.delete(kind.kind);
+    }
     const versions = this.#versions.get(kind.storage.id)!;
     versions.delete(kind);
     if (versions.size === 0) this.#versions.delete(kind.storage.id);
@@ -212,6 +233,11 @@ export class KindTable {
     return this.#generations.get(apiVersion) ?? 0;
   }
 
+  /** By `v1` and `pods`, also when the kind is not served. */
+  find(apiVersion: string, resource: string): Kind | undefined {
+    return this.#all.get(`${apiVersion} ${resource}`);
+  }
+
   /** By `v1` and `pods`. */
   resource(apiVersion: string, resource: string): Kind | undefined {
     return this.#byResource.get(apiVersion)?.get(resource);
@@ -234,11 +260,12 @@ export class KindTable {
 
   /** The stored kinds, each once, whatever the number of its served versions. */
   *stored(): Iterable<Kind> {
-    for (const kind of this) if (kind.storage === kind) yield kind;
+    for (const kind of this.#all.values()) if (kind.storage === kind) yield kind;
   }
 
-  [Symbol.iterator](): IterableIterator<Kind> {
-    return this.#all.values();
+  /** The served kinds, in the order in which they were added. */
+  *[Symbol.iterator](): IterableIterator<Kind> {
+    for (const kind of this.#all.values()) if (!kind.hidden) yield kind;
   }
 }
 

@@ -32,7 +32,10 @@ export function selfLink(
   return `${prefix}${scope}/${kind.resource}/${encodeURIComponent(name)}`;
 }
 
-export function validateMeta(kind: Pick<Kind, 'nameRule' | 'namespaced'>, meta: ObjectMeta): FieldError[] {
+export function validateMeta(
+  kind: Pick<Kind, 'nameRule' | 'namespaced' | 'anyFinalizer'>,
+  meta: ObjectMeta,
+): FieldError[] {
   const errors: FieldError[] = [];
   if (meta.generateName)
     for (const problem of kind.nameRule(meta.generateName, true))
@@ -52,7 +55,7 @@ export function validateMeta(kind: Pick<Kind, 'nameRule' | 'namespaced'>, meta: 
   errors.push(...validateLabels(meta.labels, 'metadata.labels'));
   errors.push(...validateAnnotations(meta.annotations, 'metadata.annotations'));
   errors.push(...validateOwnerReferences(meta.ownerReferences));
-  errors.push(...validateFinalizers(meta.finalizers, 'metadata.finalizers'));
+  errors.push(...validateFinalizers(meta.finalizers, 'metadata.finalizers', kind.anyFinalizer));
   return errors;
 }
 
@@ -66,11 +69,16 @@ export const unqualifiedProblems = (finalizer: string): string[] =>
     ? []
     : ['name is neither a standard finalizer name nor is it fully qualified'];
 
-function validateFinalizers(finalizers: readonly string[] | undefined, path: string): FieldError[] {
+function validateFinalizers(
+  finalizers: readonly string[] | undefined,
+  path: string,
+  anyName: boolean | undefined,
+): FieldError[] {
   const errors: FieldError[] = [];
   if (!finalizers) return errors;
   finalizers.forEach((finalizer, i) => {
     for (const problem of isQualifiedName(finalizer)) errors.push(invalid(path, finalizer, problem));
+    if (anyName) return;
     for (const problem of unqualifiedProblems(finalizer))
       errors.push(invalid(`${path}[${i}]`, finalizer, problem));
   });

@@ -8,6 +8,12 @@
  * The models of the built-in tables are compiled once per process and never change. A kind that is added at run time
  * has its own models (`modelsOf`). Only the kind refers to them, so they are collected with it.
  */
+
+import type { Schema } from './customschema/schema.ts';
+import admission from './definitions/admission-v1.fields.json' with { type: 'json' };
+import admissionRegistration from './definitions/admissionregistration-v1.fields.json' with { type: 'json' };
+import apiextensions from './definitions/apiextensions-v1.fields.json' with { type: 'json' };
+import apiRegistration from './definitions/apiregistration-v1.fields.json' with { type: 'json' };
 import apps from './definitions/apps-v1.fields.json' with { type: 'json' };
 import authentication from './definitions/authentication-v1.fields.json' with { type: 'json' };
 import authorization from './definitions/authorization-v1.fields.json' with { type: 'json' };
@@ -45,7 +51,11 @@ export interface FieldDefinition {
   values?: FieldDefinition;
   ptr?: boolean;
   empty?: 'null' | 'zero';
+  /** A list that is written as null when it is unset; all others are written `[]`. */
+  nullList?: boolean;
   raw?: boolean;
+  /** What a raw value may be: a model, and `boolean`, `array of` a model or `array of string`. */
+  union?: string[];
   micro?: boolean;
   off?: boolean;
   only11?: boolean;
@@ -64,12 +74,26 @@ export interface FieldDefinition {
   description?: string;
 }
 
+/** What documents show of a custom kind beyond the few fields of its model. */
+export interface CustomModel {
+  /** The kind's schema; undefined for the model of its lists. */
+  readonly schema: Schema | undefined;
+  /** The name of the model of its lists. */
+  readonly listKind: string;
+  /** Paths of fields that can be selected by, such as `spec.color`. */
+  readonly selectableFields: readonly string[];
+}
+
 export interface ModelDefinition {
   gvk?: string;
   required?: string[];
   order: string[];
   mapType?: 'atomic';
   fields: Record<string, FieldDefinition>;
+  /** Objects may have further fields, of any value, which are kept as they are. */
+  open?: boolean;
+  /** Of a custom kind. */
+  custom?: CustomModel;
   description?: string;
 }
 
@@ -89,6 +113,7 @@ export type FieldType =
   | 'quantity'
   | 'int-or-string'
   | 'raw'
+  | 'union'
   | 'array'
   | 'map'
   | 'model';
@@ -136,9 +161,9 @@ export class Field {
     this.pb = (definition.pb ?? []).filter((part): part is number => typeof part === 'number');
   }
 
-  /** The model of an object field; only for `type === 'model'`. */
+  /** The model of an object field; only for the types `model` and `union`. */
   get model(): Model {
-    this.#model ??= this.models.of(this.definition.ref!, this.file);
+    this.#model ??= this.models.of(this.definition.ref ?? this.definition.union![0]!, this.file);
     return this.#model;
   }
 }
@@ -173,6 +198,10 @@ export class Model {
 }
 
 const FILES: Record<string, DefinitionFile> = {
+  'admission-v1': admission,
+  'admissionregistration-v1': admissionRegistration,
+  'apiextensions-v1': apiextensions,
+  'apiregistration-v1': apiRegistration,
   'apps-v1': apps,
   'authentication-v1': authentication,
   'authorization-v1': authorization,
@@ -241,8 +270,9 @@ export const findModel = (ref: string, file = 'core-v1'): Model | undefined => b
 export function modelsOf(table: DefinitionFile): (name: string) => Model {
   if (!table.apiVersion.includes('/')) throw new Error('a table that comes at run time needs a group');
   const lists: Record<string, ModelDefinition> = {};
-  for (const [name, { order }] of Object.entries(table.models))
-    if (order[0] === 'kind' && order.includes('metadata')) lists[`${name}List`] = listDefinition(name);
+  for (const [name, { order, custom }] of Object.entries(table.models))
+    if (order[0] === 'kind' && order.includes('metadata'))
+      lists[custom?.listKind ?? `${name}List`] = listDefinition(name, custom);
   const models = new Models(
     { [table.apiVersion]: { ...table, models: { ...lists, ...table.models } } },
     builtinModels,
@@ -250,7 +280,10 @@ export function modelsOf(table: DefinitionFile): (name: string) => Model {
   return (name) => models.of(name, table.apiVersion);
 }
 
-const listDefinition = (name: string): ModelDefinition => ({
+const listDefinition = (name: string, custom: CustomModel | undefined): ModelDefinition => ({
+  ...(custom
+    ? { description: `${custom.listKind} is a list of ${name}`, custom: { ...custom, schema: undefined } }
+    : {}),
   required: ['items'],
   order: ['kind', 'apiVersion', 'metadata', 'items'],
   fields: {
@@ -265,6 +298,7 @@ const modelId = (ref: string, file: string): string => (ref.includes(':') ? ref 
 
 function fieldType(definition: FieldDefinition): FieldType {
   if (definition.ref) return 'model';
+  if (definition.union) return 'union';
   if (definition.raw || definition.type === 'object') return 'raw';
   if (definition.type === 'string') {
     if (definition.format === 'date-time') return definition.micro ? 'microtime' : 'time';

@@ -21,6 +21,7 @@ const portMax = 65_535;
 export type NameRule = (name: string, prefix: boolean) => string[];
 
 const label1123 = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const subdomain1123 = `${label1123}(\\.${label1123})*`;
 const qualified = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 
@@ -29,7 +30,6 @@ const label1123Text = regexText(
   label1123,
   ['my-name', '123-abc'],
 );
-const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const label1035Text = regexText(
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
   label1035,
@@ -73,10 +73,10 @@ export function isLabel1123(value: string): string[] {
   return problems;
 }
 
-/** A label that begins with a letter. */
+/** Like a label of RFC 1123, but with a letter at the beginning. */
 export function isLabel1035(value: string): string[] {
   const problems = lengthProblems(value, labelBytesMax);
-  if (!/^[a-z](?:[-a-z0-9]*[a-z0-9])?$/.test(value)) problems.push(label1035Text);
+  if (!label1123Fits(value) || /^[0-9]/.test(value)) problems.push(label1035Text);
   return problems;
 }
 

@@ -392,6 +392,41 @@ const RAW = small('RawExtension', [undefined, RANGE], null, ([, raw], reader) =>
   }
 });
 
+const DOUBLE: Value = {
+  wire: FIXED64,
+  zero: () => 0,
+  read: (reader) => {
+    const start = reader.at;
+    if (start + 8 > reader.end) throw new ProtobufError('unexpected EOF');
+    reader.at = start + 8;
+    return reader.bytes.readDoubleLE(start);
+  },
+};
+
+/** A message of two fields, of which one is set: 1 a model and 2 a list, or 1 a boolean and 2 a model. */
+function union(field: Field): Value {
+  const model = messageValue(() => tableOf(field.model));
+  const other = field.definition.union![1]!;
+  const name = `${field.model.name}Or${other}`;
+  if (other === 'boolean')
+    return small(name, [undefined, BOOLEAN, model], false, ([, allows, schema]) => schema ?? allows ?? false);
+  const items = other === 'array of string' ? TEXT : model;
+  const entries: FieldEntry[] = [
+    { shape: 'single', name: 'schema', wire: BYTES, value: model, ptr: true },
+    { shape: 'list', name: 'items', wire: BYTES, value: items },
+  ];
+  const table: Table = { name, entries: [undefined, ...entries] };
+  const { wire, read } = messageValue(() => table);
+  return {
+    wire,
+    zero: () => [],
+    read: (reader, depth) => {
+      const found = read(reader, depth) as JsonObject;
+      return found['schema'] ?? found['items'] ?? [];
+    },
+  };
+}
+
 /** The envelope: 1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3 contentEncoding, 4 contentType. */
 const TYPE_META = small('TypeMeta', [undefined, TEXT, TEXT], undefined, (parts) => parts);
 const UNKNOWN: Parts = { name: 'Unknown', values: [undefined, TYPE_META, RANGE, TEXT, TEXT] };
@@ -489,8 +524,11 @@ function valueFor(field: Field, name: string): Value {
     case 'array':
       return wrappedList(name, valueFor(field.items!, name));
     case 'number':
+      return DOUBLE;
+    case 'union':
+      return union(field);
     case 'map':
-      // Kubernetes' messages have neither floats nor maps of maps.
+      // Kubernetes' messages have no maps of maps.
       throw new Error(`the field tables give ${name} a type that protobuf has no form for: ${field.type}`);
   }
 }

@@ -32,7 +32,7 @@ export const columnDefinitions = (kind: Tabular): ColumnDefinition[] =>
     type: column.type ?? 'string',
     format: column.format ?? '',
     description: column.description,
-    priority: column.wide ? 1 : 0,
+    priority: column.priority ?? (column.wide ? 1 : 0),
   }));
 
 export function tableRow(

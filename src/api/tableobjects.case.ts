@@ -81,6 +81,7 @@ function fullValue(field: Field): unknown {
     raw: { 'f:metadata': { 'f:labels': {} } },
     bytes: 'AAH/',
     number: undefined,
+    union: undefined,
   };
   return values[field.type];
 }

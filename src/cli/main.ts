@@ -98,7 +98,7 @@ async function runNode(ending: Ending, { server, node: options, log: form }: Nod
   process.stdout.write(`${node.description}\nserver ${server}\n`);
 }
 
-async function runBackup({ command, file, server, dataDir }: BackupLine): Promise<void> {
+async function runBackup({ command, file, server, target }: BackupLine): Promise<void> {
   const { backup, restore } = await import('../cluster/backup.ts');
   const line = new ProgressLine(process.stderr, command === 'backup' ? 'Backing up' : 'Restoring');
   const show = (progress: Progress): void => line.show(progress);
@@ -106,8 +106,10 @@ async function runBackup({ command, file, server, dataDir }: BackupLine): Promis
     const { objects, revision } = await backup(server, file, show).finally(() => line.end());
     process.stdout.write(`Backed up ${objects} objects at version ${revision} to ${file}\n`);
   } else {
-    const { objects, revision, warning } = await restore(file, dataDir, show).finally(() => line.end());
-    process.stdout.write(`Restored ${objects} objects into ${dataDir}; versions go on after ${revision}\n`);
+    const { objects, revision, warning } = await restore(file, target, show).finally(() => line.end());
+    process.stdout.write(
+      `Restored ${objects} objects into ${'dataDir' in target ? target.dataDir : 'etcd'}; versions go on after ${revision}\n`,
+    );
     if (warning) process.stderr.write(`wherry: ${warning}\n`);
   }
 }

@@ -1,5 +1,6 @@
 /** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
+import type { RestoreTarget } from '../cluster/backup.ts';
 import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
 import {
@@ -25,6 +26,7 @@ import {
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
+import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
 import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -56,12 +58,12 @@ export interface NodeLine {
   readonly log: LogForm;
 }
 
-/** `backup` from a server, or `restore` into a folder. */
+/** `backup` from a server, or `restore` into a folder or etcd. */
 export interface BackupLine {
   readonly command: 'backup' | 'restore';
   readonly file: string;
   readonly server: string;
-  readonly dataDir: string;
+  readonly target: RestoreTarget;
 }
 
 export type CommandLine =
@@ -83,7 +85,7 @@ Commands
   serve    run the API server, with the controllers that keep house for it
   node     run this machine as a node of a server elsewhere
   backup   write all objects of a running server to a file: wherry backup FILE
-  restore  make a data folder from such a file: wherry restore FILE
+  restore  make a data folder from such a file, or fill an etcd: wherry restore FILE
   token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
   kubeconfig
            print a kubeconfig for the administrator or any user of the secure door
@@ -92,8 +94,7 @@ Options of up and serve
   --port PORT           port for plain HTTP; 0 takes any free one, off none (default 8080)
   --host HOST           loopback address for plain HTTP (default 127.0.0.1)
 ${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (default .wherry)
-  --in-memory           keep objects in memory only
-  --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
+${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
   --like KIND           kubernetes: do as today's Kubernetes where Wherry's contract, the API of 1.1, differs;
                         the same as --create-status 201 --watch-start state
   --watch-start WHERE   where a watch without a version begins: history or state (default history)
@@ -109,7 +110,8 @@ ${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (defa
                         files put aside that are kept (default 10)
 ${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
                         for the default without that one (default: up *, serve housekeeping)
-  --leader-elect        agree with other servers on the same store about who runs the controllers
+  --leader-elect        agree with other servers on the same store about who runs the controllers (always done with
+                        --store etcd)
   --service-account-token-secrets
                         make a secret with a token for every account, as Kubernetes 1.1 did
 
@@ -151,6 +153,8 @@ Options of backup
 
 Options of restore
   --data-dir FOLDER     the folder to make; it must not hold objects yet (default .wherry)
+  --store etcd          restore into an etcd, with the --etcd-… options of serve; it must not hold objects under the
+                        prefix yet
 
 Options of token
 ${tokenHelp}
@@ -176,7 +180,7 @@ const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
   'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig'] },
-  'in-memory': { ...flag, for: ['up', 'serve'] },
+  ...storeArgs,
   history: { ...text, for: ['up', 'serve'] },
   like: { ...text, for: ['up', 'serve'] },
   'watch-start': { ...text, for: ['up', 'serve'] },
@@ -252,8 +256,6 @@ const refuse = (message: string): never => {
 
 /** `runs`: the controllers that run by default; `--controllers=-name` removes from these. */
 function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions {
-  if (values['in-memory'] && values['data-dir'] !== undefined)
-    throw new UsageError('--in-memory and --data-dir exclude each other');
   const listening = readListening(values, refuse);
   const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
   if (values.port === 'off' && !secure)
@@ -267,9 +269,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
     secure,
     admission: readAdmission(values),
-    ...(values['in-memory']
-      ? { store: 'memory' as const }
-      : { store: 'lmdb' as const, dataDir: values['data-dir'] ?? '.wherry' }),
+    ...readStore(values, refuse),
     history: historyOf(values.history ?? '10m,50000'),
     like: optionOf('--like', values.like, ['kubernetes']),
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
@@ -324,10 +324,10 @@ function upOptions(values: Values): StartOptions {
   };
 }
 
-function backupOptions(values: Values): { server: string; dataDir: string } {
-  const { server = 'http://127.0.0.1:8080', 'data-dir': dataDir = '.wherry' } = values;
+function backupOptions(values: Values): Pick<BackupLine, 'server' | 'target'> {
+  const { server = 'http://127.0.0.1:8080' } = values;
   if (!isServer(server)) throw new UsageError(`--server must be a URL, not ${JSON.stringify(server)}`);
-  return { server, dataDir };
+  return { server, target: readRestoreTarget(values, refuse) };
 }
 
 const isServer = (text: string): boolean => URL.canParse(text) && /^https?:/.test(text);

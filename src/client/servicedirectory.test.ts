@@ -33,10 +33,10 @@ it('knows what is there, and tells whose service or endpoints are different', as
   const web = { namespace: 'default', name: 'web' };
   directory.onChange((changed) => told.push(changed));
   await client.create(endpoints, 'default', { metadata, subsets });
-  await vi.waitFor(() => expect(told).toEqual([web]));
+  await vi.waitFor(() => expect(told).toEqual([web]), { timeout: 60_000 });
   expect(directory.endpoints('default', 'web')?.subsets?.[0]?.addresses?.[0]?.ip).toBe('10.9.8.7');
   await client.delete(services, 'default', 'web');
-  await vi.waitFor(() => expect(told.slice(1)).toContainEqual(web));
-  await vi.waitFor(() => expect(directory.service('default', 'web')).toBeUndefined());
+  await vi.waitFor(() => expect(told.slice(1)).toContainEqual(web), { timeout: 60_000 });
+  await vi.waitFor(() => expect(directory.service('default', 'web')).toBeUndefined(), { timeout: 60_000 });
   expect(errors).toEqual([]);
 });

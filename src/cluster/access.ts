@@ -6,7 +6,7 @@ import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts
 import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
-import { administrator, ClusterCertificates } from '../pki/clustercertificates.ts';
+import { administrator, ClusterCertificates, readAuthority } from '../pki/clustercertificates.ts';
 import type { NodeAuthority, NodeTrust } from '../pki/nodecertificates.ts';
 import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
 import { TlsFiles } from '../pki/tlsfiles.ts';
@@ -21,6 +21,7 @@ import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
 import type { SecureOptions } from './secureoptions.ts';
+import { sharedAuthority, storeAuthority } from './sharedauthority.ts';
 import { StartError } from './starterror.ts';
 
 export interface AccessOptions {
@@ -45,7 +46,9 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
   try {
-    opened = openCertificates(options);
+    const authority =
+      registry.store.locks && (await sharedAuthority(registry, ownAuthority(options.dataDir)));
+    opened = openCertificates(options, authority);
     const { tls } = opened;
     authentication = await makeAuthenticator(secure, {
       registry,
@@ -75,20 +78,25 @@ interface OpenedCertificates {
   close(): void;
 }
 
-function openCertificates({
-  secure,
-  dataDir,
-  serviceIP,
-  registry,
-  onError,
-  onWarning,
-}: AccessOptions): OpenedCertificates {
+/** One that this server made when it had a store of its own. */
+const ownAuthority = (dataDir: string | undefined): Certified | undefined =>
+  dataDir === undefined ? undefined : readAuthority(pkiFolderOf(dataDir))?.pem;
+
+const pkiFolderOf = (dataDir: string): string => path.join(path.resolve(dataDir), 'pki');
+
+function openCertificates(
+  { secure, dataDir, serviceIP, registry, onError, onWarning }: AccessOptions,
+  authority: Certified | undefined,
+): OpenedCertificates {
   const certificates = new ClusterCertificates({
-    folder: dataDir === undefined ? undefined : new PkiFolder(path.join(path.resolve(dataDir), 'pki')),
+    folder: dataDir === undefined ? undefined : new PkiFolder(pkiFolderOf(dataDir)),
+    authority,
     hosts: [...servingNames(), serviceIP, ...addressesOf(secure.host ?? defaultHost), ...(secure.sans ?? [])],
     nowMs: registry.chance.nowMs,
     onError,
   });
+  if (authority)
+    certificates.follow(() => storeAuthority(registry, certificates.authority.pem).catch(onError));
   const tls = new TlsFiles(certificates, {
     serving: servingFiles(secure),
     named: secure.sniCertificates ?? [],

@@ -1,4 +1,4 @@
-/** Backup of a running server to a file, and restore of a file into a data folder. */
+/** Backup of a running server to a file, and restore of a file into a data folder or into etcd. */
 import { createReadStream, fstatSync, openSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
@@ -7,8 +7,11 @@ import { dirname } from 'node:path';
 import { formerKeys } from '../registry/formerkeys.ts';
 import { type BackupSummary, readBackup } from '../store/backupfile.ts';
 import { unknownSentence } from '../store/format.ts';
+import type { RestoreOptions, RestoreSummary } from '../store/restore.ts';
 import { StoreUnavailableError } from '../store/store.ts';
+import type { EtcdOptions } from './etcdoptions.ts';
 import { StartError } from './starterror.ts';
+import { etcdStoreOptions } from './storechoice.ts';
 
 /** Idle timeout for the server's answer. */
 const silenceMaxMs = 60_000;
@@ -65,34 +68,51 @@ export interface Restored extends BackupSummary {
   readonly warning: string | undefined;
 }
 
-/** Makes a data folder from a backup, also from one in the former format. The folder must not contain objects yet. */
+/** Where a backup is restored: a data folder, or an etcd. Neither may contain objects yet. */
+export type RestoreTarget = { readonly dataDir: string } | { readonly etcd: EtcdOptions };
+
+/** Takes a backup of this format or the former one. */
 export async function restore(
   file: string,
-  dataDir: string,
+  target: RestoreTarget,
   onProgress: OnProgress = () => undefined,
 ): Promise<Restored> {
-  const { restoreStore } = await import('../store/restore.ts');
-  let source: ReturnType<typeof createReadStream>;
-  let bytesTotal: number;
+  let taken = 0;
+  const options = {
+    upgrade: formerKeys,
+    taken: (more: number) => {
+      taken += more;
+    },
+  };
+  const source = (): AsyncIterable<Buffer> =>
+    pieces(file, (bytes, bytesTotal) => onProgress({ objects: taken, bytes, bytesTotal }));
+  const { objects, revision, unknown } = await restoreInto(target, file, source, options);
+  return { objects, revision, warning: unknown?.length ? unknownSentence(unknown) : undefined };
+}
+
+async function restoreInto(
+  target: RestoreTarget,
+  file: string,
+  source: () => AsyncIterable<Buffer>,
+  options: RestoreOptions,
+): Promise<RestoreSummary> {
+  if ('dataDir' in target) {
+    const { restoreStore } = await import('../store/restore.ts');
+    return restoreStore(target.dataDir, file, source(), options);
+  }
+  const { restoreEtcd } = await import('../store/etcd/etcdrestore.ts');
+  return restoreEtcd(await etcdStoreOptions(target), file, source, options);
+}
+
+/** The pieces of a file; `read` is told how far it is. Throws when the file cannot be opened. */
+function pieces(file: string, read: (bytes: number, bytesTotal: number) => void): AsyncGenerator<Buffer> {
   try {
     const fd = openSync(file, 'r');
-    bytesTotal = fstatSync(fd).size;
-    source = createReadStream(file, { fd, highWaterMark: 1024 * 1024 });
+    const bytesTotal = fstatSync(fd).size;
+    const source = createReadStream(file, { fd, highWaterMark: 1024 * 1024 });
+    return counting(source, (bytes) => read(bytes, bytesTotal));
   } catch (error) {
     throw sentence(error, file);
-  }
-  try {
-    let taken = 0;
-    const counted = counting(source, (bytes) => onProgress({ objects: taken, bytes, bytesTotal }));
-    const { objects, revision, unknown } = await restoreStore(dataDir, file, counted, {
-      upgrade: formerKeys,
-      taken: (more) => {
-        taken += more;
-      },
-    });
-    return { objects, revision, warning: unknown?.length ? unknownSentence(unknown) : undefined };
-  } finally {
-    source.destroy();
   }
 }
 

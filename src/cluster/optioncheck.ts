@@ -5,6 +5,7 @@ import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
+import type { EtcdOptions } from './etcdoptions.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
@@ -18,6 +19,7 @@ type Names<T> = Readonly<Record<keyof Required<T>, true>>;
 
 const startNames: Names<StartOptions> = {
   store: true,
+  etcd: true,
   dataDir: true,
   host: true,
   port: true,
@@ -95,6 +97,14 @@ const secureNames: Names<SecureOptions> = {
 };
 const userNames: Names<StaticUser> = { name: true, uid: true, groups: true, token: true };
 
+const etcdNames: Names<EtcdOptions> = {
+  servers: true,
+  caFile: true,
+  certFile: true,
+  keyFile: true,
+  prefix: true,
+};
+
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
 const auditNames: Names<AuditOptions> = {
@@ -121,6 +131,7 @@ export function checkStartOptions(options: StartOptions): void {
   checkNames(options.node, nodeNames, 'node.');
   checkNames(options.secure, secureNames, 'secure.');
   for (const user of options.users ?? []) checkNames(user, userNames, 'users[].');
+  checkNames(options.etcd, etcdNames, 'etcd.');
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');

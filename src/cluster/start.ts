@@ -10,6 +10,7 @@ import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
+import { eventExpiryController } from '../controllers/eventexpiry.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -17,14 +18,17 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import { Definitions } from '../extensions/definitions/definitions.ts';
+import { HookClient } from '../extensions/webhooks/hookclient.ts';
+import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
+import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
-import { admissionChain } from '../registry/admission/plugins.ts';
+import { admissionChain, type ExtensionPlugins } from '../registry/admission/plugins.ts';
 import { parseIPRange } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
 import { openReadableView } from '../registry/encryption/readableview.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
-import { formerKeys } from '../registry/formerkeys.ts';
 import { defaultHistory, History } from '../registry/history.ts';
 import { KubernetesService } from '../registry/kubernetesservice.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
@@ -36,9 +40,6 @@ import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
 import { ApiServer } from '../server/http/server.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
-import { upgradedSentence } from '../store/format.ts';
-import { openMemoryStore } from '../store/memory.ts';
-import type { Store } from '../store/store.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
@@ -55,6 +56,7 @@ import { checkStartOptions } from './optioncheck.ts';
 import { auditLog, configureAdmission, encrypted } from './protection.ts';
 import { StartError } from './starterror.ts';
 import type { Cluster, StartOptions } from './startoptions.ts';
+import { isShared, openStore, storeKind } from './storechoice.ts';
 
 const defaultNodePortRange = '30000-32767';
 
@@ -96,12 +98,25 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
     const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
-    registry.admission = chosenPlugins(options);
+    const hooks = new HookClient((...place) => {
+      if (!running) throw new Error('the server is starting');
+      return running.dialService(...place);
+    });
+    closers.add(() => hooks.close());
+    let running: ApiServer | undefined;
+    registry.admission = chosenPlugins(options, {
+      mutating: [new MutatingWebhooks(registry, hooks)],
+      validating: [new ValidatingWebhooks(registry, hooks)],
+    });
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
-    const history = new History(store, view, { ...defaultHistory, ...options.history }, chance.nowMs, report);
+    const definitions = new Definitions(registry, hooks, report);
+    closers.add(() => definitions.close());
+    await definitions.start();
+    const bounds = { ...defaultHistory, ...options.history };
+    const history = new History(store, view, bounds, chance.nowMs, report, isShared(options));
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(async () => {
@@ -143,6 +158,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       observer: log && requestObserver(log),
       report,
     });
+    running = server;
     closers.add(() => server.close());
     await server.listen();
     await access?.announce();
@@ -182,7 +198,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       for (const observation of activity) observation.close();
     });
     const lead = (): RunningController => startControllers(context, chosen);
-    controllers = options.leaderElection ? new LeaderElection(context, identity(), lead) : lead();
+    controllers =
+      (options.leaderElection ?? isShared(options)) ? new LeaderElection(context, identity(), lead) : lead();
     // Closed before the nodes: otherwise controllers would react to every pod of the closing nodes.
     closers.add(async () => {
       await controllers?.close();
@@ -228,9 +245,9 @@ async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenS
   }
 }
 
-function chosenPlugins({ admission }: StartOptions): AdmissionChain {
+function chosenPlugins({ admission }: StartOptions, extensions: ExtensionPlugins): AdmissionChain {
   try {
-    return admissionChain(admission);
+    return admissionChain(admission, extensions);
   } catch (error) {
     throw new StartError((error as Error).message);
   }
@@ -283,10 +300,18 @@ function inForce(
   controllers: readonly Controller[],
   { limits }: LimitKeeper,
 ): Readonly<Record<string, unknown>> {
-  const { dataDir, store, history, leaderElection = false, simulatedNodes = 0, ingress, auditLog } = options;
+  const {
+    dataDir,
+    history,
+    leaderElection = isShared(options),
+    simulatedNodes = 0,
+    ingress,
+    auditLog,
+  } = options;
   return {
     url,
-    store: store ?? (dataDir === undefined ? 'memory' : 'lmdb'),
+    store: storeKind(options),
+    etcd: options.etcd,
     dataDir: dataDir === undefined ? undefined : path.resolve(dataDir),
     history: { ...defaultHistory, ...history },
     serviceClusterIPRange: options.serviceClusterIPRange ?? defaultServiceRange,
@@ -315,10 +340,13 @@ function nodeOptions({
   return { folder, serviceRange: serviceClusterIPRange, ...(node === true ? {} : node) };
 }
 
-function controllersOf({ controllers = true }: StartOptions): readonly Controller[] {
+function controllersOf(options: StartOptions): readonly Controller[] {
+  const { controllers = true } = options;
   if (controllers === false) return [];
   try {
-    return chosenControllers(controllers === true ? ['*'] : controllers);
+    const chosen = chosenControllers(controllers === true ? ['*'] : controllers);
+    // Leases of etcd end events, whoever is there.
+    return isShared(options) ? chosen.filter((controller) => controller !== eventExpiryController) : chosen;
   } catch (error) {
     throw new StartError((error as Error).message);
   }
@@ -344,25 +372,6 @@ function limitKeeper({ limits = {} }: StartOptions): LimitKeeper {
   const problem = limitsProblem(limits);
   if (problem) throw new StartError(problem);
   return new LimitKeeper(limits);
-}
-
-async function openStore(options: StartOptions, chance: Chance, metrics: StoreMetrics): Promise<Store> {
-  const kind = options.store ?? (options.dataDir === undefined ? 'memory' : 'lmdb');
-  const observed = {
-    now: chance.nowMs,
-    observe: (...write: Parameters<StoreMetrics['observe']>) => metrics.observe(...write),
-  };
-  if (kind === 'memory') return openMemoryStore(observed);
-  if (kind !== 'lmdb')
-    throw new StartError(`there is no store ${JSON.stringify(kind)}; there are memory and lmdb`);
-  if (options.dataDir === undefined) throw new StartError('the lmdb store needs a data folder');
-  const { openLmdbStore } = await import('../store/lmdb.ts');
-  return openLmdbStore({
-    dataDir: options.dataDir,
-    upgrade: formerKeys,
-    onUpgraded: (upgraded) => options.onWarning?.(upgradedSentence(options.dataDir!, upgraded)),
-    ...observed,
-  });
 }
 
 function asStartError(error: unknown, options: StartOptions): unknown {

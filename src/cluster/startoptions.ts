@@ -7,6 +7,7 @@ import type { Chance } from '../registry/registry.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import type { Limits } from '../server/http/limits.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
+import type { EtcdOptions } from './etcdoptions.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
@@ -14,8 +15,13 @@ import type { SecureOptions } from './secureoptions.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
 
 export interface StartOptions {
-  /** Where objects are kept: in memory, or in `dataDir` on disk. Default: `lmdb` when there is a `dataDir`. */
-  readonly store?: 'memory' | 'lmdb';
+  /**
+   * Where objects are kept: in memory, in `dataDir` on disk, or in an etcd that several servers share. Default: `lmdb`
+   * when there is a `dataDir`, else `memory`.
+   */
+  readonly store?: 'memory' | 'lmdb' | 'etcd';
+  /** The etcd, for the store `etcd`. */
+  readonly etcd?: EtcdOptions;
   /** Folder for objects, pods and logs; made when it does not exist. One server at a time can use it. */
   readonly dataDir?: string;
   /** Address of the local door, which serves plain HTTP; loopback only. Default `127.0.0.1`. */
@@ -50,8 +56,8 @@ export interface StartOptions {
    */
   readonly controllers?: boolean | readonly string[];
   /**
-   * Elect one of the servers on the same store to run the controllers, by a Lease. Default false: both stores that there
-   * are can be open in one server only.
+   * Elect one of the servers on the same store to run the controllers, by a Lease. Default: with the store `etcd`; the
+   * others can be open in one server only.
    */
   readonly leaderElection?: boolean;
   /** Periods and bounds of single controllers. */

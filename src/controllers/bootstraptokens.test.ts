@@ -87,5 +87,5 @@ it('are deleted when their time has come, and not before', async () => {
   await settled();
   expect(tokens()).toEqual(['bootstrap-token-bbbbbb', 'bootstrap-token-cccccc']);
   clock.nowMs += 2_000;
-  await expect.poll(tokens, { timeout: 10_000 }).toEqual(['bootstrap-token-cccccc']);
+  await expect.poll(tokens).toEqual(['bootstrap-token-cccccc']);
 });

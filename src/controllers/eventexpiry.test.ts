@@ -20,7 +20,7 @@ it('ends those that are an hour old', async () => {
   await plant('fresh');
   aheadMs = hourMs;
   harness.start(['event-expiry']);
-  await vi.waitUntil(() => names().length === 1, { timeout: 10_000 });
+  await vi.waitUntil(() => names().length === 1, { timeout: 60_000 });
   await harness.settled();
   expect(names()).toEqual(['fresh']);
   expect(harness.errors).toEqual([]);
@@ -32,7 +32,7 @@ it('tries again when the store has failed', async () => {
   aheadMs = hourMs;
   vi.spyOn(harness.registry.store, 'write').mockRejectedValueOnce(new Error('the disk is full'));
   harness.start(['event-expiry']);
-  await vi.waitUntil(() => names().length === 0, { timeout: 10_000 });
+  await vi.waitUntil(() => names().length === 0, { timeout: 60_000 });
   await harness.settled();
   expect(harness.errors.map(({ message }) => message)).toEqual(['the disk is full']);
 });

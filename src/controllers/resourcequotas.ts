@@ -44,6 +44,7 @@ export const resourceQuotaController: Controller = {
         if (entries.length > 0) recountAll();
       },
     });
+    const { onDoubt } = registry.quotas;
     registry.quotas.onDoubt = (namespace) => queue.addAfter(namespace, gatherMs);
     const timer = setInterval(recountAll, recountMs);
     timer.unref();
@@ -54,6 +55,7 @@ export const resourceQuotaController: Controller = {
       },
       close: async () => {
         clearInterval(timer);
+        registry.quotas.onDoubt = onDoubt;
         await whole.close();
       },
     };

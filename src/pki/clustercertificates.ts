@@ -16,7 +16,7 @@ import { keyPairOf } from './keypair.ts';
 import { apiServerSubject } from './nodecertificates.ts';
 import { type PkiFolder, readPair } from './pkifolder.ts';
 
-const authorityName = 'wherry-ca';
+export const authorityName = 'wherry-ca';
 /** Who has the administrator's certificate; a binding gives the group its rights, so that they can be taken back. */
 export const administrator = { name: 'wherry-admin', groups: ['wherry:admins'] } as const;
 
@@ -31,6 +31,8 @@ const files = { authority: 'ca', serving: 'apiserver', admin: 'admin' } as const
 export interface ClusterCertificatesOptions {
   /** Absent: in memory. */
   readonly folder?: PkiFolder | undefined;
+  /** The authority, if it is not this server's own to make. */
+  readonly authority?: Certified | undefined;
   /** Names and addresses at which the door is reached. */
   readonly hosts: readonly string[];
   readonly nowMs: () => number;
@@ -111,8 +113,9 @@ export class ClusterCertificates {
   }
 
   #openAuthority(): Authority {
-    const { folder, nowMs } = this.options;
+    const { folder, authority, nowMs } = this.options;
     const stored = folder?.read(files.authority);
+    if (authority && stored?.cert !== authority.cert) return this.#keepAuthority(new Authority(authority));
     if (stored) return new Authority(stored);
     // A key without its certificate was written by a start that did not get further.
     const key = folder?.readKey(files.authority);

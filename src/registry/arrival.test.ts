@@ -218,6 +218,7 @@ describe('a kind that comes', () => {
       get compacted() {
         return shared.compacted;
       },
+      valueBytesMax: shared.valueBytesMax,
       revision: () => shared.revision(),
       get: (key) => shared.get(key),
       range: (query) => shared.range(query),

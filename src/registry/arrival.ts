@@ -86,7 +86,7 @@ async function loadObjects(
 
 function entryOf(kind: Kind, { key, value, revision }: Stored): Entry {
   const { namespace, name } = parseStoreKey(key);
-  return Entry.of(kind, namespace, name, value, revision);
+  return Entry.found(kind, namespace, name, value, revision);
 }
 
 /** Applies one change of the store to a collection. */

@@ -20,6 +20,7 @@ export async function bind(
   if (target.name !== name) throw badRequest('name in URL does not match name in Binding object');
   const errors = targetErrors(binding);
   if (errors.length) throw targetRefusal(name, errors, manner);
+  await registry.admission.connect(registry, request, target, binding);
   await modify(registry, request, { ...target, part: 'whole' }, (current) => {
     const pod = current.object() as Pod;
     checkPreconditions(target.kind, name, binding.metadata, current, pod);

@@ -43,6 +43,9 @@ export class BreakableStore implements Store {
   get compacted(): number {
     return this.store.compacted;
   }
+  get valueBytesMax(): number {
+    return this.store.valueBytesMax;
+  }
   get(key: string) {
     return this.store.get(key);
   }

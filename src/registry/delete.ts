@@ -2,7 +2,7 @@
  * Delete: removes an object at once, or marks it for deletion while a grace period or finalizers hold it. A marked
  * object is removed by the write that drops the last finalizer (see modify.ts).
  */
-import { invalidOptions, modified, preconditionConflict } from '../api/errors.ts';
+import { conflict, invalidOptions, modified, preconditionConflict } from '../api/errors.ts';
 import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
@@ -73,6 +73,7 @@ export async function remove(
       request,
       target,
       operation: 'delete',
+      options,
       object: undefined,
       // Parsed for a plugin that asks: most deletes are admitted without a look at the object.
       get old() {
@@ -129,6 +130,12 @@ export function checkDeletePreconditions(
   current: Entry,
 ): void {
   const { uid, resourceVersion } = options.preconditions ?? {};
+  if (uid !== undefined && uid !== object.metadata.uid && kind.markForDeletion)
+    throw conflict(
+      kind,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${object.metadata.uid}`,
+    );
   if (uid !== undefined && uid !== object.metadata.uid)
     throw preconditionConflict(
       kind,
@@ -172,6 +179,10 @@ function mark(registry: Registry, kind: Kind, object: ApiObject, options: Delete
     return;
   }
   if (finalizing.collection) setCollectorFinalizers(kind, object, options);
+  if (kind.markForDeletion) {
+    meta.deletionTimestamp ??= formatTime(nowMs);
+    return kind.markForDeletion(object, { now: formatTime(nowMs) });
+  }
   if (finalizing.prompt) releaseUnused(registry.view, kind.id, object);
   const grace = kind.gracePeriodSeconds?.(object, requestedGrace(options));
   if (grace) markGraceful(object, Math.min(grace, graceMaxSeconds), options, nowMs);

@@ -4,7 +4,7 @@
  * it is inserted behind the uid when the change arrives.
  */
 
-import { normalized } from '../api/encode.ts';
+import { encodeObject, normalized } from '../api/encode.ts';
 import { parseExact } from '../api/exactjson.ts';
 import type { Kind } from '../api/kind.ts';
 import { selfLink } from '../api/meta.ts';
@@ -27,6 +27,14 @@ interface Facets {
 }
 
 export class Entry {
+  /** It may have been stored under an earlier definition of its kind: the text is brought up to date when it is read. */
+  #isDoubtful = false;
+  /** The text was brought up to date, and is not the one that is stored. */
+  #isRenewed = false;
+  /** It is stored as another version, from which only a webhook can convert it. */
+  #isForeign = false;
+  /** The text as another version, converted by a webhook. */
+  #converted: { readonly kind: Kind; readonly text: string } | undefined;
   #facets: Facets | undefined;
   #mayHaveOwners: boolean | undefined;
   /**
@@ -41,11 +49,10 @@ export class Entry {
     readonly name: string,
     /** Revision of the write that made this state; 0 when it was never stored (dry run). */
     readonly revision: number,
-    /** The JSON text and a line feed, as sent to clients. */
-    readonly document: Buffer,
-    /** Where the inserted resourceVersion begins and ends in the document. */
-    private readonly stampStart: number,
-    private readonly stampEnd: number,
+    private text: Buffer,
+    /** Where the inserted resourceVersion begins and ends in the text. */
+    private stampStart: number,
+    private stampEnd: number,
   ) {}
 
   /** From a stored value; revision 0 leaves the resourceVersion out. */
@@ -61,7 +68,21 @@ export class Entry {
     if (at === undefined && isSealed(value)) throw withoutConfiguration(kind.id, value);
     if (at === undefined)
       throw new Error(`a stored object has no uid: ${kind.resource} ${namespace}/${name}`);
-    return Entry.#stamped(kind, namespace, name, value, value.length, at, at, revision);
+    const entry = Entry.#stamped(kind, namespace, name, value, value.length, at, at, revision);
+    if (kind.refresh) entry.#doubt(!startsAs(value, kind));
+    return entry;
+  }
+
+  /** From a value that may have been stored under another definition of its kind. */
+  static found(kind: Kind, namespace: string, name: string, value: Buffer, revision: number): Entry {
+    const entry = Entry.of(kind, namespace, name, value, revision);
+    if (kind.refresh) entry.#doubt(true);
+    return entry;
+  }
+
+  #doubt(isDoubtful: boolean): void {
+    this.#isForeign = this.current.conversion !== undefined && !startsAs(this.text, this.current);
+    this.#isDoubtful = isDoubtful && !this.#isForeign;
   }
 
   /** Copies the first `length` bytes of a text with the part from `cutStart` to `cutEnd` replaced by a stamp. */
@@ -76,8 +97,60 @@ export class Entry {
     revision: number,
   ): Entry {
     const stamp = revision > 0 ? `,"resourceVersion":"${revision}"` : '';
-    const document = stamped(source, length, cutStart, cutEnd, stamp);
-    return new Entry(kind, namespace, name, revision, document, cutStart, cutStart + stamp.length);
+    const text = stamped(source, length, cutStart, cutEnd, stamp);
+    return new Entry(kind, namespace, name, revision, text, cutStart, cutStart + stamp.length);
+  }
+
+  /** The JSON text and a line feed, as sent to clients. */
+  get document(): Buffer {
+    if (this.#isDoubtful) this.#renew();
+    return this.text;
+  }
+
+  #renew(): void {
+    const { current: kind, namespace, name } = this;
+    const object = parseExact(this.text.toString('utf8')) as ApiObject;
+    kind.refresh!(object);
+    this.adopt(object, selfLink(kind, namespace, name));
+  }
+
+  /** Whether `object(as)` can be called now; if not, `keepConverted` has to be called before. */
+  isReadableAs(as: Kind): boolean {
+    return as === this.current ? !this.#isForeign : !as.conversion || this.#converted?.kind === as;
+  }
+
+  /** The object as it is stored, in whatever version. */
+  stored(): ApiObject {
+    return parseExact(this.text.toString('utf8')) as ApiObject;
+  }
+
+  /** Takes a converted object. */
+  keepConverted(as: Kind, object: ApiObject): void {
+    as.refresh?.(object);
+    const link = selfLink(as, this.namespace, this.name);
+    if (as === this.current) return this.adopt(object, link);
+    const whole = { ...object, kind: as.kind, apiVersion: as.apiVersion };
+    whole.metadata = { ...object.metadata, selfLink: link };
+    this.#converted = { kind: as, text: encodeObject(as.model, whole as unknown as JsonObject) };
+  }
+
+  /** Takes the text of an object that was brought up to date, unless it is the stored text. */
+  adopt(object: ApiObject, link: string): void {
+    const { current: kind, revision } = this;
+    object.kind = kind.kind;
+    object.apiVersion = kind.apiVersion;
+    object.metadata = { ...object.metadata, selfLink: link, resourceVersion: undefined };
+    const value = Buffer.from(encodeObject(kind.model, object as unknown as JsonObject));
+    this.#isDoubtful = false;
+    this.#isForeign = false;
+    if (!this.#isRenewed && this.holds(value)) return;
+    const at = uidEnd(value)!;
+    const stamp = this.stampEnd > this.stampStart ? `,"resourceVersion":"${revision}"` : '';
+    this.text = stamped(value, value.length, at, at, stamp);
+    this.stampStart = at;
+    this.stampEnd = at + stamp.length;
+    this.#isRenewed = true;
+    this.#shared = undefined;
   }
 
   /** The kind as which the object is stored. */
@@ -89,12 +162,15 @@ export class Entry {
   reread(kind: Kind): void {
     this.current = kind;
     this.#facets = undefined;
+    this.#shared = undefined;
+    this.#converted = undefined;
+    if (kind.refresh) this.#doubt(true);
   }
 
   /** Read from the text, in which the stamp stands right behind it: that takes no parsing. */
   get uid(): string {
     const end = this.stampStart - 1;
-    return this.document.toString('latin1', this.document.lastIndexOf(quote, end - 1) + 1, end);
+    return this.text.toString('latin1', this.text.lastIndexOf(quote, end - 1) + 1, end);
   }
 
   /** Length of the JSON text. */
@@ -104,13 +180,17 @@ export class Entry {
 
   /** The same state under another revision, for the DELETED event of an object. */
   restamped(revision: number): Entry {
-    const { kind, namespace, name, document, length, stampStart, stampEnd } = this;
+    // The text first: reading it may move the stamp.
+    const { document, length } = this;
+    const { kind, namespace, name, stampStart, stampEnd } = this;
     return Entry.#stamped(kind, namespace, name, document, length, stampStart, stampEnd, revision);
   }
 
   /** Whether a value about to be stored equals this one. */
   holds(value: Buffer): boolean {
     const { document, length, stampStart, stampEnd } = this;
+    // The stored text is another one, which is to be replaced with the next write.
+    if (this.#isRenewed) return false;
     return (
       value.length === length - (stampEnd - stampStart) &&
       value.compare(document, 0, stampStart, 0, stampStart) === 0 &&
@@ -120,8 +200,11 @@ export class Entry {
 
   /** A fresh copy of the object, which the caller may change; converted to another version of its kind on request. */
   object(as: Kind = this.kind): ApiObject {
+    if (as !== this.kind && this.#converted?.kind === as)
+      return parseExact(this.#converted.text) as ApiObject;
     const object = parseExact(this.document.toString('utf8')) as ApiObject;
     if (as === this.kind || !as.stored) return object;
+    if (as.conversion) throw new Error(`a ${as.kind} was not converted before it was read`);
     const converted = { ...as.stored.fromStored(object), kind: as.kind, apiVersion: as.apiVersion };
     converted.metadata = { ...object.metadata, selfLink: selfLink(as, this.namespace, this.name) };
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
@@ -166,7 +249,10 @@ export class Entry {
     return false;
   }
 
-  /** Where the text after `{"kind":…,"apiVersion":…,` begins: items of a list have neither field. */
+  /**
+   * Where the text after `{"kind":…,"apiVersion":…,` begins: items of a list have neither field, except those of custom
+   * kinds.
+   */
   get itemStart(): number {
     return itemOffsets.of(this.kind);
   }
@@ -179,7 +265,7 @@ export class Entry {
   field(path: string): string {
     if (path === 'metadata.name') return this.name;
     if (path === 'metadata.namespace') return this.namespace;
-    return this.#read().fields[path] ?? '';
+    return this.#read().fields[path] ?? this.kind.otherField?.(this.peek(), path) ?? '';
   }
 
   #read(): Facets {
@@ -193,7 +279,15 @@ export class Entry {
   }
 }
 
-/** Length of `{"kind":"Pod","apiVersion":"v1",`, which every stored object begins with. */
-const itemOffsets = new Memo(({ kind, apiVersion }: Kind) =>
-  Buffer.byteLength(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
+/** Whether a stored text was written as this version of the kind. */
+function startsAs(value: Buffer, kind: Kind): boolean {
+  const start = versionStarts.of(kind);
+  return start.compare(value, 0, start.length) === 0;
+}
+
+const versionStarts = new Memo(({ kind, apiVersion }: Kind) =>
+  Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
 );
+
+/** Length of `{"kind":"Pod","apiVersion":"v1",`, which every stored object begins with. */
+const itemOffsets = new Memo((kind: Kind) => (kind.custom ? 1 : versionStarts.of(kind).length));

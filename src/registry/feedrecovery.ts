@@ -45,6 +45,8 @@ export interface FedView {
   reached(revision: number): Promise<void>;
   /** Applies changes, in order. */
   take(changes: readonly Change[]): void;
+  /** There is no further change up to a revision. */
+  passed(revision: number): void;
   /** All objects in the view, by store key. */
   held(): Iterable<readonly [key: string, entry: Entry]>;
   /** Called before the view is brought to a newer revision by comparison, without knowing all changes in between. */
@@ -102,7 +104,11 @@ export class FeedRecovery {
   }
 
   async #follow(): Promise<Subscription> {
-    const subscription = this.store.watch(this.view.revision, (changes) => this.#take(changes));
+    const subscription = this.store.watch(
+      this.view.revision,
+      (changes) => this.#take(changes),
+      (revision) => this.view.passed(revision),
+    );
     this.#subscription = subscription;
     try {
       const newest = await this.store.revision();

@@ -16,10 +16,13 @@ export interface HistoryBounds {
 export const defaultHistory: HistoryBounds = { ageMaxMs: 10 * 60_000, changesMax: 50_000 };
 
 const intervalMs = 1_000;
+/** A store of several servers is compacted less often: it is work for all of them. */
+const sharedCompactionMs = 60_000;
 
 export class History {
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | undefined;
+  #compactedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly store: Store,
@@ -27,6 +30,7 @@ export class History {
     private readonly bounds: HistoryBounds,
     private readonly nowMs: () => number,
     private readonly onError: (error: Error) => void,
+    private readonly isShared = false,
   ) {
     this.#timer = setInterval(() => this.trim(), intervalMs);
     this.#timer.unref();
@@ -44,6 +48,9 @@ export class History {
     const revision = this.view.revisionToForget(this.nowMs() - this.bounds.ageMaxMs, this.bounds.changesMax);
     if (revision === undefined) return;
     this.view.forget(revision);
+    const nowMs = performance.now();
+    if (this.isShared && nowMs - this.#compactedMs < sharedCompactionMs) return;
+    this.#compactedMs = nowMs;
     try {
       await this.store.compact(revision);
     } catch (error) {

@@ -3,11 +3,12 @@
  * dropped, as the request's `fieldValidation` says.
  */
 import { DecodeError, decodeObject } from '../api/decode.ts';
-import { badRequest, invalidPatch } from '../api/errors.ts';
+import { badRequest, invalid, invalidPatch } from '../api/errors.ts';
+import { invalid as invalidField } from '../api/fielderror.ts';
 import { jsonText } from '../api/jsontext.ts';
 import type { KindTable } from '../api/kinds.ts';
 import type { Model } from '../api/model.ts';
-import { type ApiObject, isJsonObject } from '../api/object.ts';
+import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -29,6 +30,9 @@ export interface Expected {
   readonly kind: string;
   readonly apiVersion: string;
   readonly model: Model;
+  readonly custom?: boolean;
+  /** Removes what the object may not contain beyond its model; see `Kind.prune`. */
+  prune?(object: ApiObject, unknown: string[]): void;
 }
 
 /** Decodes the body of a create or replace. Kind and apiVersion default to those of the path. */
@@ -43,7 +47,8 @@ export function readObject(
     throw badRequest(
       `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value} into Go value of type struct { APIVersion string; Kind string }`,
     );
-  checkKind(kinds, expected, value.kind, value.apiVersion);
+  if (expected.custom) checkCustomKind(expected, value);
+  else checkKind(kinds, expected, value.kind, value.apiVersion);
   const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
   const handled = `${expected.kind} in version "${version}" cannot be handled as a ${expected.kind}`;
   try {
@@ -61,6 +66,7 @@ export function readPatched(
   duplicates: readonly string[],
   options: ReadOptions,
 ): ApiObject {
+  if (expected.custom && isJsonObject(patched)) checkCustomKind(expected, patched);
   try {
     return decodeStrictly(expected, { value: patched, duplicates }, options);
   } catch (error) {
@@ -72,6 +78,7 @@ export function readPatched(
 function decodeStrictly(expected: Expected, input: Input, options: ReadOptions): ApiObject {
   const unknown: string[] = [];
   const object = decodeObject(expected.model, input.value, unknown) as unknown as ApiObject;
+  expected.prune?.(object, unknown);
   object.kind = expected.kind;
   object.apiVersion = expected.apiVersion;
   if (options.fieldValidation !== 'Ignore' && (unknown.length || input.duplicates.length)) {
@@ -106,6 +113,32 @@ function checkKind(kinds: KindTable, expected: Expected, kind: unknown, apiVersi
     ? `converting (${version}.${sentKind}) to (${groupText(expected.apiVersion)}.${expected.kind}): unknown conversion`
     : `no kind "${sentKind}" is registered for version "${sentVersion}" in scheme "wherry"`;
   throw badRequest(`${sentKind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
+}
+
+/** Characters of a body that an error quotes. */
+const quotedMax = 65_536;
+const summaryMax = 30;
+
+/** Custom objects must say what they are. A wrong kind is found by validation in Kubernetes, hence the 422. */
+function checkCustomKind(expected: Expected, value: JsonObject): void {
+  const { kind, apiVersion } = value;
+  if (!kind) {
+    const text = jsonText(value).slice(0, quotedMax);
+    const more = text.length > summaryMax ? ' ...' : '';
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${expected.kind}): Object 'Kind' is missing in '${text}' (${text.slice(0, summaryMax)}${more})`,
+    );
+  }
+  if (apiVersion !== expected.apiVersion)
+    throw badRequest(
+      `the API version in the data (${apiVersion ?? ''}) does not match the expected API version (${expected.apiVersion})`,
+    );
+  if (kind === expected.kind) return;
+  const { name } = (isJsonObject(value.metadata) ? value.metadata : {}) as { name?: unknown };
+  const group = groupText(expected.apiVersion);
+  throw invalid({ kind: String(kind), group }, typeof name === 'string' ? name : '', [
+    invalidField('kind', kind, `must be ${expected.kind}`),
+  ]);
 }
 
 const groupText = (apiVersion: string): string =>

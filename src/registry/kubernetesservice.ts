@@ -5,6 +5,7 @@
 import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
+import type { Peers } from '../store/store.ts';
 import { kubernetesService } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
@@ -15,6 +16,12 @@ import type { Request } from './request.ts';
 import { collectionOf, type Target, targetOf } from './target.ts';
 import { actingAs } from './writers.ts';
 
+/** A server, as it is announced to the others that share its store. */
+interface Address {
+  readonly ip: string;
+  readonly port: number;
+}
+
 /** A check costs two lookups when nothing has changed; Kubernetes also restores the service within ten seconds. */
 const intervalMs = 5_000;
 
@@ -24,12 +31,10 @@ const serviceLabels = { component: 'apiserver', provider: 'kubernetes' };
 /** Tells Kubernetes' mirroring controller to skip these Endpoints, as on every Kubernetes API server. */
 const endpointsLabels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
 
-export interface Advertised {
+/** Where the server listens. */
+export interface Advertised extends Address {
   /** Address of the service in the cluster. */
   readonly clusterIP: string;
-  /** Where the server listens. */
-  readonly ip: string;
-  readonly port: number;
 }
 
 export class KubernetesService {
@@ -38,20 +43,35 @@ export class KubernetesService {
   /** The entries that were last found correct; unchanged ones need no further check. */
   #rightService: Entry | undefined;
   #rightEndpoints: Entry | undefined;
+  /** All live servers, in order. */
+  #servers: readonly Address[];
   #timer: NodeJS.Timeout | undefined;
+  #unfollow: (() => void) | undefined;
   #running: Promise<void> | undefined;
+  /** Servers have changed while a check ran. */
+  #changed = false;
 
   constructor(
     private readonly registry: Registry,
     private readonly advertised: Advertised,
     private readonly onError: (error: Error) => void,
   ) {
+    this.#servers = [advertised];
     this.#services = registry.kinds.resource('v1', 'services')!;
     this.#endpoints = registry.kinds.resource('v1', 'endpoints')!;
   }
 
   /** Resolves when both objects exist; they are checked periodically from then on. */
   async start(): Promise<void> {
+    const { peers } = this.registry.store;
+    if (peers) {
+      const { ip, port } = this.advertised;
+      await peers.announce(JSON.stringify({ ip, port } satisfies Address));
+      this.#unfollow = peers.follow(() => {
+        this.#changed = true;
+        void this.restore();
+      });
+    }
     await this.restore();
     this.#timer = setInterval(() => this.restore(), intervalMs);
     this.#timer.unref();
@@ -61,31 +81,49 @@ export class KubernetesService {
   restore(): Promise<void> {
     this.#running ??= this.#restore().finally(() => {
       this.#running = undefined;
+      if (this.#changed) void this.restore();
     });
     return this.#running;
   }
 
   /** Service first, because deleting a service also deletes its Endpoints. */
   async #restore(): Promise<void> {
+    this.#changed = false;
+    if (this.registry.store.peers) await this.#findServers(this.registry.store.peers).catch(this.onError);
     await this.#restoreService().catch(this.onError);
     await this.#restoreEndpoints().catch(this.onError);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#unfollow?.();
     await this.#running;
+  }
+
+  /** A server that is not among the live ones, because its lease has just expired, still counts for itself. */
+  async #findServers(peers: Peers): Promise<void> {
+    const found = new Map<string, Address>();
+    for (const text of [...(await peers.announced()), JSON.stringify(this.advertised)]) {
+      const { ip, port } = JSON.parse(text) as Address;
+      found.set(`${ip} ${port}`, { ip, port });
+    }
+    const servers = [...found.keys()].sort().map((key) => found.get(key)!);
+    if (semanticEqual(servers, this.#servers)) return;
+    this.#servers = servers;
+    this.#rightService = undefined;
+    this.#rightEndpoints = undefined;
   }
 
   // The service
 
   /**
-   * The port is 443 and named https, as clients expect, though its target is the local door, which speaks plain HTTP:
-   * there is no TLS door yet.
+   * The port is 443 and named https, as clients expect, though its target may be the local door, which speaks plain
+   * HTTP. Of servers with different ports the first counts: all of them write the same.
    */
   #spec(): ServiceSpec {
-    const { clusterIP, port } = this.advertised;
+    const { clusterIP } = this.advertised;
     return {
-      ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort: port }],
+      ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort: this.#servers[0]!.port }],
       clusterIP,
       clusterIPs: [clusterIP],
       type: 'ClusterIP',
@@ -130,8 +168,12 @@ export class KubernetesService {
   // The endpoints
 
   #subsets(): Endpoints['subsets'] {
-    const { ip, port } = this.advertised;
-    return [{ addresses: [{ ip }], ports: [{ name: 'https', port, protocol: 'TCP' }] }];
+    const ports = new Map<number, { ip: string }[]>();
+    for (const { ip, port } of this.#servers) ports.set(port, [...(ports.get(port) ?? []), { ip }]);
+    return [...ports].map(([port, addresses]) => ({
+      addresses,
+      ports: [{ name: 'https', port, protocol: 'TCP' }],
+    }));
   }
 
   /**

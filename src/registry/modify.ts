@@ -3,14 +3,16 @@
  * state and stored only if that state is still current; when another writer was faster, it is computed again from the
  * new state. So a change without a precondition never fails because of other writers.
  */
-import { writtenAlike } from '../api/alike.ts';
+import { fieldAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
+import { jsonText } from '../api/jsontext.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
-import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
+import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
+import { converted, preparedToStore } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
@@ -53,6 +55,8 @@ async function modifyInTurn(
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);
+    const reading = converted(kind, [current]);
+    if (reading) await reading;
     const warnings: string[] = [];
     const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
@@ -60,10 +64,13 @@ async function modifyInTurn(
     // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
-    allocated(registry, admission, () => check(kind, name, () => updateErrors(target, object, old)));
+    const allocating = allocated(registry, admission, () =>
+      check(kind, name, () => updateErrors(target, object, old)),
+    );
+    if (allocating) await allocating;
     if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
     const stored = await registry.admission.admitted(registry, admission, () =>
-      put(registry, request, target, object, current),
+      put(registry, admission, object, current),
     );
     if (stored) {
       request.warnings.push(...warnings);
@@ -78,17 +85,18 @@ async function modifyInTurn(
  */
 async function put(
   registry: Registry,
-  request: Request,
-  target: Target,
+  { request, target, locks }: Admission,
   object: ApiObject,
   current: Entry,
 ): Promise<Entry | undefined> {
   const { kind, namespace, name } = target;
+  const converting = preparedToStore(kind, object);
+  if (converting) await converting;
   const value = registry.encode(request, target, object, current);
   const released = isReleased(kind, object);
   if (request.dryRun || (!released && current.holds(value) && !isStale(registry, target)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
-  const revision = await registry.commit(request, target, released ? null : value, current.revision);
+  const revision = await registry.commit(request, target, released ? null : value, current.revision, locks);
   if (revision === undefined) return undefined;
   return released
     ? Entry.of(kind, namespace, name, value, revision)
@@ -187,9 +195,23 @@ function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void
   Object.assign(object, kept, { spec: { ...(kept.spec as JsonObject), ephemeralContainers } });
 }
 
-function differs(kind: Kind, part: 'spec' | 'template', object: ApiObject, old: ApiObject): boolean {
-  const partOf = (whole: ApiObject) => ((whole as unknown as JsonObject)[part] ?? {}) as JsonObject;
-  return !writtenAlike(kind.model.fields.get(part)!.model, partOf(object), partOf(old));
+function differs(
+  kind: Kind,
+  part: NonNullable<Kind['generationOf']>,
+  object: ApiObject,
+  old: ApiObject,
+): boolean {
+  if (part === 'content') return contentText(kind, object) !== contentText(kind, old);
+  const field = kind.model.fields.get(part)!;
+  const blank = field.type === 'array' ? [] : {};
+  const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
+  return !fieldAlike(field, partOf(object), partOf(old));
+}
+
+/** Everything but the metadata and the status, if that is written on its own. */
+function contentText({ hasStatus }: Kind, object: ApiObject): string {
+  const { metadata: _metadata, kind: _kind, apiVersion: _apiVersion, status, ...content } = object;
+  return jsonText(withSortedKeys(hasStatus || status === undefined ? content : { ...content, status }));
 }
 
 function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {

@@ -56,6 +56,7 @@ const delegated = (memory: Store): Store => ({
   get compacted() {
     return memory.compacted;
   },
+  valueBytesMax: memory.valueBytesMax,
   revision: () => memory.revision(),
   get: (key) => memory.get(key),
   range: (query) => memory.range(query),

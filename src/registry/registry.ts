@@ -10,8 +10,15 @@ import type { KindTable } from '../api/kinds.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
-import { VALUE_BYTES_MAX } from '../store/engine.ts';
-import { DeadlineError, type Store, type Write, type WriteResult } from '../store/store.ts';
+import {
+  DeadlineError,
+  type Lock,
+  LockLostError,
+  OutcomeUnknownError,
+  type Store,
+  type Write,
+  type WriteResult,
+} from '../store/store.ts';
 import type { AdmissionChain } from './admission/admission.ts';
 import { admissionChain } from './admission/plugins.ts';
 import { openPodSecurity, type PodSecuritySettings } from './admission/podsecuritysettings.ts';
@@ -108,14 +115,15 @@ export class Registry {
     place: Place,
     value: Buffer | null,
     expected: number,
+    locks?: readonly Lock[],
   ): Promise<number | undefined> {
     // Checked again after encoding: JSON may be longer than a YAML or protobuf body, and patches add up.
-    const bytesMax = VALUE_BYTES_MAX - (this.store.overheadBytes ?? 0);
+    const bytesMax = this.store.valueBytesMax;
     if (value && value.length > bytesMax)
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${bytesMax}`);
     const { kind, namespace, name } = place;
     const key = storeKey(kind.storage.id, namespace, name);
-    const result = await this.#write({ key, value, expected, deadlineMs });
+    const result = await this.#write({ key, value, expected, deadlineMs, locks });
     if (result.ok) {
       if (result.revision > this.view.revision) await this.view.reached(result.revision);
       if (value === null) {
@@ -138,6 +146,22 @@ export class Registry {
     return true;
   }
 
+  /**
+   * Takes a lock of this server and waits until the view shows what other servers wrote under it. Undefined in a store
+   * that has one server only.
+   */
+  async enter(name: string, deadlineMs?: number): Promise<Lock | undefined> {
+    let lock: Lock | undefined;
+    try {
+      lock = await this.store.locks?.enter(name, deadlineMs);
+      if (lock) await this.view.reached(lock.revision);
+      return lock;
+    } catch (error) {
+      lock?.leave();
+      throw isTimeout(error) ? requestTimeout() : error;
+    }
+  }
+
   /** The error of the newest write, if the store failed. */
   get writeFailure(): Error | undefined {
     return this.#writeFailure;
@@ -149,7 +173,7 @@ export class Registry {
       this.#writeFailure = undefined;
       return result;
     } catch (error) {
-      if (error instanceof DeadlineError) throw requestTimeout();
+      if (isTimeout(error)) throw requestTimeout();
       this.#writeFailure = error as Error;
       throw error;
     }
@@ -175,3 +199,7 @@ export class Registry {
     return seen?.revision === revision ? seen : Entry.of(kind, namespace, name, value, revision);
   }
 }
+
+/** Nothing is wrong with the request: it may be sent again. */
+const isTimeout = (error: unknown): boolean =>
+  error instanceof DeadlineError || error instanceof OutcomeUnknownError || error instanceof LockLostError;

@@ -22,6 +22,8 @@ export interface RequestForm {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
   readonly fieldValidation?: FieldValidation;
+  /** The `fieldValidation` parameter; '' when there is none. */
+  readonly askedValidation?: string;
   /** Texts for Warning headers are added here. */
   readonly warnings?: string[];
   /** Deadline on the registry's clock; undefined: none. */
@@ -44,6 +46,7 @@ export class Request {
   readonly userAgent: string;
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
+  readonly askedValidation: string;
   readonly warnings: string[];
   readonly deadlineMs: number | undefined;
   readonly internal: boolean;
@@ -56,6 +59,7 @@ export class Request {
     this.userAgent = form.userAgent;
     this.dryRun = form.dryRun ?? false;
     this.fieldValidation = form.fieldValidation ?? 'Ignore';
+    this.askedValidation = form.askedValidation ?? '';
     this.warnings = form.warnings ?? [];
     this.deadlineMs = form.deadlineMs;
     this.internal = form.internal ?? false;
@@ -66,6 +70,11 @@ export class Request {
   /** The field manager that owns the fields this request sets. */
   get fieldManager(): string {
     return this.#namedManager || managerOf(this.userAgent);
+  }
+
+  /** The `fieldManager` parameter; '' when there is none. */
+  get askedManager(): string {
+    return this.#namedManager;
   }
 
   /** Adds an annotation to the audit log's events of this request. */

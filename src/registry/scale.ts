@@ -12,6 +12,8 @@ import { selfLink } from '../api/meta.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
+import { converted } from './conversion.ts';
+import { customScale, partialScale, rescaled } from './customscale.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { checkPreconditions, modify } from './modify.ts';
@@ -75,10 +77,19 @@ interface Scalable extends ApiObject {
   status?: { replicas?: number };
 }
 
-export function scaleOf(entry: Entry, form: ScaleForm): Scale {
-  const scaled = entry.object() as Scalable;
+export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale {
+  const object = entry.object(kind);
+  return kind.scalePaths
+    ? customScale(object, kind, kind.scalePaths)
+    : scaleOfObject(kind, object, form);
+}
+
+/** The Scale of an object that need not be stored. */
+export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): Scale {
+  if (kind.scalePaths) return partialScale(object, kind, kind.scalePaths);
+  const scaled = object as Scalable;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = scaled.metadata;
-  const selector = shownSelector(entry.kind, scaled.spec?.selector ?? {}, form);
+  const selector = shownSelector(kind, scaled.spec?.selector ?? {}, form);
   const replicas = scaled.spec?.replicas ?? 0;
   return {
     kind: form.kind,
@@ -86,7 +97,7 @@ export function scaleOf(entry: Entry, form: ScaleForm): Scale {
     metadata: {
       name,
       namespace,
-      selfLink: `${selfLink(servedBy(entry.kind, form), namespace!, name!)}/scale`,
+      selfLink: `${selfLink(servedBy(kind, form), namespace!, name!)}/scale`,
       uid,
       resourceVersion,
       creationTimestamp,
@@ -122,14 +133,15 @@ export async function rescale(
 ): Promise<Scale> {
   const { kind, namespace, name } = target;
   const entry = await modify(registry, request, target, (current) => {
-    const wanted = read(scaleOf(current, form)) as Scale;
+    const wanted = read(scaleToChange(current, form, kind)) as Scale;
     checkName(wanted, name);
     if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
       throw badRequest(
         'the namespace of the provided object does not match the namespace sent on the request',
       );
-    const scaled = current.object() as Scalable;
+    const scaled = current.object(kind) as Scalable;
     checkPreconditions(kind, name, wanted.metadata, current, scaled);
+    if (kind.scalePaths) return rescaled(scaled, kind.scalePaths, wanted.spec?.replicas);
     const replicas = wanted.spec?.replicas ?? 0;
     if (replicas < 0)
       throw invalidObject(form, name, [
@@ -138,5 +150,10 @@ export async function rescale(
     scaled.spec = { ...scaled.spec, replicas };
     return scaled;
   });
-  return scaleOf(entry, form);
+  await converted(kind, [entry]);
+  return scaleOf(entry, form, kind);
 }
+
+/** The current scale; that of a custom object may have no replicas yet. */
+const scaleToChange = (current: Entry, form: ScaleForm, kind: Kind): Scale =>
+  scaleOfObject(kind, current.object(kind), form);

@@ -25,6 +25,10 @@ export type Part =
   | 'binding'
   | 'eviction'
   | 'token'
+  | 'exec'
+  | 'attach'
+  | 'portforward'
+  | 'proxy'
   | 'whole';
 
 export interface Target extends Place {

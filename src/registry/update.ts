@@ -1,5 +1,5 @@
 /** Update: a PUT replaces an object, its status, or the finalizers of a namespace. */
-import { badRequest, StatusError } from '../api/errors.ts';
+import { badRequest, StatusError, withoutVersion } from '../api/errors.ts';
 import type { ApiObject } from '../api/object.ts';
 import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
@@ -34,6 +34,8 @@ export async function update(
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
+    if (current && kind.versionRequired && !Number(object.metadata.resourceVersion))
+      throw withoutVersion(kind, name);
     return object;
   };
   try {

@@ -69,6 +69,9 @@ class DistantStore implements Store {
   get compacted(): number {
     return this.store.compacted;
   }
+  get valueBytesMax(): number {
+    return this.store.valueBytesMax;
+  }
   get(key: string) {
     return this.store.get(key);
   }

@@ -81,7 +81,8 @@ export class View {
       for (const item of page.items) {
         const { id, namespace, name } = parseStoreKey(item.key);
         const kind = this.#kindOf.get(id);
-        if (kind) this.#collections.get(id)!.load(Entry.of(kind, namespace, name, item.value, item.revision));
+        if (kind)
+          this.#collections.get(id)!.load(Entry.found(kind, namespace, name, item.value, item.revision));
       }
       more = page.more;
       const last = page.items.at(-1);
@@ -143,6 +144,11 @@ export class View {
     this.#wake();
   }
 
+  #passed(revision: number): void {
+    this.#revision = revision;
+    this.#wake();
+  }
+
   /** The operations that only the feed recovery may call. */
   #fed(): FedView {
     const view = this;
@@ -152,6 +158,7 @@ export class View {
       },
       reached: (revision) => this.reached(revision),
       take: (changes) => this.#take(changes),
+      passed: (revision) => this.#passed(revision),
       held: () => this.#held(),
       skipping: (to) => this.#skipping(to),
       skipped: (to) => this.#skipped(to),

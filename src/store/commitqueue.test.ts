@@ -118,7 +118,7 @@ describe('CommitQueue', () => {
       return versions.length;
     };
     for (let i = 0; i < 2; i++) write();
-    await vi.waitFor(() => expect(engine.held).toHaveLength(1));
+    await vi.waitFor(() => expect(engine.held).toHaveLength(1), { timeout: 60_000 });
     for (let i = 0; i < 18; i++) write();
     // Clients that get an answer write again.
     while (answered.length < 60) for (let again = await finish(); again > 0; again--) write();

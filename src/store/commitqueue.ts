@@ -93,7 +93,7 @@ export class CommitQueue {
   write(write: Write): Promise<WriteResult> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw storeClosed();
-      checkWrite(write);
+      checkWrite(write, VALUE_BYTES_MAX);
       this.#writes.push({ write, resolve, reject });
       this.#start();
     });
@@ -265,12 +265,13 @@ const batchOf = ({ winners, losers }: Checked): Pending[] => [
   ...losers.map(({ pending }) => pending),
 ];
 
-function checkWrite({ key, value, expected }: Write): void {
+/** Refuses what a store could not keep. */
+export function checkWrite({ key, value, expected }: Write, valueBytesMax: number): void {
   if (key === '') throw new RangeError('a key must not be empty');
   checkKey(key);
   if (value === null && expected === 0) throw new RangeError('a deletion must name the revision it deletes');
   const bytes = value?.length ?? 0;
-  if (bytes > VALUE_BYTES_MAX) {
-    throw new RangeError(`a value may have ${VALUE_BYTES_MAX} bytes, this one has ${bytes}`);
+  if (bytes > valueBytesMax) {
+    throw new RangeError(`a value may have ${valueBytesMax} bytes, this one has ${bytes}`);
   }
 }

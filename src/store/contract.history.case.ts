@@ -7,6 +7,7 @@ import { CompactedError, FutureRevisionError, type Store, type Subscription } fr
 /** What `watch` and `compact` promise. */
 export function historyContract(context: TestContext): void {
   let store: Store;
+  const { shared, many } = context.traits;
   beforeEach(() => {
     store = context.store;
   });
@@ -69,22 +70,25 @@ export function historyContract(context: TestContext): void {
       }
     });
 
-    it('brings changes that were committed together in one call, live and from history', async () => {
-      const live = follow(store, 0);
-      for (const count of [1, 3, 700, 2]) {
-        const at = await store.revision();
-        await Promise.all(numbers(1, count).map((i) => put(store, `${at}-${i}`, '')));
-      }
-      expect(live.calls.map((call) => call.length)).toEqual([1, 3, 700, 2]);
-      const history = follow(store, 0);
-      await history.until(706);
-      const ends = history.calls.map((call) => call.at(-1)!);
-      for (const end of ends) expect([1, 4, 704, 706]).toContain(end);
-      expect(history.revisions()).toEqual(numbers(1, 706));
-    });
+    it.skipIf(shared)(
+      'brings changes that were committed together in one call, live and from history',
+      async () => {
+        const live = follow(store, 0);
+        for (const count of [1, 3, 700, 2]) {
+          const at = await store.revision();
+          await Promise.all(numbers(1, count).map((i) => put(store, `${at}-${i}`, '')));
+        }
+        expect(live.calls.map((call) => call.length)).toEqual([1, 3, 700, 2]);
+        const history = follow(store, 0);
+        await history.until(706);
+        const ends = history.calls.map((call) => call.at(-1)!);
+        for (const end of ends) expect([1, 4, 704, 706]).toContain(end);
+        expect(history.revisions()).toEqual(numbers(1, 706));
+      },
+    );
 
     it('misses and repeats nothing where history meets the present, whenever a watch begins', async () => {
-      const total = 4000;
+      const total = Math.min(4000, many);
       const watches: ReturnType<typeof follow>[] = [];
       const begins: number[] = [];
       let written = 0;
@@ -101,7 +105,7 @@ export function historyContract(context: TestContext): void {
           // An engine without a disk has to yield explicitly for watches to catch up in between.
           if (written % 3 === 0) await turn();
           // Start at the beginning, in the middle, at the newest revision, and just after it.
-          if (watches.length < 60 && written % 50 === 0) {
+          if (watches.length < 60 && written % 40 === 0) {
             const after = [0, at >>> 1, at, at + 3][watches.length % 4]!;
             begins.push(after);
             watches.push(follow(store, after));
@@ -295,15 +299,15 @@ export function historyContract(context: TestContext): void {
       // The range reads `z` last; without protection, compaction would remove its version 1 first.
       await put(store, 'z', 'first');
       await put(store, 'z', 'second', 1);
-      const keys = numbers(1, 20_000).map((i) => `k${i}`);
+      const keys = numbers(1, many).map((i) => `k${i}`);
       await Promise.all(keys.map((key) => put(store, key, '')));
       const page = store.range({ start: '', revision: 1 });
       // The first may proceed at once, but only as far as the second allows.
-      const compactions = Promise.all([store.compact(1), store.compact(20_002)]);
-      expect(store.compacted).toBe(20_002);
+      const compactions = Promise.all([store.compact(1), store.compact(many + 2)]);
+      expect(store.compacted).toBe(many + 2);
       expect((await page).items).toEqual([{ key: 'z', value: text('first'), revision: 1 }]);
       await compactions;
-      expect((await store.range({ start: '' })).items.length).toBe(20_001);
+      expect((await store.range({ start: '' })).items.length).toBe(many + 1);
     });
 
     it('waits for a watch that began earlier', async () => {

@@ -105,17 +105,24 @@ export class Feed {
   }
 }
 
-class FeedSubscription implements Subscription {
+export class FeedSubscription implements Subscription {
   /** This subscription has seen everything up to this revision. */
   position: number;
   isOver = false;
   readonly ended: Promise<void>;
   readonly #listener: ChangeListener;
   readonly #leave: (watcher: FeedSubscription) => void;
+  readonly #passed: ((revision: number) => void) | undefined;
   #resolve!: () => void;
   #reject!: (error: unknown) => void;
 
-  constructor(after: number, listener: ChangeListener, leave: (watcher: FeedSubscription) => void) {
+  constructor(
+    after: number,
+    listener: ChangeListener,
+    leave: (watcher: FeedSubscription) => void,
+    passed?: (revision: number) => void,
+  ) {
+    this.#passed = passed;
     this.position = after;
     this.#listener = listener;
     this.#leave = leave;
@@ -138,6 +145,17 @@ class FeedSubscription implements Subscription {
     this.position = last;
     try {
       this.#listener(wanted);
+    } catch (error) {
+      this.end(error);
+    }
+  }
+
+  /** There is no further change up to a revision. */
+  pass(revision: number): void {
+    if (this.isOver || revision <= this.position) return;
+    this.position = revision;
+    try {
+      this.#passed?.(revision);
     } catch (error) {
       this.end(error);
     }

@@ -79,7 +79,12 @@ async function write(
   model: Model,
   { writes }: Extract<Action, { kind: 'write' }>,
 ): Promise<void> {
-  const outcomes = writes.map(({ key: i, precondition, deletes }) => {
+  for (const { answer, result } of outcomesOf(store, model, writes)) expect(await answer).toEqual(result);
+}
+
+/** Each write with the result that the model has for it. */
+function outcomesOf(store: Store, model: Model, writes: Extract<Action, { kind: 'write' }>['writes']) {
+  return writes.map(({ key: i, precondition, deletes }) => {
     const key = KEYS[i]!;
     const previous = model.current(key);
     const now = previous?.revision ?? 0;
@@ -91,7 +96,6 @@ async function write(
     model.changes.push({ key, value, revision, timeMs: 0 });
     return { answer, result: { ok: true, revision } };
   });
-  for (const { answer, result } of outcomes) expect(await answer).toEqual(result);
 }
 
 async function range(store: Store, model: Model, query: Extract<Action, { kind: 'range' }>): Promise<void> {
@@ -127,7 +131,8 @@ async function watch(store: Store, model: Model, after: number): Promise<void> {
   watch.subscription.close();
 }
 
-export function storeModel(name: string, open: OpenForTest, runs: number): void {
+/** `shared`: nothing is promised about the order of writes that are under way together, so there are none. */
+export function storeModel(name: string, open: OpenForTest, runs: number, { shared = false } = {}): void {
   describe(`the store against a model: ${name}`, () => {
     it('agrees on every outcome, state and history', async () => {
       const histories = fc.array(action, { minLength: 1, maxLength: 40 });
@@ -140,7 +145,9 @@ export function storeModel(name: string, open: OpenForTest, runs: number): void 
           let live = follow(store, liveFrom);
           try {
             for (const action of actions) {
-              if (action.kind === 'write') await write(store, model, action);
+              if (action.kind === 'write')
+                for (const writes of shared ? action.writes.map((each) => [each]) : [action.writes])
+                  await write(store, model, { kind: 'write', writes });
               else if (action.kind === 'range') await range(store, model, action);
               else if (action.kind === 'watch') await watch(store, model, model.at(action.after));
               else if (action.kind === 'compact') {

@@ -54,3 +54,7 @@ export function follow(store: Store, after: number) {
 
 export const numbers = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+/** Revisions of writes that were under way together; sorted if nothing is promised about their order. */
+export const inOrder = (revisions: readonly number[], isUnordered: boolean): readonly number[] =>
+  isUnordered ? revisions.toSorted((a, b) => a - b) : revisions;

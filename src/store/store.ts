@@ -34,12 +34,43 @@ export interface Write {
   readonly expected: number;
   /** Deadline on the store's clock: a write whose turn comes later is not carried out; undefined: none. */
   readonly deadlineMs?: number;
+  /** The write happens only while this server holds these locks; else it rejects with LockLostError. */
+  readonly locks?: readonly Lock[];
+}
+
+/** The right of one server, among those that share a store, to decide about something. */
+export interface Lock {
+  readonly name: string;
+  /** Where it was taken: everything written under the lock by other servers is older. */
+  readonly revision: number;
+  /** The same lock for one more caller, who leaves it on its own. */
+  share(): Lock;
+  /** Safe to call twice. */
+  leave(): void;
+}
+
+export interface Locks {
+  /**
+   * Resolves when this server holds the lock. Any number of callers in this process may hold it together. Rejects with
+   * DeadlineError when it was not to be had in time.
+   */
+  enter(name: string, deadlineMs?: number): Promise<Lock>;
 }
 
 /** A write either took a revision, or lost against `current` (undefined: the key does not exist). */
 export type WriteResult =
   | { readonly ok: true; readonly revision: number }
   | { readonly ok: false; readonly current: Stored | undefined };
+
+/** The servers that share a store. */
+export interface Peers {
+  /** Tells the others something about this server, as long as it lives. */
+  announce(text: string): Promise<void>;
+  /** What the live servers have announced, this one included. */
+  announced(): Promise<readonly string[]>;
+  /** Calls back when a server has come, gone or announced something; gives how to stop that. */
+  follow(changed: () => void): () => void;
+}
 
 export interface RangeQuery {
   /** Start of the range (inclusive). */
@@ -81,19 +112,26 @@ export interface Store {
   revision(): number | Promise<number>;
   /** Changes up to and including this revision are compacted; state can be read from here on. */
   readonly compacted: number;
+  /** Largest value it takes, in bytes. */
+  readonly valueBytesMax: number;
   get(key: string): Promise<Stored | undefined>;
   /** Keys in order. Rejects with CompactedError or FutureRevisionError for a revision that cannot be read. */
   range(query: RangeQuery): Promise<RangePage>;
   /**
    * Resolves when the outcome is durable. Writes that arrive together share one commit. Rejects with DeadlineError
-   * when the deadline passed before its turn.
+   * when the deadline passed before its turn, and with OutcomeUnknownError when it is not known whether it was done.
    */
   write(write: Write): Promise<WriteResult>;
   /**
    * Calls the listener with every change after a revision, in order, first from history and then live, each exactly
-   * once. Changes of one commit arrive in one call.
+   * once. Changes of one commit arrive in one call. In a store whose revisions are not all changes of its keys, `passed`
+   * is called when there is no further change up to a revision.
    */
-  watch(after: number, listener: (changes: readonly Change[]) => void): Subscription;
+  watch(
+    after: number,
+    listener: (changes: readonly Change[]) => void,
+    passed?: (revision: number) => void,
+  ): Subscription;
   /** Compacts history up to and including a revision, in slices that do not block other calls. */
   compact(revision: number): Promise<void>;
   stats(): StoreStats | Promise<StoreStats>;
@@ -102,10 +140,11 @@ export interface Store {
    * stream is read to its end or closed, so it should not be read slowly.
    */
   backup(): AsyncIterable<Buffer>;
+  /** Of a store that several servers may share. */
+  readonly locks?: Locks;
+  readonly peers?: Peers;
   /** Whether a value is to be written again although it does not change, because it is stored in an old form. */
   isStale?(key: string): boolean;
-  /** Bytes that values may grow by on their way into the store. Default 0. */
-  readonly overheadBytes?: number;
   close(): Promise<void>;
 }
 
@@ -134,6 +173,22 @@ export class DeadlineError extends Error {
   constructor() {
     super('the deadline of the write has passed');
     this.name = 'DeadlineError';
+  }
+}
+
+/** This server does not hold a lock of the write any more: it was paused, or cut off. Nothing was written. */
+export class LockLostError extends Error {
+  constructor() {
+    super('the server has lost the lock of the write');
+    this.name = 'LockLostError';
+  }
+}
+
+/** The store was lost while it wrote, and did not come back in time. The write may have been done, or may yet be. */
+export class OutcomeUnknownError extends Error {
+  constructor(options?: ErrorOptions) {
+    super('it is not known whether the write was done: the store did not answer in time', options);
+    this.name = 'OutcomeUnknownError';
   }
 }
 

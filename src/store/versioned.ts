@@ -10,7 +10,7 @@
 import { wallClock } from '../clock.ts';
 import { writeBackup } from './backupfile.ts';
 import { CommitQueue } from './commitqueue.ts';
-import { asStored, checkKey, type Engine, readVersion, SLICE_MS } from './engine.ts';
+import { asStored, checkKey, type Engine, readVersion, SLICE_MS, VALUE_BYTES_MAX } from './engine.ts';
 import { Feed } from './feed.ts';
 import {
   type Change,
@@ -53,6 +53,7 @@ type StoreOperation = 'create' | 'update' | 'delete';
 export type Observe = (operation: StoreOperation, key: string, tookMs: number, failed: boolean) => void;
 
 export class VersionedStore implements Store {
+  readonly valueBytesMax = VALUE_BYTES_MAX;
   readonly #engine: Engine;
   readonly #queue: CommitQueue;
   readonly #feed: Feed;
@@ -269,7 +270,7 @@ export class VersionedStore implements Store {
 const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** The writer does not await this. */
-function observeWrite(write: Write, result: Promise<WriteResult>, observe: Observe): void {
+export function observeWrite(write: Write, result: Promise<WriteResult>, observe: Observe): void {
   const begunMs = performance.now();
   const { key, value, expected } = write;
   const operation = value === null ? 'delete' : expected === 0 ? 'create' : 'update';

@@ -211,13 +211,13 @@ describe('a port dialer', () => {
     const connection = await dialer.dial(port);
     connection.end();
     await readAll(connection);
-    await vi.waitUntil(() => opened[0]!.destroyed);
+    await vi.waitUntil(() => opened[0]!.destroyed, { timeout: 60_000 });
     const inUse = await dialer.dial(port);
     expect(opened).toHaveLength(2);
     const failed = readAll(inUse).catch((error: Error) => error.message);
     dialer.close();
     expect(await failed).toBe('read ECONNRESET');
-    await vi.waitUntil(() => opened[1]!.destroyed);
+    await vi.waitUntil(() => opened[1]!.destroyed, { timeout: 60_000 });
     await expect(dialer.dial(port)).rejects.toThrow('the dialer is closed');
   });
 });

@@ -97,7 +97,7 @@ describe('client and server', () => {
     const [theirSlow, theirOther] = [await streams.next(), await streams.next()];
     const total = 32 * MiB;
     const writing = pipeline(Readable.from([Buffer.alloc(total, 1)], { objectMode: false }), slow);
-    await vi.waitUntil(() => serverSocket.isPaused());
+    await vi.waitUntil(() => serverSocket.isPaused(), { timeout: 60_000 });
     const readBefore = serverSocket.bytesRead;
     expect(readBefore).toBeLessThan(MiB);
     other.end('patience');
@@ -114,7 +114,7 @@ describe('client and server', () => {
     const [slow, other] = [await client.openStream({}), await client.openStream({})];
     const [theirSlow, theirOther] = [await streams.next(), await streams.next()];
     slow.write(Buffer.alloc(8 * MiB));
-    await vi.waitUntil(() => serverSocket.isPaused());
+    await vi.waitUntil(() => serverSocket.isPaused(), { timeout: 60_000 });
     other.end('still here');
     theirSlow[how]();
     expect((await readAll(theirOther)).toString()).toBe('still here');
@@ -177,7 +177,7 @@ describe('client and server', () => {
     });
     const piping = pipeline(source, stream).catch((error: NodeJS.ErrnoException) => error.code);
     let last = -1;
-    await vi.waitUntil(() => last === (last = given), { interval: 200 });
+    await vi.waitUntil(() => last === (last = given), { interval: 200, timeout: 60_000 });
     expect(given).toBeLessThan(32 * MiB);
     theirs.destroy();
     expect(await piping).toBe('ERR_STREAM_PREMATURE_CLOSE');

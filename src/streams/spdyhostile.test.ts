@@ -136,7 +136,7 @@ describe('a hostile peer is held in bounds', () => {
     const tiny = Buffer.concat([encodeDataHead(1, 1, false), Buffer.from('x')]);
     const many = Buffer.concat(Array.from({ length: 100_000 }, () => tiny));
     peer.write(many);
-    await vi.waitUntil(() => socket.isPaused());
+    await vi.waitUntil(() => socket.isPaused(), { timeout: 60_000 });
     expect(socket.bytesRead).toBeLessThan(MiB / 2);
     const reading = readAll(stream);
     peer.write(encodeDataHead(1, 0, true));
@@ -151,7 +151,7 @@ describe('a hostile peer is held in bounds', () => {
       peer.write(peer.synStream(2 * i + 1));
       peer.write(Buffer.concat([encodeDataHead(2 * i + 1, 200 * 1024, false), Buffer.alloc(200 * 1024)]));
     }
-    await vi.waitUntil(() => socket.isPaused());
+    await vi.waitUntil(() => socket.isPaused(), { timeout: 60_000 });
     expect(socket.bytesRead).toBeLessThan(18 * MiB);
     connection.destroy();
   });
@@ -166,9 +166,9 @@ describe('a hostile peer is held in bounds', () => {
     };
     peer.socket.on('drain', pump);
     pump();
-    await vi.waitUntil(() => socket.isPaused() && socket.writableLength > 0, { timeout: 20_000 });
+    await vi.waitUntil(() => socket.isPaused() && socket.writableLength > 0, { timeout: 60_000 });
     let read = -1;
-    await vi.waitUntil(() => read === (read = socket.bytesRead), { interval: 200, timeout: 20_000 });
+    await vi.waitUntil(() => read === (read = socket.bytesRead), { interval: 200, timeout: 60_000 });
     expect(socket.writableLength).toBeLessThan(MiB);
     connection.destroy();
   });
@@ -195,7 +195,7 @@ describe('a hostile peer is held in bounds', () => {
     });
     const onStream = (stream: SpdyStream) => stream.accept();
     const connection = new SpdyConnection(socket, { role: 'server', onStream, pingMs: 0 });
-    await vi.waitUntil(() => socket.isPaused(), { timeout: 20_000 });
+    await vi.waitUntil(() => socket.isPaused(), { timeout: 60_000 });
     expect(id / 2).toBeLessThan(2000);
     connection.destroy();
     await connection.closed;

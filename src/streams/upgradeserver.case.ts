@@ -151,4 +151,4 @@ export function text(stream: Readable): Promise<string> {
 
 /** Waits until the check passes, however slow the machine is. */
 export const until = (check: () => void): Promise<void> =>
-  vi.waitFor(check, { timeout: 20_000, interval: 5 });
+  vi.waitFor(check, { timeout: 60_000, interval: 5 });

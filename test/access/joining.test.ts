@@ -23,7 +23,7 @@ import {
   startNode,
 } from '../../src/cluster/index.ts';
 
-const waitMs = { timeout: 30_000, interval: 50 };
+const waitMs = { timeout: 60_000, interval: 50 };
 /** Of this test alone: addresses of services are addresses of the machine while a node runs. */
 const serviceRange = `10.${randomInt(100, 200)}.${randomInt(0, 255)}.0/24`;
 let folder: string;

@@ -49,7 +49,7 @@ export function useSharedCluster(): { cluster: RunningCluster; port(): number } 
     const log = await client.get(`${podsPath}/server/log?follow=true&limitBytes=10`);
     port = Number(/^port (\d+)/.exec(log.text)![1]);
     // The role gets its rules from others, by a controller.
-    await vi.waitUntil(() => mayExec(cluster), { timeout: 30_000 });
+    await vi.waitUntil(() => mayExec(cluster), { timeout: 60_000 });
   });
   return { cluster, port: () => port };
 }

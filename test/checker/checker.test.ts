@@ -8,6 +8,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useChildren } from '../child.ts';
+import { describeWith } from '../tools.ts';
+import { runEtcdRound } from './etcdround.ts';
 import { runRound } from './round.ts';
 
 const minutes = Number(process.env['WHERRY_CHECK_MINUTES'] ?? 0);
@@ -21,8 +23,35 @@ const children = useChildren();
 /** Print the seed before the run, so that a failure can be repeated. */
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-describe.each(['memory', 'lmdb'] as const)('traffic on %s', (engine) => {
-  const deadline = (minutes * 60_000) / 2;
+const only = process.env['WHERRY_CHECK_STORE'];
+const local = (['memory', 'lmdb'] as const).filter((engine) => !only || only === engine);
+/** Each engine gets its share of the time. */
+const deadline = (minutes * 60_000) / (only ? 1 : 3);
+
+if (!only || only === 'etcd')
+  describeWith('etcd-server')('traffic on etcd', () => {
+    it('is one history at all servers, and watches tell it', {
+      timeout: 300_000 + deadline * 2,
+    }, async () => {
+      const begunMs = performance.now();
+      for (let seed = firstSeed; ; seed++) {
+        say(`checking etcd, seed ${seed}`);
+        const { problems, summary } = await runEtcdRound({
+          seed,
+          folder: () => children.folder(),
+          servers: minutes ? 3 : 2,
+          operations: minutes ? 10_000 : 500,
+          faults: minutes ? 15 : 3,
+        });
+        say(`  ${summary}`);
+        const again = `npm run check -- --store etcd --seed ${seed}`;
+        expect(problems.slice(0, 20), `seed ${seed}: ${again}`).toEqual([]);
+        if (performance.now() - begunMs >= deadline) return;
+      }
+    });
+  });
+
+describe.each(local)('traffic on %s', (engine) => {
   it('is one history, and watches tell it', { timeout: 120_000 + deadline * 2 }, async () => {
     const begunMs = performance.now();
     for (let seed = firstSeed; ; seed++) {

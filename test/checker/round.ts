@@ -12,10 +12,10 @@ import { Cut, namespaces, type Recording, resources, send, TrafficClient } from 
 import { WatchingClient, Witness } from './watching.ts';
 import { checkWatch } from './watchproperties.ts';
 
-const clients = 16;
-const watchers = 4;
+export const clients = 16;
+export const watchers = 4;
 /** So little history that compaction happens all the time. */
-const historyMin = 100;
+export const historyMin = 100;
 
 export interface RoundOptions {
   readonly seed: number;
@@ -42,8 +42,15 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   let server = start();
   let url = await server.ready();
   const base = await prepare(url);
-  const recording: Recording = { clock: new Clock(), operations: [], expiries: [], newest: base, base };
-  const { operations, expiries } = recording;
+  const recording: Recording = {
+    clock: new Clock(),
+    operations: [],
+    expiries: [],
+    newest: base,
+    base,
+    outages: false,
+  };
+  const { operations } = recording;
   const witnesses = resources.map((resource) => new Witness(resource, base));
   const working = Array.from(
     { length: clients },
@@ -84,17 +91,35 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
     server = start();
     url = await server.ready();
   }
-  // Reads everything after the traffic: the result is the final state, which the witnesses must know.
-  const reader = new TrafficClient(clients, randomFrom(options.seed), recording);
+  await readEverything(url, recording, witnesses);
+  for (const client of working) client.close();
+  await server.kill();
+  const { problems, summary } = judge(recording, witnesses, watching);
+  return { problems, summary: `${summary}, ${options.kills} kills` };
+}
+
+/** Reads everything after the traffic: the result is the final state, which the witnesses must know. */
+export async function readEverything(
+  url: string,
+  recording: Recording,
+  witnesses: readonly Witness[],
+): Promise<void> {
+  const reader = new TrafficClient(clients, () => 0, recording);
   await reader.readAll(url);
+  reader.close();
   for (const [i, witness] of witnesses.entries()) {
     const marker = await createMarker(url, resources[i]!);
     await witness.reached(marker);
     witness.close();
   }
-  for (const client of [...working, reader]) client.close();
-  await server.kill();
+}
 
+/** Checks all that was recorded. */
+export function judge(
+  { base, operations, expiries }: Recording,
+  witnesses: readonly Witness[],
+  watching: readonly WatchingClient[],
+): RoundResult {
   const changes = witnesses
     .flatMap((witness) => witness.changes)
     .filter(({ key }) => !key.includes(markerName))
@@ -109,7 +134,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
     ),
   ];
   const told = records.reduce((sum, { lines }) => sum + lines.length, 0);
-  const summary = `${operations.length} operations, ${changes.length} changes, ${records.length} watches told ${told} lines, ${expiries.length} versions too old, ${options.kills} kills`;
+  const summary = `${operations.length} operations, ${changes.length} changes, ${records.length} watches told ${told} lines, ${expiries.length} versions too old`;
   return { problems, summary };
 }
 
@@ -123,7 +148,7 @@ async function createMarker(url: string, resource: string): Promise<number> {
 }
 
 /** Creates the namespaces; returns the version afterwards. */
-async function prepare(url: string): Promise<number> {
+export async function prepare(url: string): Promise<number> {
   const agent = new Agent();
   for (const name of namespaces) await send(url, agent, 'POST', '/api/v1/namespaces', { metadata: { name } });
   const { body } = await send(url, agent, 'GET', '/api/v1/namespaces');

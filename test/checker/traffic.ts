@@ -34,6 +34,8 @@ export interface Recording {
   newest: number;
   /** The oldest version that clients ask for. */
   readonly base: number;
+  /** The store may be away, so that requests end with 504. */
+  readonly outages: boolean;
 }
 
 export interface Reply {
@@ -207,7 +209,8 @@ export class TrafficClient {
       record('unknown', Number.POSITIVE_INFINITY);
       throw error;
     }
-    record(this.#outcome(verb, reply, key, expected), clock.tick());
+    if (isOutage(this.recording, reply)) record('unknown', Number.POSITIVE_INFINITY);
+    else record(this.#outcome(verb, reply, key, expected), clock.tick());
   }
 
   #outcome(
@@ -230,10 +233,16 @@ export class TrafficClient {
 
   // Reads
 
+  async #get(url: string, path: string): Promise<Reply> {
+    const reply = await send(url, this.#agent, 'GET', path);
+    if (isOutage(this.recording, reply)) throw new Cut();
+    return reply;
+  }
+
   async #read({ url, item, key }: Pick<Target, 'url' | 'item' | 'key'>): Promise<void> {
     const { clock, operations } = this.recording;
     const begun = clock.tick();
-    const { status, body } = await send(url, this.#agent, 'GET', item);
+    const { status, body } = await this.#get(url, item);
     if (status !== 200 && status !== 404) throw new Error(`read of ${key}: ${JSON.stringify(body)}`);
     const found = status === 200 ? { version: versionOf(body), text: textOf(body) } : undefined;
     if (found) this.#saw(key, found.version);
@@ -243,7 +252,7 @@ export class TrafficClient {
   async #list(url: string, scope = someScope(this.random)): Promise<void> {
     const { clock } = this.recording;
     const begun = clock.tick();
-    const { status, body } = await send(url, this.#agent, 'GET', pathOf(scope, {}));
+    const { status, body } = await this.#get(url, pathOf(scope, {}));
     if (status !== 200) throw new Error(`list: ${JSON.stringify(body)}`);
     this.#listed({ scope, begun, ended: clock.tick() }, [body], undefined, false);
   }
@@ -255,7 +264,7 @@ export class TrafficClient {
     const exact = base + this.random(newest - base + 1);
     const query = { resourceVersion: String(exact), resourceVersionMatch: 'Exact' };
     const begun = clock.tick();
-    const { status, body } = await send(url, this.#agent, 'GET', pathOf(scope, query));
+    const { status, body } = await this.#get(url, pathOf(scope, query));
     if (status === 410) this.#expired('a list', exact);
     else if (status !== 200) throw new Error(`list at ${exact}: ${JSON.stringify(body)}`);
     else this.#listed({ scope, begun, ended: clock.tick() }, [body], exact, false);
@@ -272,7 +281,7 @@ export class TrafficClient {
     let ended = 0;
     for (let token: string | undefined = ''; token !== undefined; ) {
       const query: Record<string, string> = { limit, ...(token ? { continue: token } : {}) };
-      const { status, body } = await send(url, this.#agent, 'GET', pathOf(scope, query));
+      const { status, body } = await this.#get(url, pathOf(scope, query));
       if (status === 410 && pages.length) {
         this.#expired('a page', versionOf(pages[0]));
         return this.#listed({ scope, begun, ended }, pages, undefined, true);
@@ -338,6 +347,8 @@ export class TrafficClient {
     return pick(this.random, options);
   }
 }
+
+const isOutage = ({ outages }: Recording, { status }: Reply): boolean => outages && status === 504;
 
 interface Target {
   readonly url: string;

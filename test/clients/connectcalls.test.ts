@@ -35,10 +35,13 @@ beforeAll(async () => {
     resources: { requests: { cpu: '10m', memory: '8Mi' }, limits: { memory: '1Gi' } } as never,
   });
   await cluster.run(podOf('web', container));
-  await vi.waitFor(async () => {
-    const { subsets } = await core('readNamespacedEndpoints', { namespace, name: 'web' });
-    expect(subsets[0].addresses).toHaveLength(1);
-  });
+  await vi.waitFor(
+    async () => {
+      const { subsets } = await core('readNamespacedEndpoints', { namespace, name: 'web' });
+      expect(subsets[0].addresses).toHaveLength(1);
+    },
+    { timeout: 60_000 },
+  );
 });
 
 describe('connect calls', () => {
@@ -91,7 +94,7 @@ it('readNamespacedPodLog reads the log', async () => {
 describe('usage', () => {
   it('of nodes and pods is in the metrics API', async () => {
     const metrics = new Metrics(library.config);
-    await expect.poll(async () => (await metrics.getPodMetrics()).items.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await metrics.getPodMetrics()).items.length).toBe(1);
     const [node] = (await metrics.getNodeMetrics()).items;
     expect(node).toMatchObject({ metadata: { name: 'here' }, usage: { cpu: expect.any(String) } });
     const [pod] = (await metrics.getPodMetrics(namespace)).items;

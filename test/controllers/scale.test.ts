@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.close());
 
 describe('a large cluster', () => {
-  it('runs all pods of a large controller', { timeout: 120_000 }, async () => {
+  it('runs all pods of a large controller', { timeout: 300_000 }, async () => {
     const watch = await api.watch(`${podsPath}?watch=true&resourceVersion=0`);
     const template = {
       metadata: { labels: { app: 'many' } },

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../../src/cluster/index.ts';
 
 /** How long a command may take. */
-const commandWaitMs = 30_000;
+const commandWaitMs = 60_000;
 
 /** A kubectl on this machine; the version has the form `1.20`. */
 export interface KubectlProgram {

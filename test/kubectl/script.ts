@@ -20,8 +20,8 @@ import { expect } from 'vitest';
 import type { Kubectl } from './kubectl.ts';
 
 /** Time limit of a command, and of repeating one. */
-const commandMaxMs = 30_000;
-const repeatMaxMs = 20_000;
+const commandMaxMs = 60_000;
+const repeatMaxMs = 60_000;
 const repeatEveryMs = 100;
 
 /** The versions of kubectl whose wording is in the scripts. */

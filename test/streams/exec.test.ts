@@ -171,7 +171,7 @@ describeWith('kubectl')('a client that is gone', () => {
       processesOf(agentOf(cluster.folder)).filter((it) => it.includes('a-word-of-its-own'));
     expect(running()).toHaveLength(1);
     yes.kill('SIGKILL');
-    await expect.poll(running, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(running).toEqual([]);
   });
 
   it('takes a command that reads with it', async () => {
@@ -181,7 +181,7 @@ describeWith('kubectl')('a client that is gone', () => {
     const running = () => processesOf(agentOf(cluster.folder)).filter((it) => it.includes('cat - /dev/null'));
     expect(running()).toHaveLength(1);
     cat.kill('SIGKILL');
-    await expect.poll(running, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(running).toEqual([]);
   });
 });
 

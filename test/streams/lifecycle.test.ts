@@ -79,7 +79,7 @@ describeWith('kubectl')('wherry up', () => {
     await kubectl.run('create', '-f', kubectl.file('rc.json', { ...rc, spec: { replicas: 1, template } }));
     await kubectl.run('expose', 'rc', 'web', '--port=80', '--target-port=web');
     const ask = async () => (await client.get('/api/v1/namespaces/default/services/web/proxy/a?b=c')).body;
-    await expect.poll(ask, { timeout: 20_000 }).toMatchObject({ url: '/a?b=c' });
+    await expect.poll(ask).toMatchObject({ url: '/a?b=c' });
     const { pod } = await ask();
     const direct = await client.get(`/api/v1/namespaces/default/pods/${pod}:${port}/proxy/d`);
     expect(direct.body).toMatchObject({ pod, url: '/d' });
@@ -100,7 +100,7 @@ describeWith('kubectl')('wherry up', () => {
     const agent = agentOf(folder);
     await child.kill();
     // The agent was killed, and its processes end nevertheless.
-    await expect.poll(() => processesOf(agent), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => processesOf(agent)).toEqual([]);
 
     child = up(folder);
     cluster = await accessTo(child);
@@ -208,7 +208,7 @@ describeWith('kubectl')('wherry node', () => {
     // The API server gives clients some seconds to read their last data; do not wait for that.
     await Promise.all([attached.end(), forwarding.end()]);
     await node.kill();
-    await expect.poll(() => processesOf(agent), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => processesOf(agent)).toEqual([]);
     const unreachable = await kubectl.try('exec', 'talk', '--', 'true');
     expect(unreachable).toMatchObject({
       code: 1,

@@ -176,7 +176,7 @@ describeWith('kubectl')('a log that is followed', () => {
           tell.stdin.write('more\n');
           return shown;
         },
-        { timeout: 10_000 },
+        { timeout: 60_000 },
       )
       .toContain('more\n');
     tell.stdin.write('end\n');

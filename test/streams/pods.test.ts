@@ -123,9 +123,9 @@ describeWith('kubectl')('probes', () => {
       const [subset] = (await cluster.kubectl.json('get', 'endpoints', 'shop')).subsets ?? [];
       return [subset?.addresses?.length ?? 0, subset?.notReadyAddresses?.length ?? 0];
     };
-    await expect.poll(ready, { timeout: 10_000 }).toEqual([0, 1]);
+    await expect.poll(ready).toEqual([0, 1]);
     writeFileSync(file('open'), '');
-    await expect.poll(ready, { timeout: 10_000 }).toEqual([1, 0]);
+    await expect.poll(ready).toEqual([1, 0]);
   });
 });
 
@@ -154,6 +154,6 @@ describeWith('kubectl')('a pod that is deleted', () => {
     await cluster.command('logs', '-f', 'forced').until(/up/);
     await cluster.kubectl.run('delete', 'pod', 'forced', '--force', '--grace-period=0');
     expect((await cluster.kubectl.try('get', 'pod', 'forced')).stderr).toContain('not found');
-    await expect.poll(() => running('sleep 8888'), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => running('sleep 8888')).toEqual([]);
   });
 });

@@ -92,7 +92,7 @@ describeWith('kubectl')('a service', () => {
     await kubectl.run('create', '-f', kubectl.file('rc.json', { ...rc, spec: { replicas: 1, template } }));
     await kubectl.run('expose', 'rc', 'many', '--port=80', '--target-port=web');
     const ask = async () => (await cluster.client.get(`${services}/many/proxy/`)).body;
-    await expect.poll(ask, { timeout: 20_000 }).toMatchObject({ url: '/' });
+    await expect.poll(ask).toMatchObject({ url: '/' });
     const { pod: first } = await ask();
     const endpoints = await kubectl.json('get', 'endpoints', 'many');
     expect(endpoints.subsets).toMatchObject([
@@ -102,12 +102,10 @@ describeWith('kubectl')('a service', () => {
     expect((await cluster.client.get(`${services}/many:80/proxy/a`)).body.url).toBe('/a');
     await kubectl.run('delete', 'pod', first);
     await expect
-      .poll(async () => (await ask())?.pod ?? first, { timeout: 20_000 })
+      .poll(async () => (await ask())?.pod ?? first)
       .toMatch(new RegExp(`^many-(?!${first.slice(5)})`));
     await kubectl.run('scale', 'rc', 'many', '--replicas=0');
-    await expect
-      .poll(ask, { timeout: 20_000 })
-      .toMatchObject({ code: 503, message: 'no endpoints available for service "many"' });
+    await expect.poll(ask).toMatchObject({ code: 503, message: 'no endpoints available for service "many"' });
   });
 
   it('without anybody behind it says so', async () => {

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import type { ClusterAccess } from './running.ts';
 
 /** Time limit for expected output. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 
 export class Terminal {
   /** All output so far. */

@@ -71,7 +71,7 @@ describeWith('kubectl')('a terminal', () => {
     await expect.poll(sleeping).toHaveLength(1);
     terminal.kill();
     await terminal.exited;
-    await expect.poll(sleeping, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(sleeping).toEqual([]);
   });
 
   it('passes much output whole', async () => {

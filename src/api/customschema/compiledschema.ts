@@ -5,6 +5,7 @@ import { applyDefaults } from './defaulting.ts';
 import { embeddedErrors } from './embeddedresources.ts';
 import { listTypeErrors } from './listtypes.ts';
 import { pruneObject } from './prune.ts';
+import { blocksRules, compileRules, type SchemaRules, uncheckedRules } from './rules.ts';
 import type { CompiledSchema, Schema, Topology, ValidateOptions, Validation } from './schema.ts';
 import { SchemaNode } from './schemanode.ts';
 import { topologyOf } from './schematopology.ts';
@@ -17,7 +18,8 @@ class LazySchema implements CompiledSchema {
   #validator: Validator | undefined;
   #statusValidator: Validator | undefined;
   #topology: Topology | undefined;
-  #hasRules: boolean | undefined;
+  /** Null: there are none. */
+  #rules: SchemaRules | null | undefined;
 
   constructor(readonly schema: Schema) {}
 
@@ -41,7 +43,11 @@ class LazySchema implements CompiledSchema {
     const duplicates = listTypeErrors(object, this.root);
     if (duplicates.length && (!old || listTypeErrors(old, this.root).length === 0))
       errors.push(...duplicates);
-    return { errors, warnings: [] };
+    const rules = this.#ruleSet();
+    if (rules === null) return { errors, warnings: [] };
+    if (blocksRules(errors)) return { errors: [...errors, uncheckedRules], warnings: [] };
+    const outcome = rules.run(object, old);
+    return { errors: [...errors, ...outcome.errors], warnings: outcome.warnings };
   }
 
   #keywordErrors(object: JsonObject, old: JsonObject | undefined): FieldError[] {
@@ -67,8 +73,12 @@ class LazySchema implements CompiledSchema {
   }
 
   get hasRules(): boolean {
-    this.#hasRules ??= hasRules(this.schema);
-    return this.#hasRules;
+    return this.#ruleSet() !== null;
+  }
+
+  #ruleSet(): SchemaRules | null {
+    if (this.#rules === undefined) this.#rules = compileRules(this.schema, true) ?? null;
+    return this.#rules;
   }
 }
 
@@ -76,12 +86,4 @@ class LazySchema implements CompiledSchema {
 function withoutType(object: JsonObject): JsonObject {
   const { apiVersion: _apiVersion, kind: _kind, ...rest } = object;
   return rest;
-}
-
-function hasRules(schema: Schema): boolean {
-  if (schema['x-kubernetes-validations']?.length) return true;
-  const { properties = {}, additionalProperties: additional, items } = schema;
-  if (items && !Array.isArray(items) && hasRules(items)) return true;
-  if (typeof additional === 'object' && hasRules(additional)) return true;
-  return Object.values(properties).some(hasRules);
 }

@@ -8,13 +8,13 @@ import type { Schema } from './schema.ts';
 import { isMetaField, itemsOf, nodeOf, SchemaNode } from './schemanode.ts';
 import { compileValidator } from './validator.ts';
 
-/** Checks the rules of a default's node; undefined as long as there are none. */
+/** Checks the rules of a default's node. */
 export type DefaultRules = (schema: Schema, value: unknown, path: string) => FieldError[];
 
 interface Options {
   /** Whether defaults must be pruned: not, when the old definition had some that are not. */
   readonly pruned: boolean;
-  readonly rules: DefaultRules | undefined;
+  readonly rules: DefaultRules;
 }
 
 /** Where a node is in the metadata or type of an embedded resource: makes the resource around a value. */
@@ -73,7 +73,7 @@ function* valueErrors(
   }
   const errors = compileValidator(schema).validate(value, undefined, path);
   yield* errors;
-  if (errors.length === 0 && options.rules) yield* options.rules(schema, value, path);
+  if (errors.length === 0) yield* options.rules(schema, value, path);
 }
 
 /** A resource of which only type and metadata are known. */

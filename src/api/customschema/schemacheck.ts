@@ -10,6 +10,8 @@ import { innerSchemaText } from './innerform.ts';
 import { hasValidType, type KeywordRules, keywordErrors, usesUnsupported } from './keywordrules.ts';
 import { keyPresenceErrors, setErrors } from './listrules.ts';
 import { isPruned } from './prune.ts';
+import { ruleDefinitionErrors } from './ruledefinitions.ts';
+import { compileRules } from './rules.ts';
 import { type Schema, type SchemaCheckOptions, schemaDepthMax } from './schema.ts';
 import { nodeOf } from './schemanode.ts';
 import { innerSchemas, isDeeper, someSchema } from './schemawalk.ts';
@@ -25,15 +27,22 @@ export function checkSchema(schema: Schema, path: string, options: SchemaCheckOp
   if (!someSchema(schema, usesUnsupported) && !old.some(isNotStructural))
     errors.addAll(structureErrors(schema, path, old));
   errors.addAll(keywordErrors(schema, path, keywordRules(old)));
+  // Types of rules come from the schema, so errors of a wrong schema would be misleading.
+  if (errors.list.length === 0) errors.addAll(ruleDefinitionErrors(schema, path));
   return errors.list;
 }
 
 function* structureErrors(schema: Schema, path: string, old: readonly Schema[]): Generator<FieldError> {
   const errors = structuralErrors(schema, path);
   if (errors.length) return yield* errors;
-  const rules: DefaultRules | undefined = undefined;
-  yield* defaultErrors(schema, path, { pruned: !old.some(hasUnprunedDefault), rules });
+  yield* defaultErrors(schema, path, { pruned: !old.some(hasUnprunedDefault), rules: defaultRules });
 }
+
+/** Rules that do not compile are told by themselves. */
+const defaultRules: DefaultRules = (schema, value, path) => {
+  const rules = compileRules(schema, schema['x-kubernetes-embedded-resource'] === true);
+  return rules?.isSound ? rules.run(value, undefined, path).errors : [];
+};
 
 /** Texts of warnings about formats that are not checked; on update only of those that the old definition has not. */
 export function formatWarnings(schema: Schema, oldSchemas: readonly Schema[] = []): string[] {

@@ -2389,6 +2389,564 @@ export interface Subject {
   namespace?: string;
 }
 
+// admission.k8s.io/v1
+
+export interface AdmissionRequest {
+  uid?: string;
+  kind?: GroupVersionKind;
+  resource?: GroupVersionResource;
+  subResource?: string;
+  requestKind?: GroupVersionKind;
+  requestResource?: GroupVersionResource;
+  requestSubResource?: string;
+  name?: string;
+  namespace?: string;
+  operation?: string;
+  userInfo?: UserInfo;
+  object?: unknown;
+  oldObject?: unknown;
+  dryRun?: boolean;
+  options?: unknown;
+}
+
+export interface AdmissionResponse {
+  uid?: string;
+  allowed?: boolean;
+  status?: Status;
+  patch?: string;
+  patchType?: string;
+  auditAnnotations?: Record<string, string>;
+  warnings?: string[];
+}
+
+/** admission.k8s.io/v1/AdmissionReview */
+export interface AdmissionReview {
+  kind?: string;
+  apiVersion?: string;
+  request?: AdmissionRequest;
+  response?: AdmissionResponse;
+}
+
+export interface GroupVersionKind {
+  group?: string;
+  version?: string;
+  kind?: string;
+}
+
+export interface GroupVersionResource {
+  group?: string;
+  version?: string;
+  resource?: string;
+}
+
+// admissionregistration.k8s.io/v1
+
+export interface ApplyConfiguration {
+  expression?: string;
+}
+
+export interface AuditAnnotation {
+  key?: string;
+  valueExpression?: string;
+}
+
+export interface ExpressionWarning {
+  fieldRef?: string;
+  warning?: string;
+}
+
+export interface JSONPatch {
+  expression?: string;
+}
+
+export interface MatchCondition {
+  name?: string;
+  expression?: string;
+}
+
+export interface MatchResources {
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  resourceRules?: NamedRuleWithOperations[];
+  excludeResourceRules?: NamedRuleWithOperations[];
+  matchPolicy?: string;
+}
+
+/** admissionregistration.k8s.io/v1/MutatingAdmissionPolicy */
+export interface MutatingAdmissionPolicy {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: MutatingAdmissionPolicySpec;
+}
+
+/** admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding */
+export interface MutatingAdmissionPolicyBinding {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: MutatingAdmissionPolicyBindingSpec;
+}
+
+/** admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBindingList */
+export interface MutatingAdmissionPolicyBindingList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: MutatingAdmissionPolicyBinding[];
+}
+
+export interface MutatingAdmissionPolicyBindingSpec {
+  policyName?: string;
+  paramRef?: ParamRef;
+  matchResources?: MatchResources;
+}
+
+/** admissionregistration.k8s.io/v1/MutatingAdmissionPolicyList */
+export interface MutatingAdmissionPolicyList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: MutatingAdmissionPolicy[];
+}
+
+export interface MutatingAdmissionPolicySpec {
+  paramKind?: ParamKind;
+  matchConstraints?: MatchResources;
+  variables?: Variable[];
+  mutations?: Mutation[];
+  failurePolicy?: string;
+  matchConditions?: MatchCondition[];
+  reinvocationPolicy?: string;
+}
+
+export interface MutatingWebhook {
+  name?: string;
+  clientConfig?: WebhookClientConfig;
+  rules?: RuleWithOperations[];
+  failurePolicy?: string;
+  matchPolicy?: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  sideEffects?: string;
+  timeoutSeconds?: number;
+  admissionReviewVersions?: string[];
+  reinvocationPolicy?: string;
+  matchConditions?: MatchCondition[];
+}
+
+/** admissionregistration.k8s.io/v1/MutatingWebhookConfiguration */
+export interface MutatingWebhookConfiguration {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  webhooks?: MutatingWebhook[];
+}
+
+/** admissionregistration.k8s.io/v1/MutatingWebhookConfigurationList */
+export interface MutatingWebhookConfigurationList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: MutatingWebhookConfiguration[];
+}
+
+export interface Mutation {
+  patchType?: string;
+  applyConfiguration?: ApplyConfiguration;
+  jsonPatch?: JSONPatch;
+}
+
+export interface NamedRuleWithOperations {
+  resourceNames?: string[];
+  operations?: string[];
+  apiGroups?: string[];
+  apiVersions?: string[];
+  resources?: string[];
+  scope?: string;
+}
+
+export interface ParamKind {
+  apiVersion?: string;
+  kind?: string;
+}
+
+export interface ParamRef {
+  name?: string;
+  namespace?: string;
+  selector?: LabelSelector;
+  parameterNotFoundAction?: string;
+}
+
+export interface RuleWithOperations {
+  operations?: string[];
+  apiGroups?: string[];
+  apiVersions?: string[];
+  resources?: string[];
+  scope?: string;
+}
+
+export interface ServiceReference {
+  namespace?: string;
+  name?: string;
+  path?: string;
+  port?: number;
+}
+
+export interface TypeChecking {
+  expressionWarnings?: ExpressionWarning[];
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy */
+export interface ValidatingAdmissionPolicy {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ValidatingAdmissionPolicySpec;
+  status?: ValidatingAdmissionPolicyStatus;
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding */
+export interface ValidatingAdmissionPolicyBinding {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ValidatingAdmissionPolicyBindingSpec;
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBindingList */
+export interface ValidatingAdmissionPolicyBindingList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ValidatingAdmissionPolicyBinding[];
+}
+
+export interface ValidatingAdmissionPolicyBindingSpec {
+  policyName?: string;
+  paramRef?: ParamRef;
+  matchResources?: MatchResources;
+  validationActions?: string[];
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyList */
+export interface ValidatingAdmissionPolicyList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ValidatingAdmissionPolicy[];
+}
+
+export interface ValidatingAdmissionPolicySpec {
+  paramKind?: ParamKind;
+  matchConstraints?: MatchResources;
+  validations?: Validation[];
+  failurePolicy?: string;
+  auditAnnotations?: AuditAnnotation[];
+  matchConditions?: MatchCondition[];
+  variables?: Variable[];
+}
+
+export interface ValidatingAdmissionPolicyStatus {
+  observedGeneration?: number;
+  typeChecking?: TypeChecking;
+  conditions?: Condition[];
+}
+
+export interface ValidatingWebhook {
+  name?: string;
+  clientConfig?: WebhookClientConfig;
+  rules?: RuleWithOperations[];
+  failurePolicy?: string;
+  matchPolicy?: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  sideEffects?: string;
+  timeoutSeconds?: number;
+  admissionReviewVersions?: string[];
+  matchConditions?: MatchCondition[];
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration */
+export interface ValidatingWebhookConfiguration {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  webhooks?: ValidatingWebhook[];
+}
+
+/** admissionregistration.k8s.io/v1/ValidatingWebhookConfigurationList */
+export interface ValidatingWebhookConfigurationList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ValidatingWebhookConfiguration[];
+}
+
+export interface Validation {
+  expression?: string;
+  message?: string;
+  reason?: string;
+  messageExpression?: string;
+}
+
+export interface Variable {
+  name?: string;
+  expression?: string;
+}
+
+export interface WebhookClientConfig {
+  url?: string;
+  service?: ServiceReference;
+  caBundle?: string;
+}
+
+// apiextensions.k8s.io/v1
+
+export interface ConversionRequest {
+  uid?: string;
+  desiredAPIVersion?: string;
+  objects?: unknown[];
+}
+
+export interface ConversionResponse {
+  uid?: string;
+  convertedObjects?: unknown[];
+  result?: Status;
+}
+
+/** apiextensions.k8s.io/v1/ConversionReview */
+export interface ConversionReview {
+  kind?: string;
+  apiVersion?: string;
+  request?: ConversionRequest;
+  response?: ConversionResponse;
+}
+
+export interface CustomResourceColumnDefinition {
+  name?: string;
+  type?: string;
+  format?: string;
+  description?: string;
+  priority?: number;
+  jsonPath?: string;
+}
+
+export interface CustomResourceConversion {
+  strategy?: string;
+  webhook?: WebhookConversion;
+}
+
+/** apiextensions.k8s.io/v1/CustomResourceDefinition */
+export interface CustomResourceDefinition {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: CustomResourceDefinitionSpec;
+  status?: CustomResourceDefinitionStatus;
+}
+
+export interface CustomResourceDefinitionCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+  observedGeneration?: number;
+}
+
+/** apiextensions.k8s.io/v1/CustomResourceDefinitionList */
+export interface CustomResourceDefinitionList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: CustomResourceDefinition[];
+}
+
+export interface CustomResourceDefinitionNames {
+  plural?: string;
+  singular?: string;
+  shortNames?: string[];
+  kind?: string;
+  listKind?: string;
+  categories?: string[];
+}
+
+export interface CustomResourceDefinitionSpec {
+  group?: string;
+  names?: CustomResourceDefinitionNames;
+  scope?: string;
+  versions?: CustomResourceDefinitionVersion[];
+  conversion?: CustomResourceConversion;
+  preserveUnknownFields?: boolean;
+}
+
+export interface CustomResourceDefinitionStatus {
+  conditions?: CustomResourceDefinitionCondition[];
+  acceptedNames?: CustomResourceDefinitionNames;
+  storedVersions?: string[];
+  observedGeneration?: number;
+}
+
+export interface CustomResourceDefinitionVersion {
+  name?: string;
+  served?: boolean;
+  storage?: boolean;
+  deprecated?: boolean;
+  deprecationWarning?: string;
+  schema?: CustomResourceValidation;
+  subresources?: CustomResourceSubresources;
+  additionalPrinterColumns?: CustomResourceColumnDefinition[];
+  selectableFields?: SelectableField[];
+}
+
+export interface CustomResourceSubresourceScale {
+  specReplicasPath?: string;
+  statusReplicasPath?: string;
+  labelSelectorPath?: string;
+}
+
+export type CustomResourceSubresourceStatus = Record<string, never>;
+
+export interface CustomResourceSubresources {
+  status?: CustomResourceSubresourceStatus;
+  scale?: CustomResourceSubresourceScale;
+}
+
+export interface CustomResourceValidation {
+  openAPIV3Schema?: JSONSchemaProps;
+}
+
+export interface ExternalDocumentation {
+  description?: string;
+  url?: string;
+}
+
+export interface JSONSchemaProps {
+  id?: string;
+  $schema?: string;
+  $ref?: string;
+  description?: string;
+  type?: string;
+  format?: string;
+  title?: string;
+  default?: unknown;
+  maximum?: number;
+  exclusiveMaximum?: boolean;
+  minimum?: number;
+  exclusiveMinimum?: boolean;
+  maxLength?: number;
+  minLength?: number;
+  pattern?: string;
+  maxItems?: number;
+  minItems?: number;
+  uniqueItems?: boolean;
+  multipleOf?: number;
+  enum?: unknown[];
+  maxProperties?: number;
+  minProperties?: number;
+  required?: string[];
+  items?: unknown;
+  allOf?: JSONSchemaProps[];
+  oneOf?: JSONSchemaProps[];
+  anyOf?: JSONSchemaProps[];
+  not?: JSONSchemaProps;
+  properties?: Record<string, JSONSchemaProps>;
+  additionalProperties?: unknown;
+  patternProperties?: Record<string, JSONSchemaProps>;
+  dependencies?: Record<string, unknown>;
+  additionalItems?: unknown;
+  definitions?: Record<string, JSONSchemaProps>;
+  externalDocs?: ExternalDocumentation;
+  example?: unknown;
+  nullable?: boolean;
+  "x-kubernetes-preserve-unknown-fields"?: boolean;
+  "x-kubernetes-embedded-resource"?: boolean;
+  "x-kubernetes-int-or-string"?: boolean;
+  "x-kubernetes-list-map-keys"?: string[];
+  "x-kubernetes-list-type"?: string;
+  "x-kubernetes-map-type"?: string;
+  "x-kubernetes-validations"?: ValidationRule[];
+}
+
+export interface SelectableField {
+  jsonPath?: string;
+}
+
+export interface ServiceReferenceV1 {
+  namespace?: string;
+  name?: string;
+  path?: string;
+  port?: number;
+}
+
+export interface ValidationRule {
+  rule?: string;
+  message?: string;
+  messageExpression?: string;
+  reason?: string;
+  fieldPath?: string;
+  optionalOldSelf?: boolean;
+}
+
+export interface WebhookClientConfigV1 {
+  url?: string;
+  service?: ServiceReferenceV1;
+  caBundle?: string;
+}
+
+export interface WebhookConversion {
+  clientConfig?: WebhookClientConfigV1;
+  conversionReviewVersions?: string[];
+}
+
+// apiregistration.k8s.io/v1
+
+/** apiregistration.k8s.io/v1/APIService */
+export interface APIService {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: APIServiceSpec;
+  status?: APIServiceStatus;
+}
+
+export interface APIServiceCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** apiregistration.k8s.io/v1/APIServiceList */
+export interface APIServiceList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: APIService[];
+}
+
+export interface APIServiceSpec {
+  service?: ServiceReferenceApiregistrationV1;
+  group?: string;
+  version?: string;
+  insecureSkipTLSVerify?: boolean;
+  caBundle?: string;
+  groupPriorityMinimum?: number;
+  versionPriority?: number;
+}
+
+export interface APIServiceStatus {
+  conditions?: APIServiceCondition[];
+}
+
+export interface ServiceReferenceApiregistrationV1 {
+  namespace?: string;
+  name?: string;
+  port?: number;
+}
+
 // apps/v1
 
 /** apps/v1/ControllerRevision */

@@ -39,12 +39,13 @@ function* reasonErrors(reason: string | undefined, path: string): Findings {
 
 /** The conditions with one of them set. lastTransitionTime is kept when the status does not change. */
 export function withCondition<C extends Condition | PodCondition>(
-  conditions: readonly C[] = [],
+  conditions: readonly C[] | null | undefined,
   condition: Omit<C, 'lastTransitionTime'>,
   now: string,
 ): C[] {
-  const before = conditions.find(({ type }) => type === condition.type);
+  const present = conditions ?? [];
+  const before = present.find(({ type }) => type === condition.type);
   const same = before?.status === condition.status ? before?.lastTransitionTime : undefined;
   const set = { ...condition, lastTransitionTime: same ?? now } as C;
-  return before ? conditions.map((one) => (one === before ? set : one)) : [...conditions, set];
+  return before ? present.map((one) => (one === before ? set : one)) : [...present, set];
 }

@@ -25,7 +25,7 @@ import {
 } from './controller.ts';
 
 /** How long a test waits for controllers to become idle. */
-const settleMaxMs = 20_000;
+const settleMaxMs = 60_000;
 
 const chance: Chance = {
   nowMs: () => Date.now(),
@@ -64,6 +64,7 @@ const delayed = (store: Store, delay: Delay): Store => ({
   get compacted() {
     return store.compacted;
   },
+  valueBytesMax: store.valueBytesMax,
   revision: () => store.revision(),
   get: (key) => store.get(key),
   range: (query) => store.range(query),

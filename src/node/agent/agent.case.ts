@@ -13,7 +13,7 @@ import { type Cluster, start } from '../../cluster/index.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Agent, type AgentOptions } from './agent.ts';
 
-const waitMaxMs = 30_000;
+const waitMaxMs = 60_000;
 
 export class TestNode {
   client!: Client;

@@ -14,7 +14,7 @@ import { shareOf } from './noderegistration.ts';
 
 const node = useNode();
 const servers: Server[] = [];
-const waiting = { timeout: 20_000, interval: 5 };
+const waiting = { timeout: 60_000, interval: 5 };
 
 afterEach(() => {
   for (const server of servers.splice(0)) {

@@ -135,7 +135,7 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
     expect(await leftOf(crash.id)).not.toEqual([]);
     await again.close();
     const other = await crashed(test, { withGuard: false });
-    await expect.poll(() => leftOf(other.id), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => leftOf(other.id)).toEqual([]);
     await expect.poll(() => readdir(test.claimFolder)).toEqual([]);
   });
 

@@ -18,7 +18,7 @@ export const ownAddress = Object.values(networkInterfaces())
     ({ family, internal, address }) => family === 'IPv4' && !internal && !address.startsWith('169.254.'),
   )?.address;
 
-const waitMaxMs = 10_000;
+const waitMaxMs = 60_000;
 
 export class TestServices {
   client!: Client;

@@ -98,10 +98,10 @@ describe.runIf(isLinux)('an agent that is killed', () => {
       .toEqual([301, 302, 303, 304, 306, 308].map((n) => `sleep ${n}`));
     await expect.poll(() => commandsWith(hidden)).toHaveLength(1);
     await kill();
-    await expect.poll(alive, { timeout: 10_000 }).toEqual([]);
-    await expect.poll(() => commandsWith(hidden), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(alive).toEqual([]);
+    await expect.poll(() => commandsWith(hidden)).toEqual([]);
     const reapers = { text: `WHERRY_REAPS=${identity}`, prefix: false };
-    await expect.poll(() => findProcesses(new Set(), reapers), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => findProcesses(new Set(), reapers)).toEqual([]);
   });
 
   it('leaves a list that the next one clears, when its reaper was killed as well', async () => {

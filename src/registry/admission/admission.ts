@@ -3,6 +3,8 @@
  * has, and in which order, is in `plugins.ts`. A plugin may change a new object (`mutate`) or refuse a write (`validate`).
  */
 import type { ApiObject } from '../../api/object.ts';
+import type { Lock } from '../../store/store.ts';
+import type { DeleteOptions } from '../delete.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
@@ -13,8 +15,11 @@ export interface Admission {
   readonly request: Request;
   /** What is written. With `generateName`, the name is set only after the mutating plugins have run. */
   readonly target: Target;
-  readonly operation: 'create' | 'update' | 'delete';
-  /** The new object; undefined for a delete. For a part that is no object of its kind, such as `token`, what was sent. */
+  readonly operation: 'create' | 'update' | 'delete' | 'connect';
+  /**
+   * The new object; undefined for a delete. For a part that is no object of its kind, such as `token`, what was sent.
+   * Plugins change it in place.
+   */
   readonly object: ApiObject | undefined;
   /** The stored object; undefined for a create. */
   readonly old: ApiObject | undefined;
@@ -22,6 +27,22 @@ export interface Admission {
    * Called when the write has failed, or has succeeded and is in the view. Plugins release their reservations here.
    */
   readonly afterwards: ((stored: boolean) => void)[];
+  /** What a delete asks for. */
+  readonly options?: DeleteOptions;
+  /** Set by a plugin that has changed the object for a reason the plugins before it do not know: they run once more. */
+  reinvoke?: boolean;
+  /** 1 in the second run. */
+  round?: number;
+  /** Locks of this server under which the write was decided, if there are any. */
+  locks?: Lock[];
+}
+
+/** Keeps a lock until the write has ended. */
+export function holdLock(admission: Admission, lock: Lock | undefined): void {
+  if (!lock) return;
+  admission.locks ??= [];
+  admission.locks.push(lock);
+  admission.afterwards.push(() => lock.leave());
 }
 
 export interface AdmissionPlugin {
@@ -29,7 +50,7 @@ export interface AdmissionPlugin {
   readonly name: string;
   mutate?(registry: Registry, admission: Admission): void | Promise<void>;
   validate?(registry: Registry, admission: Admission): void | Promise<void>;
-  /** Refuses what is asked of a part that is no write of the object itself: an eviction, a token. */
+  /** Refuses what is asked of a part that is no write of the object itself: an eviction, a token, a connection. */
   connect?(registry: Registry, admission: Admission): void | Promise<void>;
 }
 
@@ -56,13 +77,21 @@ export class AdmissionChain {
   }
 
   async mutate(registry: Registry, admission: Admission): Promise<void> {
-    for (const plugin of this.#mutating) {
-      // Most plugins return synchronously: an await for each would cost a microtask for nothing.
-      const waiting = plugin.mutate!(registry, admission);
-      if (waiting) await waiting;
+    await this.#change(registry, admission);
+    if (admission.reinvoke) {
+      admission.round = 1;
+      await this.#change(registry, admission);
     }
     for (const guard of this.guards) {
       const waiting = guard(registry, admission);
+      if (waiting) await waiting;
+    }
+  }
+
+  async #change(registry: Registry, admission: Admission): Promise<void> {
+    for (const plugin of this.#mutating) {
+      // Most plugins return synchronously: an await for each would cost a microtask for nothing.
+      const waiting = plugin.mutate!(registry, admission);
       if (waiting) await waiting;
     }
   }
@@ -90,12 +119,19 @@ export class AdmissionChain {
     }
   }
 
-  async connect(registry: Registry, request: Request, target: Target, object: ApiObject): Promise<void> {
+  /** `operation` is `connect` for connections into pods and through proxies; other parts are created. */
+  async connect(
+    registry: Registry,
+    request: Request,
+    target: Target,
+    object: ApiObject,
+    operation: 'create' | 'connect' = 'create',
+  ): Promise<void> {
     if (this.#connecting.length === 0) return;
     const admission: Admission = {
       request,
       target,
-      operation: 'create',
+      operation,
       object,
       old: undefined,
       afterwards: [],

@@ -55,7 +55,9 @@ export const nodeRestriction: AdmissionPlugin = {
 
   mutate: check,
 
-  connect: check,
+  connect(registry, admission) {
+    if (admission.operation !== 'connect') return check(registry, admission);
+  },
 
   validate(registry, admission) {
     // Creates and updates have been looked at before they were changed any further.

@@ -13,8 +13,17 @@ import { resourceQuota } from './resourcequota.ts';
 import { serviceAccountAdmission } from './serviceaccountadmission.ts';
 import { storageProtection } from './storageprotection.ts';
 
+/**
+ * Plugins that ask what users have defined: webhooks and policies. They are made by the extensions, which know how to
+ * call and to compute.
+ */
+export interface ExtensionPlugins {
+  readonly mutating: readonly AdmissionPlugin[];
+  readonly validating: readonly AdmissionPlugin[];
+}
+
 /** What comes later sees what came earlier; quota is last, because it counts what will be stored. All run by default. */
-const plugins: readonly AdmissionPlugin[] = [
+const pluginsWith = ({ mutating, validating }: ExtensionPlugins): readonly AdmissionPlugin[] => [
   namespaceLifecycle,
   limitRanger,
   serviceAccountAdmission,
@@ -22,10 +31,12 @@ const plugins: readonly AdmissionPlugin[] = [
   priority,
   defaultTolerations,
   storageProtection,
+  ...mutating,
   podSecurity,
   certificateApproval,
   certificateSigning,
   certificateSubjectRestriction,
+  ...validating,
   resourceQuota,
 ];
 
@@ -43,7 +54,6 @@ const foreign = new Set([
   'ImagePolicyWebhook',
   'LimitPodHardAntiAffinityTopology',
   'MutatingAdmissionPolicy',
-  'MutatingAdmissionWebhook',
   'NamespaceAutoProvision',
   'NamespaceExists',
   'OwnerReferencesPermissionEnforcement',
@@ -54,7 +64,6 @@ const foreign = new Set([
   'RuntimeClass',
   'TaintNodesByCondition',
   'ValidatingAdmissionPolicy',
-  'ValidatingAdmissionWebhook',
 ]);
 
 /** Which plugins run: those that do by default, with some and without others. */
@@ -66,16 +75,19 @@ export interface AdmissionOptions {
 }
 
 /** Throws a sentence when a name is unknown, or is in both lists. */
-export function admissionChain({ enabled = [], disabled = [] }: AdmissionOptions = {}): AdmissionChain {
+export function admissionChain(
+  { enabled = [], disabled = [] }: AdmissionOptions = {},
+  extensions: ExtensionPlugins = { mutating: [], validating: [] },
+): AdmissionChain {
+  const plugins = pluginsWith(extensions);
+  const known = plugins.map(({ name }) => name).join(', ');
   for (const name of [...enabled, ...disabled])
     if (!plugins.some((plugin) => plugin.name === name) && !foreign.has(name))
-      throw new Error(`there is no admission plugin ${JSON.stringify(name)}; there are ${known()}`);
+      throw new Error(`there is no admission plugin ${JSON.stringify(name)}; there are ${known}`);
   const both = enabled.find((name) => disabled.includes(name));
   if (both) throw new Error(`the admission plugin ${both} is both enabled and disabled`);
   const missing = enabled.find((name) => foreign.has(name));
   if (missing)
-    throw new Error(`the admission plugin ${missing} is not part of this server; there are ${known()}`);
+    throw new Error(`the admission plugin ${missing} is not part of this server; there are ${known}`);
   return new AdmissionChain(plugins.filter(({ name }) => !disabled.includes(name)));
 }
-
-const known = (): string => plugins.map(({ name }) => name).join(', ');

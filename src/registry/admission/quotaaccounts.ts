@@ -4,7 +4,8 @@
  * `status.used` of a quota is raised, durably, before an object is created. So it is never too low, and a quota holds
  * under any number of concurrent writes. Writes of one namespace that arrive together are decided one after the other
  * and share one write of the status. An object that was admitted and is not stored yet is *reserved*: a recount adds
- * reserved objects to those it finds.
+ * reserved objects to those it finds. Where several servers share the store, one at a time has the account of a
+ * namespace: it holds a lock, until all objects that it admitted are stored.
  */
 import { forbidden, internal, type StatusError } from '../../api/errors.ts';
 import type { Pod, ResourceQuota } from '../../api/generated/types.ts';
@@ -18,13 +19,14 @@ import {
 } from '../../api/quantity.ts';
 import { quotaCovers, unspecified, usageOf } from '../../api/quotausage.ts';
 import { addLists, type ResourceList } from '../../api/resourcelist.ts';
+import type { Lock } from '../../store/store.ts';
 import type { Entry } from '../entry.ts';
 import { Filter } from '../filter.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { targetOf } from '../target.ts';
 import { actingAs } from '../writers.ts';
-import type { Admission } from './admission.ts';
+import { type Admission, holdLock } from './admission.ts';
 
 /** Attempts to write the status of a quota, each lost to another writer, before giving up. */
 const roundsMax = 100;
@@ -32,15 +34,18 @@ const roundsMax = 100;
 /** What a write requests of each quota, by quota name. */
 type Demands = Map<string, ResourceList>;
 
-interface Claim {
-  readonly admission: Admission;
+interface Waiting {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
+interface Claim extends Waiting {
+  readonly admission: Admission;
+}
+
 interface Account {
   readonly claims: Claim[];
-  readonly recounts: (() => void)[];
+  readonly recounts: Waiting[];
   readonly reserved: Set<Demands>;
   /** A recount saw reservations, and may have counted their objects twice. */
   doubtful: boolean;
@@ -55,8 +60,10 @@ interface OpenQuota {
 
 export class QuotaAccounts {
   readonly #accounts = new Map<string, Account>();
-  /** Called when a recount is due; set by the quota controller. */
-  onDoubt: (namespace: string) => void = () => undefined;
+  /** Called when a recount is due; set by the quota controller, which runs at one server only. */
+  onDoubt: (namespace: string) => void = (namespace) => {
+    if (this.registry.store.locks) this.recount(namespace).catch(() => undefined);
+  };
 
   constructor(private readonly registry: Registry) {}
 
@@ -73,8 +80,8 @@ export class QuotaAccounts {
   /** Recounts the objects of a namespace and sets the status of its quotas. */
   recount(namespace: string): Promise<void> {
     if (this.#quotas(namespace).length === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#account(namespace).recounts.push(resolve);
+    return new Promise((resolve, reject) => {
+      this.#account(namespace).recounts.push({ resolve, reject });
       this.#run(namespace);
     });
   }
@@ -100,26 +107,44 @@ export class QuotaAccounts {
     account.running = true;
     queueMicrotask(async () => {
       while (account.claims.length || account.recounts.length) {
-        const recounts = account.recounts.splice(0);
-        if (recounts.length) await this.#recount(namespace, account);
-        for (const resolve of recounts) resolve();
-        await this.#decide(namespace, account, account.claims.splice(0));
+        const lock = this.registry.store.locks && (await this.#enter(namespace, account));
+        if (this.registry.store.locks && !lock) continue;
+        await this.#recountFor(namespace, account, account.recounts.splice(0), lock);
+        await this.#decide(namespace, account, account.claims.splice(0), lock);
+        lock?.leave();
       }
       account.running = false;
       if (account.reserved.size === 0 && !account.doubtful) this.#accounts.delete(namespace);
     });
   }
 
+  /** Refuses what waits when the lock is not to be had. */
+  async #enter(namespace: string, account: Account): Promise<Lock | undefined> {
+    try {
+      return await this.registry.enter(`quota/${namespace}`);
+    } catch (error) {
+      for (const { reject } of account.claims.splice(0)) reject(error as Error);
+      for (const { reject } of account.recounts.splice(0)) reject(error as Error);
+      return undefined;
+    }
+  }
+
   // Claims
 
-  async #decide(namespace: string, account: Account, claims: readonly Claim[]): Promise<void> {
+  async #decide(
+    namespace: string,
+    account: Account,
+    claims: readonly Claim[],
+    lock: Lock | undefined,
+  ): Promise<void> {
     if (claims.length === 0) return;
     try {
       for (let round = 1; round <= roundsMax; round++) {
         const quotas = this.#open(namespace);
         const verdicts = claims.map((claim) => this.#verdict(quotas, claim.admission));
-        if (!(await this.#save(quotas))) continue;
-        for (const [i, claim] of claims.entries()) this.#settle(namespace, account, claim, verdicts[i]!);
+        if (!(await this.#save(quotas, lock))) continue;
+        for (const [i, claim] of claims.entries())
+          this.#settle(namespace, account, claim, verdicts[i]!, lock);
         return;
       }
       throw internal('resource quota evaluation timed out');
@@ -198,20 +223,26 @@ export class QuotaAccounts {
   }
 
   /** Stores the accounts that have changed; false when another writer changed a quota first. */
-  async #save(quotas: readonly OpenQuota[]): Promise<boolean> {
+  async #save(quotas: readonly OpenQuota[], lock: Lock | undefined): Promise<boolean> {
     for (const { entry, object, used } of quotas) {
       if (used === object.status?.used || semanticEqual(used, object.status?.used)) continue;
       const changed = { ...object, status: { ...object.status, used } } as ResourceQuota;
-      if (!(await this.#store(actingAs('kube-apiserver', 'update'), entry, changed))) return false;
+      if (!(await this.#store(actingAs('kube-apiserver', 'update'), entry, changed, lock))) return false;
     }
     return true;
   }
 
   /** False: another writer changed the quota first. */
-  async #store(request: Request, entry: Entry, changed: ResourceQuota): Promise<boolean> {
+  async #store(
+    request: Request,
+    entry: Entry,
+    changed: ResourceQuota,
+    lock: Lock | undefined,
+  ): Promise<boolean> {
     const value = this.registry.encode(request, targetOf(entry, 'status'), changed, entry);
     if (entry.holds(value)) return true;
-    return (await this.registry.commit(request, entry, value, entry.revision)) !== undefined;
+    const locks = lock && [lock];
+    return (await this.registry.commit(request, entry, value, entry.revision, locks)) !== undefined;
   }
 
   #settle(
@@ -219,10 +250,12 @@ export class QuotaAccounts {
     account: Account,
     { admission, resolve, reject }: Claim,
     verdict: Demands | StatusError,
+    lock: Lock | undefined,
   ): void {
     if (verdict instanceof Error) return reject(verdict);
     if (verdict.size && !admission.request.dryRun) {
       account.reserved.add(verdict);
+      holdLock(admission, lock?.share());
       admission.afterwards.push((stored) => {
         account.reserved.delete(verdict);
         if (!stored) account.doubtful = true;
@@ -237,7 +270,22 @@ export class QuotaAccounts {
 
   // Recounts
 
-  async #recount(namespace: string, account: Account): Promise<void> {
+  async #recountFor(
+    namespace: string,
+    account: Account,
+    waiting: readonly Waiting[],
+    lock: Lock | undefined,
+  ): Promise<void> {
+    if (waiting.length === 0) return;
+    try {
+      await this.#recount(namespace, account, lock);
+      for (const { resolve } of waiting) resolve();
+    } catch (error) {
+      for (const { reject } of waiting) reject(error as Error);
+    }
+  }
+
+  async #recount(namespace: string, account: Account, lock: Lock | undefined): Promise<void> {
     for (let round = 1; round <= roundsMax; round++) {
       if (account.reserved.size) account.doubtful = true;
       const quotas = this.#quotas(namespace).map((entry) => ({
@@ -256,7 +304,7 @@ export class QuotaAccounts {
         const status = { hard, used: only(Object.keys(hard), used) };
         if (semanticEqual(status, { hard: object.status?.hard, used: object.status?.used })) continue;
         const changed = { ...object, status } as ResourceQuota;
-        lost ||= !(await this.#store(actingAs('resourcequota-controller', 'update'), entry, changed));
+        lost ||= !(await this.#store(actingAs('resourcequota-controller', 'update'), entry, changed, lock));
       }
       if (!lost) return;
     }

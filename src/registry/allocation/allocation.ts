@@ -6,7 +6,7 @@
  * the stored object shows that the value is in use.
  */
 import type { ResourceId } from '../../api/kind.ts';
-import type { Admission } from '../admission/admission.ts';
+import { type Admission, holdLock } from '../admission/admission.ts';
 import type { Registry } from '../registry.ts';
 import type { Place } from '../target.ts';
 
@@ -18,6 +18,8 @@ export interface Allocator {
    * write may run. Returns a function that releases the reservation, if there is one.
    */
   allocate(registry: Registry, admission: Admission): (() => void) | undefined;
+  /** Whether `allocate` may take a value for a write: where several servers share the store, one at a time may. */
+  takes(admission: Admission): boolean;
   /** Called after an object is gone, before the write that removed it is answered. */
   removed?(registry: Registry, place: Place): Promise<void> | undefined;
 }
@@ -25,8 +27,36 @@ export interface Allocator {
 /**
  * Allocates for a write and validates it. The reservation is released when validation throws or the write has ended.
  */
-export function allocated(registry: Registry, admission: Admission, check: () => void): void {
-  const release = registry.allocators.get(admission.target.kind.storage.id)?.allocate(registry, admission);
+export function allocated(registry: Registry, admission: Admission, check: () => void): void | Promise<void> {
+  const allocator = registry.allocators.get(admission.target.kind.storage.id);
+  if (allocator && registry.store.locks && allocator.takes(admission))
+    return allocatedAlone(registry, admission, allocator, check);
+  allocate(registry, admission, allocator, check);
+}
+
+async function allocatedAlone(
+  registry: Registry,
+  admission: Admission,
+  allocator: Allocator,
+  check: () => void,
+): Promise<void> {
+  const lock = await registry.enter(`allocation/${allocator.id}`, admission.request.deadlineMs);
+  try {
+    allocate(registry, admission, allocator, check);
+  } catch (error) {
+    lock?.leave();
+    throw error;
+  }
+  holdLock(admission, lock);
+}
+
+function allocate(
+  registry: Registry,
+  admission: Admission,
+  allocator: Allocator | undefined,
+  check: () => void,
+): void {
+  const release = allocator?.allocate(registry, admission);
   try {
     check();
   } catch (error) {

@@ -5,13 +5,14 @@
  * writes under way in this process. So there is nothing to repair after a crash: a value that was reserved and not
  * stored is free, because no service holds it.
  *
- * Known limit: reservations are known to this process alone. Two servers on one store could give the same address to
- * two services at the same moment. A store with several writers (etcd) needs shared reservations first.
+ * Reservations are known to this process alone. Where several servers share the store, a write that takes values holds
+ * a lock of its server until it is stored (`allocation.ts`).
  */
 import type { AddressRange } from '../../api/addresses.ts';
 import { internal, invalid as invalidObject } from '../../api/errors.ts';
 import { index, invalid } from '../../api/fielderror.ts';
 import type { Service, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
+import { semanticEqual } from '../../api/object.ts';
 import { type Family, settleFamilies, validateAddresses } from '../../api/rules/serviceaddresses.ts';
 import { nodePortsOf } from '../../api/rules/serviceports.ts';
 import {
@@ -90,6 +91,12 @@ export class ServiceAllocator implements Allocator {
       addresses: ips.map((ip) => this.#ips.numberOf(ip)).filter((number) => number !== undefined),
       ports: nodePortsOf(spec),
     };
+  }
+
+  takes({ target, object, old }: Admission): boolean {
+    const { spec } = object as Service;
+    if (subresourceOf(target.part) || !spec || !hasClusterIP(spec)) return false;
+    return !semanticEqual(spec, (old as Service | undefined)?.spec);
   }
 
   allocate(registry: Registry, admission: Admission): (() => void) | undefined {

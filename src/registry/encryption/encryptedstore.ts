@@ -6,6 +6,8 @@ import { groupResource, type ResourceId } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
 import {
   type Change,
+  type Locks,
+  type Peers,
   type RangePage,
   type RangeQuery,
   SEPARATOR,
@@ -42,8 +44,16 @@ export class EncryptedStore implements Store {
     return this.#stale.has(key);
   }
 
-  get overheadBytes(): number {
-    return overheadBytesMax;
+  get valueBytesMax(): number {
+    return this.store.valueBytesMax - overheadBytesMax;
+  }
+
+  get locks(): Locks | undefined {
+    return this.store.locks;
+  }
+
+  get peers(): Peers | undefined {
+    return this.store.peers;
   }
 
   get compacted(): number {
@@ -76,9 +86,15 @@ export class EncryptedStore implements Store {
     return { ok: false, current: result.current && this.#opened(result.current) };
   }
 
-  watch(after: number, listener: (changes: readonly Change[]) => void): Subscription {
-    return this.store.watch(after, (changes) =>
-      listener(changes.map((change) => this.#openedChange(change))),
+  watch(
+    after: number,
+    listener: (changes: readonly Change[]) => void,
+    passed?: (revision: number) => void,
+  ): Subscription {
+    return this.store.watch(
+      after,
+      (changes) => listener(changes.map((change) => this.#openedChange(change))),
+      passed,
     );
   }
 

@@ -6,6 +6,7 @@ import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
 import { parseAccept } from '../http/negotiation.ts';
 import type { Discovery, DiscoveryResource } from './discovery.ts';
+import { splitApiVersion } from './openapi/names.ts';
 import { VersionCache } from './versioncache.ts';
 
 const group = 'apidiscovery.k8s.io';
@@ -16,6 +17,13 @@ interface ResponseKind {
   version: string;
   kind: string;
 }
+
+interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+const unnamed: GroupVersion = { group: '', version: '' };
 
 interface AggregatedResource {
   resource: string;
@@ -78,15 +86,17 @@ export class AggregatedDiscovery {
 
   #makeVersion(apiVersion: string, version: string) {
     const resources = new Map<string, AggregatedResource>();
+    const { kinds } = this.discovery;
     for (const resource of this.discovery.resourceList(apiVersion)?.resources ?? []) {
       const [name, part] = resource.name.split('/') as [string, string | undefined];
-      if (part === undefined) resources.set(name, { ...resources.get(name), ...wholeOf(resource) });
+      const home = kinds.resource(apiVersion, name)?.custom ? splitApiVersion(apiVersion) : unnamed;
+      if (part === undefined) resources.set(name, { ...resources.get(name), ...wholeOf(resource, home) });
       else {
         const whole = resources.get(name) ?? ownerless(name, resource);
         resources.set(name, whole);
         (whole.subresources ??= []).push({
           subresource: part,
-          responseKind: kindOf(resource),
+          responseKind: kindOf(resource, home),
           verbs: resource.verbs,
         });
       }
@@ -95,16 +105,16 @@ export class AggregatedDiscovery {
   }
 }
 
-/** Group and version are empty when they are those of the list. */
-const kindOf = ({ group = '', version = '', kind }: DiscoveryResource): ResponseKind => ({
-  group,
-  version,
+/** Group and version are empty when they are those of the list, except for custom kinds. */
+const kindOf = ({ group, version, kind }: DiscoveryResource, home: GroupVersion): ResponseKind => ({
+  group: group ?? home.group,
+  version: version ?? home.version,
   kind,
 });
 
-const wholeOf = (resource: DiscoveryResource): AggregatedResource => ({
+const wholeOf = (resource: DiscoveryResource, home: GroupVersion): AggregatedResource => ({
   resource: resource.name,
-  responseKind: kindOf(resource),
+  responseKind: kindOf(resource, home),
   scope: resource.namespaced ? 'Namespaced' : 'Cluster',
   singularResource: resource.singularName,
   verbs: resource.verbs,

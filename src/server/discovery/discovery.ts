@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Kind, Verb } from '../../api/kind.ts';
 import { componentStatus } from '../../api/kinds/componentstatus.ts';
 import type { KindTable } from '../../api/kinds.ts';
+import { compareVersions } from '../../api/versionorder.ts';
 import { issuerPath, keysPath } from './issuerdocuments.ts';
 import { VersionCache } from './versioncache.ts';
 
@@ -90,7 +91,7 @@ function resourcesOf(kind: Kind, stored: boolean): DiscoveryResource[] {
       singularName: kind.singular,
       namespaced: kind.namespaced,
       kind: kind.kind,
-      verbs: sorted(kind.verbs),
+      verbs: kind.custom ? kind.verbs : sorted(kind.verbs),
       ...(kind.shortNames.length ? { shortNames: kind.shortNames } : {}),
       ...(kind.categories.length ? { categories: kind.categories } : {}),
       ...(stored ? { storageVersionHash: storageVersionHash(kind) } : {}),
@@ -106,6 +107,17 @@ function resourcesOf(kind: Kind, stored: boolean): DiscoveryResource[] {
   ];
 }
 
+const isCustom = ({ custom }: Kind): boolean => custom === true;
+
+/** By name; the subresources of custom kinds keep their order. */
+function sortResources(resources: DiscoveryResource[], custom: ReadonlySet<string>): void {
+  const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+  resources.sort(({ name: a }, { name: b }) => {
+    const [one, other] = [a.split('/')[0]!, b.split('/')[0]!];
+    return compare(one, other) || (custom.has(one) ? 0 : compare(a, b));
+  });
+}
+
 /** Versions whose resources are computed on request, and never stored. */
 export type ComputedVersions = ReadonlyMap<string, readonly DiscoveryResource[]>;
 
@@ -115,6 +127,14 @@ export interface ResourceList {
   readonly apiVersion?: 'v1';
   readonly groupVersion: string;
   readonly resources: readonly DiscoveryResource[];
+}
+
+/** Groups that have custom kinds alone, by name. Kubernetes lists them behind its own. */
+function customGroups(kinds: KindTable): string[] {
+  const groups = new Set<string>();
+  for (const kind of kinds) if (kind.custom) groups.add(kind.group);
+  for (const kind of kinds) if (!kind.custom) groups.delete(kind.group);
+  return [...groups].sort();
 }
 
 export class Discovery {
@@ -156,6 +176,11 @@ export class Discovery {
       const [group, version] = apiVersion.split('/') as [string, string];
       groups.set(group, [...(groups.get(group) ?? []), version]);
     }
+    for (const group of customGroups(this.kinds)) {
+      const versions = groups.get(group)!;
+      groups.delete(group);
+      groups.set(group, versions.sort(compareVersions));
+    }
     // Last, because clients take a kind from the first group that has it, and all kinds of this one are also
     // elsewhere.
     const old = groups.get(lastGroup);
@@ -186,6 +211,11 @@ export class Discovery {
     return versions && { kind: 'APIGroup', ...apiVersion, ...this.#group(name, versions) };
   }
 
+  /** Whether all kinds of a group are custom. */
+  isCustomGroup(name: string): boolean {
+    return customGroups(this.kinds).includes(name);
+  }
+
   /** undefined when no such version is served. */
   resourceList(apiVersion: string): ResourceList | undefined {
     return this.#lists.get(apiVersion, () => this.#makeList(apiVersion));
@@ -198,7 +228,10 @@ export class Discovery {
     if (apiVersion === 'v1')
       resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus, false));
     if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);
-    resources.sort((a, b) => (a.name < b.name ? -1 : 1));
+    sortResources(
+      resources,
+      new Set([...this.kinds.inVersion(apiVersion)].filter(isCustom).map(({ resource }) => resource)),
+    );
     return {
       kind: 'APIResourceList',
       ...(unversionedLists.has(apiVersion) ? {} : { apiVersion: 'v1' }),

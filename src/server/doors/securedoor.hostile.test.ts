@@ -149,7 +149,7 @@ describe('HTTP/2', () => {
       seen += chunk.split('"type":"ADDED"').length - 1;
     });
     watch.resume();
-    await expect.poll(() => seen, { timeout: 20_000 }).toBe(20);
+    await expect.poll(() => seen).toBe(20);
     watch.close(constants.NGHTTP2_CANCEL);
     session.close();
   });

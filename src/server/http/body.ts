@@ -127,5 +127,6 @@ function unrecognized(kind: string, why: string, bytes: Buffer): Error {
 function summary(bytes: Buffer): string {
   if (bytes.length === 0) return '<empty>';
   const start = bytes.subarray(0, summaryBytes);
-  return bytes[0] === 0x7b ? `${start.toString('utf8')} ...` : start.toString('hex');
+  const more = bytes.length > summaryBytes ? ' ...' : '';
+  return bytes[0] === 0x7b ? start.toString('utf8') + more : start.toString('hex');
 }

@@ -68,9 +68,12 @@ export class Pages {
     if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
     if (root !== 'apis') return undefined;
     const described = discovery.group(group!);
+    // Groups of custom kinds come and go, like pages.
+    if (!described && group!.includes('.')) return undefined;
     if (version === undefined) return known(described);
     if (!described) return undefined;
-    return known(discovery.resourceList(`${group}/${version}`));
+    const list = discovery.resourceList(`${group}/${version}`);
+    return list || discovery.isCustomGroup(group!) ? list : known(list);
   }
 }
 

@@ -1,5 +1,12 @@
 /** The router: finds the handler of a request. */
-import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
+import {
+  badRequest,
+  methodNotAllowed,
+  notFound,
+  resourceNotFound,
+  verbNotSupported,
+} from '../../api/errors.ts';
+import type { Kind } from '../../api/kind.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Proxying } from '../pods/proxying.ts';
 import { answerText } from './answer.ts';
@@ -58,6 +65,7 @@ export class Router {
   /** Paths of a group that is not served get the 404 of an unknown page. */
   #unknown({ path }: RequestInfo, { group }: ResourceInfo): Handler {
     if (path.startsWith('/apis/') && !this.#routes.hasGroup(group)) return unknownPage;
+    if (this.#routes.isCustomGroup(group)) return unknownPage;
     throw resourceNotFound();
   }
 
@@ -90,11 +98,38 @@ function resourceHandler(routes: ResourceRoutes, info: RequestInfo, resource: Re
   const { watch } = routes;
   if (resource.watchPrefix && watch && info.method !== 'GET') throw methodNotAllowed();
   if (info.lasting === 'watch' && watch && fitsScope(routes.namespaced, resource)) return watch;
-  if (resource.watchPrefix) throw resourceNotFound();
+  if (resource.watchPrefix) {
+    if (routes.custom) return unknownPage;
+    throw resourceNotFound();
+  }
+  if (routes.custom) return customHandler(routes, routes.custom, info.method, resource);
   if (routes.all) return routes.all;
   const route = fitsScope(routes.namespaced, resource) ? routeOf(routes, resource) : undefined;
   if (!route) throw resourceNotFound();
   return handlerOf(route, info.method);
+}
+
+const verbOfMethod: Readonly<Record<string, string>> = {
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** The handler of a custom kind, which Kubernetes refuses in other words than its own kinds. */
+function customHandler(routes: ResourceRoutes, kind: Kind, method: string, resource: ResourceInfo): Handler {
+  const { name, namespace, subresource, tail } = resource;
+  const spansNamespaces = kind.namespaced && namespace === undefined;
+  const fits = kind.namespaced || namespace === undefined;
+  if (!fits || tail.length > 0 || (spansNamespaces && (name !== undefined || method !== 'GET')))
+    return unknownPage;
+  if (name === undefined && (method === 'PUT' || method === 'PATCH'))
+    throw badRequest('name must be provided');
+  const route = routeOf(routes, resource);
+  if (!route) throw notFound(kind, name!);
+  const isUnknown = subresource !== undefined && typeof route !== 'function' && !route.has(method);
+  if (isUnknown && Object.hasOwn(verbOfMethod, method)) throw verbNotSupported(kind, verbOfMethod[method]!);
+  return handlerOf(route, method);
 }
 
 function routeOf(routes: ResourceRoutes, { name, subresource, tail }: ResourceInfo) {

@@ -1,5 +1,6 @@
 /** Routes: the handlers of a resource, chosen when the table of routes is built. */
 import { methodNotAllowed } from '../../api/errors.ts';
+import type { Kind } from '../../api/kind.ts';
 import type { RequestContext } from './context.ts';
 import type { ResourceInfo } from './requestinfo.ts';
 
@@ -15,6 +16,8 @@ export type Route = Methods | Handler;
 export interface ResourceRoutes {
   /** Whether its objects live in namespaces. */
   readonly namespaced: boolean;
+  /** Custom kinds refuse requests in words of their own. */
+  readonly custom?: Kind | undefined;
   /** A warning header for every answer about the resource. */
   readonly deprecation: string | undefined;
   /** Handles all paths but those that begin with `watch/`; the routes below are for resources without it. */

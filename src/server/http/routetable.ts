@@ -4,7 +4,6 @@
  */
 import type { Kind } from '../../api/kind.ts';
 import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
-import { answerDefinitions, definitionsVersion } from '../computed/customresources.ts';
 import { answerMetrics, metricsResources, metricsVersion } from '../computed/metricsapi.ts';
 import { answerReview, reviewVersions } from '../computed/reviews.ts';
 import type { UsageReports } from '../computed/usagereports.ts';
@@ -41,6 +40,8 @@ export class RouteTable {
   readonly #versions = new Map<string, VersionRoutes>();
   /** All but the core, which has no name. */
   readonly #groups = new Set<string>();
+  /** Groups that have kinds which are not custom. */
+  readonly #builtinGroups = new Set<string>();
 
   constructor(resources: Resources) {
     const { serving, watching, connecting, usage } = resources;
@@ -53,7 +54,6 @@ export class RouteTable {
     this.#addComputed(metricsVersion, (context, info) =>
       answerMetrics(serving.registry, usage, context, info),
     );
-    this.#addComputed(definitionsVersion, answerDefinitions);
     for (const version of reviewVersions.keys())
       this.#addComputed(version, (context, info) => answerReview(serving, context, info));
   }
@@ -81,6 +81,11 @@ export class RouteTable {
     return this.#groups.has(group);
   }
 
+  /** Whether all kinds of a group are custom. */
+  isCustomGroup(group: string): boolean {
+    return this.#groups.has(group) && !this.#builtinGroups.has(group);
+  }
+
   #stored(apiVersion: string): Map<string, ResourceRoutes> {
     let version = this.#versions.get(apiVersion);
     if (!(version instanceof Map)) {
@@ -90,8 +95,9 @@ export class RouteTable {
     return version;
   }
 
-  #add({ apiVersion, group, resource }: Kind, routes: ResourceRoutes): void {
+  #add({ apiVersion, group, resource, custom }: Kind, routes: ResourceRoutes): void {
     if (group) this.#groups.add(group);
+    if (!custom) this.#builtinGroups.add(group);
     this.#stored(apiVersion).set(resource, routes);
   }
 
@@ -118,6 +124,7 @@ export class RouteTable {
 
   #addComputed(apiVersion: string, handler: Handler): void {
     this.#groups.add(apiVersion.split('/')[0]!);
+    this.#builtinGroups.add(apiVersion.split('/')[0]!);
     this.#versions.set(apiVersion, handler);
   }
 }

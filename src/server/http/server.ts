@@ -1,4 +1,5 @@
 /** The API server: puts chain, router, handlers and doors together. */
+import type { Duplex } from 'node:stream';
 import type { Authentication } from '../../access/authentication/authentication.ts';
 import { Impersonation } from '../../access/impersonation.ts';
 import type { Manner } from '../../registry/manner.ts';
@@ -16,8 +17,9 @@ import { Metrics } from '../observe/metrics.ts';
 import { RequestMetrics } from '../observe/requestmetrics.ts';
 import type { StoreMetrics } from '../observe/storemetrics.ts';
 import { WatchMetrics } from '../observe/watchmetrics.ts';
-import { OpenConnections } from '../pods/connecting.ts';
+import { type Connecting, OpenConnections } from '../pods/connecting.ts';
 import { defaultAddressTypes } from '../pods/nodelocation.ts';
+import type { ServiceDialing } from '../pods/servicedialing.ts';
 import { Chain } from './chain.ts';
 import type { LimitKeeper } from './limits.ts';
 import { Pages } from './pages.ts';
@@ -66,6 +68,9 @@ export class ApiServer {
   readonly #watching: Watching;
   readonly #metrics: Metrics;
   readonly #connections = new OpenConnections();
+  readonly #connecting: Connecting;
+  /** Loaded at the first connection, with all code for connections. */
+  #dialing: Promise<ServiceDialing> | undefined;
   #closing = false;
 
   constructor(registry: Registry, options: ServerOptions) {
@@ -84,6 +89,12 @@ export class ApiServer {
       keeper,
       metrics: watches,
       report,
+    };
+    this.#connecting = {
+      registry,
+      nodes: options.nodes,
+      addressTypes: options.nodeAddressTypes ?? defaultAddressTypes,
+      open: this.#connections,
     };
     this.#router = new Router(this.#resources(registry, options), discovery, pages);
     this.#metrics = new Metrics({
@@ -111,7 +122,7 @@ export class ApiServer {
   }
 
   #resources(registry: Registry, options: ServerOptions): Resources {
-    const { keeper, createStatus, manner, components, usage, nodes, authentication } = options;
+    const { keeper, createStatus, manner, components, usage, authentication } = options;
     return {
       serving: {
         registry,
@@ -121,12 +132,7 @@ export class ApiServer {
         reviewToken: (...asked) => authentication.reviewToken(...asked),
       },
       watching: this.#watching,
-      connecting: {
-        registry,
-        nodes,
-        addressTypes: options.nodeAddressTypes ?? defaultAddressTypes,
-        open: this.#connections,
-      },
+      connecting: this.#connecting,
       components,
       usage,
     };
@@ -135,6 +141,14 @@ export class ApiServer {
   /** Opens all doors, in order. */
   async listen(): Promise<void> {
     for (const door of this.#doors) await door.listen(this.#chain);
+  }
+
+  /** A connection of the server itself to a port of a service. */
+  async dialService(namespace: string, name: string, port: number): Promise<Duplex> {
+    this.#dialing ??= import('../pods/servicedialing.ts').then(
+      ({ ServiceDialing }) => new ServiceDialing(this.#connecting),
+    );
+    return (await this.#dialing).dial(namespace, name, port);
   }
 
   /** The address of the first door. */

@@ -1,5 +1,6 @@
 /** The routes of a stored kind: the verb for each method of the collection, of objects and of their subresources. */
 import type { Kind } from '../../api/kind.ts';
+import { customScaleForm } from '../../registry/customscale.ts';
 import { scaleForms } from '../../registry/scale.ts';
 import { requestToken } from '../computed/tokenrequest.ts';
 import type { Handler, Methods, ResourceRoutes, Route } from '../http/routes.ts';
@@ -24,6 +25,7 @@ const notUpgradable: ReadonlySet<string> = new Set();
 export function kindRoutes(serving: Serving, watching: Watching, kind: Kind): ResourceRoutes {
   return {
     namespaced: kind.namespaced,
+    custom: kind.custom ? kind : undefined,
     deprecation: kind.deprecation,
     all: undefined,
     watch: (context, info) => watchObjects(watching, context, kind, info),
@@ -94,6 +96,7 @@ const only = (method: string, handler: Handler): Methods => new Map([[method, ha
 
 /** @param apiVersion of the path on which the kind is scaled */
 function scaleRoute(serving: Serving, kind: Kind, apiVersion: string): Route {
+  if (kind.scalePaths) return (context, info) => scaleObject(serving, context, kind, info, customScaleForm);
   if (!kind.namespaced || !Object.hasOwn(scaleForms, apiVersion)) return none;
   const form = scaleForms[apiVersion]!;
   return (context, info) => scaleObject(serving, context, kind, info, form);

@@ -6,6 +6,7 @@ import {
   invalidOptions,
   methodNotAllowed,
   success,
+  unknownPatchFormat,
   unsupportedMediaType,
 } from '../../api/errors.ts';
 import { type FieldError, invalid, notSupported, tooLong } from '../../api/fielderror.ts';
@@ -23,7 +24,7 @@ import type { Manner } from '../../registry/manner.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { fieldManagerBytesMax, Request, unprintable } from '../../registry/request.ts';
+import { fieldManagerBytesMax, Request, type RequestForm, unprintable } from '../../registry/request.ts';
 import { filterOf } from '../../registry/selection.ts';
 import { collectionOf, type Part, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
@@ -68,7 +69,8 @@ export function writeRequest(serving: Serving, context: RequestContext, kind: ke
   const errors: FieldError[] = [];
   const dryRun = query.all('dryRun');
   if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
-  const validation = query.get('fieldValidation') || 'Warn';
+  const asked = query.get('fieldValidation') ?? '';
+  const validation = asked || 'Warn';
   if (!['Ignore', 'Strict', 'Warn'].includes(validation))
     errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   const fieldManager = query.get('fieldManager') ?? '';
@@ -80,24 +82,26 @@ export function writeRequest(serving: Serving, context: RequestContext, kind: ke
       message: 'Forbidden: may not be specified for non-apply patch',
     });
   if (errors.length) throw invalidOptions(kind, errors);
-  return requestOf(context, verb, deadlineMs, dryRun.length > 0, validation as FieldValidation, fieldManager);
+  return requestOf(context, verb, deadlineMs, {
+    dryRun: dryRun.length > 0,
+    fieldValidation: validation as FieldValidation,
+    askedValidation: asked,
+    fieldManager,
+  });
 }
 
 const requestOf = (
   context: RequestContext,
   verb: Verb,
   deadlineMs: number | undefined,
-  dryRun = false,
-  fieldValidation: FieldValidation = 'Warn',
-  fieldManager = '',
+  options: Pick<RequestForm, 'dryRun' | 'fieldValidation' | 'askedValidation' | 'fieldManager'> = {},
 ): Request =>
   new Request({
     user: context.user,
     verb,
     userAgent: context.request.headers['user-agent'] ?? '',
-    fieldManager,
-    dryRun,
-    fieldValidation,
+    fieldValidation: 'Warn',
+    ...options,
     warnings: context.warnings,
     deadlineMs,
     annotated: context,
@@ -149,21 +153,39 @@ export async function objectBody(serving: Serving, context: RequestContext, kind
   return input;
 }
 
+/** There is no protobuf form of custom objects. */
+function refuseProtobuf({ request }: RequestContext, { custom }: Kind): void {
+  if (custom && bodyFormat(request.headers['content-type']) === 'protobuf')
+    throw unsupportedMediaType(['application/json', 'application/yaml']);
+}
+
 const patchTypes: Record<string, PatchType> = {
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
   'application/strategic-merge-patch+json': 'strategic',
 };
 
+/** Formats that Kubernetes names for custom kinds. */
+const customPatchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/apply-patch+yaml',
+];
+
 /** The format of a patch. Checked first: the 415 lists the supported ones. */
-export function patchType(context: RequestContext): PatchType {
+export function patchType(context: RequestContext, { custom }: Pick<Kind, 'custom'>): PatchType {
   const sent = mediaType(context.request.headers['content-type']);
+  if (custom && (patchTypes[sent] ?? 'strategic') === 'strategic') throw unknownPatchFormat(customPatchTypes);
   if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType(Object.keys(patchTypes));
   return patchTypes[sent]!;
 }
 
-export async function patchBody(serving: Serving, context: RequestContext): Promise<Patch> {
-  const type = patchType(context);
+export async function patchBody(
+  serving: Serving,
+  context: RequestContext,
+  kind: Pick<Kind, 'custom'>,
+): Promise<Patch> {
+  const type = patchType(context, kind);
   const bytes = await readBody(context.request, serving.keeper);
   try {
     const { value, duplicates } = readJsonInput(bytes);
@@ -230,6 +252,7 @@ export async function createObject(
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate();
+  refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const object = readObject(registry.kinds, kind, input, request);
   context.audited?.takeObject(kind, object);
@@ -252,6 +275,7 @@ export async function replaceObject(
   const target: Target = { kind, namespace, name, part };
   const request = writeRequest(serving, context, 'UpdateOptions');
   context.negotiate();
+  refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
   if (added) {
@@ -290,10 +314,10 @@ export async function patchObject(
 ): Promise<void> {
   checkPathName(name);
   const { registry } = serving;
-  patchType(context);
+  patchType(context, kind);
   const request = writeRequest(serving, context, 'PatchOptions');
   context.negotiate();
-  const change = await patchBody(serving, context);
+  const change = await patchBody(serving, context, kind);
   const entry = await patch(registry, request, { kind, namespace, name, part }, change);
   await answerEntry(context, 200, kind, entry, registry.chance.nowMs());
 }
@@ -371,7 +395,7 @@ export async function deleteObject(
   const negotiated = context.negotiate();
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
-  const request = requestOf(context, 'delete', deadlineMs, isDryRun(options));
+  const request = requestOf(context, 'delete', deadlineMs, { dryRun: isDryRun(options) });
   const { entry, removed } = await remove(
     registry,
     request,
@@ -411,7 +435,7 @@ export async function deleteCollection(
   const options = await deleteOptions(serving, context, kind);
   const { entries, revision } = await removeCollection(
     registry,
-    requestOf(context, 'deletecollection', deadlineMs, isDryRun(options)),
+    requestOf(context, 'deletecollection', deadlineMs, { dryRun: isDryRun(options) }),
     collectionOf(kind, info.namespace ?? ''),
     filter,
     options,

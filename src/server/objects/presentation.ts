@@ -6,6 +6,7 @@ import { badRequest, success, wrongTransform } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../../api/table.ts';
+import { converted } from '../../registry/conversion.ts';
 import type { Entry } from '../../registry/entry.ts';
 import type { ListResult } from '../../registry/list.ts';
 import type { Page } from '../../registry/page.ts';
@@ -31,7 +32,8 @@ export function includeObject(context: RequestContext): IncludeObject {
 /**
  * The parts of a kind that are needed to present an object; also implemented by Scale, which is not a stored kind.
  */
-export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'cells' | 'rowConditions'>;
+export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'cells' | 'rowConditions'> &
+  Partial<Pick<Kind, 'listKind' | 'custom'>>;
 
 export function answerEntry(
   context: RequestContext,
@@ -40,6 +42,8 @@ export function answerEntry(
   entry: Entry,
   nowMs: number,
 ): void | Promise<void> {
+  const reading = converted(kind, [entry]);
+  if (reading) return reading.then(() => answerEntry(context, code, kind, entry, nowMs));
   const negotiated = context.negotiate();
   if (
     kind === entry.kind &&
@@ -108,10 +112,12 @@ export async function answerList(
 ): Promise<void> {
   const negotiated = context.negotiate();
   const { page } = list;
+  const reading = converted(kind, page.entries);
+  if (reading) await reading;
   const metadata = {
     ...(negotiated.transform ? {} : { selfLink: context.info.path }),
     resourceVersion: String(list.revision),
-    ...(list.continue ? { continue: list.continue } : {}),
+    ...(list.continue || (kind.custom && !negotiated.transform) ? { continue: list.continue ?? '' } : {}),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
   };
   if (
@@ -158,11 +164,12 @@ function longList(
   switch (transform) {
     case undefined:
       return {
-        head: { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata },
+        head: { kind: kind.listKind ?? `${kind.kind}List`, apiVersion: kind.apiVersion, metadata },
         field: 'items',
         size,
-        // Items of a list have no kind and apiVersion.
+        // Items of a list have no kind and apiVersion, except those of custom kinds.
         item: (index) => {
+          if (kind.custom) return object(index);
           const { kind: _kind, apiVersion: _apiVersion, ...item } = object(index);
           return item;
         },
@@ -193,7 +200,7 @@ function longList(
 
 const listHead = (kind: Kind, metadata: object): Buffer =>
   Buffer.from(
-    `{"kind":"${kind.kind}List","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
+    `{"kind":"${kind.listKind}","apiVersion":"${kind.apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`,
   );
 
 const listEnd = Buffer.from(']}\n');

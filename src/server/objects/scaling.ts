@@ -1,6 +1,7 @@
 /** Scaling: `…/scale`, read, replaced and patched. */
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import { converted } from '../../registry/conversion.ts';
 import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
 import { patched } from '../../registry/patch.ts';
@@ -19,13 +20,14 @@ export async function scaleObject(
   form: ScaleForm,
 ): Promise<void> {
   const { registry } = serving;
-  const target: Target = { kind, namespace: info.namespace!, name: info.name!, part: 'scale' };
+  const target: Target = { kind, namespace: info.namespace ?? '', name: info.name!, part: 'scale' };
   checkPathName(target.name);
   const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
   switch (context.info.method) {
     case 'GET': {
       const entry = await read(registry, target, context.query.get('resourceVersion'));
-      return answer(scaleOf(entry, form));
+      await converted(kind, [entry]);
+      return answer(scaleOf(entry, form, kind));
     }
     case 'PUT': {
       const request = writeRequest(serving, context, 'UpdateOptions');
@@ -34,9 +36,9 @@ export async function scaleObject(
       return answer(await rescale(registry, request, target, form, wanted));
     }
     case 'PATCH': {
-      patchType(context);
+      patchType(context, kind);
       const request = writeRequest(serving, context, 'PatchOptions');
-      const change = await patchBody(serving, context);
+      const change = await patchBody(serving, context, kind);
       const wanted = (current: object) => patched(change, form, current, request);
       return answer(await rescale(registry, request, target, form, wanted));
     }

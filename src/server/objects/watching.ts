@@ -89,17 +89,22 @@ async function prepare(
     run: () => {
       watching.streams.add(stream);
       void stream.ended.then(() => watching.streams.delete(stream));
-      if (kind !== kind.storage) endWithVersion(watching.registry.kinds, kind, stream);
+      if (kind !== kind.storage || kind.edition !== undefined)
+        endWithVersion(watching.registry.kinds, kind, stream);
       if (open instanceof StatusError) stream.fail(open.status);
       else stream.run(open);
     },
   };
 }
 
-/** Ends the watch of a version that is removed while the kind's stored version stays. */
-function endWithVersion(kinds: KindTable, { apiVersion, resource }: Kind, stream: WatchStream): void {
+/**
+ * Ends the watch of a version that is removed while the kind's stored version stays, or whose definition has changed so
+ * that clients should look at it anew.
+ */
+function endWithVersion(kinds: KindTable, kind: Kind, stream: WatchStream): void {
   const look = (): void => {
-    if (!kinds.resource(apiVersion, resource)) stream.end();
+    const now = kinds.resource(kind.apiVersion, kind.resource);
+    if (!now || now.edition !== kind.edition) stream.end();
   };
   void stream.ended.then(kinds.follow(look));
   look();

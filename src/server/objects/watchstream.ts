@@ -2,7 +2,7 @@
  * Watch streams: a watcher's notices as lines of JSON, over HTTP or a WebSocket. Sends one line per event, bookmarks
  * for clients that want them, and ends at the timeout of the client or the server.
  */
-import { internal, type Status, watchExpired } from '../../api/errors.ts';
+import { internal, type Status, StatusError, watchExpired } from '../../api/errors.ts';
 import { jsonText } from '../../api/jsontext.ts';
 import type { Kind } from '../../api/kind.ts';
 import {
@@ -12,6 +12,7 @@ import {
   partialObject,
   tableRow,
 } from '../../api/table.ts';
+import { converted } from '../../registry/conversion.ts';
 import type { View } from '../../registry/view.ts';
 import type { OpenWatch } from '../../registry/watch.ts';
 import type { Watcher } from '../../registry/watcher.ts';
@@ -81,6 +82,13 @@ export class WatchStream {
       patient: true,
       sliceBytesMax: this.options.backlogBytesMax,
       send: (notices) => {
+        const reading =
+          kind.conversion &&
+          converted(
+            kind,
+            notices.map(({ entry }) => entry),
+          );
+        if (reading) return this.#sendLater(reading, notices);
         counter.events += notices.length;
         const more = asStored
           ? this.outlet.writeShared(notices)
@@ -102,6 +110,23 @@ export class WatchStream {
       },
     });
     if (this.#ended) this.#watcher.close();
+  }
+
+  /** Sends events when their objects are converted; the watcher waits meanwhile. */
+  #sendLater(reading: Promise<void>, notices: readonly Notice[]): boolean {
+    reading.then(
+      () => {
+        if (this.#ended) return;
+        this.options.counter.events += notices.length;
+        if (this.outlet.write(notices.map((notice) => this.#line(notice)))) this.#watcher?.resume();
+      },
+      (error) => {
+        if (error instanceof StatusError) return this.fail(error.status);
+        this.options.report(error as Error);
+        this.fail(internal('the server could not tell of a change').status);
+      },
+    );
+    return false;
   }
 
   onDrain(): void {

@@ -48,9 +48,17 @@ function reach(model: Model, found = new Map<string, Model>()): Map<string, Mode
   return found;
 }
 
+/** A copy. Schemas have a field called `$ref`, which the validator would take for a reference. */
+const withoutFieldsCalledRef = (document: Json): Json =>
+  JSON.parse(JSON.stringify(document), (_, value) => {
+    if (typeof value?.$ref !== 'object') return value;
+    const { $ref, ...others } = value;
+    return { ...others, ref: $ref };
+  });
+
 describe('every document', () => {
   it.each([['v2', v2], ...v3])('%s is valid', async (_, document) => {
-    const { errors, valid } = await new Validator().validate(structuredClone(document));
+    const { errors, valid } = await new Validator().validate(withoutFieldsCalledRef(document));
     expect(errors ?? []).toEqual([]);
     expect(valid).toBe(true);
   });

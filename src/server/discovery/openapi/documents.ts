@@ -66,7 +66,14 @@ export class Documents {
     const apiVersion = this.#apiVersionAt(name);
     if (apiVersion === undefined) return undefined;
     const build = async (): Promise<ApiDocument> =>
-      ApiDocument.json(documentV3(apiVersion, this.#operations(apiVersion), await Descriptions.load()));
+      ApiDocument.json(
+        documentV3(
+          apiVersion,
+          [...this.kinds.inVersion(apiVersion)].some(({ custom }) => custom),
+          this.#operations(apiVersion),
+          await Descriptions.load(),
+        ),
+      );
     return built(this.#v3.get(apiVersion, () => new Map())!, '', build);
   }
 

@@ -107,7 +107,9 @@ function schema(value: Schema): string {
     (value.default === undefined ? '' : nested(5, any(value.default))) +
     texts(19, value.required) +
     repeated(20, value.enum, any) +
-    (additionalProperties ? nested(21, nested(1, schema(additionalProperties))) : '') +
+    (additionalProperties
+      ? nested(21, additionalProperties === true ? flag(2, true) : nested(1, schema(additionalProperties)))
+      : '') +
     (value.type ? nested(22, text(1, value.type)) : '') +
     (items ? nested(23, nested(1, schema(items))) : '') +
     (properties ? nested(25, named(1, properties, schema)) : '') +

@@ -78,6 +78,7 @@ export function definitionName({ file, name }: Model): string {
     if (name === 'Eviction') return `io.k8s.api.policy.v1.${name}`;
   }
   const [group, version] = file.split('-');
+  if (group === 'apiextensions') return `io.k8s.apiextensions-apiserver.pkg.apis.${group}.${version}.${name}`;
   return `io.k8s.api.${group}.${version}.${name}`;
 }
 

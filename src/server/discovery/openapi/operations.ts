@@ -32,6 +32,8 @@ export interface Operation {
   readonly body?: { readonly model: Model | 'Patch'; readonly required: boolean };
   /** Model of a successful answer; undefined for plain text. */
   readonly answer?: Model;
+  /** Formats of a patch, when they are not the usual ones. */
+  readonly patchTypes?: readonly string[] | undefined;
   /** A success may also be answered as 201. */
   readonly creates?: true;
 }
@@ -51,6 +53,7 @@ interface Subject {
   readonly model: Model;
   readonly verbs: readonly string[];
   readonly deleteAnswer: Model;
+  readonly patchTypes: readonly string[] | undefined;
 }
 
 /** All operations of a version. Resources whose kind has no model are left out. */
@@ -96,7 +99,8 @@ function subjectOf(kinds: KindTable, apiVersion: string, described: DiscoveryRes
     part,
     namespaced: described.namespaced,
     gvk,
-    family: familyOf(apiVersion),
+    family: kind?.custom ? customFamily(apiVersion) : familyOf(apiVersion),
+    patchTypes: kind?.custom ? customPatchTypes : undefined,
     owner: owner ?? gvk.kind,
     model,
     verbs: described.verbs,
@@ -116,6 +120,18 @@ function familyOf(apiVersion: string): string {
   return capital(groupWord(group)) + capital(version);
 }
 
+/** `apps.example.com/v1` → `AppsExampleComV1`. */
+function customFamily(apiVersion: string): string {
+  const { group, version } = splitApiVersion(apiVersion);
+  return [...group.split('.'), version].map(capital).join('');
+}
+
+const customPatchTypes: readonly string[] = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/apply-patch+yaml',
+];
+
 const parametersOf = (names: readonly string[]): Parameter[] => names.map(parameter);
 
 /** The path of the collection, in one namespace or in all. */
@@ -124,7 +140,7 @@ const collectionPath = ({ prefix, namespaced, resource }: Subject, allNamespaces
 
 function collectionOperations(subject: Subject): Operation[] {
   const { family, gvk, model, namespaced, resource, verbs } = subject;
-  const list = model.models.find(`${model.name}List`, model.file);
+  const list = model.models.find(model.definition.custom?.listKind ?? `${model.name}List`, model.file);
   const operations: Operation[] = [];
   for (const all of namespaced ? [true, false] : [false]) {
     const path = collectionPath(subject, all);
@@ -141,7 +157,7 @@ function collectionOperations(subject: Subject): Operation[] {
         parameters: parametersOf(listParameters),
         answer: list,
       });
-    if (verbs.includes('create'))
+    if (verbs.includes('create') && !(all && model.definition.custom))
       operations.push({
         path,
         method: 'post',
@@ -223,6 +239,7 @@ function itemOperations(subject: Subject): Operation[] {
       action: 'patch',
       parameters: parametersOf(patchParameters),
       body: { model: 'Patch', required: true },
+      patchTypes: subject.patchTypes,
       answer: model,
     });
   if (part === undefined && verbs.includes('delete'))

@@ -2,8 +2,11 @@
  * Schemas: models as OpenAPI types. Versions 2 and 3 differ in where definitions are, in how a reference gets a
  * description of its own, and in whether a value may have several types.
  */
+import { publishedSchema } from '../../../api/customschema/publication.ts';
+import type { Schema as CustomSchema } from '../../../api/customschema/schema.ts';
 import type { Descriptions } from '../../../api/descriptions.ts';
 import type { Field, FieldDefinition, Model } from '../../../api/model.ts';
+import type { JsonObject } from '../../../api/object.ts';
 import { definitionName, groupVersionKind, type ValueName, valueNames } from './names.ts';
 
 export interface Schema {
@@ -15,7 +18,8 @@ export interface Schema {
   enum?: readonly string[];
   required?: readonly string[];
   items?: Schema;
-  additionalProperties?: Schema;
+  /** True only in custom schemas. */
+  additionalProperties?: Schema | true;
   properties?: Record<string, Schema>;
   allOf?: readonly Schema[];
   oneOf?: readonly Schema[];
@@ -99,6 +103,27 @@ export class Definitions {
   }
 
   #modelSchema(model: Model): Schema {
+    const { custom } = model.definition;
+    if (!custom) return this.#tableSchema(model);
+    const { schema, selectableFields } = custom;
+    const shown = schema ? this.#customSchema(model, schema) : this.#tableSchema(model);
+    const gvk = groupVersionKind(model);
+    return {
+      ...shown,
+      'x-kubernetes-group-version-kind': [gvk],
+      ...(selectableFields.length
+        ? { 'x-kubernetes-selectable-fields': selectableFields.map((fieldPath) => ({ fieldPath })) }
+        : {}),
+    };
+  }
+
+  #customSchema(model: Model, schema: CustomSchema): Schema {
+    const field = (name: string) => this.#fieldSchema(model, model.fields.get(name)!) as JsonObject;
+    const meta = { apiVersion: field('apiVersion'), kind: field('kind'), metadata: field('metadata') };
+    return publishedSchema(schema, this.dialect, meta) as Schema;
+  }
+
+  #tableSchema(model: Model): Schema {
     const { required, mapType } = model.definition;
     const gvk = groupVersionKind(model);
     const properties: Record<string, Schema> = {};
@@ -141,7 +166,10 @@ export class Definitions {
         return this.value('Time');
       case 'microtime':
         return this.value('MicroTime');
+      case 'union':
+        return {};
       case 'raw':
+        if (isAnyValue(field.definition)) return {};
         return this.value(field.definition.pb?.at(-1) === 'FieldsV1' ? 'FieldsV1' : 'RawExtension');
       case 'bytes':
         return { type: 'string', format: 'byte' };
@@ -151,13 +179,16 @@ export class Definitions {
   }
 }
 
+/** A value of any JSON type; other raw fields hold an object. */
+const isAnyValue = ({ pb }: FieldDefinition): boolean => pb?.at(-1) === 'JSON';
+
 const describedBy = (description: string | undefined): Schema => (description ? { description } : {});
 
 /** The enum of a list applies to its items; field tables put it at the list. */
 function withEnum(type: Schema, { enum: closed }: FieldDefinition): Schema {
   if (!closed) return type;
   if (type.items) return { ...type, items: { ...type.items, enum: closed } };
-  if (type.additionalProperties)
+  if (typeof type.additionalProperties === 'object')
     return { ...type, additionalProperties: { ...type.additionalProperties, enum: closed } };
   return { ...type, enum: closed };
 }

@@ -218,6 +218,7 @@ class Models {
         return { type: 'float64' };
       case 'map':
       case 'raw':
+      case 'union':
         return { type: 'any' };
       default:
         return { type: 'string' };

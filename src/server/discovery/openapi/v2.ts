@@ -114,7 +114,7 @@ function operationV2(
     description,
     operationId: id,
     tags: [tag],
-    ...(body ? { consumes: body.model === 'Patch' ? patchTypes : ['*/*'] } : {}),
+    ...(body ? { consumes: body.model === 'Patch' ? (operation.patchTypes ?? patchTypes) : ['*/*'] } : {}),
     produces: answer ? answerTypes : ['*/*'],
     ...(parameters.length ? { parameters } : {}),
     responses: {

@@ -37,8 +37,12 @@ export interface DocumentV3 {
   components: { schemas: Record<string, Schema>; parameters: Record<string, ParameterV3> };
 }
 
+/** What Kubernetes writes into the documents of custom kinds. */
+const customInfo = { title: 'Kubernetes CRD Swagger', version: 'v0.1.0' };
+
 export function documentV3(
   apiVersion: string,
+  isCustom: boolean,
   operations: readonly Operation[],
   descriptions: Descriptions,
 ): DocumentV3 {
@@ -58,7 +62,7 @@ export function documentV3(
   }
   return {
     openapi: '3.0.0',
-    info: { title, version: versionInfo.gitVersion },
+    info: isCustom ? customInfo : { title, version: versionInfo.gitVersion },
     paths,
     components: {
       schemas: definitions.schemas,
@@ -93,7 +97,7 @@ function operationV3(
     operationId: id,
     tags: [tag],
     ...(parameters.length ? { parameters: parameters.map(refer) } : {}),
-    ...(body ? { requestBody: requestBody(body, definitions) } : {}),
+    ...(body ? { requestBody: requestBody(body, operation.patchTypes ?? patchTypes, definitions) } : {}),
     responses: {
       200: { description: 'OK', content: success },
       ...(creates ? { 201: { description: 'Created', content: success } } : {}),
@@ -109,6 +113,7 @@ function operationV3(
 
 function requestBody(
   { model, required }: NonNullable<Operation['body']>,
+  patchTypes: readonly string[],
   definitions: Definitions,
 ): NonNullable<OperationV3['requestBody']> {
   return {

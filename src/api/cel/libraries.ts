@@ -1,0 +1,55 @@
+/** The sets of functions that expressions in different places may use. */
+
+import { authorizerLibrary } from './authorizers.ts';
+import { define, type FunctionTable, functionTable, type Overload, walkFirst } from './functions.ts';
+import { listLibrary } from './lists.ts';
+import { namedFormatLibrary } from './namedformats.ts';
+import { addressLibrary, urlLibrary } from './networks.ts';
+import { optionalLibrary } from './optionals.ts';
+import { quantityLibrary, semverLibrary } from './quantities.ts';
+import { standardLibrary } from './standard.ts';
+import { stringLibrary } from './strings.ts';
+import { timeLibrary } from './times.ts';
+
+const common = (): readonly Overload[] => [
+  ...standardLibrary(),
+  ...timeLibrary(),
+  ...stringLibrary(),
+  ...listLibrary(),
+  ...optionalLibrary(),
+  ...quantityLibrary(),
+  ...semverLibrary(),
+  ...addressLibrary(),
+  ...urlLibrary(),
+  ...namedFormatLibrary(),
+];
+
+/** A key as a segment of a JSON pointer. */
+const jsonPatchLibrary = (): readonly Overload[] => [
+  define(
+    'jsonpatch.escapeKey(string): string',
+    (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'),
+    {
+      cost: walkFirst,
+      resultSize: ([size = 0]) => size * 2,
+    },
+  ),
+];
+
+/** Tables are made when the first expression is compiled: a server without any does not need them. */
+function lazily(make: () => FunctionTable): () => FunctionTable {
+  let table: FunctionTable | undefined;
+  return () => {
+    table ??= make();
+    return table;
+  };
+}
+
+/** Rules of schemas. */
+export const ruleFunctions = lazily(() => functionTable(common()));
+/** Admission: policies and conditions of webhooks. */
+export const admissionFunctions = lazily(() => functionTable(common(), authorizerLibrary()));
+/** Policies that change objects. */
+export const mutationFunctions = lazily(() =>
+  functionTable(common(), authorizerLibrary(), jsonPatchLibrary()),
+);

@@ -1,0 +1,91 @@
+/** The rules of one node of a schema, compiled. */
+import { compile, type Program } from '../cel/cel.ts';
+import { anyJson } from '../cel/jsonvalues.ts';
+import { ruleFunctions } from '../cel/libraries.ts';
+import { dyn, optional, type Type } from '../cel/types.ts';
+import { type RuleType, ruleTypeOf } from './ruletypes.ts';
+import type { Schema, ValidationRule } from './schema.ts';
+
+export interface CompiledRule {
+  readonly rule: ValidationRule;
+  readonly program: Program | undefined;
+  /** Why there is no program. */
+  readonly error: string | undefined;
+  readonly usesOldSelf: boolean;
+  readonly message: Program | undefined;
+  readonly messageError: string | undefined;
+  /** Steps from the node to the field that errors point to; undefined when the path is wrong. */
+  readonly fieldPath: readonly PathStep[] | undefined;
+}
+
+export type PathStep = string | { readonly key: string };
+
+export interface CompiledRules {
+  readonly type: RuleType;
+  readonly rules: readonly CompiledRule[];
+}
+
+/** What cannot be typed is seen as it is. */
+const untyped: RuleType = { type: dyn, adapt: anyJson, bytesMin: 1 };
+
+export function compileNodeRules(schema: Schema, isResource: boolean): CompiledRules {
+  const type = ruleTypeOf(schema, isResource) ?? untyped;
+  const rules = schema['x-kubernetes-validations'] ?? [];
+  return { type, rules: rules.map((rule) => compileRule(rule, type, schema)) };
+}
+
+function compileRule(rule: ValidationRule, { type }: RuleType, schema: Schema): CompiledRule {
+  const environment = {
+    variables: new Map<string, Type>([
+      ['self', type],
+      ['oldSelf', rule.optionalOldSelf ? optional(type) : type],
+    ]),
+    functions: ruleFunctions(),
+  };
+  const blank = rule.rule.trim() === '';
+  const compiled = blank ? undefined : compile(rule.rule, environment);
+  let error = compiled?.errors === undefined ? undefined : `compilation failed: ${compiled.errors}`;
+  if (compiled?.program && !isOf(compiled.program, 'bool')) error = 'cel expression must evaluate to a bool';
+  const expression = rule.messageExpression?.trim();
+  const message = expression ? compile(rule.messageExpression as string, environment) : undefined;
+  let messageError =
+    message?.errors === undefined ? undefined : `messageExpression compilation failed: ${message.errors}`;
+  if (message?.program && !isOf(message.program, 'string'))
+    messageError = 'messageExpression must evaluate to a string';
+  return {
+    rule,
+    program: error === undefined ? compiled?.program : undefined,
+    error,
+    usesOldSelf: compiled?.program?.references.has('oldSelf') ?? false,
+    message: messageError === undefined ? message?.program : undefined,
+    messageError,
+    fieldPath: rule.fieldPath ? readFieldPath(rule.fieldPath, schema) : [],
+  };
+}
+
+function isOf({ type }: Program, kind: 'bool' | 'string'): boolean {
+  return type.kind === kind || type.kind === 'dyn';
+}
+
+const pathStep = /\.([A-Za-z_][A-Za-z0-9_-]*)|\['((?:[^'\\]|\\['\\])*)'\]/y;
+
+/** Undefined when the path does not lead to a field of the schema. */
+function readFieldPath(path: string, schema: Schema): readonly PathStep[] | undefined {
+  const steps: PathStep[] = [];
+  let node: Schema | undefined = schema;
+  pathStep.lastIndex = 0;
+  while (pathStep.lastIndex < path.length) {
+    const step = pathStep.exec(path);
+    if (step === null) return undefined;
+    const name = step[1] ?? (step[2] as string).replace(/\\(.)/g, '$1');
+    const { properties, additionalProperties }: Schema = node;
+    if (properties && Object.hasOwn(properties, name)) {
+      steps.push(name);
+      node = properties[name] as Schema;
+    } else if (typeof additionalProperties === 'object') {
+      steps.push({ key: name });
+      node = additionalProperties;
+    } else return undefined;
+  }
+  return steps;
+}

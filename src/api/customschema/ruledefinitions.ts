@@ -1,0 +1,180 @@
+/** The check of all rules of a schema when its definition is written: their form, their types, and what they cost. */
+import {
+  child,
+  type FieldError,
+  forbidden,
+  index,
+  invalid,
+  key,
+  notSupported,
+  required,
+} from '../fielderror.ts';
+import { innerRuleText } from './innerform.ts';
+import { type CompiledRule, compileNodeRules } from './rulecompilation.ts';
+import { requestBytesMax } from './ruletypes.ts';
+import type { Schema, ValidationRule } from './schema.ts';
+import { itemsOf } from './schemanode.ts';
+
+/** Steps of one rule or messageExpression, times how often its node can occur; and of all rules together. */
+const ruleCostMax = 10_000_000;
+const schemaCostMax = 100_000_000;
+/** The rules that are named when all together cost too much: the dearest, if they take part of the limit. */
+const dearestMax = 4;
+const dearestShare = 0.01;
+
+const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
+const advice =
+  '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)';
+
+/** @param path where the schema is in the definition */
+export function ruleDefinitionErrors(schema: Schema, path: string): FieldError[] {
+  const check = new RuleCheck();
+  check.node(schema, path, { isRoot: true, times: 1, uncorrelatable: undefined });
+  return [...check.errors, ...check.totalErrors(path)];
+}
+
+interface Place {
+  readonly isRoot: boolean;
+  /** How often the node can occur; undefined when the schema does not say. */
+  readonly times: number | undefined;
+  /** The list around the node whose items have no old value to compare with. */
+  readonly uncorrelatable: string | undefined;
+}
+
+class RuleCheck {
+  readonly errors: FieldError[] = [];
+  readonly #dearest: { field: string; cost: number }[] = [];
+  #total = 0;
+
+  /** Returns whether the form of all rules at the node and below is right; only then are those above compiled. */
+  node(schema: Schema, path: string, place: Place): boolean {
+    let wellFormed = true;
+    for (const [inner, innerPath, innerPlace] of children(schema, path, place))
+      wellFormed = this.node(inner, innerPath, innerPlace) && wellFormed;
+    const rules = schema['x-kubernetes-validations'] ?? [];
+    if (rules.length === 0) return wellFormed;
+    const rulesPath = child(path, 'x-kubernetes-validations');
+    const isResource = place.isRoot || schema['x-kubernetes-embedded-resource'] === true;
+    const before = this.errors.length;
+    for (const [position, rule] of rules.entries())
+      this.errors.push(...formErrors(rule, index(rulesPath, position)));
+    const compiled = compileNodeRules(schema, isResource);
+    for (const [position, { fieldPath, rule }] of compiled.rules.entries())
+      if (fieldPath === undefined)
+        this.errors.push(
+          invalid(child(index(rulesPath, position), 'fieldPath'), rule.fieldPath, 'must be a valid path'),
+        );
+    if (this.errors.length > before || !wellFormed) return false;
+    const times = place.times ?? Math.floor(requestBytesMax / (compiled.type.bytesMin + 1));
+    for (const [position, rule] of compiled.rules.entries())
+      this.#rule(rule, index(rulesPath, position), times, place);
+    return true;
+  }
+
+  #rule(compiled: CompiledRule, path: string, times: number, place: Place): void {
+    const { rule, program, message } = compiled;
+    const field = child(path, 'rule');
+    if (program) this.#cost(field, 'estimated rule cost', program.costMax * times);
+    if (compiled.error !== undefined) this.errors.push(quoting(field, rule, compiled.error));
+    const messageField = child(path, 'messageExpression');
+    if (compiled.messageError !== undefined)
+      this.errors.push(quoting(messageField, rule, compiled.messageError));
+    else if (message) this.#cost(messageField, 'estimated messageExpression cost', message.costMax);
+    if (compiled.usesOldSelf) {
+      if (place.uncorrelatable !== undefined)
+        this.errors.push(
+          invalid(
+            field,
+            rule.rule,
+            `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`,
+          ),
+        );
+    } else if (program && rule.optionalOldSelf !== undefined)
+      this.errors.push(
+        invalid(
+          child(path, 'optionalOldSelf'),
+          rule.optionalOldSelf,
+          'may not be set if oldSelf is not used in rule',
+        ),
+      );
+  }
+
+  #cost(field: string, what: string, cost: number): void {
+    if (cost > ruleCostMax) this.errors.push(forbidden(field, costText(what, cost / ruleCostMax)));
+    this.#total += cost;
+    if (cost < schemaCostMax * dearestShare) return;
+    this.#dearest.push({ field, cost });
+    this.#dearest.sort((a, b) => b.cost - a.cost);
+    this.#dearest.length = Math.min(this.#dearest.length, dearestMax);
+  }
+
+  totalErrors(path: string): FieldError[] {
+    if (this.#total <= schemaCostMax) return [];
+    const contributed =
+      'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
+    const whole = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema';
+    return [
+      ...this.#dearest.map(({ field }) => forbidden(field, contributed)),
+      forbidden(path, costText(whole, this.#total / schemaCostMax)),
+    ];
+  }
+}
+
+function costText(what: string, factor: number): string {
+  const shown = factor > 100 ? 'more than 100' : factor < 1.5 ? factor.toFixed(6) : factor.toFixed(1);
+  return `${what} exceeds budget by factor of ${shown}x ${advice}`;
+}
+
+/** Errors quote the whole rule. */
+function quoting(field: string, rule: ValidationRule, detail: string): FieldError {
+  return { field, reason: 'FieldValueInvalid', message: `Invalid value: ${innerRuleText(rule)}: ${detail}` };
+}
+
+const lineBreak = /[\r\n]/;
+
+function* formErrors(rule: ValidationRule, path: string): Generator<FieldError> {
+  const { message = '', messageExpression = '', reason, fieldPath = '' } = rule;
+  const expression = rule.rule.trim();
+  const shown = message.trim();
+  if (expression === '') yield required(child(path, 'rule'), 'rule is not specified');
+  else if (message !== '' && shown === '')
+    yield invalid(child(path, 'message'), message, 'must be non-empty if specified');
+  else if (lineBreak.test(shown))
+    yield invalid(child(path, 'message'), message, 'must not contain line breaks');
+  else if (lineBreak.test(expression) && shown === '')
+    yield required(child(path, 'message'), 'message must be specified if rule contains line breaks');
+  if (messageExpression !== '' && messageExpression.trim() === '')
+    yield required(child(path, 'messageExpression'), 'messageExpression must be non-empty if specified');
+  if (reason !== undefined && !reasons.includes(reason))
+    yield notSupported(child(path, 'reason'), reason, reasons);
+  if (fieldPath !== '' && fieldPath.trim() === '')
+    yield invalid(child(path, 'fieldPath'), fieldPath, 'must be non-empty if specified');
+  else if (lineBreak.test(fieldPath))
+    yield invalid(child(path, 'fieldPath'), fieldPath, 'must not contain line breaks');
+}
+
+function* children(schema: Schema, path: string, place: Place): Generator<[Schema, string, Place]> {
+  const inner: Place = { ...place, isRoot: false };
+  for (const [name, property] of Object.entries(schema.properties ?? {}))
+    yield [property, key(child(path, 'properties'), name), inner];
+  const { additionalProperties, maxItems, maxProperties } = schema;
+  if (typeof additionalProperties === 'object')
+    yield [
+      additionalProperties,
+      child(path, 'additionalProperties'),
+      { ...inner, times: timesOf(place.times, maxProperties) },
+    ];
+  const items = itemsOf(schema);
+  if (!items) return;
+  const keyed = schema['x-kubernetes-list-type'] === 'map';
+  const uncorrelatable = place.uncorrelatable ?? (keyed ? undefined : path);
+  yield [
+    items,
+    child(path, 'items'),
+    { isRoot: false, times: timesOf(place.times, maxItems), uncorrelatable },
+  ];
+}
+
+function timesOf(times: number | undefined, each: number | undefined): number | undefined {
+  return times === undefined || each === undefined ? undefined : times * Math.max(0, each);
+}

@@ -1,0 +1,137 @@
+/**
+ * The cleanup of a definition that is being deleted: all its objects are deleted, with respect for their finalizers;
+ * when the last one is gone, the definition's own finalizer is removed.
+ */
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionCondition,
+} from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { cleanupFinalizer, definitionCondition } from '../../api/kinds/customresourcedefinition.ts';
+import { withCondition } from '../../api/rules/condition.ts';
+import { removeCollection } from '../../registry/delete.ts';
+import { everything } from '../../registry/filter.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf } from '../../registry/target.ts';
+import { Watcher } from '../../registry/watcher.ts';
+import { actingAs } from '../../registry/writers.ts';
+
+/** How often objects that stay are looked at again. */
+const checkMs = 5000;
+
+interface CleanupOptions {
+  /** Changes the definition. */
+  write(change: (definition: CustomResourceDefinition) => void): Promise<void>;
+  failed(error: Error): void;
+}
+
+type Progress = Omit<CustomResourceDefinitionCondition, 'type' | 'lastTransitionTime'>;
+
+const inProgress: Progress = {
+  status: 'True',
+  reason: 'InstanceDeletionInProgress',
+  message: 'CustomResource deletion is in progress',
+};
+const completed: Progress = {
+  status: 'False',
+  reason: 'InstanceDeletionCompleted',
+  message: 'removed all instances',
+};
+const neverEstablished: Progress = {
+  status: 'False',
+  reason: 'NeverEstablished',
+  message: 'resource was never established',
+};
+
+export class Cleanup {
+  #watcher: Watcher | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking = false;
+  #again = false;
+  #closed = false;
+
+  constructor(
+    private readonly registry: Registry,
+    /** The kind as which the objects are stored; undefined when there was none. */
+    private readonly kind: Kind | undefined,
+    private readonly options: CleanupOptions,
+  ) {}
+
+  start(): void {
+    const { kind } = this;
+    if (kind) {
+      const collection = this.registry.view.collection(kind);
+      this.#watcher = new Watcher(
+        collection,
+        everything,
+        { state: undefined, position: collection.endNumber },
+        {
+          send: (notices) => {
+            if (notices.some(({ type }) => type !== 'MODIFIED')) this.#look();
+            return true;
+          },
+          stateSent: () => undefined,
+          expired: () => undefined,
+        },
+      );
+      this.#timer = setInterval(() => this.#look(), checkMs);
+      this.#timer.unref();
+    }
+    this.#look();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#watcher?.close();
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    this.#again = this.#looking;
+    if (this.#looking || this.#closed) return;
+    this.#looking = true;
+    this.#step()
+      .catch((error) => {
+        if (this.#closed) return;
+        this.close();
+        this.options.failed(error as Error);
+      })
+      .finally(() => {
+        this.#looking = false;
+        if (this.#again && !this.#closed) this.#look();
+      });
+  }
+
+  async #step(): Promise<void> {
+    const { kind, registry } = this;
+    if (!kind) return this.#finish(neverEstablished);
+    const collection = registry.view.collection(kind);
+    if (collection.size > 0) {
+      await this.options.write((definition) => setProgress(definition, inProgress, registry.now()));
+      const request = actingAs('kube-apiserver', 'deletecollection');
+      await removeCollection(registry, request, collectionOf(kind, ''), everything, {}, undefined);
+    }
+    if (collection.size === 0) await this.#finish(completed);
+  }
+
+  async #finish(progress: Progress): Promise<void> {
+    this.close();
+    const { registry } = this;
+    await this.options.write((definition) => {
+      setProgress(definition, progress, registry.now());
+      const { metadata } = definition;
+      metadata.finalizers = metadata.finalizers?.filter((name) => name !== cleanupFinalizer);
+    });
+  }
+}
+
+function setProgress(definition: CustomResourceDefinition, progress: Progress, now: string): void {
+  const before = definitionCondition(definition, 'Terminating');
+  if (before && before.status === progress.status && before.reason === progress.reason) return;
+  definition.status ??= {};
+  definition.status.conditions = withCondition(
+    definition.status.conditions,
+    { type: 'Terminating', ...progress },
+    now,
+  );
+}

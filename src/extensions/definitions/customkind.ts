@@ -1,0 +1,242 @@
+/**
+ * Custom kinds: each version of a definition as a `Kind`. Its model is thin: kind, apiVersion and metadata are typed,
+ * everything else is kept as it came. The schema does what field tables do for built-in kinds: it prunes, sets defaults
+ * and validates.
+ */
+
+import { compileSchema } from '../../api/customschema/compiledschema.ts';
+import type { CompiledSchema, Schema } from '../../api/customschema/schema.ts';
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionNames,
+  CustomResourceDefinitionVersion,
+} from '../../api/generated/types.ts';
+import { valueAt } from '../../api/jsonpath.ts';
+import { jsonText } from '../../api/jsontext.ts';
+import {
+  type Conversion,
+  defineKind,
+  type Kind,
+  type KindForm,
+  type Subresource,
+  type Verb,
+} from '../../api/kind.ts';
+import { definitionCondition, storageVersionOf } from '../../api/kinds/customresourcedefinition.ts';
+import { type Model, type ModelDefinition, modelsOf } from '../../api/model.ts';
+import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
+import { jsonPathNames } from '../../api/rules/definitionviews.ts';
+import type { ScalePaths } from '../../api/scalepaths.ts';
+import { compareVersions } from '../../api/versionorder.ts';
+import { preparedForm } from '../../registry/conversion.ts';
+import type { HookCaller } from '../webhooks/hookclient.ts';
+import { customErrors } from './customrules.ts';
+import { printerColumns } from './printercolumns.ts';
+import { webhookConversion } from './webhookconversion.ts';
+
+/** In the order in which Kubernetes lists them for custom kinds. */
+const verbs: readonly Verb[] = [
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'create',
+  'update',
+  'watch',
+];
+const lastVerbs: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
+const partVerbs: readonly Verb[] = ['get', 'patch', 'update'];
+
+/** What kinds need beyond their definition. */
+export interface KindTools {
+  readonly hooks: HookCaller;
+  /** A new uid. */
+  readonly uid: () => string;
+}
+
+/** The kinds of a definition whose names are accepted: all served versions, and the one that objects are stored as. */
+export function kindsOf(definition: CustomResourceDefinition, tools: KindTools): Kind[] {
+  const stored = storageVersionOf(definition);
+  const names = definition.status?.acceptedNames;
+  if (!stored || !names?.plural || !names.kind) return [];
+  const { strategy, webhook } = definition.spec?.conversion ?? {};
+  const conversion = strategy === 'Webhook' && webhook ? webhookConversion(webhook, tools) : undefined;
+  const storage = versionKind(definition, stored, names, undefined, conversion);
+  const others = (definition.spec?.versions ?? [])
+    .filter((version) => version !== stored && version.served)
+    .map((version) => versionKind(definition, version, names, storage, conversion));
+  return [storage, ...others].sort((a, b) => compareVersions(a.version, b.version));
+}
+
+function versionKind(
+  definition: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  names: CustomResourceDefinitionNames,
+  storage: Kind | undefined,
+  conversion: Conversion | undefined,
+): Kind {
+  const { spec = {}, metadata } = definition;
+  const { group = '' } = spec;
+  const schema = compileSchema((version.schema?.openAPIV3Schema ?? {}) as Schema);
+  const { status } = version.subresources ?? {};
+  const scale = scalePathsOf(version);
+  const isTerminating = definitionCondition(definition, 'Terminating')?.status === 'True';
+  const rules = customErrors({ schema, scale, hasStatus: status !== undefined });
+  const form: KindForm<ApiObject> = {
+    custom: true,
+    kind: names.kind!,
+    listKind: names.listKind || `${names.kind}List`,
+    resource: names.plural!,
+    singular: names.singular || names.kind!.toLowerCase(),
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    group,
+    version: version.name!,
+    model: thinModel(group, names, version),
+    namespaced: spec.scope === 'Namespaced',
+    incarnation: metadata.uid!,
+    edition: jsonText([version.schema, spec.conversion]),
+    hidden: !version.served,
+    verbs: isTerminating ? lastVerbs : verbs,
+    subresources: subresourcesOf(version),
+    scalePaths: scale,
+    generationOf: 'content',
+    versionRequired: true,
+    ...(isTerminating
+      ? { createRefusal: 'create not allowed while custom resource definition is terminating' }
+      : {}),
+    ...deprecationOf(definition, version, names),
+    conversion,
+    ...(storage ? { stored: conversion ? convertedTo(storage) : renamed(storage, schema) } : {}),
+    prune(object, unknown) {
+      unknown.push(...schema.prune(object as unknown as JsonObject));
+    },
+    refresh: (object) => shape(schema, object),
+    defaults: (object) => schema.applyDefaults(object as unknown as JsonObject),
+    prepareForCreate: dropUnset,
+    prepareForUpdate: dropUnset,
+    prepareStatusUpdate(object, old) {
+      dropUnset(object);
+      const { resourceVersion, managedFields } = object.metadata;
+      object.metadata = { ...old.metadata, resourceVersion, managedFields };
+    },
+    validate: rules.validate,
+    validateStatusUpdate: rules.validateStatus,
+    warnings: rules.warnings,
+    ...selectable(version),
+    ...printerColumns(version),
+  };
+  return defineKind(form);
+}
+
+/** The order of steps sets parts to undefined; to the schema, a key without a value is null. */
+function dropUnset(object: ApiObject): void {
+  const fields = object as unknown as JsonObject;
+  for (const name of Object.keys(fields)) if (fields[name] === undefined) delete fields[name];
+}
+
+function shape(schema: CompiledSchema, object: ApiObject): void {
+  schema.prune(object as unknown as JsonObject);
+  schema.applyDefaults(object as unknown as JsonObject);
+}
+
+type Stored = NonNullable<KindForm<ApiObject>['stored']>;
+
+/** Conversion by a webhook, which has been asked before (`registry/conversion.ts`). */
+const convertedTo = (storage: Kind): Stored => ({
+  kind: storage,
+  toStored(object) {
+    const stored = preparedForm(object);
+    storage.refresh!(stored);
+    return stored;
+  },
+  fromStored(object) {
+    return object;
+  },
+});
+
+/** Conversion without a webhook: the version is another one, and what it does not know is dropped. */
+function renamed(storage: Kind, schema: CompiledSchema): Stored {
+  return {
+    kind: storage,
+    toStored(object) {
+      const stored = cloneJson(object) as ApiObject;
+      storage.refresh!(stored);
+      return stored;
+    },
+    fromStored(object) {
+      shape(schema, object);
+      return object;
+    },
+  };
+}
+
+function scalePathsOf({ subresources }: CustomResourceDefinitionVersion): ScalePaths | undefined {
+  if (!subresources?.scale) return undefined;
+  const { specReplicasPath = '', statusReplicasPath = '', labelSelectorPath } = subresources.scale;
+  return { spec: specReplicasPath, status: statusReplicasPath, selector: labelSelectorPath };
+}
+
+function subresourcesOf({ subresources }: CustomResourceDefinitionVersion): Subresource[] {
+  return [
+    ...(subresources?.status ? [{ name: 'status', verbs: partVerbs }] : []),
+    ...(subresources?.scale
+      ? [{ name: 'scale', verbs: partVerbs, group: 'autoscaling', version: 'v1', kind: 'Scale' }]
+      : []),
+  ];
+}
+
+function deprecationOf(
+  { spec = {} }: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  { kind }: CustomResourceDefinitionNames,
+): { deprecation?: string } {
+  if (!version.deprecated) return {};
+  const better = (spec.versions ?? [])
+    .filter(({ served, deprecated }) => served && !deprecated)
+    .map(({ name }) => name!)
+    .filter((name) => compareVersions(name, version.name!) < 0)
+    .sort(compareVersions)[0];
+  const text = `${spec.group}/${version.name} ${kind} is deprecated`;
+  const instead = better === undefined ? '' : `; use ${spec.group}/${better} ${kind}`;
+  return { deprecation: version.deprecationWarning ?? text + instead };
+}
+
+function selectable({ selectableFields = [] }: CustomResourceDefinitionVersion) {
+  const fields: Record<string, (object: ApiObject) => string> = {};
+  for (const { jsonPath = '' } of selectableFields) {
+    const names = jsonPathNames(jsonPath);
+    if (names) fields[jsonPath.slice(1)] = (object) => scalarText(valueAt(object, names));
+  }
+  return {
+    selectableFields: fields,
+    unknownField: (path: string) => `field label not supported: ${path}`,
+    otherField: (object: ApiObject, path: string) => scalarText(valueAt(object, path.split('.'))),
+  };
+}
+
+const scalarText = (value: unknown): string =>
+  value === undefined || value === null || typeof value === 'object' ? '' : String(value);
+
+/** The model, and what documents show of the kind. */
+function thinModel(
+  group: string,
+  { kind = '', listKind }: CustomResourceDefinitionNames,
+  { name: version, schema, selectableFields = [] }: CustomResourceDefinitionVersion,
+): Model {
+  const definition: ModelDefinition = {
+    order: ['kind', 'apiVersion', 'metadata'],
+    fields: {
+      kind: { type: 'string' },
+      apiVersion: { type: 'string' },
+      metadata: { ref: 'core-v1:ObjectMeta', empty: 'zero' },
+    },
+    open: true,
+    custom: {
+      schema: schema?.openAPIV3Schema as Schema | undefined,
+      listKind: listKind || `${kind}List`,
+      selectableFields: selectableFields.map(({ jsonPath = '' }) => jsonPath.replace(/^\./, '')),
+    },
+  };
+  return modelsOf({ apiVersion: `${group}/${version}`, models: { [kind]: definition } })(kind);
+}

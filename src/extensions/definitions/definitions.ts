@@ -1,0 +1,306 @@
+/**
+ * The life of definitions: their names are accepted, their kinds are put into the table of kinds, changed there and
+ * removed, and their objects are deleted with them. It is part of every server, whether controllers run or not. Several
+ * servers on one store do the same work, and come to the same results.
+ *
+ *   created → names compared (NamesAccepted) → kinds in the table → Established
+ *   changed → names compared, kinds replaced
+ *   marked for deletion → objects deleted (`cleanup.ts`) → finalizer removed → gone: kinds removed
+ */
+
+import { StatusError } from '../../api/errors.ts';
+import type { CustomResourceDefinition } from '../../api/generated/types.ts';
+import { jsonText } from '../../api/jsontext.ts';
+import type { Kind } from '../../api/kind.ts';
+import {
+  cleanupFinalizer,
+  customResourceDefinition,
+  definitionCondition,
+} from '../../api/kinds/customresourcedefinition.ts';
+import type { ApiObject } from '../../api/object.ts';
+import { withCondition } from '../../api/rules/condition.ts';
+import type { Collection } from '../../registry/collection.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { everything } from '../../registry/filter.ts';
+import { modify } from '../../registry/modify.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { targetOf } from '../../registry/target.ts';
+import { Watcher } from '../../registry/watcher.ts';
+import { actingAs } from '../../registry/writers.ts';
+import type { HookCaller } from '../webhooks/hookclient.ts';
+import { establishedCondition, namedStatus, takenNames } from './acceptednames.ts';
+import { Cleanup } from './cleanup.ts';
+import { type KindTools, kindsOf } from './customkind.ts';
+import { removeForgottenObjects, removeObjectsOf } from './leftovers.ts';
+
+/** How long a definition waits after an error before it is looked at again. */
+const retryMs = 1000;
+
+/** The kinds of a definition that are in the table. */
+interface Served {
+  /** What they were made from. */
+  readonly source: string;
+  readonly kinds: readonly Kind[];
+}
+
+export class Definitions {
+  readonly #collection: Collection;
+  #watcher: Watcher | undefined;
+  /** Names of definitions that wait to be looked at, in order. */
+  readonly #waiting = new Set<string>();
+  #working: Promise<void> | undefined;
+  readonly #served = new Map<string, Served>();
+  readonly #cleanups = new Map<string, Cleanup>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #closed = false;
+  readonly #tools: KindTools;
+
+  constructor(
+    private readonly registry: Registry,
+    /** Asks conversion webhooks. */
+    hooks: HookCaller,
+    private readonly report: (error: Error) => void,
+  ) {
+    this.#tools = { hooks, uid: () => registry.chance.uid() };
+    this.#collection = registry.view.collection(customResourceDefinition);
+  }
+
+  /** Resolves when the kinds of all established definitions are served. */
+  async start(): Promise<void> {
+    const entries = this.#collection.select(everything).entries;
+    const added: Kind[] = [];
+    for (const entry of entries) {
+      const definition = definitionOf(entry);
+      if (!isServed(definition)) continue;
+      const kinds = kindsOf(definition, this.#tools);
+      this.#served.set(entry.name, { source: sourceOf(definition), kinds });
+      added.push(...kinds);
+    }
+    if (added.length) await this.registry.kinds.add(...added);
+    this.#watch();
+    for (const { name } of entries) this.#enqueue(name);
+    removeForgottenObjects(this.registry).catch(this.report);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watcher?.close();
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const cleanup of this.#cleanups.values()) cleanup.close();
+    await this.#working;
+  }
+
+  #watch(): void {
+    const start = { state: undefined, position: this.#collection.endNumber };
+    this.#watcher = new Watcher(this.#collection, everything, start, {
+      send: (notices) => {
+        for (const { event } of notices) if (event) this.#enqueue(event.name);
+        return true;
+      },
+      stateSent: () => undefined,
+      expired: () => {
+        if (this.#closed) return;
+        this.#watch();
+        for (const name of this.#served.keys()) this.#enqueue(name);
+        for (const { name } of this.#collection.select(everything).entries) this.#enqueue(name);
+      },
+    });
+  }
+
+  #enqueue(name: string): void {
+    if (this.#closed) return;
+    this.#waiting.add(name);
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+    });
+  }
+
+  async #work(): Promise<void> {
+    // A tick later, so that changes which arrive together are handled together.
+    await null;
+    for (const name of this.#waiting) {
+      if (this.#closed) return;
+      this.#waiting.delete(name);
+      try {
+        await this.#handle(name);
+      } catch (error) {
+        this.report(error as Error);
+        this.#enqueueLater(name);
+      }
+    }
+  }
+
+  #enqueueLater(name: string): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#enqueue(name);
+    }, retryMs);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+
+  async #handle(name: string): Promise<void> {
+    const entry = this.#collection.get('', name);
+    if (!entry) return this.#gone(name);
+    let definition = definitionOf(entry);
+    if (!definition.metadata.deletionTimestamp) {
+      const accepted = await this.#write(definition, (current) => {
+        current.status = namedStatus(current, this.#takenBeside(current), this.registry.now());
+      });
+      if (!accepted) return this.#enqueue(name);
+      if (namesChanged(definition, accepted)) this.#enqueueGroup(definition);
+      definition = accepted;
+    }
+    await this.#serve(definition);
+    if (definition.metadata.deletionTimestamp) return this.#cleanUp(definition);
+    if (isAccepted(definition) && !isEstablished(definition)) {
+      const condition = establishedCondition(definition);
+      const before = definitionCondition(definition, 'Established');
+      if (before?.reason === condition.reason) return;
+      await this.#write(definition, (current) => {
+        if (!isAccepted(current)) return;
+        const { conditions } = current.status!;
+        current.status!.conditions = withCondition(conditions, condition, this.registry.now());
+      });
+    }
+  }
+
+  /** Names of the other kinds in the group of a definition. */
+  #takenBeside({ metadata, spec }: CustomResourceDefinition) {
+    const others = this.#ofGroup(spec?.group).filter((other) => other.metadata.name !== metadata.name);
+    const builtIn = [...this.registry.kinds].filter((kind) => kind.group === spec?.group && !kind.custom);
+    return takenNames([
+      ...others.map(({ status }) => status?.acceptedNames ?? {}),
+      ...builtIn.map(({ resource, singular, shortNames, kind, listKind }) => ({
+        plural: resource,
+        singular,
+        shortNames: [...shortNames],
+        kind,
+        listKind,
+      })),
+    ]);
+  }
+
+  #ofGroup(group: string | undefined): CustomResourceDefinition[] {
+    return this.#collection
+      .select(everything)
+      .entries.map((entry) => entry.peek() as CustomResourceDefinition)
+      .filter(({ spec }) => spec?.group === group);
+  }
+
+  /** A name may have become free for definitions that wait for it. */
+  #enqueueGroup({ metadata, spec }: CustomResourceDefinition): void {
+    for (const other of this.#ofGroup(spec?.group))
+      if (other.metadata.name !== metadata.name && !isAccepted(other)) this.#enqueue(other.metadata.name!);
+  }
+
+  /** Puts the kinds of a definition into the table, or replaces and removes them there. */
+  async #serve(definition: CustomResourceDefinition): Promise<void> {
+    const name = definition.metadata.name!;
+    const source = sourceOf(definition);
+    const before = this.#served.get(name);
+    if (before?.source === source) return;
+    const wanted = isServed(definition) ? kindsOf(definition, this.#tools) : [];
+    await this.#exchange(before?.kinds ?? [], wanted);
+    if (wanted.length) this.#served.set(name, { source, kinds: wanted });
+    else this.#served.delete(name);
+  }
+
+  async #exchange(before: readonly Kind[], wanted: readonly Kind[]): Promise<void> {
+    const had = new Map(before.map((kind) => [kind.apiVersion, kind]));
+    const versions = new Set(wanted.map(({ apiVersion }) => apiVersion));
+    // Kinds of another incarnation are others, even if they have the same names.
+    const isSame = (kind: Kind): boolean => had.get(kind.apiVersion)?.incarnation === kind.incarnation;
+    const remove = before.filter(
+      (kind) => !versions.has(kind.apiVersion) || kind.incarnation !== wanted[0]?.incarnation,
+    );
+    if (remove.length && remove.length === before.length) {
+      await this.registry.kinds.remove(...remove);
+      if (wanted.length) await this.registry.kinds.add(...wanted);
+      return;
+    }
+    if (!remove.length && !wanted.length) return;
+    await this.registry.kinds.change({
+      add: wanted.filter((kind) => !isSame(kind)),
+      replace: wanted.filter(isSame),
+      remove,
+    });
+  }
+
+  async #gone(name: string): Promise<void> {
+    this.#cleanups.get(name)?.close();
+    this.#cleanups.delete(name);
+    const served = this.#served.get(name);
+    this.#served.delete(name);
+    if (served) {
+      await this.registry.kinds.remove(...served.kinds);
+      await removeObjectsOf(this.registry, served.kinds[0]!.storage.id);
+    }
+    const group = name.slice(name.indexOf('.') + 1);
+    for (const other of this.#ofGroup(group)) if (!isAccepted(other)) this.#enqueue(other.metadata.name!);
+  }
+
+  #cleanUp(definition: CustomResourceDefinition): void {
+    const name = definition.metadata.name!;
+    if (!definition.metadata.finalizers?.includes(cleanupFinalizer) || this.#cleanups.has(name)) return;
+    const kinds = this.#served.get(name)?.kinds ?? [];
+    const cleanup = new Cleanup(this.registry, kinds[0]?.storage, {
+      write: async (change) => {
+        await this.#write(definition, change);
+      },
+      failed: (error) => {
+        this.report(error);
+        this.#cleanups.delete(name);
+        this.#enqueueLater(name);
+      },
+    });
+    this.#cleanups.set(name, cleanup);
+    cleanup.start();
+  }
+
+  /** Changes a definition, unless it has been made anew. Undefined: it is gone. */
+  async #write(
+    { metadata }: CustomResourceDefinition,
+    change: (current: CustomResourceDefinition) => void,
+  ): Promise<CustomResourceDefinition | undefined> {
+    const place = { kind: customResourceDefinition, namespace: '', name: metadata.name! };
+    try {
+      const entry = await modify(
+        this.registry,
+        actingAs('kube-apiserver', 'update'),
+        targetOf(place, 'whole'),
+        (current) => {
+          const object = current.object() as CustomResourceDefinition;
+          if (object.metadata.uid === metadata.uid) change(object);
+          return object as ApiObject;
+        },
+      );
+      return definitionOf(entry);
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) return undefined;
+      throw error;
+    }
+  }
+}
+
+const definitionOf = (entry: Entry): CustomResourceDefinition => entry.peek() as CustomResourceDefinition;
+
+const isTrue = (definition: CustomResourceDefinition, type: string): boolean =>
+  definitionCondition(definition, type)?.status === 'True';
+const isAccepted = (definition: CustomResourceDefinition): boolean => isTrue(definition, 'NamesAccepted');
+const isEstablished = (definition: CustomResourceDefinition): boolean => isTrue(definition, 'Established');
+const isServed = (definition: CustomResourceDefinition): boolean =>
+  isEstablished(definition) || (isAccepted(definition) && establishedCondition(definition).status === 'True');
+
+const namesChanged = (before: CustomResourceDefinition, after: CustomResourceDefinition): boolean =>
+  jsonText(before.status?.acceptedNames) !== jsonText(after.status?.acceptedNames);
+
+/** What the kinds of a definition are made from. */
+const sourceOf = (definition: CustomResourceDefinition): string =>
+  jsonText([
+    definition.metadata.uid,
+    definition.spec,
+    definition.status?.acceptedNames,
+    isServed(definition),
+    isTrue(definition, 'Terminating'),
+  ]);

@@ -1,0 +1,74 @@
+/** Printer columns: what `kubectl get` shows of custom objects. */
+import type {
+  CustomResourceColumnDefinition,
+  CustomResourceDefinitionVersion,
+} from '../../api/generated/types.ts';
+import { type JsonPath, JsonPathError, parseJsonPath } from '../../api/jsonpath.ts';
+import { jsonText } from '../../api/jsontext.ts';
+import type { Column, KindForm } from '../../api/kind.ts';
+import { type ApiObject, withSortedKeys } from '../../api/object.ts';
+import { nameColumn } from '../../api/rules/columns.ts';
+import { ageText } from '../../api/time.ts';
+
+type Cell = (object: ApiObject, nowMs: number) => unknown;
+
+const ageDefinition: CustomResourceColumnDefinition = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+};
+
+/** The columns of a version; without any, the age. If one cannot be parsed, there is only the name. */
+export function printerColumns({
+  additionalPrinterColumns: defined = [],
+}: CustomResourceDefinitionVersion): Pick<KindForm<ApiObject>, 'columns' | 'cells'> {
+  const definitions = defined.length ? defined : [ageDefinition];
+  let cells: Cell[];
+  try {
+    cells = definitions.map(cellOf);
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error;
+    return { columns: [nameColumn], cells: ({ metadata }) => [metadata.name] };
+  }
+  return {
+    columns: [nameColumn, ...definitions.map(columnOf)],
+    cells: (object, nowMs) => [object.metadata.name, ...cells.map((cell) => cell(object, nowMs))],
+  };
+}
+
+const columnOf = (definition: CustomResourceColumnDefinition): Column => {
+  const { name = '', type, format, description, priority = 0, jsonPath } = definition;
+  return {
+    name,
+    type: type as Column['type'],
+    format: format ?? '',
+    description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+    priority,
+  };
+};
+
+function cellOf({ jsonPath = '', type = 'string' }: CustomResourceColumnDefinition): Cell {
+  const path = parseJsonPath(jsonPath);
+  return (object, nowMs) => cellValue(path, type, object, nowMs);
+}
+
+function cellValue(path: JsonPath, type: string, object: ApiObject, nowMs: number): unknown {
+  const value = path.find(object)[0];
+  if (value === undefined || value === null) return null;
+  switch (type) {
+    case 'integer':
+      if (typeof value === 'bigint') return value;
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'date':
+      return typeof value === 'string' ? dateCell(value, nowMs) : null;
+    default:
+      return typeof value === 'object' ? jsonText(withSortedKeys(value)) : String(value);
+  }
+}
+
+const dateCell = (value: string, nowMs: number): string =>
+  Number.isNaN(Date.parse(value)) ? '<invalid>' : ageText(value, nowMs);

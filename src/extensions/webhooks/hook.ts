@@ -1,0 +1,93 @@
+/** Hooks: webhooks of configurations, made ready to be matched and called. */
+import type {
+  MatchCondition,
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  RuleWithOperations,
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+  WebhookClientConfig,
+} from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';
+import { reviewVersions } from '../../api/rules/webhooks.ts';
+
+const timeoutSecondsDefault = 10;
+
+/** What admission calls operations, in capitals. */
+export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+export interface Hook {
+  /** Of its configuration. */
+  readonly configuration: string;
+  readonly name: string;
+  readonly client: WebhookClientConfig;
+  readonly rules: readonly RuleWithOperations[];
+  /** Whether the rules are for other versions of a resource, too. */
+  readonly equivalent: boolean;
+  readonly namespaceSelector: LabelSelector;
+  readonly objectSelector: LabelSelector;
+  readonly conditions: readonly MatchCondition[];
+  /** Whether failures of the webhook are ignored. */
+  readonly ignoresFailure: boolean;
+  readonly takesDryRun: boolean;
+  readonly timeoutMs: number;
+  readonly reviewVersion: string;
+  /** Whether it is called again when a later one has changed the object. */
+  readonly reinvoked: boolean;
+}
+
+export function hooksOf(
+  configuration: MutatingWebhookConfiguration | ValidatingWebhookConfiguration,
+): readonly Hook[] {
+  const { metadata, webhooks = [] } = configuration;
+  return (webhooks as (MutatingWebhook | ValidatingWebhook)[]).map((webhook) => ({
+    configuration: metadata.name ?? '',
+    name: webhook.name ?? '',
+    client: webhook.clientConfig ?? {},
+    rules: webhook.rules ?? [],
+    equivalent: webhook.matchPolicy !== 'Exact',
+    namespaceSelector: selectorOf(webhook.namespaceSelector),
+    objectSelector: selectorOf(webhook.objectSelector),
+    conditions: webhook.matchConditions ?? [],
+    ignoresFailure: webhook.failurePolicy === 'Ignore',
+    takesDryRun: webhook.sideEffects === 'None' || webhook.sideEffects === 'NoneOnDryRun',
+    timeoutMs: (webhook.timeoutSeconds ?? timeoutSecondsDefault) * 1000,
+    reviewVersion:
+      webhook.admissionReviewVersions?.find((version) => reviewVersions.includes(version)) ?? 'v1',
+    reinvoked: 'reinvocationPolicy' in webhook && webhook.reinvocationPolicy === 'IfNeeded',
+  }));
+}
+
+const selectorOf = (selector: unknown): LabelSelector =>
+  selectorFromObject((selector ?? {}) as LabelSelectorObject);
+
+/** Whether one of the rules is for an operation on a resource, or on a part of it ('' for the object itself). */
+export const isRuled = (
+  rules: readonly RuleWithOperations[],
+  kind: Pick<Kind, 'group' | 'version' | 'resource' | 'namespaced'>,
+  subresource: string,
+  operation: Operation,
+): boolean =>
+  rules.some(
+    (rule) =>
+      fits(rule.operations, operation) &&
+      fits(rule.apiGroups, kind.group) &&
+      fits(rule.apiVersions, kind.version) &&
+      fitsScope(rule.scope, kind.namespaced) &&
+      (rule.resources ?? []).some((pattern) => fitsResource(pattern, kind.resource, subresource)),
+  );
+
+const fits = (patterns: readonly string[] = [], value: string): boolean =>
+  patterns.includes('*') || patterns.includes(value);
+
+const fitsScope = (scope = '*', namespaced: boolean): boolean =>
+  scope === '*' || scope === (namespaced ? 'Namespaced' : 'Cluster');
+
+/** `pods` and `*` are for objects alone, `pods/*` and `*\/*` for them and all their parts. */
+function fitsResource(pattern: string, resource: string, subresource: string): boolean {
+  const slash = pattern.indexOf('/');
+  const wanted = slash < 0 ? pattern : pattern.slice(0, slash);
+  const part = slash < 0 ? '' : pattern.slice(slash + 1);
+  return (wanted === '*' || wanted === resource) && (part === '*' || part === subresource);
+}

@@ -1,0 +1,92 @@
+/**
+ * The hooks of all configurations of a kind, by what they are for. It takes in changes of the view when it is asked, so
+ * a configuration is in force with the answer to the write that made it; a cluster without any pays a comparison.
+ */
+import type { Kind, ResourceId } from '../../api/kind.ts';
+import type { KindTable } from '../../api/kinds.ts';
+import type { Collection } from '../../registry/collection.ts';
+import { Follower } from '../../registry/follower.ts';
+import type { View } from '../../registry/view.ts';
+import { type Hook, hooksOf, isRuled, type Operation } from './hook.ts';
+
+/** A hook that is to be asked, and the version of the kind it is asked in. */
+export interface HookMatch {
+  readonly hook: Hook;
+  readonly kind: Kind;
+}
+
+/** What is asked for. */
+export interface HookQuestion {
+  readonly kind: Kind;
+  /** '' for the object itself. */
+  readonly subresource: string;
+  readonly operation: Operation;
+}
+
+const none: readonly HookMatch[] = [];
+
+export class HookIndex {
+  readonly #collection: Collection;
+  readonly #follower: Follower<{ name: string; hooks: readonly Hook[] }>;
+  readonly #configurations = new Map<string, readonly Hook[]>();
+  /** The matches of questions that were asked since something changed last. */
+  readonly #answers = new Map<string, readonly HookMatch[]>();
+  #sorted: readonly Hook[] = [];
+  /** Up to which change of the collection, and for which kinds, the answers are right. */
+  #seen = -1;
+  #generation = -1;
+
+  constructor(
+    view: View,
+    private readonly kinds: KindTable,
+    resource: 'mutatingwebhookconfigurations' | 'validatingwebhookconfigurations',
+  ) {
+    this.#collection = view.collection(`admissionregistration.k8s.io/${resource}` as ResourceId);
+    this.#follower = new Follower(this.#collection, {
+      read: (entry) => ({ name: entry.name, hooks: hooksOf(entry.peek()) }),
+      gained: ({ name, hooks }) => this.#configurations.set(name, hooks),
+      lost: ({ name }) => this.#configurations.delete(name),
+    });
+  }
+
+  /** In the order in which they are called: by configuration name, then as they are listed there. */
+  find(question: HookQuestion): readonly HookMatch[] {
+    if (this.#collection.endNumber !== this.#seen) this.#catchUp();
+    if (this.#sorted.length === 0) return none;
+    if (this.kinds.generation !== this.#generation) this.#forget();
+    const { kind, subresource, operation } = question;
+    const key = `${kind.apiVersion}/${kind.resource}/${subresource} ${operation}`;
+    const known = this.#answers.get(key);
+    if (known) return known;
+    const found = this.#match(question);
+    this.#answers.set(key, found);
+    return found;
+  }
+
+  #catchUp(): void {
+    this.#follower.catchUp();
+    this.#seen = this.#collection.endNumber;
+    const names = [...this.#configurations.keys()].sort();
+    this.#sorted = names.flatMap((name) => this.#configurations.get(name)!);
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#answers.clear();
+    this.#generation = this.kinds.generation;
+  }
+
+  #match({ kind, subresource, operation }: HookQuestion): readonly HookMatch[] {
+    const found: HookMatch[] = [];
+    for (const hook of this.#sorted) {
+      const fits = (version: Kind): boolean => isRuled(hook.rules, version, subresource, operation);
+      const matched = fits(kind)
+        ? kind
+        : hook.equivalent
+          ? [...this.kinds.versions(kind.storage.id)].find((other) => other !== kind && fits(other))
+          : undefined;
+      if (matched) found.push({ hook, kind: matched });
+    }
+    return found;
+  }
+}

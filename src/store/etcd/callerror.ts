@@ -1,0 +1,71 @@
+/** How calls of etcd fail, and what a failure means for a write. */
+
+/** The status codes of gRPC that are told apart here. */
+export const GrpcCode = {
+  cancelled: 1,
+  unknown: 2,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  alreadyExists: 6,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  outOfRange: 11,
+  internal: 13,
+  unavailable: 14,
+  dataLoss: 15,
+  unauthenticated: 16,
+} as const;
+
+export class CallError extends Error {
+  /** The request did not reach etcd. */
+  readonly unsent: boolean;
+
+  constructor(
+    readonly code: number,
+    message: string,
+    options: ErrorOptions & { readonly unsent?: boolean } = {},
+  ) {
+    super(message, options);
+    this.name = 'CallError';
+    this.unsent = options.unsent ?? false;
+  }
+}
+
+/** Codes with which etcd itself refuses a request. After any other it may still carry the request out. */
+const refusals = new Set<number>([
+  GrpcCode.invalidArgument,
+  GrpcCode.notFound,
+  GrpcCode.alreadyExists,
+  GrpcCode.permissionDenied,
+  GrpcCode.resourceExhausted,
+  GrpcCode.failedPrecondition,
+  GrpcCode.outOfRange,
+  GrpcCode.dataLoss,
+  GrpcCode.unauthenticated,
+]);
+
+export const isNoLeader = ({ code, message }: CallError): boolean =>
+  code === GrpcCode.unavailable && message === 'etcdserver: no leader';
+
+/** The request was certainly not carried out and never will be. */
+export const isNotDone = (error: CallError): boolean =>
+  error.unsent || refusals.has(error.code) || isNoLeader(error);
+
+/** The same request may succeed a little later, perhaps at another member. */
+export const isPassing = (error: CallError): boolean => !refusals.has(error.code) || isCrowded(error);
+
+/** Too many requests wait in etcd. */
+const isCrowded = ({ code, message }: CallError): boolean =>
+  code === GrpcCode.resourceExhausted && message.includes('too many requests');
+
+export const isOutOfSpace = ({ code, message }: CallError): boolean =>
+  code === GrpcCode.resourceExhausted && message.includes('space exceeded');
+
+export const isCompacted = ({ code, message }: CallError): boolean =>
+  code === GrpcCode.outOfRange && message.includes('compacted');
+
+export const isTooLarge = ({ code, message }: CallError): boolean =>
+  message.includes('too large') ||
+  (code === GrpcCode.resourceExhausted && message.includes('larger than max'));

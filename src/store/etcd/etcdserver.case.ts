@@ -1,0 +1,158 @@
+/** Real etcd servers for tests: one or several members on free ports, with their data in a temporary folder. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { CallError } from './callerror.ts';
+import { Connection, type EtcdTls } from './connection.ts';
+import { COMPACT, decodeRange, decodeStatus, encodeCompact, encodeRange, RANGE, STATUS } from './messages.ts';
+
+/**
+ * Runs etcd until the standard input of the shell ends, so that no member outlives the test, however that ends. A member
+ * that is killed ends the shell only then, too.
+ */
+const guard =
+  'etcd "$@" </dev/null >/dev/null 2>&1 & pid=$!; echo $pid; cat >/dev/null; kill -9 $pid 2>/dev/null';
+
+interface Member {
+  readonly url: string;
+  readonly args: readonly string[];
+  child: ChildProcessByStdio<Writable, Readable, null>;
+  pid: number;
+}
+
+export interface TestEtcdOptions {
+  readonly members?: number;
+  /** Files for connections over TLS. */
+  readonly tlsArgs?: readonly string[];
+  readonly tls?: EtcdTls;
+}
+
+export class TestEtcd {
+  readonly #members: Member[] = [];
+  readonly #tls: EtcdTls;
+
+  private constructor(
+    private readonly folder: string,
+    tls: EtcdTls = {},
+  ) {
+    this.#tls = tls;
+  }
+
+  static async start({ members = 1, tlsArgs = [], tls }: TestEtcdOptions = {}): Promise<TestEtcd> {
+    const etcd = new TestEtcd(await mkdtemp(path.join(tmpdir(), 'wherry-etcd-')), tls);
+    const ports = await freePorts(members * 2);
+    const peers = ports.slice(members).map((port) => `http://127.0.0.1:${port}`);
+    const cluster = peers.map((url, i) => `m${i}=${url}`).join(',');
+    for (let i = 0; i < members; i++) {
+      const url = `${tls ? 'https' : 'http'}://127.0.0.1:${ports[i]}`;
+      const args = [
+        ['--name', `m${i}`, '--data-dir', path.join(etcd.folder, `m${i}`)],
+        ['--listen-client-urls', url, '--advertise-client-urls', url],
+        ['--listen-peer-urls', peers[i]!, '--initial-advertise-peer-urls', peers[i]!],
+        ['--initial-cluster', cluster, '--initial-cluster-state', 'new', ...tlsArgs],
+      ].flat();
+      etcd.#members.push({ url, args, ...(await run(args)) });
+    }
+    await Promise.all(etcd.#members.map((_, i) => etcd.#ready(i)));
+    return etcd;
+  }
+
+  get urls(): string[] {
+    return this.#members.map(({ url }) => url);
+  }
+
+  /** kill -9 */
+  async kill(index: number): Promise<void> {
+    const { child } = this.#members[index]!;
+    child.stdin.end();
+    if (child.exitCode === null) await once(child, 'exit');
+  }
+
+  pause(index: number): void {
+    process.kill(this.#members[index]!.pid, 'SIGSTOP');
+  }
+
+  resume(index: number): void {
+    process.kill(this.#members[index]!.pid, 'SIGCONT');
+  }
+
+  /** Starts a killed member again, on its old data. */
+  async restart(index: number): Promise<void> {
+    const member = this.#members[index]!;
+    Object.assign(member, await run(member.args));
+    await this.#ready(index);
+  }
+
+  /** The index of the leader. */
+  async leader(): Promise<number> {
+    const statuses = await Promise.all(this.#members.map((_, i) => this.#status(i)));
+    return statuses.findIndex((status) => status?.isLeader);
+  }
+
+  /** Compacts all but the newest revisions. */
+  async compact(kept: number): Promise<void> {
+    const member = await this.leader();
+    const connection = await Connection.open(this.#members[Math.max(0, member)]!.url, this.#tls, 2000);
+    try {
+      const call = (path: string, message: Buffer): Promise<Buffer> => connection.unary(path, message, 5000);
+      const { revision } = decodeRange(await call(RANGE, encodeRange({ key: Buffer.from('none') })));
+      if (revision > kept) await call(COMPACT, encodeCompact(revision - kept));
+    } catch (error) {
+      // Compacted further already, or the leader has just changed.
+      if (!(error instanceof CallError)) throw error;
+    } finally {
+      connection.close(new CallError(1, 'done'));
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#members.map((_, i) => this.kill(i)));
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #ready(index: number): Promise<void> {
+    for (let attempt = 0; attempt < 600; attempt++) {
+      if ((await this.#status(index))?.hasLeader) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error('etcd did not start within 30 seconds');
+  }
+
+  async #status(index: number) {
+    const connection = await Connection.open(this.#members[index]!.url, this.#tls, 2000).catch(
+      () => undefined,
+    );
+    try {
+      return decodeStatus(await connection!.unary(STATUS, Buffer.alloc(0), 2000));
+    } catch {
+      return undefined;
+    } finally {
+      connection?.close(new CallError(1, 'done'));
+    }
+  }
+}
+
+async function run(args: readonly string[]): Promise<Pick<Member, 'child' | 'pid'>> {
+  const child = spawn('sh', ['-c', guard, 'etcd', ...args], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    // Debian's etcd refuses to start on other processors without this.
+    env: { ...process.env, ETCD_UNSUPPORTED_ARCH: 'arm64' },
+  });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return { child, pid: Number(line.toString()) };
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  const ports: number[] = [];
+  for (const server of servers) {
+    if (!server.listening) await once(server, 'listening');
+    ports.push((server.address() as { port: number }).port);
+  }
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
