@@ -202,6 +202,8 @@ export interface KindForm<T extends ApiObject> {
   /** The same for the approval subresource of signing requests, which changes only the conditions. */
   prepareApproval?(object: T, old: T, context: WriteContext): void;
   validateApproval?(object: T, old: T): FieldError[];
+  /** Texts for Warning headers that validation has found, also when it refuses the object. */
+  validationWarnings?(object: T): readonly string[];
   /** Texts for Warning headers of a create or update. */
   warnings?(object: T, old: T | undefined): string[];
   /** Changes an object that a DELETE marks, instead of the usual marks beyond the time. */

@@ -31,6 +31,15 @@ export {
   limitNames,
 } from '../server/http/limits.ts';
 export type { AuditOptions } from '../server/observe/auditlog.ts';
+export {
+  type CustomColumn,
+  type CustomError,
+  type CustomKind,
+  type CustomKindOptions,
+  type CustomObject,
+  type CustomSchema,
+  customKind,
+} from './customkind.ts';
 export type { EtcdOptions } from './etcdoptions.ts';
 export type { ListenOptions, SniFiles } from './listenoptions.ts';
 export type { IngressOptions } from './localingress.ts';

@@ -26,6 +26,7 @@ const startNames: Names<StartOptions> = {
   secure: true,
   admission: true,
   users: true,
+  kinds: true,
   history: true,
   like: true,
   createStatus: true,

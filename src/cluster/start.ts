@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import { readTokenSettings } from '../access/authentication/tokensettings.ts';
-import { KindTable } from '../api/kinds.ts';
+import { builtinKinds, KindTable } from '../api/kinds.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import { eventExpiryController } from '../controllers/eventexpiry.ts';
@@ -43,6 +43,7 @@ import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
+import { kindsOfProgram } from './customkind.ts';
 import { Doors } from './doors.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
@@ -77,7 +78,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const keeper = limitKeeper(options);
   const node = nodeOptions(options);
   if (node) await checkNodeOptions(node);
-  const kinds = new KindTable();
+  const kinds = kindTable(options);
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
   const store = await encrypted(
@@ -233,6 +234,14 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     await closers.close().catch(report);
     throw asStartError(error, options);
   }
+}
+
+/** The built-in kinds, and those of the program. */
+function kindTable({ kinds = [] }: StartOptions): KindTable {
+  const own = kindsOfProgram(kinds);
+  const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
+  if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
+  return new KindTable([...builtinKinds, ...own]);
 }
 
 /** undefined: the defaults. */

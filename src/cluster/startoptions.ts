@@ -7,6 +7,7 @@ import type { Chance } from '../registry/registry.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import type { Limits } from '../server/http/limits.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
+import type { CustomKind } from './customkind.ts';
 import type { EtcdOptions } from './etcdoptions.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
@@ -34,6 +35,8 @@ export interface StartOptions {
   readonly admission?: AdmissionOptions;
   /** Users of the secure door that get a kubeconfig (`Cluster.kubeconfigFor`), with keys that are in memory only. */
   readonly users?: readonly StaticUser[];
+  /** Kinds of the program's own, made by `customKind`, that the cluster serves beside the built-in ones. */
+  readonly kinds?: readonly CustomKind[];
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
   /**

@@ -65,9 +65,12 @@ async function modifyInTurn(
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
     const allocating = allocated(registry, admission, () =>
-      check(kind, name, () => updateErrors(target, object, old)),
+      check(kind, name, () => updateErrors(target, object, old), () => {
+        if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
+      }),
     );
     if (allocating) await allocating;
+    if (kind.validationWarnings) warnings.push(...kind.validationWarnings(object));
     if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
     const stored = await registry.admission.admitted(registry, admission, () =>
       put(registry, admission, object, current),

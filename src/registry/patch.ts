@@ -80,15 +80,18 @@ export function patched(
 export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
   const { kind, namespace, name } = target;
   return modify(registry, request, target, (current) => {
-    // No deep copy is needed: patches copy what they change, and decoding copies the rest.
-    const document = kind === current.kind ? current.peek() : current.object(kind);
+    // No deep copy is needed: patches copy what they change, and decoding copies the rest, except of custom objects.
+    const document = kind === current.kind && !kind.custom ? current.peek() : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
     const object = patched(change, kind, document, request);
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
-    if (object.metadata.uid && object.metadata.uid !== uid)
-      throw invalid(kind, name, [invalidField('metadata.uid', object.metadata.uid, 'field is immutable')]);
+    if (object.metadata.uid && object.metadata.uid !== uid) {
+      const error = invalidField('metadata.uid', object.metadata.uid, 'field is immutable');
+      // Kubernetes finds it twice in custom objects.
+      throw invalid(kind, name, kind.custom ? [error, error] : [error]);
+    }
     if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
       throw modified(kind, name);
     return object;

@@ -12,8 +12,15 @@ const notAscii = /[^\x00-\x7f]/;
 /** A lone surrogate has no UTF-8 form; it can come from YAML escapes, and from cutting a generateName. */
 const surrogate = /\p{Surrogate}/u;
 
-export function check(kind: Kind, name: string, rules: () => FieldError[]): void {
+/** @param refusing called before an object is refused */
+export function check(
+  kind: Kind,
+  name: string,
+  rules: () => FieldError[],
+  refusing?: () => void,
+): void {
   const errors = found(rules);
+  if (errors.length) refusing?.();
   if (errors.length) throw invalidObject(kind, name, errors.slice(0, errorsMax));
 }
 

@@ -36,10 +36,8 @@ export function customErrors({ schema, scale, hasStatus }: CustomVersion) {
       ...check(object, old, 'status'),
       ...scaleErrors(object, ['status']),
     ],
-    warnings: (object: ApiObject): string[] => [
-      ...finalizerWarnings(object.metadata.finalizers),
-      ...(warned.get(object) ?? []),
-    ],
+    validationWarnings: (object: ApiObject): readonly string[] => warned.get(object) ?? [],
+    warnings: ({ metadata }: ApiObject): string[] => finalizerWarnings(metadata.finalizers),
   };
 }
 

@@ -168,7 +168,7 @@ export class Definitions {
   /** Names of the other kinds in the group of a definition. */
   #takenBeside({ metadata, spec }: CustomResourceDefinition) {
     const others = this.#ofGroup(spec?.group).filter((other) => other.metadata.name !== metadata.name);
-    const builtIn = [...this.registry.kinds].filter((kind) => kind.group === spec?.group && !kind.custom);
+    const builtIn = [...this.registry.kinds].filter((kind) => kind.group === spec?.group && !kind.incarnation);
     return takenNames([
       ...others.map(({ status }) => status?.acceptedNames ?? {}),
       ...builtIn.map(({ resource, singular, shortNames, kind, listKind }) => ({

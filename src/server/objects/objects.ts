@@ -14,7 +14,7 @@ import { JsonError } from '../../api/json.ts';
 import type { Kind, Verb } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
 import { isPathSegment } from '../../api/names.ts';
-import { isJsonObject } from '../../api/object.ts';
+import { cloneJson, isJsonObject } from '../../api/object.ts';
 import { create } from '../../registry/create.ts';
 import { type DeleteOptions, remove, removeCollection } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
@@ -285,7 +285,9 @@ export async function replaceObject(
   const silent = { fieldValidation: request.fieldValidation, warnings: [] };
   let first = true;
   const { entry, created } = await update(registry, request, target, () => {
-    const object = readObject(registry.kinds, kind, input, first ? request : silent);
+    // Custom objects are not copied when they are decoded.
+    const body = kind.custom ? { ...input, value: cloneJson(input.value) } : input;
+    const object = readObject(registry.kinds, kind, body, first ? request : silent);
     if (first) context.audited?.takeObject(kind, object);
     first = false;
     return object;
