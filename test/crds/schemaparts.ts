@@ -32,7 +32,7 @@ export const secretKey = (description: string): Schema =>
     { 'x-kubernetes-map-type': 'atomic' },
   );
 
-export const secretOrConfigKey = (description: string): Schema =>
+const secretOrConfigKey = (description: string): Schema =>
   fields(description, {
     secret: secretKey('An entry of a secret.'),
     configMap: secretKey('An entry of a config map.'),
@@ -77,7 +77,7 @@ export const labelSelector = (description: string): Schema =>
     { 'x-kubernetes-map-type': 'atomic' },
   );
 
-export const conditions = (description = 'How things are going, by aspect.'): Schema =>
+const conditions = (description = 'How things are going, by aspect.'): Schema =>
   keyed(
     description,
     ['type'],
