@@ -12,7 +12,6 @@ import type {
   CustomResourceDefinitionVersion,
 } from '../../api/generated/types.ts';
 import { valueAt } from '../../api/jsonpath.ts';
-import { jsonText } from '../../api/jsontext.ts';
 import {
   type Conversion,
   defineKind,
@@ -30,6 +29,7 @@ import { compareVersions } from '../../api/versionorder.ts';
 import { preparedForm } from '../../registry/conversion.ts';
 import type { HookCaller } from '../webhooks/hookclient.ts';
 import { customErrors } from './customrules.ts';
+import { digestOf } from './digest.ts';
 import { printerColumns } from './printercolumns.ts';
 import { webhookConversion } from './webhookconversion.ts';
 
@@ -95,7 +95,7 @@ function versionKind(
     model: thinModel(group, names, version),
     namespaced: spec.scope === 'Namespaced',
     incarnation: metadata.uid,
-    edition: jsonText([version.schema, spec.conversion]),
+    edition: digestOf([version.schema, spec.conversion]),
     hidden: !version.served,
     verbs: isTerminating ? lastVerbs : verbs,
     subresources: subresourcesOf(version),

@@ -17,7 +17,7 @@ import {
   customResourceDefinition,
   definitionCondition,
 } from '../../api/kinds/customresourcedefinition.ts';
-import type { ApiObject } from '../../api/object.ts';
+import { type ApiObject, semanticEqual } from '../../api/object.ts';
 import { withCondition } from '../../api/rules/condition.ts';
 import type { Collection } from '../../registry/collection.ts';
 import type { Entry } from '../../registry/entry.ts';
@@ -31,10 +31,14 @@ import type { HookCaller } from '../webhooks/hookclient.ts';
 import { establishedCondition, namedStatus, takenNames } from './acceptednames.ts';
 import { Cleanup } from './cleanup.ts';
 import { type KindTools, kindsOf } from './customkind.ts';
+import { DefinitionIndex } from './definitionindex.ts';
+import { digestOf } from './digest.ts';
 import { removeForgottenObjects, removeObjectsOf } from './leftovers.ts';
 
 /** How long a definition waits after an error before it is looked at again. */
 const retryMs = 1000;
+/** Groups whose definitions are handled at once. In a group it is one after the other: they compare their names. */
+const groupsMax = 16;
 
 /** The kinds of a definition that are in the table. */
 interface Served {
@@ -50,6 +54,7 @@ export class Definitions {
   readonly #waiting = new Set<string>();
   #working: Promise<void> | undefined;
   readonly #served = new Map<string, Served>();
+  readonly #index = new DefinitionIndex();
   readonly #cleanups = new Map<string, Cleanup>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #closed = false;
@@ -71,6 +76,8 @@ export class Definitions {
     const added: Kind[] = [];
     for (const entry of entries) {
       const definition = definitionOf(entry);
+      this.#index.set(definition);
+      if (!isSettled(definition)) this.#waiting.add(entry.name);
       if (!isServed(definition)) continue;
       const kinds = kindsOf(definition, this.#tools);
       this.#served.set(entry.name, { source: sourceOf(definition), kinds });
@@ -78,7 +85,7 @@ export class Definitions {
     }
     if (added.length) await this.registry.kinds.add(...added);
     this.#watch();
-    for (const { name } of entries) this.#enqueue(name);
+    if (this.#waiting.size) this.#begin();
     removeForgottenObjects(this.registry).catch(this.report);
   }
 
@@ -110,23 +117,43 @@ export class Definitions {
   #enqueue(name: string): void {
     if (this.#closed) return;
     this.#waiting.add(name);
+    this.#begin();
+  }
+
+  #begin(): void {
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
+      // One may have been added after the last was handled.
+      if (this.#waiting.size && !this.#closed) this.#begin();
     });
   }
 
   async #work(): Promise<void> {
     // A tick later, so that changes which arrive together are handled together.
     await null;
-    for (const name of this.#waiting) {
-      if (this.#closed) return;
-      this.#waiting.delete(name);
-      try {
-        await this.#handle(name);
-      } catch (error) {
-        this.report(error as Error);
-        this.#enqueueLater(name);
+    while (this.#waiting.size && !this.#closed) {
+      const groups = new Map<string, string[]>();
+      for (const name of this.#waiting) {
+        const group = groupOf(name);
+        groups.set(group, [...(groups.get(group) ?? []), name]);
       }
+      this.#waiting.clear();
+      const queue = [...groups.values()];
+      const worker = async (): Promise<void> => {
+        for (let names = queue.pop(); names; names = queue.pop())
+          for (const name of names) await this.#handleSafely(name);
+      };
+      await Promise.all(Array.from({ length: Math.min(groupsMax, queue.length) }, worker));
+    }
+  }
+
+  async #handleSafely(name: string): Promise<void> {
+    if (this.#closed) return;
+    try {
+      await this.#handle(name);
+    } catch (error) {
+      this.report(error as Error);
+      this.#enqueueLater(name);
     }
   }
 
@@ -143,13 +170,19 @@ export class Definitions {
     const entry = this.#collection.get('', name);
     if (!entry) return this.#gone(name);
     let definition = definitionOf(entry);
+    this.#index.set(definition);
     if (!definition.metadata.deletionTimestamp) {
-      const accepted = await this.#write(definition, (current) => {
-        current.status = namedStatus(current, this.#takenBeside(current), this.registry.now());
-      });
-      if (!accepted) return this.#enqueue(name);
-      if (namesChanged(definition, accepted)) this.#enqueueGroup(definition);
-      definition = accepted;
+      const named = (current: CustomResourceDefinition) =>
+        namedStatus(current, this.#takenBeside(current), this.registry.now());
+      if (!semanticEqual(named(definition), definition.status)) {
+        const accepted = await this.#write(definition, (current) => {
+          current.status = named(current);
+        });
+        if (!accepted) return this.#enqueue(name);
+        this.#index.set(accepted);
+        if (namesChanged(definition, accepted)) this.#enqueueGroup(definition);
+        definition = accepted;
+      }
     }
     await this.#serve(definition);
     if (definition.metadata.deletionTimestamp) return this.#cleanUp(definition);
@@ -167,10 +200,12 @@ export class Definitions {
 
   /** Names of the other kinds in the group of a definition. */
   #takenBeside({ metadata, spec }: CustomResourceDefinition) {
-    const others = this.#ofGroup(spec?.group).filter((other) => other.metadata.name !== metadata.name);
-    const builtIn = [...this.registry.kinds].filter((kind) => kind.group === spec?.group && !kind.incarnation);
+    const others = this.#index.namesBeside(spec?.group ?? '', metadata.name!);
+    const builtIn = (spec?.versions ?? []).flatMap(({ name }) =>
+      [...this.registry.kinds.inVersion(`${spec?.group}/${name}`)].filter((kind) => !kind.incarnation),
+    );
     return takenNames([
-      ...others.map(({ status }) => status?.acceptedNames ?? {}),
+      ...others,
       ...builtIn.map(({ resource, singular, shortNames, kind, listKind }) => ({
         plural: resource,
         singular,
@@ -181,17 +216,10 @@ export class Definitions {
     ]);
   }
 
-  #ofGroup(group: string | undefined): CustomResourceDefinition[] {
-    return this.#collection
-      .select(everything)
-      .entries.map((entry) => entry.peek() as CustomResourceDefinition)
-      .filter(({ spec }) => spec?.group === group);
-  }
-
   /** A name may have become free for definitions that wait for it. */
   #enqueueGroup({ metadata, spec }: CustomResourceDefinition): void {
-    for (const other of this.#ofGroup(spec?.group))
-      if (other.metadata.name !== metadata.name && !isAccepted(other)) this.#enqueue(other.metadata.name!);
+    for (const name of this.#index.waitingIn(spec?.group ?? ''))
+      if (name !== metadata.name) this.#enqueue(name);
   }
 
   /** Puts the kinds of a definition into the table, or replaces and removes them there. */
@@ -236,8 +264,8 @@ export class Definitions {
       await this.registry.kinds.remove(...served.kinds);
       await removeObjectsOf(this.registry, served.kinds[0]!.storage.id);
     }
-    const group = name.slice(name.indexOf('.') + 1);
-    for (const other of this.#ofGroup(group)) if (!isAccepted(other)) this.#enqueue(other.metadata.name!);
+    this.#index.delete(name);
+    for (const other of this.#index.waitingIn(groupOf(name))) this.#enqueue(other);
   }
 
   #cleanUp(definition: CustomResourceDefinition): void {
@@ -283,6 +311,9 @@ export class Definitions {
   }
 }
 
+/** The name of a definition ends with its group. */
+const groupOf = (name: string): string => name.slice(name.indexOf('.') + 1);
+
 const definitionOf = (entry: Entry): CustomResourceDefinition => entry.peek() as CustomResourceDefinition;
 
 const isTrue = (definition: CustomResourceDefinition, type: string): boolean =>
@@ -292,12 +323,19 @@ const isEstablished = (definition: CustomResourceDefinition): boolean => isTrue(
 const isServed = (definition: CustomResourceDefinition): boolean =>
   isEstablished(definition) || (isAccepted(definition) && establishedCondition(definition).status === 'True');
 
+/** Whether nothing is left to do about a definition, but to serve it. */
+const isSettled = (definition: CustomResourceDefinition): boolean =>
+  isEstablished(definition) &&
+  isAccepted(definition) &&
+  !definition.metadata.deletionTimestamp &&
+  jsonText(definition.spec?.names) === jsonText(definition.status?.acceptedNames);
+
 const namesChanged = (before: CustomResourceDefinition, after: CustomResourceDefinition): boolean =>
   jsonText(before.status?.acceptedNames) !== jsonText(after.status?.acceptedNames);
 
 /** What the kinds of a definition are made from. */
 const sourceOf = (definition: CustomResourceDefinition): string =>
-  jsonText([
+  digestOf([
     definition.metadata.uid,
     definition.spec,
     definition.status?.acceptedNames,

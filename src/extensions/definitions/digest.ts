@@ -1,0 +1,6 @@
+/** A short text that differs when a value does: definitions are large, and there may be thousands. */
+import { createHash } from 'node:crypto';
+import { jsonText } from '../../api/jsontext.ts';
+
+export const digestOf = (value: unknown): string =>
+  createHash('sha256').update(jsonText(value)).digest('base64');
