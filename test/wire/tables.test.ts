@@ -105,7 +105,9 @@ describe('rows, which are kept for each object', () => {
       await Promise.all(
         names
           .slice(from, from + 100)
-          .map((name) => server.post(maps, { metadata: { name, labels: { many: 'yes' }, annotations: { a: 'ü' } } })),
+          .map((name) =>
+            server.post(maps, { metadata: { name, labels: { many: 'yes' }, annotations: { a: 'ü' } } }),
+          ),
       );
     const reply = await server.get(`${maps}?limit=1020&labelSelector=many`, accept('v1'));
     expect(reply.body.rows.map(({ cells }: Json) => cells[0])).toEqual(names.slice(0, 1020));
