@@ -2,6 +2,7 @@
  * Apply: a PATCH with everything that a manager wants of an object. It is merged into the stored object; what the manager
  * applied before and leaves out now is removed; what others own and it would change is a conflict.
  */
+import { ownershipModel } from '../api/customschema/ownershipmodel.ts';
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { normalized } from '../api/encode.ts';
 import { badRequest, conflict, invalid, notFound, plain, StatusError } from '../api/errors.ts';
@@ -52,7 +53,7 @@ function readApply({ kind, apiVersion, model }: Expected, { value }: ApplyPatch)
   const meta = isJsonObject(body.metadata) ? body.metadata : {};
   if (meta.managedFields !== undefined && meta.managedFields !== null)
     throw badRequest('metadata.managedFields must be nil');
-  const errors = schemaErrors(model, body);
+  const errors = schemaErrors(ownershipModel(model), body);
   if (errors.length) {
     const list =
       errors.length === 1 ? errors[0] : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
@@ -176,7 +177,7 @@ function mergedObject(
       const version = versionOf(registry, kind, apiVersion);
       return (
         version && {
-          type: structOf(version.model),
+          type: structOf(ownershipModel(version.model)),
           to: (object) => inVersion(kind, version, object, live),
           from: (object) => inVersion(version, kind, object, live),
         }

@@ -3,6 +3,7 @@
  * first server-side apply of kubectl takes over what that annotation says; afterwards it is kept up to date, so that a
  * client may go back.
  */
+import { ownershipModel } from '../api/customschema/ownershipmodel.ts';
 import type { StatusError } from '../api/errors.ts';
 import { parseExact } from '../api/exactjson.ts';
 import { difference, type FieldSet, isEmptySet } from '../api/fieldset.ts';
@@ -49,7 +50,7 @@ function stillApplied(kind: Kind, live: ApiObject, document: JsonObject): FieldS
   try {
     const said = parseExact(text);
     if (!isJsonObject(said) || said.apiVersion !== kind.apiVersion) return undefined;
-    const type = structOf(kind.model);
+    const type = structOf(ownershipModel(kind.model));
     const { changed, removed } = compare(type, said, document);
     return difference(difference(fieldsOf(type, said), changed), removed);
   } catch {

@@ -3,6 +3,7 @@
  * for, with defaults, and before admission: what the server itself puts in is owned by nobody.
  */
 
+import { ownershipModel } from '../api/customschema/ownershipmodel.ts';
 import { normalized } from '../api/encode.ts';
 import { invalid as invalidObject } from '../api/errors.ts';
 import { type FieldError, tooLong } from '../api/fielderror.ts';
@@ -69,7 +70,11 @@ export const trackCreate: TrackCreate = (registry, request, target, object) => {
   const now = registry.now();
   if (base.length === 0) {
     const set = optimized
-      ? createdText(kind.model, object as unknown as JsonObject, resetFields(kind, 'main').roots)
+      ? createdText(
+          ownershipModel(kind.model),
+          object as unknown as JsonObject,
+          resetFields(kind, 'main').roots,
+        )
       : fieldSetText(ownedByCreator(kind, object));
     if (set !== '{}')
       setManaged(meta, ManagedText.ofCreator(request.fieldManager, kind.apiVersion, now, set));
@@ -86,7 +91,7 @@ export const trackCreate: TrackCreate = (registry, request, target, object) => {
 export function ownedByCreator(kind: Kind, object: ApiObject, part = 'main'): FieldSet {
   const { roots, keep } = resetFields(kind, part);
   const { changed } = compareWritten(
-    structOf(kind.model),
+    structOf(ownershipModel(kind.model)),
     zeroObject(kind),
     object as unknown as JsonObject,
     roots,
@@ -150,7 +155,12 @@ function updated(
       const there = converted(kind, version, value, old) as unknown as JsonObject;
       return only ? { [only]: there[only] } : there;
     };
-    const { changed, removed } = compareWritten(structOf(version.model), to(old), to(object), reset.roots);
+    const { changed, removed } = compareWritten(
+      structOf(ownershipModel(version.model)),
+      to(old),
+      to(object),
+      reset.roots,
+    );
     return { changed: reset.keep(changed), removed: reset.keep(removed) };
   });
   const { changed, removed } = changesAt(kind.apiVersion)!;
