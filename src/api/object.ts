@@ -27,10 +27,16 @@ export function setKey(object: JsonObject, key: string, value: unknown): void {
 /** A deep copy. Keys stay own keys, also `__proto__`. */
 export function cloneJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(cloneJson);
-  if (!isJsonObject(value)) return value;
+  // Instances of classes do not change, so they are shared: managed fields are one (`managedtext.ts`).
+  if (!isJsonObject(value) || isInstance(value)) return value;
   const copy: JsonObject = {};
   for (const key of Object.keys(value)) setKey(copy, key, cloneJson(value[key]));
   return copy;
+}
+
+function isInstance(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype !== Object.prototype && prototype !== null;
 }
 
 /** The same value with the keys of all maps in order, as Go writes maps. */

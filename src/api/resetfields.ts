@@ -47,10 +47,11 @@ const special: Readonly<Record<string, ResetFields>> = {
 
 const statusReset = without(['status']);
 const specReset = without(['spec']);
+const statusOnly = without(['metadata', 'spec']);
 
 export function resetFields(kind: Kind, part: string): ResetFields {
   const known = special[`${kind.storage.id} ${part}`];
   if (known) return known;
-  if (part === 'status') return specReset;
+  if (part === 'status') return kind.custom ? statusOnly : specReset;
   return kind.hasStatus ? statusReset : nothingReset;
 }

@@ -207,11 +207,15 @@ const entryErrors = ({ manager, subresource = '' }: Managed, path: string): Fiel
     : []),
 ];
 
-/** The version of a kind with this apiVersion; undefined when it has none. */
+/**
+ * The version of a kind with this apiVersion; undefined when it has none. Where a webhook converts, ownership in another
+ * version is taken for ownership of the fields of the same name in this one: the webhook would have to be asked for
+ * every manager of every write.
+ */
 export function versionOf(registry: Registry, kind: Kind, apiVersion: string): Kind | undefined {
   if (kind.apiVersion === apiVersion) return kind;
   for (const version of registry.kinds.versions(kind.storage.id))
-    if (version.apiVersion === apiVersion) return version;
+    if (version.apiVersion === apiVersion) return kind.conversion ? kind : version;
   return undefined;
 }
 
