@@ -280,8 +280,10 @@ def applies(_):
     config_maps = made.resources.get(api_version="v1", kind="ConfigMap")
 
     def apply(manager, data, **more):
-        body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "applied"}, "data": data}
-        return config_maps.server_side_apply(body=body, namespace=NAMESPACE, field_manager=manager, **more).to_dict()
+        # As text: this version of the library does not write YAML, and JSON is YAML, too.
+        body = json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "applied"}, "data": data})
+        where = {"name": "applied", "namespace": NAMESPACE}
+        return config_maps.server_side_apply(body=body, field_manager=manager, **where, **more).to_dict()
 
     first = apply("alice", {"a": "1"})
     try:
