@@ -30,7 +30,12 @@ describe('kinds of a program', () => {
   );
 
   it('are merged by the types of their lists', async () => {
-    const first = { parts: [{ name: 'lid', count: 1 }], tags: ['x'], notes: ['one'], free: { deep: { a: 1 } } };
+    const first = {
+      parts: [{ name: 'lid', count: 1 }],
+      tags: ['x'],
+      notes: ['one'],
+      free: { deep: { a: 1 } },
+    };
     expect((await apply('alice', first)).status).toBe(200);
     const second = { parts: [{ name: 'pin', count: 4 }], tags: ['y'], free: { deep: { b: [1] } } };
     const { body } = await apply('bob', second);
