@@ -1,9 +1,10 @@
 /**
- * `node bench/compare.mjs FOLDER [store [read,create]]`: what requests, or some of them, cost this build and another one,
- * whose checkout is in FOLDER and built, in processor time of the server. Both run at the same time and are asked in turn, in short bursts of sixteen
- * requests that are answered together, so that a machine that is busy with other things slows both down alike. Every
- * figure is the median of the bursts; the quotient is the median of those of bursts that came one after the other. Code
- * is compiled differently in each process, so the whole is done with several pairs of servers. Needs Linux, for `/proc`.
+ * `node bench/compare.mjs FOLDER [store [read,create]]`: what requests, or some of them, cost this build and another
+ * one, whose checkout is in FOLDER and built, in processor time of the server. Both run at the same time and are asked
+ * in turn, in short bursts of sixteen requests that are answered together, so that a machine that is busy with other
+ * things slows both down alike. Every figure is the median of the bursts; the quotient is the median of those of bursts
+ * that came one after the other. Code is compiled differently in each process, so the whole is done with several pairs
+ * of servers. Needs Linux, for `/proc`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -59,6 +59,7 @@ it('names exactly the options that are known to have a test', () => {
     '--log-format',
     '--log-level',
     '--log-links',
+    '--managed-fields',
     '--max-body-bytes',
     '--max-connections',
     '--max-connections-per-client',

@@ -116,6 +116,7 @@ describe.each([
   [['up', '--watch-start', 'now'], /--watch-start must be one of history, state, not "now"/],
   [['up', '--like', 'docker'], /--like must be one of kubernetes, not "docker"/],
   [['up', '--create-status', '204'], /--create-status must be one of 200, 201, not "204"/],
+  [['up', '--managed-fields', 'some'], /--managed-fields must be one of all, applied, off, not "some"/],
   [['up', '--log-level', 'loud'], /--log-level must be one of silent, error, warn, info, debug, not "loud"/],
   [['up', ...inMemory, '--service-cluster-ip-range', 'here'], /here/],
   [['up', ...inMemory, '--service-cluster-ip-range', '10.0.0.0/33'], /10\.0\.0\.0\/33/],

@@ -219,9 +219,10 @@ export function typeBelow(type: FieldType, element: string): FieldType | undefin
 /** The schema's default of a key: its zero value, if nothing else. References to objects are without any. */
 function presetOf(model: Model, name: string): Key['preset'] {
   const field = model.fields.get(name);
-  const preset = field?.definition.default;
+  if (!field) return undefined;
+  const { default: preset } = field.definition;
   if (typeof preset === 'string' || typeof preset === 'number' || typeof preset === 'boolean') return preset;
-  if (!field || field.ptr || model.name === 'ObjectReference') return undefined;
+  if (field.ptr || model.name === 'ObjectReference') return undefined;
   if (field.type === 'integer' || field.type === 'number') return 0;
   return field.type === 'boolean' ? false : '';
 }

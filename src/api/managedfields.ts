@@ -36,7 +36,7 @@ const neverOwned: FieldSet = {
 
 export const ownable = (set: FieldSet): FieldSet => difference(set, neverOwned);
 
-export const isSame = (a: Managed, b: Manager): boolean =>
+const isSame = (a: Managed, b: Manager): boolean =>
   a.manager === b.manager &&
   a.operation === b.operation &&
   (a.subresource ?? '') === b.subresource &&
@@ -124,7 +124,7 @@ function capped(entries: Managed[]): Managed[] {
 }
 
 /** A version of the kind: its type, and how objects of the version of the request are converted to it and back. */
-export interface Version {
+interface Version {
   readonly type: FieldType;
   to(object: JsonObject): JsonObject;
   from(object: JsonObject): JsonObject;

@@ -275,6 +275,31 @@ def dynamic_client(_):
     }
 
 
+def applies(_):
+    made = dynamic.DynamicClient(client.ApiClient(), cache_file=tempfile.mktemp())
+    config_maps = made.resources.get(api_version="v1", kind="ConfigMap")
+
+    def apply(manager, data, **more):
+        # As text: this version of the library does not write YAML, and JSON is YAML, too.
+        body = json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "applied"}, "data": data})
+        where = {"name": "applied", "namespace": NAMESPACE}
+        return config_maps.server_side_apply(body=body, field_manager=manager, **where, **more).to_dict()
+
+    first = apply("alice", {"a": "1"})
+    try:
+        apply("bob", {"a": "2"})
+        conflict = None
+    except exceptions.ConflictError as error:
+        conflict = [error.status, error.summary()]
+    forced = apply("bob", {"a": "2"}, force_conflicts=True)
+    return {
+        "first": first["data"],
+        "conflict": conflict,
+        "forced": forced["data"],
+        "owners": [[entry["manager"], entry["operation"]] for entry in forced["metadata"]["managedFields"]],
+    }
+
+
 def yaml_files(_):
     """A file of several documents, one of them a list, and the same again."""
     meta = lambda name: {"name": name, "labels": {"made": "by-yaml"}}

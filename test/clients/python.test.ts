@@ -69,7 +69,7 @@ describePython('the Python client', () => {
       ),
       edit: kind.sample.edit,
     }));
-    const names = ['kinds', 'objects', 'watches', 'dynamic_client', 'yaml_files'];
+    const names = ['kinds', 'objects', 'watches', 'dynamic_client', 'applies', 'yaml_files'];
     told = await tell(kubectl().environment, { kinds }, ...names);
   });
 
@@ -138,6 +138,15 @@ describePython('the Python client', () => {
       short: 'ConfigMap',
       version: result('objects').version,
       kinds: expect.arrayContaining(['ConfigMap', 'Namespace', 'Pod']),
+    });
+  });
+
+  it('applies, and gets to know of conflicts', () => {
+    expect(result('applies')).toEqual({
+      first: { a: '1' },
+      conflict: [409, 'Apply failed with 1 conflict: conflict with "alice": .data.a'],
+      forced: { a: '2' },
+      owners: [['bob', 'Apply']],
     });
   });
 
