@@ -89,6 +89,13 @@ export class EtcdFeed {
     return subscription;
   }
 
+  /** A change was not told: subscribers compare what they have with what is stored, and begin anew. */
+  distrust(): void {
+    this.#gaps++;
+    const error = new CompactedError(this.#position, this.#position);
+    for (const subscription of [...this.#live]) subscription.end(error);
+  }
+
   /** Ends everything. */
   fail(error: Error): void {
     if (this.#failure) return;

@@ -8,6 +8,9 @@
  *   no answer, or one that settles nothing  a new epoch begins; when the feed has passed that, the write has either
  *                                           come through the feed, or never will: then it is sent again
  *
+ * A write that loses against an earlier attempt of its own was done by that: then etcd has not told the feed, as versions
+ * with known errors do, or a connection has lied. The feed is checked against what is stored.
+ *
  * A write that is not settled within its time fails with OutcomeUnknownError.
  */
 import { randomInt } from 'node:crypto';
@@ -118,15 +121,17 @@ export class EtcdWriter {
     const { registration, now } = this.#options;
     const endMs = performance.now() + PATIENCE_MS;
     let stamped = true;
+    const marks: string[] = [];
     for (;;) {
       if (write.deadlineMs !== undefined && write.deadlineMs < now()) throw new DeadlineError();
       const attempt = this.#begin();
+      marks.push(attempt.mark);
       try {
         const epoch = await registration.epoch();
         const answer = await this.#send(write, epoch, attempt, stamped);
         if (typeof answer === 'number') return { ok: true, revision: answer };
         const lost = this.#judge(write, epoch, answer);
-        if (lost) return lost;
+        if (lost) return this.#ownWrite(answer, marks) ?? lost;
       } catch (error) {
         if (error instanceof CallError && !isNotDone(error)) {
           const revision = await this.#settle(write, { ...attempt, stamped }, endMs, error);
@@ -196,6 +201,15 @@ export class EtcdWriter {
       throw new StoreUnavailableError('etcd refused a write without a reason');
     this.#options.registration.adopt(server?.modRevision ?? 0, revision);
     return undefined;
+  }
+
+  /** The result, if what a write has lost against is an earlier attempt of its own. */
+  #ownWrite({ read: [current] }: TxnAnswer, marks: readonly string[]): WriteResult | undefined {
+    if (marks.length < 2 || !current) return undefined;
+    const { mark } = unstamp(current.value);
+    if (mark === undefined || !marks.includes(mark)) return undefined;
+    this.#options.feed().distrust();
+    return { ok: true, revision: current.modRevision };
   }
 
   /** The revision of a write whose answer did not come; undefined: it is not done, and never will be. */
