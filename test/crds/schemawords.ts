@@ -153,8 +153,8 @@ interface MadeUpVersion {
   readonly root?: Json;
 }
 
-/** The definition of a kind, stored in its first version. */
-export function definitionOf(kind: MadeUpKind): Json {
+/** The definition of a kind, stored in its first version or in another one. */
+export function definitionOf(kind: MadeUpKind, stored = kind.versions[0]!): Json {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -169,7 +169,7 @@ export function definitionOf(kind: MadeUpKind): Json {
         ...(kind.shortNames && { shortNames: kind.shortNames }),
         ...(kind.categories && { categories: kind.categories }),
       },
-      versions: kind.versions.map((version, i) => versionOf(version, i === 0)),
+      versions: kind.versions.map((version) => versionOf(version, version === stored)),
     },
   };
 }
