@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { modelOf } from '../../src/api/model.ts';
 import { start } from '../../src/cluster/index.ts';
 import { Client, type Json, useCluster } from '../http.ts';
 import { conditionOf, define, definitionOf, definitionsPath, objectOf, objectsPath } from './definition.ts';
@@ -114,7 +115,45 @@ describe('a definition', () => {
     expect((await client.get('/apis/coordination.k8s.io/v1/leases')).body.kind).toBe('LeaseList');
   });
 
-  it('is written as protobuf by nobody for its objects, and objects are refused as such', async () => {
+  it('can be sent as protobuf', async () => {
+    const part = (number: number, content: Buffer | string): Buffer => {
+      const bytes = Buffer.from(content as string);
+      const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 127) | 128, bytes.length >> 7];
+      const tag = number < 16 ? [(number << 3) | 2] : [((number << 3) & 127) | 130, number >> 4];
+      return Buffer.concat([Buffer.from([...tag, ...length]), bytes]);
+    };
+    const of = (model: string, name: string): number =>
+      modelOf(model, 'apiextensions-v1').fields.get(name)!.pb[0]!;
+    const schema = (name: string, content: Buffer | string) => part(of('JSONSchemaProps', name), content);
+    const text = schema('type', 'string');
+    const root = Buffer.concat([
+      schema('type', 'object'),
+      schema(
+        'properties',
+        Buffer.concat([
+          part(1, 'labels'),
+          // A schema in the place of a schema or a boolean.
+          part(2, Buffer.concat([schema('type', 'object'), schema('additionalProperties', part(2, text))])),
+        ]),
+      ),
+    ]);
+    const version = Buffer.concat([part(1, 'v1'), Buffer.from([0x10, 1, 0x18, 1]), part(4, part(1, root))]);
+    const names = Buffer.concat([part(1, 'coats'), part(4, 'Coat')]);
+    const spec = [part(1, 'pb.example.com'), part(3, names), part(4, 'Cluster'), part(7, version)];
+    const definition = [part(1, part(1, 'coats.pb.example.com')), part(2, Buffer.concat(spec))];
+    const typeMeta = [part(1, 'apiextensions.k8s.io/v1'), part(2, 'CustomResourceDefinition')];
+    const body = [Buffer.from('k8s\0'), part(1, Buffer.concat(typeMeta)), part(2, Buffer.concat(definition))];
+    const reply = await client.post(`${definitionsPath}?dryRun=All`, Buffer.concat(body), {
+      'Content-Type': 'application/vnd.kubernetes.protobuf',
+    });
+    expect(reply.status, reply.text).toBe(201);
+    expect(reply.body.spec.versions[0].schema.openAPIV3Schema).toEqual({
+      type: 'object',
+      properties: { labels: { type: 'object', additionalProperties: { type: 'string' } } },
+    });
+  });
+
+  it('has objects that cannot be sent as protobuf', async () => {
     const reply = await client.post(objectsPath('ships'), Buffer.from('k8s\0'), {
       'Content-Type': 'application/vnd.kubernetes.protobuf',
     });
