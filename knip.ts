@@ -19,6 +19,7 @@ const config: KnipConfig = {
     'src/store/damage.case.ts',
     'scripts/*.mjs',
     'bench/*.mjs',
+    'examples/*/run.mjs',
   ],
   project: [
     'src/**/*.ts!',
@@ -26,6 +27,7 @@ const config: KnipConfig = {
     'test/**/*.ts',
     'scripts/**/*.mjs',
     'bench/**/*.mjs',
+    'examples/**/*.mjs',
   ],
   include: ['files', 'dependencies', 'unlisted', 'unresolved', 'exports', 'types', 'duplicates'],
   // Run by scripts/checks.mjs and package.test.ts; named in a template by jsonpatch.test.ts.

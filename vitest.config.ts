@@ -15,13 +15,16 @@ const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'n
 
 const kubectlTests = [
   'test/kubectl/*.test.ts',
+  'test/apply/kubectl.test.ts',
   'test/streams/{attach,exec,lifecycle,logs,nodelogs,pods,portforward,proxy,terminal}.test.ts',
   'src/server/pods/proxying.clients.test.ts',
 ];
 
 /** Tests of single parts that can share a worker: they start no process, replace no module and measure no memory. */
-const parts =
-  'src/{access,api,controllers,extensions,pki,registry,server,store}/**/!(longanswer|lmdb|lmdbwriter|damage).test.ts';
+const parts = [
+  'src/{access,api,controllers,extensions,pki,registry,server}/**/!(longanswer).test.ts',
+  'src/store/!(lmdb|lmdbwriter|damage).test.ts',
+];
 
 /** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. */
 const assertions = { WHERRY_ASSERT: '1' };
@@ -50,9 +53,9 @@ export default defineConfig({
     projects: [
       project('wherry', all, {
         include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-        exclude: ['**/node_modules/**', ...kubectlTests, parts],
+        exclude: ['**/node_modules/**', ...kubectlTests, ...parts],
       }),
-      project('parts', all, { include: [parts], exclude: kubectlTests, isolate: false }),
+      project('parts', all, { include: parts, exclude: kubectlTests, isolate: false }),
       ...Object.entries(all).map(([version, program]) =>
         project(`kubectl ${version}`, { [version]: program }, { include: kubectlTests }),
       ),

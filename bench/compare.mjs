@@ -1,6 +1,6 @@
 /**
- * `node bench/compare.mjs FOLDER [store]`: what requests cost this build and another one, whose checkout is in FOLDER and
- * built, in processor time of the server. Both run at the same time and are asked in turn, in short bursts of sixteen
+ * `node bench/compare.mjs FOLDER [store [read,create]]`: what requests, or some of them, cost this build and another one,
+ * whose checkout is in FOLDER and built, in processor time of the server. Both run at the same time and are asked in turn, in short bursts of sixteen
  * requests that are answered together, so that a machine that is busy with other things slows both down alike. Every
  * figure is the median of the bursts; the quotient is the median of those of bursts that came one after the other. Code
  * is compiled differently in each process, so the whole is done with several pairs of servers. Needs Linux, for `/proc`.
@@ -11,7 +11,7 @@ import path from 'node:path';
 import { fill, podNamed } from './objects.mjs';
 import { wherry } from './servers.mjs';
 
-const [other, store = 'memory'] = process.argv.slice(2);
+const [other, store = 'memory', only] = process.argv.slice(2);
 if (!other) throw new Error('say which folder holds the other build');
 const pairs = 3;
 const connections = 16;
@@ -31,6 +31,12 @@ const asks = {
     'application/merge-patch+json',
   ],
   delete: (n) => ['DELETE', numbered('gone', n)],
+  apply: (n) => [
+    'PATCH',
+    `${numbered('pod', n % 100)}?fieldManager=bench`,
+    { apiVersion: 'v1', kind: 'Pod', metadata: { annotations: { n: `${n}` } } },
+    'application/apply-patch+yaml',
+  ],
 };
 
 /** One connection that waits for each answer before it asks again. */
@@ -117,7 +123,8 @@ async function compare(sides, kind) {
 
 const median = (figures) => figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)];
 
-const results = new Map(Object.keys(asks).map((kind) => [kind, []]));
+const kinds = Object.keys(asks).filter((kind) => !only || only.split(',').includes(kind));
+const results = new Map(kinds.map((kind) => [kind, []]));
 for (let pair = 0; pair < pairs; pair++) {
   const sides = [];
   for (const root of [path.resolve(other), undefined]) {

@@ -11,7 +11,8 @@ const warmingRounds = 4;
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-export async function fanout(url, watchers, changes) {
+/** @param form of the events: `json` or `protobuf` */
+export async function fanout(url, watchers, changes, form = 'json') {
   const pods = `${url}/api/v1/namespaces/default/pods`;
   // One object per writer: changes of the same object would wait for each other.
   let created;
@@ -22,7 +23,7 @@ export async function fanout(url, watchers, changes) {
   const agent = new Agent({ keepAlive: true, maxSockets: writers });
   const child = fork(
     path.join(import.meta.dirname, 'watchers.mjs'),
-    [url, watchers, changes, created.metadata.resourceVersion].map(String),
+    [url, watchers, changes, created.metadata.resourceVersion, form].map(String),
   );
   await once(child, 'message');
 

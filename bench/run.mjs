@@ -14,7 +14,7 @@ import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
 import { secureBench } from './secure.mjs';
 import { bare, beside, keepCompiledCode, wherry } from './servers.mjs';
-import { createLua, deleteLua, measure, patchLua } from './wrk.mjs';
+import { acceptLua, applyLua, createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
 const quick = process.argv.includes('--quick');
 const seconds = quick ? 1 : 4;
@@ -22,6 +22,8 @@ const deletesPerSecondMax = 12_000;
 /** Seconds; short, because what is deleted must be created first. */
 const deletingMax = 2;
 const rows = [];
+const asTable = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const asProtobuf = 'application/vnd.kubernetes.protobuf,application/json';
 
 const say = (text) => process.stderr.write(`${text}\n`);
 
@@ -70,13 +72,22 @@ async function run(store, yardstick) {
     connections: 32,
   });
   await compared('list 1,000, limit=100', store, `${pods}?limit=100`, yardstick, { connections: 32 });
-  await compared('table of 1,000', store, pods, yardstick, {
+  await compared('table of 1,000', store, pods, yardstick, { connections: 8, lua: acceptLua(asTable) });
+  await compared('read one in protobuf, 32 connections', store, `${pods}/pod-000500`, yardstick, {
+    connections: 32,
+    lua: acceptLua(asProtobuf),
+  });
+  await compared('list 1,000 in protobuf', store, pods, yardstick, {
     connections: 8,
-    lua: 'return wrk.format("GET", nil, {["Accept"]="application/json;as=Table;v=v1;g=meta.k8s.io"})',
+    lua: acceptLua(asProtobuf),
   });
   await compared('merge patch, 16 connections', store, pods, yardstick, {
     connections: 16,
     lua: patchLua('/api/v1/namespaces/default/pods/pod-'),
+  });
+  await compared('apply, 16 connections', store, pods, yardstick, {
+    connections: 16,
+    lua: applyLua('/api/v1/namespaces/default/pods/pod-'),
   });
   for (const connections of quick ? [1, 16] : [1, 16, 64]) {
     const lua = createLua(podNamed(`c${connections}-@NAME@`, 0));
@@ -96,22 +107,34 @@ async function run(store, yardstick) {
   });
   await server.close();
 
-  for (const [watchers, changes] of quick
-    ? [[200, 100]]
+  for (const [watchers, changes, form] of quick
+    ? [
+        [200, 100, 'json'],
+        [200, 100, 'protobuf'],
+      ]
     : [
-        [200, 300],
-        [2000, 100],
+        [200, 300, 'json'],
+        [200, 300, 'protobuf'],
+        [2000, 100, 'json'],
       ]) {
     server = await wherry(store);
     const unit = await unitOf(yardstick, store);
-    const { eventsPerSecond, p50Ms, p99Ms } = await fanout(server.url, watchers, changes);
-    const name = `watch, ${watchers} watchers × ${changes} changes`;
+    const { eventsPerSecond, p50Ms, p99Ms } = await fanout(server.url, watchers, changes, form);
+    const name = `watch${form === 'json' ? '' : ` in ${form}`}, ${watchers} watchers × ${changes} changes`;
     row(name, store, eventsPerSecond, 'events/s', eventsPerSecond / unit.perSecond);
     row(`${name}, p50 after the answer`, store, p50Ms, 'ms');
     row(`${name}, p99 after the answer`, store, p99Ms, 'ms');
     await server.close();
   }
   for (const count of quick ? [] : [10_000, 100_000]) await many(store, yardstick, count);
+}
+
+/** Milliseconds until a whole answer is there. */
+async function answerMs(url, accept) {
+  const begun = performance.now();
+  const answer = await fetch(url, { headers: { Accept: accept, 'Accept-Encoding': 'identity' } });
+  await answer.arrayBuffer();
+  return performance.now() - begun;
 }
 
 /** Costs with many objects: with ten times as many, each should cost the same. */
@@ -145,6 +168,15 @@ async function many(store, yardstick, count) {
     row(`start of another server, ${among}`, store, second.startMs, 'ms');
     row(`resident, after its start, ${among}`, store, second.residentMB, 'MB');
     await second.close();
+  }
+  for (const [name, accept] of [
+    ['table', asTable],
+    ['list in protobuf', asProtobuf],
+  ]) {
+    row(`${name} of all, the first, ${among}`, store, await answerMs(pods, accept), 'ms');
+    const times = [];
+    for (let i = 0; i < 5; i++) times.push(await answerMs(pods, accept));
+    row(`${name} of all, those after it, ${among}`, store, times.sort((a, b) => a - b)[2], 'ms');
   }
   await server.close();
 }

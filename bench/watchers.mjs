@@ -1,13 +1,31 @@
 /**
  * Watchers in a separate process: opens many watches, counts the events each receives while another process
  * writes, and reports when each event arrived; then starts over. Started by `fanout.mjs`, which it talks to
- * over IPC.
+ * over IPC. Events are lines of JSON, or frames of protobuf with their length in four bytes.
  */
 import { Agent, request } from 'node:http';
 
 const [url, watcherCount, eventCount] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
-const marker = Buffer.from('"n":"');
+const protobuf = process.argv[6] === 'protobuf';
+const accept = protobuf ? 'application/vnd.kubernetes.protobuf' : 'application/json';
+/** What stands before the number: in protobuf, the key of a map entry and the tag of its value. */
+const marker = protobuf ? Buffer.from('\x0a\x01n\x12') : Buffer.from('"n":"');
+
+/** Where the event ends that begins at a position; -1 when it is not there yet. */
+function eventEnd(data, at) {
+  if (!protobuf) return data.indexOf(10, at);
+  const end = data.length - at < 4 ? Number.POSITIVE_INFINITY : at + 3 + data.readUInt32BE(at);
+  return end < data.length ? end : -1;
+}
+
+/** The number in the annotation of the event that begins at a position. */
+function numberAt(data, at) {
+  const found = data.indexOf(marker, at) + marker.length;
+  if (!protobuf) return Number(data.toString('latin1', found, data.indexOf(34, found)));
+  return Number(data.toString('latin1', found + 1, found + 1 + data[found]));
+}
+
 const nothing = () => Array.from({ length: eventCount }, () => []);
 /** Arrival time of each change at each watcher, by number of the change. */
 let arrivals = nothing();
@@ -17,7 +35,7 @@ function open() {
   return new Promise((resolve, reject) => {
     const sent = request(
       `${url}/api/v1/namespaces/default/pods?watch=true&resourceVersion=${process.argv[5]}`,
-      { agent },
+      { agent, headers: { Accept: accept } },
     );
     sent.on('error', reject);
     sent.on('response', (response) => {
@@ -26,10 +44,8 @@ function open() {
         const now = performance.timeOrigin + performance.now();
         const data = rest.length ? Buffer.concat([rest, chunk]) : chunk;
         let at = 0;
-        for (let end = data.indexOf(10, at); end >= 0; end = data.indexOf(10, at)) {
-          const found = data.indexOf(marker, at) + marker.length;
-          const n = Number(data.toString('latin1', found, data.indexOf(34, found)));
-          arrivals[n % eventCount].push(now);
+        for (let end = eventEnd(data, at); end >= 0; end = eventEnd(data, at)) {
+          arrivals[numberAt(data, at) % eventCount].push(now);
           received++;
           at = end + 1;
         }

@@ -43,6 +43,9 @@ function milliseconds(text) {
   return Number(number) * { us: 0.001, ms: 1, s: 1000, m: 60_000 }[unit];
 }
 
+/** Lua that asks for an answer in a form. */
+export const acceptLua = (accept) => `return wrk.format("GET", nil, {["Accept"]="${accept}"})`;
+
 /** Lua that creates pods with unique names. */
 export function createLua(pod) {
   const [before, after] = JSON.stringify(pod).split('@NAME@');
@@ -52,6 +55,11 @@ export function createLua(pod) {
 /** Lua for a merge patch that changes a value every time. */
 export function patchLua(path) {
   return `return wrk.format("PATCH", ${JSON.stringify(path)} .. string.format("%06d", n % 100), {["Content-Type"]="application/merge-patch+json"}, '{"metadata":{"annotations":{"n":"' .. id .. n .. '"}}}')`;
+}
+
+/** Lua for an apply that changes a value every time. */
+export function applyLua(path) {
+  return `return wrk.format("PATCH", ${JSON.stringify(path)} .. string.format("%06d", n % 100) .. "?fieldManager=bench", {["Content-Type"]="application/apply-patch+yaml"}, '{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"n":"' .. id .. n .. '"}}}')`;
 }
 
 /** Lua that deletes numbered objects, each once. */

@@ -41,6 +41,7 @@ it('names exactly the options that are known to have a test', () => {
     '--etcd-keyfile',
     '--etcd-prefix',
     '--etcd-servers',
+    '--etcd-servers-overrides',
     '--expires',
     '--group',
     '--groups',

@@ -13,6 +13,7 @@ import { useTarget } from './target.ts';
 const sequences = Number(process.env['WHERRY_RUNS'] ?? 150);
 const requestsMax = 8;
 
+const protobufType = 'application/vnd.kubernetes.protobuf';
 const target = useTarget({ controllers: true });
 
 beforeAll(async () => {
@@ -25,7 +26,9 @@ beforeAll(async () => {
 function expectAnswer(reply: Reply): void {
   const type = String(reply.headers['content-type']);
   expect(reply.body?.reason).not.toBe('InternalError');
-  if (reply.status >= 400 && type.startsWith('application/json'))
+  expect(reply.text).not.toContain('InternalError');
+  if (type === protobufType) expect(reply.text.slice(0, 4)).toBe('k8s\0');
+  else if (reply.status >= 400 && type.startsWith('application/json'))
     expect(reply.body).toMatchObject({ kind: 'Status', status: 'Failure', code: reply.status });
   else if (reply.status >= 400) expect(reply.text).toBe('404 page not found\n');
   else if (type.startsWith('application/json') && reply.text) expect(reply.body).toBeTypeOf('object');
@@ -61,7 +64,7 @@ describe('requests at random', () => {
     expect((await target.get('/healthz')).text).toBe('ok');
     for (const kind of builtinKinds) {
       const prefix = prefixOf(kind);
-      for (const Accept of accepts.slice(0, 2).concat(accepts[4]!))
+      for (const Accept of [...accepts.slice(0, 2), accepts[4]!, accepts[10]!])
         expect((await target.get(`${prefix}/${kind.resource}`, { Accept })).status).toBe(200);
     }
     expect(target.failures).toEqual([]);

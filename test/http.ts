@@ -64,8 +64,13 @@ export class Client {
 
   /** Opens a watch; resolves with the response headers. A status other than 200 throws. */
   async watch(path: string, headers: Headers = {}): Promise<WatchReader> {
+    return new WatchReader(await this.stream(path, headers));
+  }
+
+  /** The same for a stream of any kind. */
+  async stream(path: string, headers: Headers = {}): Promise<IncomingMessage> {
     const response = await this.#open('GET', path, undefined, headers);
-    if (response.statusCode === 200) return new WatchReader(response);
+    if (response.statusCode === 200) return response;
     throw new Error(`GET ${path}: ${response.statusCode} ${(await readReply(response)).text}`);
   }
 

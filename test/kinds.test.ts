@@ -185,6 +185,7 @@ describe('objects of a kind that came', () => {
         resourceVersion: expect.any(String),
         generation: 1,
         creationTimestamp: expect.any(String),
+        managedFields: [expect.objectContaining({ apiVersion: 'example.com/v1' })],
       },
       spec: { size: 1, color: 'red' },
     });

@@ -154,6 +154,8 @@ export const accepts = [
   'application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json',
   ';;,,q=;=',
   'application/json;as=__proto__;v=v1;g=meta.k8s.io',
+  'application/vnd.kubernetes.protobuf,application/json',
+  'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
 ];
 const parameters = [
   ...'labelSelector fieldSelector limit continue resourceVersion resourceVersionMatch pretty timeout'.split(

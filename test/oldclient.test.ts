@@ -47,9 +47,12 @@ async function relabelled(kind: Kind, manifest: Json, known: (read: Json) => Jso
 
 function expectOnlyLabel({ before, after }: { before: Json; after: Json }): void {
   const labels = { ...before.metadata.labels, added: 'yes' };
-  const { resourceVersion } = after.metadata;
+  const { resourceVersion, managedFields } = after.metadata;
   expect(resourceVersion).not.toBe(before.metadata.resourceVersion);
-  expect(after).toEqual({ ...before, metadata: { ...before.metadata, labels, resourceVersion } });
+  expect(after).toEqual({
+    ...before,
+    metadata: { ...before.metadata, labels, resourceVersion, managedFields },
+  });
 }
 
 const replaceable = builtinKinds.filter(({ verbs }) => verbs.includes('update'));

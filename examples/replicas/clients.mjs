@@ -18,7 +18,7 @@ export class Writer {
     this.timer = setInterval(() => {
       const writing = this.#write(`object-${String(count++).padStart(6, '0')}`);
       this.#pending.add(writing);
-      writing.finally(() => this.#pending.delete(writing));
+      void writing.finally(() => this.#pending.delete(writing));
     }, everyMs);
   }
 
@@ -54,9 +54,16 @@ export class Writer {
   #post(object) {
     return new Promise((resolve, reject) => {
       const headers = { 'Content-Type': 'application/json' };
-      const sent = request(`${this.url}${configMaps}`, { method: 'POST', agent: this.#agent, headers }, (answer) => {
-        answer.resume().on('end', () => resolve(answer.statusCode)).on('error', reject);
-      });
+      const sent = request(
+        `${this.url}${configMaps}`,
+        { method: 'POST', agent: this.#agent, headers },
+        (answer) => {
+          answer
+            .resume()
+            .on('end', () => resolve(answer.statusCode))
+            .on('error', reject);
+        },
+      );
       sent.setTimeout(10_000, () => sent.destroy(new Error('no answer')));
       sent.on('error', reject).end(JSON.stringify(object));
     });

@@ -68,7 +68,14 @@ export async function startMembers(count) {
     const args = [
       ['--name', `m${i}`, '--data-dir', path.join(folder, `m${i}`)],
       ['--listen-client-urls', url, '--advertise-client-urls', url],
-      ['--listen-peer-urls', peers[i], '--initial-advertise-peer-urls', peers[i], '--initial-cluster', cluster],
+      [
+        '--listen-peer-urls',
+        peers[i],
+        '--initial-advertise-peer-urls',
+        peers[i],
+        '--initial-cluster',
+        cluster,
+      ],
     ];
     return new Process(`etcd member ${i}`, url, 'etcd', args.flat());
   });
@@ -104,7 +111,9 @@ export async function startBalancer(servers) {
   const lines = servers.map((server, i) => `  server s${i} ${new URL(server.url).host} check`);
   const file = path.join(folder, 'haproxy.cfg');
   const text = readFileSync(path.join(here, 'haproxy.cfg'), 'utf8');
-  const filled = text.replace('127.0.0.1:@PORT@', new URL(url).host).replace('@SERVERS@\n', `${lines.join('\n')}\n`);
+  const filled = text
+    .replace('127.0.0.1:@PORT@', new URL(url).host)
+    .replace('@SERVERS@\n', `${lines.join('\n')}\n`);
   writeFileSync(file, filled);
   return new Process('the balancer', url, 'haproxy', ['-f', file]).ready('/readyz');
 }

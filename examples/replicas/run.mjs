@@ -50,5 +50,7 @@ const names = new Set(watcher.told.map(({ name }) => name));
 const ordered = watcher.told.every(({ version }, i) => i === 0 || version > watcher.told[i - 1].version);
 const exact = ordered && names.size === watcher.told.length && [...stored].every((name) => names.has(name));
 say(`${writer.acknowledged.length} writes acknowledged, ${lost.length} of them lost`);
-say(`the watcher ${exact ? 'saw each of them once and in order' : 'missed or repeated some'}, and connected again ${watcher.resumed} times`);
+say(
+  `the watcher ${exact ? 'saw each of them once and in order' : 'missed or repeated some'}, and connected again ${watcher.resumed} times`,
+);
 process.exit(good && exact && lost.length === 0 ? 0 : 1);

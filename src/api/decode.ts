@@ -78,7 +78,7 @@ function decodeField(field: Field, value: unknown, path: string, owner: Model, u
   const decoded = decodeValue(field, value, path, owner, unknown);
   if (field.ptr) return decoded;
   if (decoded === '' || decoded === 0 || decoded === false) return undefined;
-  if (Array.isArray(decoded)) return decoded.length ? decoded : undefined;
+  if (Array.isArray(decoded)) return decoded.length || field.keepsEmpty ? decoded : undefined;
   if (field.type === 'map') return Object.keys(decoded as JsonObject).length ? decoded : undefined;
   return decoded;
 }

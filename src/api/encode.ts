@@ -10,6 +10,7 @@
 import { parseExact } from './exactjson.ts';
 import { generatedWriter, type Writer } from './generatedwriter.ts';
 import { jsonText } from './jsontext.ts';
+import { ManagedText } from './managedtext.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -95,7 +96,8 @@ function valueWriter(field: Field): Writer<unknown> {
     }
     case 'array': {
       const write = valueWriter(field.items!);
-      return (value) => listText((value ?? []) as unknown[], write);
+      const list = (value: unknown) => listText((value ?? []) as unknown[], write);
+      return field.keepsEmpty ? (value) => (value instanceof ManagedText ? value.text : list(value)) : list;
     }
     case 'map': {
       const write = valueWriter(field.values!);
@@ -142,8 +144,8 @@ function scalarText(value: unknown): string {
 }
 
 /**
- * The text of an unset field. Lists are written `[]` where a Go server may write null, because clients that require a
- * list refuse null.
+ * The text of an unset field. Most lists are written `[]` where a Go server may write null, because clients that
+ * require a list refuse null.
  */
 function unsetText(field: Field): string {
   if (field.empty === undefined) return '';

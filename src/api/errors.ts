@@ -256,12 +256,20 @@ export const unsupportedParameters = (available: readonly string[]): StatusError
 export const wrongTransform = (message: string): StatusError =>
   new StatusError(406, 'NotAcceptable', message);
 
-export const unsupportedMediaType = (supported: readonly string[]): StatusError =>
+/** Without types for a current server, which does not list those that it takes. */
+export const unsupportedMediaType = (supported: readonly string[] | undefined): StatusError =>
   new StatusError(
     415,
     'UnsupportedMediaType',
-    `415: Unsupported Media Type: accepted media types include: ${supported.join(', ')}`,
+    `415: Unsupported Media Type${supported ? `: accepted media types include: ${supported.join(', ')}` : ''}`,
     {},
+  );
+
+export const unknownFormat = (supported: readonly string[]): StatusError =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`,
   );
 
 export const tooLarge = (message: string): StatusError =>

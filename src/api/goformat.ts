@@ -79,3 +79,34 @@ export function goKind(value: unknown): string {
 export function cannotUnmarshal(value: unknown, target: string): string {
   return `json: cannot unmarshal ${jsonType(value)} into Go ${target}`;
 }
+
+/** Formats like `%#v`: strings quoted, lists and maps with their types. */
+export function goValue(value: unknown): string {
+  const text = goSyntax(value);
+  return text.length > formatCharsMax ? `${text.slice(0, formatCharsMax)}...` : text;
+}
+
+function goSyntax(value: unknown): string {
+  if (value === null || value === undefined) return 'interface {}(nil)';
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
+  if (!isJsonObject(value)) return typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${goSyntax(value[name])}`);
+  return `map[string]interface {}{${members.join(', ')}}`;
+}
+
+/** Escapes of Go's `%q` that JSON does not have. */
+const goEscapes: Readonly<Record<string, string>> = { '\u0007': '\\a', '\u000b': '\\v' };
+
+/** Text in quotes, as `%q` writes it. */
+export const goQuoted = (text: string): string =>
+  `"${[...text]
+    .map((character) => {
+      const code = character.codePointAt(0)!;
+      if (goEscapes[character]) return goEscapes[character];
+      if (code === 0x7f || (code < 0x20 && !'\b\f\n\r\t'.includes(character)))
+        return `\\x${code.toString(16).padStart(2, '0')}`;
+      return JSON.stringify(character).slice(1, -1);
+    })
+    .join('')}"`;

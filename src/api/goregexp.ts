@@ -118,7 +118,8 @@ function nativeMatches(expression: RegExp, text: string, limit: number): string[
 }
 
 function compileLinear(pattern: string): RE2JS {
-  if (pattern.length > patternLengthMax) throw new RegexpError('error parsing regexp: expression too large');
+  if (pattern.length > patternLengthMax || expandedSize(pattern) > programSizeMax)
+    throw new RegexpError('error parsing regexp: expression too large');
   const engine = require('re2js') as typeof import('re2js');
   let compiled: RE2JS;
   try {
@@ -132,4 +133,50 @@ function compileLinear(pattern: string): RE2JS {
   if (compiled.programSize() > programSizeMax)
     throw new RegexpError('error parsing regexp: expression too large');
   return compiled;
+}
+
+/**
+ * About how many instructions a pattern becomes, with repeated parts counted as often as they are repeated. Known before
+ * it is compiled, because compiling a program of a million instructions takes a second.
+ */
+function expandedSize(pattern: string): number {
+  /** Sizes around the groups that are open, innermost last; `last` is the size of what a repetition would repeat. */
+  const around: number[] = [];
+  let size = 0;
+  let last = 0;
+  for (let at = 0; at < pattern.length && size <= programSizeMax; at++) {
+    const character = pattern[at];
+    repeatCount.lastIndex = at;
+    const count = character === '{' ? repeatCount.exec(pattern) : null;
+    if (character === '(') {
+      around.push(size);
+      size = 0;
+      last = 0;
+    } else if (character === ')') {
+      last = size;
+      size += around.pop() ?? 0;
+    } else if (count !== null) {
+      const times = Math.max(Number(count[1]), Number(count[2] || count[1]));
+      size += last * Math.max(0, times - 1);
+      last *= times;
+      at += count[0].length - 1;
+    } else {
+      size++;
+      last = 1;
+      if (character === '\\') at++;
+      else if (character === '[') at = classEnd(pattern, at);
+    }
+  }
+  return around.reduce((sum, part) => sum + part, size);
+}
+
+const repeatCount = /\{(\d{1,4})(?:,(\d{0,4}))?\}/y;
+
+/** The position of the bracket that closes a class; one right at its beginning is part of it. */
+function classEnd(pattern: string, start: number): number {
+  let at = start + 1;
+  if (pattern[at] === '^') at++;
+  if (pattern[at] === ']') at++;
+  while (at < pattern.length && pattern[at] !== ']') at += pattern[at] === '\\' ? 2 : 1;
+  return at;
 }

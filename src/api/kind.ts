@@ -5,6 +5,7 @@
  * Hooks get objects in working form (see decode.ts) and change them in place; `old` is the stored object and is never
  * changed. Hooks read no clock: the time is in the context.
  */
+import type { Cell } from './elapsed.ts';
 import type { FieldError } from './fielderror.ts';
 import { type Model, modelOf } from './model.ts';
 import { type NameRule, subdomainName } from './names.ts';
@@ -221,8 +222,8 @@ export interface KindForm<T extends ApiObject> {
   /** The error for an unknown field selector path, when it differs from the general one. */
   unknownField?(path: string): string;
   readonly columns?: readonly Column[];
-  /** One cell per column. */
-  cells?(object: T, nowMs: number): unknown[];
+  /** One cell per column. Kept as long as the object does not change: how long ago something was is an `Elapsed`. */
+  cells?(object: T): Cell[];
   rowConditions?(object: T): TableRowCondition[] | undefined;
 }
 

@@ -51,7 +51,7 @@ export interface FieldDefinition {
   values?: FieldDefinition;
   ptr?: boolean;
   empty?: 'null' | 'zero';
-  /** A list that is written as null when it is unset; all others are written `[]`. */
+  /** An unset list is written null. Others are written `[]`, because clients that require a list refuse null. */
   nullList?: boolean;
   raw?: boolean;
   /** What a raw value may be: a model, and `boolean`, `array of` a model or `array of string`. */
@@ -127,6 +127,8 @@ export class Field {
   readonly ptr: boolean;
   /** What is written when the field is unset; undefined means it is left out. */
   readonly empty: 'null' | 'zero' | undefined;
+  /** An empty list is distinct from none: it clears the field. */
+  readonly keepsEmpty: boolean;
   /** Dropped silently on write, because its feature gate is off. */
   readonly off: boolean;
   readonly int32: boolean;
@@ -151,6 +153,7 @@ export class Field {
     this.values = definition.values && new Field('', definition.values, file, models);
     this.ptr = definition.ptr === true;
     this.empty = definition.empty;
+    this.keepsEmpty = definition.items?.ref === 'ManagedFieldsEntry';
     this.off = definition.off === true;
     this.int32 = definition.format === 'int32';
     const strategy = definition.patchStrategy?.split(',') ?? [];
@@ -170,6 +173,8 @@ export class Field {
 
 export class Model {
   readonly fields: ReadonlyMap<string, Field>;
+  /** Whether its objects have a form in protobuf; those of kinds that are added at run time have none. */
+  readonly hasMessage: boolean;
   /** Fields in the order they are written; fields missing from the table's order come last. */
   readonly order: readonly Field[];
 
@@ -188,6 +193,7 @@ export class Model {
       fields.set(name, new Field(name, definition.fields[name]!, file, models));
     }
     this.fields = fields;
+    this.hasMessage = [...fields.values()].some(({ pb }) => pb.length > 0);
     const ordered = definition.order.map((name) => {
       const field = fields.get(name);
       if (!field) throw new Error(`the model ${this.name} has no field ${name} to be written`);

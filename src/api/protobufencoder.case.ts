@@ -22,6 +22,7 @@ const helpers: Record<string, [name: string, id: number, type: string, rule?: st
   RawExtension: [['raw', 1, 'bytes']],
   FieldsV1: [['Raw', 1, 'bytes']],
   Verbs: [['items', 1, 'string', 'repeated']],
+  ExtraValue: [['items', 1, 'string', 'repeated']],
   TypeMeta: [
     ['apiVersion', 1, 'string'],
     ['kind', 2, 'string'],

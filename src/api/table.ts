@@ -1,4 +1,5 @@
 /** Tables: what `kubectl get` prints, made from objects by the columns of their kind. */
+import { type Cell, shownCell } from './elapsed.ts';
 import type { Column, Kind, TableRowCondition } from './kind.ts';
 import type { ApiObject } from './object.ts';
 
@@ -42,17 +43,16 @@ export function tableRow(
   version: string,
   nowMs: number,
 ): Row {
-  const cells = kind.cells?.(object, nowMs) ?? [
-    object.metadata.name,
-    object.metadata.creationTimestamp ?? '<unknown>',
-  ];
   const conditions = kind.rowConditions?.(object);
   return {
-    cells,
+    cells: cellsOf(kind, object).map((cell) => shownCell(cell, nowMs)),
     ...(conditions ? { conditions } : {}),
     object: include === 'None' ? null : include === 'Object' ? object : partialObject(object, version),
   };
 }
+
+export const cellsOf = (kind: Tabular, object: ApiObject): readonly Cell[] =>
+  kind.cells?.(object) ?? [object.metadata.name, object.metadata.creationTimestamp ?? '<unknown>'];
 
 /** An object reduced to its metadata. */
 export const partialObject = (object: ApiObject, version: string) => ({

@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  ageText,
   durationText,
   formatMicroTime,
   formatTime,
@@ -234,18 +233,5 @@ describe('ages', () => {
     [Number.NaN, '<unknown>'],
   ])('%d ms is %s', (ms, expected) => {
     expect(durationText(ms)).toBe(expected);
-  });
-
-  test('age of a timestamp', () => {
-    const now = timeToMs('2020-01-01T00:10:00Z');
-    expect(ageText('2020-01-01T00:05:30Z', now)).toBe('4m30s');
-    expect(ageText('2020-01-01T00:09:58.500000Z', now)).toBe('1s');
-    expect(ageText('2020-01-01T00:20:00Z', now)).toBe('<invalid>');
-    expect(ageText(undefined, now)).toBe('<unknown>');
-    expect(ageText(null, now)).toBe('<unknown>');
-    expect(ageText('', now)).toBe('<unknown>');
-    expect(ageText('0001-01-01T00:00:00Z', now)).toBe('<unknown>');
-    expect(ageText('0001-01-01T00:00:00.000000Z', now)).toBe('<unknown>');
-    expect(ageText('nonsense', now)).toBe('<unknown>');
   });
 });

@@ -64,14 +64,14 @@ export function formatMicroTime(ms: number): string {
   return `${formatTime(wholeSeconds * 1000).slice(0, -1)}.${rest}Z`;
 }
 
-/** How long ago, as tables show it. Unset, zero and unreadable times are `<unknown>`. */
-export function ageText(fromTimestamp: string | undefined | null, nowMs: number): string {
-  if (!fromTimestamp) return '<unknown>';
+/** Milliseconds since 1970; undefined for unset, zero and unreadable times. */
+export function momentMs(timestamp: string | undefined | null): number | undefined {
+  if (!timestamp) return undefined;
   try {
-    const fromMs = timeToMs(fromTimestamp);
-    return fromMs === zeroTimeMs ? '<unknown>' : durationText(nowMs - fromMs);
+    const ms = timeToMs(timestamp);
+    return ms === zeroTimeMs ? undefined : ms;
   } catch (error) {
-    if (error instanceof TimeError) return '<unknown>';
+    if (error instanceof TimeError) return undefined;
     throw error;
   }
 }

@@ -51,6 +51,19 @@ export function readYaml(text: string): YamlDocument {
   return jsonDocument(text) ?? yamlDocument(text);
 }
 
+/**
+ * Reads a text in which keys that stand twice are reported with their lines: `line 3: key "a" already set in map`. An
+ * empty text is null.
+ */
+export function readYamlWithLines(text: string): { value: unknown; repeated: readonly string[] } {
+  if (text.trim() === '') return { value: null, repeated: [] };
+  const json = jsonDocument(text);
+  if (json && json.duplicates.length === 0) return { value: json.value, repeated: [] };
+  const reader = new Reader(text);
+  const value = reader.value(parse(text).contents, 0);
+  return { value, repeated: reader.repeated };
+}
+
 /** kubectl sends JSON under YAML's media type (server-side apply); JSON is YAML and much faster to read. */
 function jsonDocument(text: string): YamlDocument | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
@@ -109,14 +122,20 @@ function isEmpty(document: Yaml.Document.Parsed): boolean {
 }
 
 function syntaxError(text: string, offset: number, message: string): YamlError {
+  return new YamlError(`error converting YAML to JSON: yaml: line ${lineOf(text, offset)}: ${message}`);
+}
+
+function lineOf(text: string, offset: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
-  return new YamlError(`error converting YAML to JSON: yaml: line ${line}: ${message}`);
+  return line;
 }
 
 /** Turns the nodes of one document into JSON values. */
 class Reader {
   readonly duplicates = new Set<string>();
+  /** The same keys, by name and line. */
+  readonly repeated: string[] = [];
   /** The latest node of each anchor name, in document order: an alias refers to the last anchor before it. */
   readonly #anchors = new Map<string, Yaml.Node>();
   /** Anchored nodes that are being resolved; an alias to one of them is a cycle. */
@@ -208,7 +227,7 @@ class Reader {
       }
       const name = this.#key(key, node, depth);
       this.#path.push(name);
-      if (keys.has(name)) this.#duplicate();
+      if (keys.has(name)) this.#duplicate(name, key ?? node);
       keys.add(name);
       setKey(map, name, this.value(value, depth + 1));
       this.#path.pop();
@@ -233,7 +252,7 @@ class Reader {
     throw this.#error(node ?? map, `unsupported map key of type ${key === null ? 'null' : 'map or list'}`);
   }
 
-  #duplicate(): void {
+  #duplicate(name: string, node: Yaml.Node): void {
     if (this.duplicates.size >= duplicatesMax || this.#pathChars > pathCharsMax || this.#aliases > 0) return;
     let path = '';
     for (const part of this.#path) {
@@ -242,6 +261,8 @@ class Reader {
     }
     this.#pathChars += path.length + this.#path.length;
     this.duplicates.add(path);
+    const line = lineOf(this.text, node.range?.[0] ?? 0);
+    this.repeated.push(`line ${line}: key ${JSON.stringify(name)} already set in map`);
   }
 
   #error(node: Yaml.Node, message: string): YamlError {

@@ -99,6 +99,8 @@ ${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for w
                         the same as --create-status 201 --watch-start state
   --watch-start WHERE   where a watch without a version begins: history or state (default history)
   --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
+  --managed-fields MODE whose writes metadata.managedFields names: all, those since an object was applied
+                        (applied), or off (default all)
   --service-cluster-ip-range RANGE
                         addresses that services get (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST
@@ -185,6 +187,7 @@ const options = {
   like: { ...text, for: ['up', 'serve'] },
   'watch-start': { ...text, for: ['up', 'serve'] },
   'create-status': { ...text, for: ['up', 'serve'] },
+  'managed-fields': { ...text, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
   'audit-log': { ...text, for: ['up', 'serve'] },
@@ -274,6 +277,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     like: optionOf('--like', values.like, ['kubernetes']),
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
     createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
+    managedFields: optionOf('--managed-fields', values['managed-fields'], ['all', 'applied', 'off']),
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],
     controllers: controllersOf(values.controllers ?? runs, runs),

@@ -13,6 +13,7 @@ export const storeArgs = {
   'etcd-certfile': text,
   'etcd-keyfile': text,
   'etcd-prefix': text,
+  'etcd-servers-overrides': { type: 'string', for: ['up', 'serve'] },
 } as const;
 
 export const storeHelp = `  --in-memory           keep objects in memory only; the same as --store memory
@@ -23,6 +24,8 @@ export const storeHelp = `  --in-memory           keep objects in memory only; t
   --etcd-certfile FILE  certificate that this server shows to etcd
   --etcd-keyfile FILE   key of that certificate
   --etcd-prefix PREFIX  what all keys in etcd begin with (default /registry)
+  --etcd-servers-overrides /events#URL;…
+                        keep events in an etcd of their own
 `;
 
 const kinds = ['lmdb', 'memory', 'etcd'] as const;
@@ -72,5 +75,21 @@ function readEtcd(values: StoreValues, refuse: (message: string) => never): Star
     certFile: values['etcd-certfile'],
     keyFile: values['etcd-keyfile'],
     prefix: values['etcd-prefix'],
+    eventServers: readOverrides(values['etcd-servers-overrides'], refuse),
   };
+}
+
+/** `/events#http://a:2379;http://b:2379`, as kube-apiserver reads it; of resources, events alone can be elsewhere. */
+function readOverrides(
+  text: string | undefined,
+  refuse: (message: string) => never,
+): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  const [resource, servers = '', ...more] = text.split('#');
+  const urls = servers.split(';').filter(Boolean);
+  if (resource !== '/events' || more.length > 0 || urls.length === 0)
+    return refuse(
+      `--etcd-servers-overrides is given as /events#URL;URL, because events alone can be in another etcd, not ${JSON.stringify(text)}`,
+    );
+  return urls;
 }

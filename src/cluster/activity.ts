@@ -10,11 +10,13 @@ const slowMs = 1_000;
 
 /** Tells of what happens from now on. */
 export function observeActivity(context: ControllerContext, log: LogOptions): Observation[] {
-  const since = context.registry.view.revision;
+  const { view, kinds } = context.registry;
+  const since = view.revision;
   const isNew = (entry: Entry | undefined): entry is Entry => entry !== undefined && entry.revision > since;
+  const eventsSince = view.of(kinds.resource('v1', 'events')!).revision;
   return [
     observe(context, 'core/events', (entry) => {
-      if (isNew(entry)) logEvent(log, told(entry.peek() as Event));
+      if (entry && entry.revision > eventsSince) logEvent(log, told(entry.peek() as Event));
     }),
     observe(context, 'core/nodes', (entry, previous) => {
       const { name } = (entry ?? previous)!;

@@ -1,5 +1,6 @@
 /** Kinds that a program defines for the cluster it starts, without an object that defines them. */
 import type { Schema } from '../api/customschema/schema.ts';
+import type { Cell } from '../api/elapsed.ts';
 import { type FieldError, invalid } from '../api/fielderror.ts';
 import type { CustomResourceDefinition, ObjectMeta } from '../api/generated/types.ts';
 import { type Column, defineKind, type Kind } from '../api/kind.ts';
@@ -156,6 +157,10 @@ function withProgram<T extends CustomObject>(kind: Kind, options: CustomKindOpti
   });
 }
 
+/** Cells are scalars; of anything else there is nothing to show. */
+const cellOf = (value: unknown): Cell =>
+  ['string', 'number', 'bigint', 'boolean'].includes(typeof value) ? (value as Cell) : null;
+
 const tableOf = <T extends CustomObject>(columns: readonly CustomColumn<T>[]) => ({
   columns: [
     nameColumn,
@@ -168,8 +173,8 @@ const tableOf = <T extends CustomObject>(columns: readonly CustomColumn<T>[]) =>
       }),
     ),
   ],
-  cells: (object: ApiObject): unknown[] => [
+  cells: (object: ApiObject): Cell[] => [
     object.metadata.name,
-    ...columns.map(({ value }) => value(object as unknown as T) ?? null),
+    ...columns.map(({ value }) => cellOf(value(object as unknown as T))),
   ],
 });

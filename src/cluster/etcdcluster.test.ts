@@ -85,6 +85,42 @@ describeWith('etcd-server')('clusters on etcd', () => {
     expect((await send('GET', configMaps(two!)))[1].items.length).toBe(0);
   });
 
+  it('keep events in an etcd of their own', async () => {
+    const [main, other] = [await startEtcd(), await startEtcd()];
+    const apart = { etcd: { servers: main.urls, eventServers: other.urls } };
+    const [one, two] = [await serve(apart), await serve(apart)];
+    const events = ({ url }: Cluster): string => `${url}/api/v1/namespaces/default/events`;
+    const event = (name: string) => ({
+      metadata: { name },
+      involvedObject: { kind: 'Pod', namespace: 'default', name: 'p' },
+      reason: 'Test',
+    });
+    for (let i = 0; i < 30; i++)
+      expect((await send('POST', configMaps(one), named(`map-${i}`)))[0]).toBe(200);
+    const [, before] = await send('GET', events(two));
+    const [code, made] = await send('POST', events(one), event('first'));
+    expect(code).toBe(200);
+    // Each etcd counts for itself.
+    expect(Number(made.metadata.resourceVersion)).toBeLessThan(30);
+    const watching = await fetch(
+      `${events(two)}?watch=true&resourceVersion=${before.metadata.resourceVersion}`,
+    );
+    const { value } = await watching.body!.getReader().read();
+    expect(JSON.parse(Buffer.from(value!).toString().split('\n')[0]!)).toMatchObject({
+      type: 'ADDED',
+      object: { metadata: made.metadata },
+    });
+    expect((await send('PUT', `${events(two)}/first`, { ...made, count: 2 }))[0]).toBe(200);
+    expect(await send('PUT', `${events(one)}/first`, made)).toMatchObject([409, {}]);
+    expect(await send('GET', `${events(one)}/first`)).toMatchObject([200, { count: 2 }]);
+    const together = await serve({ etcd: { servers: main.urls } });
+    expect((await send('GET', configMaps(together)))[1].items.length).toBe(30);
+    expect(await send('GET', `${events(together)}/first`)).toMatchObject([404, {}]);
+    expect((await send('DELETE', `${events(two)}/first`))[0]).toBe(200);
+    expect(await send('GET', `${events(one)}/first`)).toMatchObject([404, {}]);
+    expect((await fetch(`${one.url}/readyz`)).status).toBe(200);
+  });
+
   it('use certificates, and say which option is wrong', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'wherry-etcd-tls-'));
     open.push({ close: () => rm(folder, { recursive: true }) });

@@ -14,6 +14,8 @@ export interface EtcdOptions {
   readonly keyFile?: string;
   /** What all keys begin with. Servers with the same prefix are one cluster. Default `/registry`. */
   readonly prefix?: string;
+  /** Members of another etcd, which keeps events. Default: events are with all other objects. */
+  readonly eventServers?: readonly string[] | undefined;
 }
 
 const defaultEtcdPrefix = '/registry';

@@ -27,11 +27,11 @@ describeWith('etcd-server')('three servers on an etcd of three members', () => {
           serviceNodePortRange: '31000-31004',
         }),
       );
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(servers.map((server) => server.close()));
     await etcd.close();
-  }, 60_000);
+  });
 
   const url = (i: number): string => servers[i % servers.length]!.url;
   const send = async (method: string, address: string, body?: object): Promise<[number, any]> => {

@@ -33,11 +33,15 @@ export const storeCheck = (registry: Registry): HealthCheck => ({
 });
 
 /** Fails if the view is behind the store, because reads and watches are answered from it. */
-export const viewCheck = ({ view }: Registry): HealthCheck => ({
+export const viewCheck = ({ view, kinds }: Registry): HealthCheck => ({
   name: 'view',
   failure: async () => {
-    await view.caughtUp();
-    return view.failure?.message;
+    const events = kinds.resource('v1', 'events');
+    for (const each of new Set([view, ...(events ? [view.of(events)] : [])])) {
+      await each.caughtUp();
+      if (each.failure) return each.failure.message;
+    }
+    return undefined;
   },
 });
 

@@ -30,6 +30,7 @@ const startNames: Names<StartOptions> = {
   history: true,
   like: true,
   createStatus: true,
+  managedFields: true,
   watchStart: true,
   serviceClusterIPRange: true,
   serviceNodePortRange: true,
@@ -104,6 +105,7 @@ const etcdNames: Names<EtcdOptions> = {
   certFile: true,
   keyFile: true,
   prefix: true,
+  eventServers: true,
 };
 
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
@@ -129,6 +131,11 @@ export function checkStartOptions(options: StartOptions): void {
   checkNames(options, startNames, '');
   if (options.like !== undefined && options.like !== 'kubernetes')
     throw new StartError(`a cluster can be like "kubernetes" only, not ${JSON.stringify(options.like)}`);
+  const { managedFields = 'all' } = options;
+  if (!['all', 'applied', 'off'].includes(managedFields))
+    throw new StartError(
+      `managedFields must be "all", "applied" or "off", not ${JSON.stringify(managedFields)}`,
+    );
   checkNames(options.node, nodeNames, 'node.');
   checkNames(options.secure, secureNames, 'secure.');
   for (const user of options.users ?? []) checkNames(user, userNames, 'users[].');

@@ -49,6 +49,7 @@ import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
 import { kindsOfProgram } from './customkind.ts';
 import { Doors } from './doors.ts';
+import { heldHere, openEventStore } from './eventstore.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { RunningIngress } from './localingress.ts';
@@ -97,8 +98,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const view = await openReadableView(store, kinds, { onError: report, onLost: options.onFatal ?? report });
+    const viewOptions = { onError: report, onLost: options.onFatal ?? report };
+    const view = await openReadableView(store, kinds, { ...viewOptions, holds: heldHere(options) });
     closers.add(() => view.close());
+    await openEventStore(options, kinds, chance, view, viewOptions, closers);
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
@@ -114,6 +117,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       mutating: [new MutatingPolicies(registry), new MutatingWebhooks(registry, hooks)],
       validating: [new ValidatingPolicies(registry), new ValidatingWebhooks(registry, hooks)],
     });
+    registry.managedFields = options.managedFields ?? 'all';
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
@@ -313,6 +317,7 @@ function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Fi
     protection: runs('protection'),
     collection: runs('garbagecollector'),
     prompt: like === undefined,
+    kept: like === undefined,
   };
 }
 

@@ -3,6 +3,7 @@ import type { StaticUser } from '../access/authentication/statictokens.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
+import type { ManagedFieldsMode } from '../registry/ownership.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { WatchDefault } from '../registry/watch.ts';
 import type { Limits } from '../server/http/limits.ts';
@@ -46,6 +47,8 @@ export interface StartOptions {
   readonly like?: 'kubernetes';
   /** HTTP code of a create: 200, or 201 as a stock API server answers. Default 200; with `like`, 201. */
   readonly createStatus?: 200 | 201;
+  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default `all`. */
+  readonly managedFields?: ManagedFieldsMode;
   /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   readonly watchStart?: WatchDefault;
   /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */

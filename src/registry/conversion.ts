@@ -27,7 +27,7 @@ async function convertAll(kind: Kind, entries: readonly Entry[]): Promise<void> 
       batch.map((entry) => entry.stored()),
       kind,
     );
-    batch.forEach((entry, i) => entry.keepConverted(kind, objects[i]!));
+    for (const [i, entry] of batch.entries()) entry.keepConverted(kind, objects[i]!);
     from = to;
   }
 }

@@ -14,6 +14,7 @@ import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { preparedToStore } from './conversion.ts';
 import { Entry } from './entry.ts';
+import { type TrackCreate, trackCreate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { requestErrors } from './signingrequests.ts';
@@ -39,11 +40,14 @@ export async function create(
   request: Request,
   collection: Target,
   object: ApiObject,
+  /** How ownership is worked out; an apply has done that before. */
+  track: TrackCreate = trackCreate,
 ): Promise<Entry> {
   const { kind, namespace } = collection;
   if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
   kind.defaults?.(object);
   settleNew(kind, object, namespace);
+  track(registry, request, collection, object);
   const sent = object.metadata;
   let target = named(collection, sent.name ?? '');
   const admission: Omit<Admission, 'target'> & { target: Target } = {

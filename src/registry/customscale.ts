@@ -1,4 +1,5 @@
 /** The scale of custom objects: a view of the numbers that their definition points at. */
+import { elapsed } from '../api/elapsed.ts';
 import { badRequest, internal } from '../api/errors.ts';
 import { valueAt } from '../api/jsonpath.ts';
 import type { Kind } from '../api/kind.ts';
@@ -7,7 +8,6 @@ import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import { nameColumn } from '../api/rules/columns.ts';
 import { type ScalePaths, scaleNames, setValueAt } from '../api/scalepaths.ts';
-import { ageText } from '../api/time.ts';
 import type { Scale, ScaleForm } from './scale.ts';
 
 export const customScaleForm: ScaleForm = {
@@ -22,9 +22,9 @@ export const customScaleForm: ScaleForm = {
     { name: 'Available', type: 'integer', description: 'Number of actual replicas' },
     { name: 'Age', type: 'date', description: 'How long ago the object was created.' },
   ],
-  cells(scale, nowMs) {
+  cells(scale) {
     const { metadata, spec, status } = scale as Scale;
-    return [metadata.name, spec.replicas ?? 0, status.replicas, ageText(metadata.creationTimestamp, nowMs)];
+    return [metadata.name, spec.replicas ?? 0, status.replicas, elapsed(metadata.creationTimestamp)];
   },
 };
 

@@ -30,6 +30,7 @@ export interface DeleteOptions {
 export interface Deletion {
   /** The marked object, or its last state when it was removed. */
   readonly entry: Entry;
+  readonly uid: string;
   readonly removed: boolean;
 }
 
@@ -63,7 +64,7 @@ export async function remove(
 ): Promise<Deletion> {
   const { kind, name } = target;
   checkDeleteOptions(options);
-  const behind = registry.view.caughtUp();
+  const behind = registry.view.of(kind).caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);
@@ -91,7 +92,8 @@ export async function remove(
     if (!orphans || deletion.removed) return deletion;
     // Marked, so that no controller makes more dependents.
     await orphanDependents(registry, deletion.entry);
-    return { entry: deletion.entry, removed: await finishOrphaning(registry, deletion.entry) };
+    const { entry, uid } = deletion;
+    return { entry, uid, removed: await finishOrphaning(registry, entry) };
   }
   throw modified(kind, name);
 }
@@ -103,18 +105,33 @@ async function carryOut(
   current: Entry,
   object: ApiObject,
 ): Promise<Deletion | undefined> {
-  const { kind, namespace, name } = current;
-  const value = registry.encode(request, targetOf(current), object, current);
-  const removed = isReleased(kind, object);
-  if (!removed && current.holds(value)) return { entry: current, removed: false };
-  if (request.dryRun) return { entry: Entry.of(kind, namespace, name, value, current.revision), removed };
-  const revision = await registry.commit(request, current, removed ? null : value, current.revision);
+  const { kind, namespace, name, uid } = current;
+  const encoded = (): Buffer => registry.encode(request, targetOf(current), object, current);
+  if (isReleased(kind, object)) {
+    const revision = request.dryRun
+      ? current.revision
+      : await registry.commit(request, current, null, current.revision);
+    if (revision === undefined) return undefined;
+    return {
+      uid,
+      removed: true,
+      // Encoded for a caller that asks: most deletions are answered without the object.
+      get entry() {
+        const isCurrent = !request.dryRun && !lastState(kind, object);
+        return isCurrent ? current : Entry.of(kind, namespace, name, encoded(), revision);
+      },
+    };
+  }
+  const value = encoded();
+  if (current.holds(value)) return { entry: current, uid, removed: false };
+  const revision = request.dryRun
+    ? current.revision
+    : await registry.commit(request, current, value, current.revision);
   if (revision === undefined) return undefined;
-  if (!removed) return { entry: registry.entryOf(current, value, revision), removed };
-  return {
-    entry: lastState(kind, object) ? Entry.of(kind, namespace, name, value, revision) : current,
-    removed,
-  };
+  const entry = request.dryRun
+    ? Entry.of(kind, namespace, name, value, revision)
+    : registry.entryOf(current, value, revision);
+  return { entry, uid, removed: false };
 }
 
 /** For a pod, the answer to the final delete shows the deletion mark; for other kinds it shows the stored state. */
@@ -241,10 +258,11 @@ export async function removeCollection(
   limit: number | undefined,
 ): Promise<{ entries: readonly Entry[]; revision: number }> {
   checkDeleteOptions(options);
-  const behind = registry.view.caughtUp();
+  const view = registry.view.of(collection.kind);
+  const behind = view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
-  const { entries } = registry.view.collection(collection.kind).select(filter, { limit });
-  const revision = registry.view.revision;
+  const { entries } = view.collection(collection.kind).select(filter, { limit });
+  const { revision } = view;
   const queue = [...entries];
   const worker = async (): Promise<void> => {
     for (let entry = queue.pop(); entry; entry = queue.pop()) {

@@ -7,11 +7,14 @@
 import { encodeObject, normalized } from '../api/encode.ts';
 import { parseExact } from '../api/exactjson.ts';
 import type { Kind } from '../api/kind.ts';
+import { ManagedText } from '../api/managedtext.ts';
 import { selfLink } from '../api/meta.ts';
 import { type ApiObject, freezeJson, type JsonObject } from '../api/object.ts';
 import { Memo } from '../memo.ts';
 import { asserting, optimized } from '../switches.ts';
 import { isSealed, withoutConfiguration } from './encryption/unreadable.ts';
+import { managedSpan, type Span } from './managedspan.ts';
+import { metadataText } from './metadatatext.ts';
 import { stamped, uidEnd } from './stamp.ts';
 
 const comma = 0x2c;
@@ -37,6 +40,8 @@ export class Entry {
   #converted: { readonly kind: Kind; readonly text: string } | undefined;
   #facets: Facets | undefined;
   #mayHaveOwners: boolean | undefined;
+  /** Where the managed fields are; null until that is asked for. */
+  #managedSpan: Span | undefined | null = null;
   /**
    * The object as it was parsed last, because controllers, admission and selectors usually read a change right after
    * it was made.
@@ -198,16 +203,76 @@ export class Entry {
     );
   }
 
-  /** A fresh copy of the object, which the caller may change; converted to another version of its kind on request. */
+  /**
+   * Whether a value about to be stored equals this one but for its managed fields. Both have some; `managedBytes` is the
+   * length of those in the value.
+   */
+  holdsRest(value: Buffer, managedBytes: number): boolean {
+    const { document, length, stampStart, stampEnd } = this;
+    const span = this.#span();
+    if (!span) return false;
+    const listStart = span.listStart - (stampEnd - stampStart);
+    const end = listStart + managedBytes;
+    return (
+      value.length - end === length - span.end &&
+      value.compare(document, span.end, length, end) === 0 &&
+      value.compare(document, 0, stampStart, 0, stampStart) === 0 &&
+      value.compare(document, stampEnd, span.listStart, stampStart, listStart) === 0
+    );
+  }
+
+  /** `metadata.managedFields`, which neither `object` nor `peek` has; undefined when there are none. */
+  get managed(): ManagedText | undefined {
+    // Parsing shows whether it can be left out.
+    if (this.#managedSpan === null) this.peek();
+    const span = this.#span();
+    return span && ManagedText.stored(this.document.toString('utf8', span.listStart, span.end));
+  }
+
+  /** The object as clients see it, with its managed fields; converted to another version of its kind on request. */
+  shown(as: Kind = this.kind): ApiObject {
+    const object = this.object(as);
+    const { managed } = this;
+    if (managed) object.metadata.managedFields = managed.toJSON();
+    return object;
+  }
+
+  /**
+   * A fresh copy of the object, which the caller may change; converted to another version of its kind on request. Managed
+   * fields are left out: few need them, and parsing them takes as long as a third of a pod.
+   */
   object(as: Kind = this.kind): ApiObject {
     if (as !== this.kind && this.#converted?.kind === as)
       return parseExact(this.#converted.text) as ApiObject;
-    const object = parseExact(this.document.toString('utf8')) as ApiObject;
+    const object = this.#parsed();
     if (as === this.kind || !as.stored) return object;
     if (as.conversion) throw new Error(`a ${as.kind} was not converted before it was read`);
     const converted = { ...as.stored.fromStored(object), kind: as.kind, apiVersion: as.apiVersion };
     converted.metadata = { ...object.metadata, selfLink: selfLink(as, this.namespace, this.name) };
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
+  }
+
+  #parsed(): ApiObject {
+    const { document } = this;
+    const span = optimized ? this.#span() : undefined;
+    if (span)
+      try {
+        const text = document.toString('utf8', 0, span.start) + document.toString('utf8', span.end);
+        return parseExact(text) as ApiObject;
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        // Stored by an earlier version as a client sent it, and not as entries are written: it counts as none.
+        this.#managedSpan = undefined;
+      }
+    const object = parseExact(document.toString('utf8')) as ApiObject;
+    delete object.metadata.managedFields;
+    return object;
+  }
+
+  #span(): Span | undefined {
+    if (this.#managedSpan === null)
+      this.#managedSpan = managedSpan(this.document, this.length, this.stampEnd);
+    return this.#managedSpan;
   }
 
   /**
@@ -255,6 +320,11 @@ export class Entry {
    */
   get itemStart(): number {
     return itemOffsets.of(this.kind);
+  }
+
+  /** The metadata in the JSON text; undefined when it is not where all kinds have it. */
+  get metadataText(): Buffer | undefined {
+    return metadataText(this.document, this.itemStart);
   }
 
   get labels(): Record<string, string> | undefined {

@@ -12,6 +12,11 @@ export interface Finalizing {
    * pods are to stay. Otherwise it goes when a controller takes the finalizer off, as a current server has it.
    */
   readonly prompt: boolean;
+  /**
+   * A PUT that leaves out the finalizers that hold claims and volumes does not take them off, because clients of
+   * Kubernetes 1.1 do not know finalizers. On a current server it does.
+   */
+  readonly kept: boolean;
 }
 
-export const fullFinalizing: Finalizing = { protection: true, collection: true, prompt: true };
+export const fullFinalizing: Finalizing = { protection: true, collection: true, prompt: true, kept: true };

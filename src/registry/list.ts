@@ -29,11 +29,10 @@ export function read(
   resourceVersion: string | undefined,
   deadlineMs?: number,
 ): Entry | Promise<Entry> {
-  registry.view.assertFed();
+  const view = registry.view.of(place.kind);
+  view.assertFed();
   const version = parseVersion(resourceVersion, 'get');
-  const ready = version
-    ? awaitVersion(registry.view, version)
-    : version === undefined && registry.view.caughtUp();
+  const ready = version ? awaitVersion(view, version) : version === undefined && view.caughtUp();
   const find = (): Entry => registry.find(place);
   return ready ? registry.inTime(ready, deadlineMs).then(find) : find();
 }
@@ -49,10 +48,11 @@ export async function list(
   const match = parseMatch(query.resourceVersionMatch, query.resourceVersion, Boolean(query.continue));
   const limit = query.limit && query.limit > 0 ? query.limit : undefined;
   if (query.continue) return continued(registry, kind, filter, query.continue, version, limit);
-  const waiting = version === undefined ? registry.view.caughtUp() : awaitVersion(registry.view, version);
+  const view = registry.view.of(kind);
+  const waiting = version === undefined ? view.caughtUp() : awaitVersion(view, version);
   if (waiting) await registry.inTime(waiting, deadlineMs);
   const exact = match === 'Exact' || (match === undefined && version && limit) ? version! : undefined;
-  if (exact !== undefined && exact < registry.view.collection(kind).since) throw listExpired();
+  if (exact !== undefined && exact < view.collection(kind).since) throw listExpired();
   return page(registry, kind, filter, { limit: version === 0 ? undefined : limit, revision: exact });
 }
 
@@ -64,7 +64,7 @@ interface PageQuery {
 }
 
 function page(registry: Registry, kind: Kind, filter: Filter, query: PageQuery): ListResult {
-  const { view } = registry;
+  const view = registry.view.of(kind);
   view.assertFed();
   const shown = query.revision ?? view.revision;
   const found = view.collection(kind).select(filter, {
@@ -93,7 +93,7 @@ function continued(
   if (token.rv === -1)
     return page(registry, kind, filter, { limit, revision: undefined, start: token.start });
   if (token.rv < registry.view.collection(kind).since) throw continueExpired(writeToken(-1, token.start));
-  if (token.rv > registry.view.revision)
+  if (token.rv > registry.view.of(kind).revision)
     throw badRequest(`invalid continue token: resource version ${token.rv} has not happened yet`);
   return page(registry, kind, filter, { limit, revision: token.rv, start: token.start });
 }

@@ -16,6 +16,7 @@ import { converted, preparedToStore } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
+import { type Track, trackUpdate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { certificateErrors } from './signingrequests.ts';
@@ -33,12 +34,13 @@ export async function modify(
   request: Request,
   target: Target,
   change: Edit,
+  track: Track = trackUpdate,
 ): Promise<Entry> {
   const key = storeKey(target.kind.storage.id, target.namespace, target.name);
   const turn = registry.turns.take(key);
   try {
     if (turn) await registry.inTime(turn, request.deadlineMs);
-    return await modifyInTurn(registry, request, target, change);
+    return await modifyInTurn(registry, request, target, change, track);
   } finally {
     registry.turns.giveUp(key);
   }
@@ -49,9 +51,10 @@ async function modifyInTurn(
   request: Request,
   target: Target,
   change: Edit,
+  track: Track,
 ): Promise<Entry> {
   const { kind, name, part } = target;
-  const behind = registry.view.caughtUp();
+  const behind = registry.view.of(kind).caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
     const current = registry.find(target);
@@ -60,14 +63,20 @@ async function modifyInTurn(
     const warnings: string[] = [];
     const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
+    track(registry, request, target, object, old, current);
     const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
     // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
     const allocating = allocated(registry, admission, () =>
-      check(kind, name, () => updateErrors(target, object, old), () => {
-        if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
-      }),
+      check(
+        kind,
+        name,
+        () => updateErrors(target, object, old),
+        () => {
+          if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
+        },
+      ),
     );
     if (allocating) await allocating;
     if (kind.validationWarnings) warnings.push(...kind.validationWarnings(object));
@@ -153,9 +162,11 @@ function prepareUpdate(
 ): void {
   checkPreconditions(kind, current.name, object.metadata, current, old);
   settleNamespace(kind, object, current.namespace);
+  const { managedFields } = object.metadata;
   if (part === 'ephemeralcontainers') takeAllButEphemeralContainers(object, current.object(kind));
   else if (part === 'resize') kind.prepareResize?.(object, current.object(kind));
   const meta = object.metadata;
+  meta.managedFields = managedFields;
   meta.uid = old.metadata.uid;
   meta.creationTimestamp = old.metadata.creationTimestamp;
   // Clients can neither undo a deletion nor start one by an update.

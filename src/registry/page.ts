@@ -4,8 +4,10 @@
  * same time, repeat the same lists. Listing 100 of 1,000 pods went from 487 to 198 µs, listing all of
  * them from 2,680 to 607.
  */
+import { itemBytes, type ProtobufDocument, writeItem } from '../api/protobufenvelope.ts';
 import { asserting, optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';
+import type { Form } from './forms.ts';
 
 /** Cached pages per collection. */
 const pagesMax = 32;
@@ -15,13 +17,16 @@ const entriesMax = 200_000;
 const textBytesMax = 16 * 1024 * 1024;
 const pageTextBytesMax = 4 * 1024 * 1024;
 
+/** Stands for the JSON text among the forms of a page. */
+const json = {};
+
 const openBrace = 0x7b;
 const comma = 0x2c;
 
 export class Page {
   #textBytes: number | undefined;
-  #text: Buffer | undefined;
-  #asked = false;
+  /** The entries in one piece, by form; undefined for one that was asked for once and is not cached yet. */
+  readonly #joined = new Map<object, Buffer | undefined>();
   /** Whether so many bytes may be cached. */
   mayKeep: (bytes: number) => boolean = () => false;
 
@@ -41,21 +46,47 @@ export class Page {
 
   /** The entries as items of a list: without kind and apiVersion, separated by commas. */
   text(): Buffer {
-    if (this.#text) return this.#text;
-    const text = itemsText(this.entries, 0, this.entries.length, this.textBytes);
-    if (optimized && this.#asked && text.length <= pageTextBytesMax && this.mayKeep(text.length))
-      this.#text = text;
-    this.#asked = true;
-    return text;
+    return this.#kept(json, () => itemsText(this.entries, 0, this.entries.length, this.textBytes));
+  }
+
+  /** The entries as items of a list in protobuf. */
+  messages(form: Form<ProtobufDocument>): Buffer {
+    return this.#kept(form, () => itemsMessage(form, this.entries, 0, this.entries.length));
+  }
+
+  /** From the second request on it is cached. */
+  #kept(form: object, make: () => Buffer): Buffer {
+    const known = this.#joined.get(form);
+    if (known) return known;
+    const bytes = make();
+    const keep = optimized && this.#joined.has(form) && bytes.length <= pageTextBytesMax;
+    this.#joined.set(form, keep && this.mayKeep(bytes.length) ? bytes : undefined);
+    return bytes;
   }
 
   /** The same in parts of about this size, for a text that is too long to be built in one event loop tick. */
   *textParts(bytes: number): Generator<Buffer, void, undefined> {
     const { entries } = this;
+    for (const [from, to] of this.#ranges(bytes))
+      yield itemsText(entries, from, to, textBytesOf(entries, from, to));
+  }
+
+  *messageParts(form: Form<ProtobufDocument>, bytes: number): Generator<Buffer, void, undefined> {
+    for (const [from, to] of this.#ranges(bytes)) yield itemsMessage(form, this.entries, from, to);
+  }
+
+  /** Bytes of the messages of all entries, added up part by part, because all entries may have to be encoded. */
+  *messageBytes(form: Form<ProtobufDocument>, bytes: number): Generator<number, void, undefined> {
+    for (const [from, to] of this.#ranges(bytes)) yield messageBytesOf(form, this.entries, from, to);
+  }
+
+  /** Ranges of entries with about so many bytes of JSON. */
+  *#ranges(bytes: number): Generator<[from: number, to: number], void, undefined> {
+    const { entries } = this;
     for (let from = 0; from < entries.length; ) {
       let to = from;
       for (let size = 0; to < entries.length && size < bytes; to++) size += entries[to]!.length;
-      yield itemsText(entries, from, to, textBytesOf(entries, from, to));
+      yield [from, to];
       from = to;
     }
   }
@@ -81,6 +112,29 @@ function itemsText(entries: readonly Entry[], from: number, to: number, bytes: n
     if (i < entries.length - 1) text[at++] = comma;
   }
   return text;
+}
+
+function messageBytesOf(
+  form: Form<ProtobufDocument>,
+  entries: readonly Entry[],
+  from: number,
+  to: number,
+): number {
+  let bytes = 0;
+  for (let i = from; i < to; i++) bytes += itemBytes(form.of(entries[i]!));
+  return bytes;
+}
+
+function itemsMessage(
+  form: Form<ProtobufDocument>,
+  entries: readonly Entry[],
+  from: number,
+  to: number,
+): Buffer {
+  const bytes = Buffer.allocUnsafe(messageBytesOf(form, entries, from, to));
+  let at = 0;
+  for (let i = from; i < to; i++) at = writeItem(bytes, at, form.of(entries[i]!));
+  return bytes;
 }
 
 /** The cached pages of a collection, by query. */

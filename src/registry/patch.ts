@@ -6,13 +6,14 @@ import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../ap
 import { jsonText } from '../api/jsontext.ts';
 import { applyMergePatch } from '../api/mergepatch.ts';
 import type { Model } from '../api/model.ts';
-import type { ApiObject } from '../api/object.ts';
+import { type ApiObject, isJsonObject } from '../api/object.ts';
 import { PatchError } from '../api/patcherror.ts';
 import { applyStrategicMerge } from '../api/strategicmerge.ts';
 import { settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import { type Expected, type ReadOptions, readPatched } from './input.ts';
 import { modify } from './modify.ts';
+import { trackMetadata, trackUpdate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import type { Target } from './target.ts';
@@ -79,9 +80,14 @@ export function patched(
 
 export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
   const { kind, namespace, name } = target;
-  return modify(registry, request, target, (current) => {
+  const touchesManaged = mayTouchManaged(change);
+  const edit = (current: Entry): ApiObject => {
     // No deep copy is needed: patches copy what they change, and decoding copies the rest, except of custom objects.
-    const document = kind === current.kind && !kind.custom ? current.peek() : current.object(kind);
+    const document = touchesManaged
+      ? current.shown(kind)
+      : kind === current.kind && !kind.custom
+        ? current.peek()
+        : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
     const object = patched(change, kind, document, request);
     kind.defaults?.(object);
@@ -95,8 +101,31 @@ export function patch(registry: Registry, request: Request, target: Target, chan
     if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
       throw modified(kind, name);
     return object;
-  });
+  };
+  return modify(registry, request, target, edit, isOfMetadata(change) ? trackMetadata : trackUpdate);
 }
+
+/** Whether a patch changes nothing but metadata. Defaults of other fields do not depend on it. */
+function isOfMetadata(patch: Patch): boolean {
+  if (patch.operations) return pathsOf(patch).every((path) => path.startsWith('/metadata/'));
+  return Object.keys(patch.body as object).every((name) => name === 'metadata');
+}
+
+/** Whether a patch can see or change `metadata.managedFields`. Most cannot, and then it need not be read. */
+function mayTouchManaged(patch: Patch): boolean {
+  if (patch.operations)
+    return pathsOf(patch).some(
+      (path) => path === '' || path === '/metadata' || path.startsWith('/metadata/managedFields'),
+    );
+  const { metadata } = patch.body as { metadata?: unknown };
+  return isJsonObject(metadata) && Object.hasOwn(metadata, 'managedFields');
+}
+
+/** The places that the operations of a JSON patch name. */
+const pathsOf = ({ body }: Patch): string[] =>
+  ((body ?? []) as { path?: string; from?: string }[]).flatMap(({ path, from }) =>
+    [path, from].filter((place) => place !== undefined),
+  );
 
 const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;
 

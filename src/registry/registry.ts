@@ -5,8 +5,9 @@
 import { type Authorizer, allowAll } from '../api/access.ts';
 import { encodeObject } from '../api/encode.ts';
 import { notFound, requestTimeout, tooLarge } from '../api/errors.ts';
-import type { ResourceId } from '../api/kind.ts';
+import type { Kind, ResourceId } from '../api/kind.ts';
 import type { KindTable } from '../api/kinds.ts';
+import { managedOf, setManaged } from '../api/managedtext.ts';
 import { selfLink } from '../api/meta.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
@@ -28,6 +29,7 @@ import { Entry } from './entry.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { storeKey } from './key.ts';
 import { namespaceExists, removeRemains } from './namespaceremains.ts';
+import type { ManagedFieldsMode } from './ownership.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
 import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
@@ -54,6 +56,8 @@ export class Registry {
   admission: AdmissionChain = admissionChain();
   /** Set before the server listens. */
   podSecurity: PodSecuritySettings = openPodSecurity;
+  /** Which writes are tracked in `metadata.managedFields`. Set before the server listens. */
+  managedFields: ManagedFieldsMode = 'all';
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 
@@ -99,11 +103,17 @@ export class Registry {
     const meta = object.metadata;
     if (!meta.uid) throw new Error(`an object without uid cannot be stored: ${kind.resource} ${meta.name}`);
     meta.resourceVersion = undefined;
-    meta.managedFields = undefined;
     meta.selfLink = selfLink(kind, meta.namespace ?? '', meta.name ?? '');
     object.kind = kind.kind;
     object.apiVersion = kind.apiVersion;
-    return Buffer.from(encodeObject(kind.model, object as unknown as JsonObject), 'utf8');
+    // Stored objects are parsed without it, so it stays as it is unless the write has set it.
+    if (current && !Object.hasOwn(meta, 'managedFields')) setManaged(meta, current.managed);
+    const value = bytesOf(kind, object);
+    const managed = current && managedOf(meta);
+    if (!managed?.retimed || !current!.holdsRest(value, Buffer.byteLength(managed.text))) return value;
+    // Nothing but times would change, and that is no write.
+    setManaged(meta, managed.retimed);
+    return bytesOf(kind, object);
   }
 
   /**
@@ -123,16 +133,21 @@ export class Registry {
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${bytesMax}`);
     const { kind, namespace, name } = place;
     const key = storeKey(kind.storage.id, namespace, name);
-    const result = await this.#write({ key, value, expected, deadlineMs, locks });
+    const view = this.view.of(kind);
+    // Locks are keys of the cluster's own store, and cannot be compared in another one.
+    const result =
+      view === this.view
+        ? await this.#write(this.store, { key, value, expected, deadlineMs, locks })
+        : await this.#write(view.store, { key, value, expected, deadlineMs });
     if (result.ok) {
-      if (result.revision > this.view.revision) await this.view.reached(result.revision);
+      if (result.revision > view.revision) await view.reached(result.revision);
       if (value === null) {
         await this.allocators.get(kind.storage.id)?.removed?.(this, place);
         if (kind.storage.id === 'core/namespaces') await removeRemains(this, name, result.revision);
       }
       return result.revision;
     }
-    await this.view.caughtUp();
+    await view.caughtUp();
     return undefined;
   }
 
@@ -167,9 +182,9 @@ export class Registry {
     return this.#writeFailure;
   }
 
-  async #write(write: Write): Promise<WriteResult> {
+  async #write(store: Store, write: Write): Promise<WriteResult> {
     try {
-      const result = await this.store.write(write);
+      const result = await store.write(write);
       this.#writeFailure = undefined;
       return result;
     } catch (error) {
@@ -203,3 +218,6 @@ export class Registry {
 /** Nothing is wrong with the request: it may be sent again. */
 const isTimeout = (error: unknown): boolean =>
   error instanceof DeadlineError || error instanceof OutcomeUnknownError || error instanceof LockLostError;
+
+const bytesOf = ({ model }: Kind, object: ApiObject): Buffer =>
+  Buffer.from(encodeObject(model, object as unknown as JsonObject), 'utf8');

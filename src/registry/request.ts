@@ -3,11 +3,11 @@
  * `actingAs` (writers.ts) for controllers and the server itself.
  */
 import type { Verb } from '../api/kind.ts';
+import { release } from '../api/release.ts';
 import type { User } from '../api/user.ts';
+import { LastMemo } from '../memo.ts';
 import type { FieldValidation } from './input.ts';
-
-/** Longest field manager; longer ones from user agents are cut. */
-export const fieldManagerBytesMax = 128;
+import { fieldManagerBytesMax, unprintable } from './managername.ts';
 
 export interface RequestForm {
   readonly user: User;
@@ -69,7 +69,12 @@ export class Request {
 
   /** The field manager that owns the fields this request sets. */
   get fieldManager(): string {
-    return this.#namedManager || managerOf(this.userAgent);
+    return this.#namedManager || managers.of(this.userAgent);
+  }
+
+  /** Whether a part of Wherry makes it: one of this process, or a node agent of this release. */
+  get isOwn(): boolean {
+    return this.internal || this.userAgent.includes(release);
   }
 
   /** The `fieldManager` parameter; '' when there is none. */
@@ -88,8 +93,9 @@ export class Request {
   }
 }
 
-/** A character that Go does not call printable: letters, marks, numbers, punctuation, symbols and the space are. */
-export const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+/** Clients send the same user agent with every request, and few send another one in between. */
+const managers = new LastMemo(managerOf);
+
 const everyUnprintable = new RegExp(unprintable, 'gu');
 
 /**

@@ -1,4 +1,5 @@
 /** Scale: the subresource that reads and sets the number of replicas. */
+import type { Cell } from '../api/elapsed.ts';
 import { badRequest, invalid as invalidObject } from '../api/errors.ts';
 import { invalid } from '../api/fielderror.ts';
 import type { Column, Kind } from '../api/kind.ts';
@@ -17,8 +18,10 @@ import { customScale, partialScale, rescaled } from './customscale.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { checkPreconditions, modify } from './modify.ts';
+import type { Track } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
+import { trackScale } from './scaleownership.ts';
 import type { Target } from './target.ts';
 import { checkName } from './update.ts';
 
@@ -32,7 +35,7 @@ export interface ScaleForm extends Expected {
   readonly group: string;
   readonly selectorIsMap: boolean;
   readonly columns: readonly Column[];
-  cells(scale: ApiObject, nowMs: number): unknown[];
+  cells(scale: ApiObject): Cell[];
 }
 
 const table: Pick<ScaleForm, 'columns' | 'cells'> = {
@@ -42,9 +45,9 @@ const table: Pick<ScaleForm, 'columns' | 'cells'> = {
     { name: 'Available', type: 'integer', description: 'Number of replicas there are.' },
     ageColumn,
   ],
-  cells(scale, nowMs) {
+  cells(scale) {
     const { spec, status } = scale as Scale;
-    return [scale.metadata.name, spec.replicas ?? 0, status.replicas, ageCell(scale, nowMs)];
+    return [scale.metadata.name, spec.replicas ?? 0, status.replicas, ageCell(scale)];
   },
 };
 
@@ -79,9 +82,7 @@ interface Scalable extends ApiObject {
 
 export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale {
   const object = entry.object(kind);
-  return kind.scalePaths
-    ? customScale(object, kind, kind.scalePaths)
-    : scaleOfObject(kind, object, form);
+  return kind.scalePaths ? customScale(object, kind, kind.scalePaths) : scaleOfObject(kind, object, form);
 }
 
 /** The Scale of an object that need not be stored. */
@@ -129,27 +130,34 @@ export async function rescale(
   request: Request,
   target: Target,
   form: ScaleForm,
-  read: (current: Scale) => ApiObject,
+  read: (current: Scale, entry: Entry) => ApiObject,
+  track: Track = trackScale,
 ): Promise<Scale> {
   const { kind, namespace, name } = target;
-  const entry = await modify(registry, request, target, (current) => {
-    const wanted = read(scaleToChange(current, form, kind)) as Scale;
-    checkName(wanted, name);
-    if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
-      throw badRequest(
-        'the namespace of the provided object does not match the namespace sent on the request',
-      );
-    const scaled = current.object(kind) as Scalable;
-    checkPreconditions(kind, name, wanted.metadata, current, scaled);
-    if (kind.scalePaths) return rescaled(scaled, kind.scalePaths, wanted.spec?.replicas);
-    const replicas = wanted.spec?.replicas ?? 0;
-    if (replicas < 0)
-      throw invalidObject(form, name, [
-        invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
-      ]);
-    scaled.spec = { ...scaled.spec, replicas };
-    return scaled;
-  });
+  const entry = await modify(
+    registry,
+    request,
+    target,
+    (current) => {
+      const wanted = read(scaleToChange(current, form, kind), current) as Scale;
+      checkName(wanted, name);
+      if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
+        throw badRequest(
+          'the namespace of the provided object does not match the namespace sent on the request',
+        );
+      const scaled = current.object(kind) as Scalable;
+      checkPreconditions(kind, name, wanted.metadata, current, scaled);
+      if (kind.scalePaths) return rescaled(scaled, kind.scalePaths, wanted.spec?.replicas);
+      const replicas = wanted.spec?.replicas ?? 0;
+      if (replicas < 0)
+        throw invalidObject(form, name, [
+          invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+        ]);
+      scaled.spec = { ...scaled.spec, replicas };
+      return scaled;
+    },
+    track,
+  );
   await converted(kind, [entry]);
   return scaleOf(entry, form, kind);
 }

@@ -1,6 +1,8 @@
 /** Update: a PUT replaces an object, its status, or the finalizers of a namespace. */
 import { badRequest, StatusError, withoutVersion } from '../api/errors.ts';
+import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
+import { keepFinalizer, protectionFinalizers } from '../api/rules/storageprotection.ts';
 import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import { modify } from './modify.ts';
@@ -19,6 +21,15 @@ export function checkName(object: ApiObject, name: string): void {
     throw badRequest(`the name of the object (${sent}) does not match the name on the URL (${name})`);
 }
 
+/** Takes from the stored object what the server itself put there and the client left out. */
+function takeServerValues({ finalizing }: Registry, kind: Kind, object: ApiObject, current: Entry): void {
+  const finalizer = finalizing.kept ? protectionFinalizers[kind.storage.id] : undefined;
+  if (!kind.takeServerValues && !finalizer) return;
+  const old = kind === current.kind ? current.peek() : current.object(kind);
+  kind.takeServerValues?.(object, old);
+  if (finalizer) keepFinalizer(object.metadata, old.metadata, finalizer);
+}
+
 /** `read` decodes the body again for every attempt, because an attempt changes the object. */
 export async function update(
   registry: Registry,
@@ -29,8 +40,7 @@ export async function update(
   const { kind, namespace, name, part } = target;
   const replacement = (current?: Entry): ApiObject => {
     const object = read();
-    if (current && part === 'main' && kind.takeServerValues)
-      kind.takeServerValues(object, kind === current.kind ? current.peek() : current.object(kind));
+    if (current && part === 'main') takeServerValues(registry, kind, object, current);
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);

@@ -13,12 +13,7 @@ const notAscii = /[^\x00-\x7f]/;
 const surrogate = /\p{Surrogate}/u;
 
 /** @param refusing called before an object is refused */
-export function check(
-  kind: Kind,
-  name: string,
-  rules: () => FieldError[],
-  refusing?: () => void,
-): void {
+export function check(kind: Kind, name: string, rules: () => FieldError[], refusing?: () => void): void {
   const errors = found(rules);
   if (errors.length) refusing?.();
   if (errors.length) throw invalidObject(kind, name, errors.slice(0, errorsMax));

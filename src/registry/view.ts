@@ -22,6 +22,8 @@ const loadPageSize = 1000;
 export interface ViewOptions extends RecoveryOptions {
   /** Called once, when the feed broke and could not be restored: the view stays stale. */
   readonly onLost?: (error: Error) => void;
+  /** Which kinds are in the store; default: all. */
+  readonly holds?: ((id: ResourceId) => boolean) | undefined;
 }
 
 interface Waiter {
@@ -32,6 +34,8 @@ interface Waiter {
 export class View {
   readonly #collections = new Map<ResourceId, Collection>();
   readonly #kindOf = new Map<ResourceId, Kind>();
+  /** Kinds that are in another store. */
+  readonly #elsewhere = new Map<ResourceId, View>();
   /** Kinds that are being loaded. */
   readonly #arrivals = new Map<ResourceId, Arrival>();
   #revision = 0;
@@ -44,7 +48,7 @@ export class View {
   #leaveTable: (() => void) | undefined;
 
   private constructor(
-    private readonly store: Store,
+    readonly store: Store,
     private readonly options: ViewOptions,
   ) {
     this.#feed = new FeedRecovery(store, this.#fed(), options);
@@ -72,6 +76,7 @@ export class View {
     this.#compacted = this.store.compacted;
     this.#revision = this.#compacted;
     for (const kind of kinds.stored()) {
+      if (!this.#holds(kind)) continue;
       this.#collections.set(kind.id, new Collection(this.#compacted));
       this.#kindOf.set(kind.id, kind);
     }
@@ -93,8 +98,10 @@ export class View {
 
   // The table of kinds
 
+  readonly #holds = (kind: Kind): boolean => isStored(kind) && (this.options.holds?.(kind.id) ?? true);
+
   async #prepare({ added, replaced, removed }: KindChange): Promise<Prepared> {
-    const arrivals = added.filter(isStored).map((kind) => new Arrival(kind));
+    const arrivals = added.filter(this.#holds).map((kind) => new Arrival(kind));
     const abandon = (): void => {
       for (const { kind } of arrivals) this.#arrivals.delete(kind.id);
     };
@@ -112,11 +119,11 @@ export class View {
         this.#collections.set(arrival.kind.id, arrival.settled());
         this.#kindOf.set(arrival.kind.id, arrival.kind);
       }
-      for (const kind of replaced.filter(isStored)) {
+      for (const kind of replaced.filter(this.#holds)) {
         this.#kindOf.set(kind.id, kind);
         this.#collections.get(kind.id)!.reread(kind);
       }
-      for (const { id } of removed.filter(isStored)) {
+      for (const { id } of removed.filter(this.#holds)) {
         const collection = this.#collections.get(id)!;
         this.#collections.delete(id);
         this.#kindOf.delete(id);
@@ -233,14 +240,25 @@ export class View {
 
   /** The collection of a kind, the same for all its versions; a 404 when the kind is not served any more. */
   collection(of: Kind | ResourceId): Collection {
-    const collection = this.#collections.get(typeof of === 'string' ? of : of.storage.id);
+    const id = typeof of === 'string' ? of : of.storage.id;
+    const collection = this.findCollection(id);
     if (!collection) throw resourceNotFound();
     return collection;
   }
 
   /** The same for a kind that may not be served. */
   findCollection(id: ResourceId): Collection | undefined {
-    return this.#collections.get(id);
+    return this.#collections.get(id) ?? this.#elsewhere.get(id)?.findCollection(id);
+  }
+
+  /** Objects of this kind are in another store, whose revisions have nothing to do with those of this one. */
+  lead(id: ResourceId, to: View): void {
+    this.#elsewhere.set(id, to);
+  }
+
+  /** The view whose revisions are those of a kind's objects. */
+  of({ storage }: Kind): View {
+    return this.#elsewhere.size === 0 ? this : (this.#elsewhere.get(storage.id) ?? this);
   }
 
   /**

@@ -34,7 +34,7 @@ export async function watch(
   checkOptions(query);
   const filter = filterOf(kind, query);
   const version = parseVersion(query.resourceVersion, 'watch', manner);
-  const { view } = registry;
+  const view = registry.view.of(kind);
   const collection = view.collection(kind);
   if (query.sendInitialEvents && version) await awaitVersion(view, version);
   else if (!version) await view.caughtUp();

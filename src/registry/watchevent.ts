@@ -11,7 +11,14 @@ const lineStarts: Record<EventType, Buffer> = {
   DELETED: Buffer.from('{"type":"DELETED","object":'),
 };
 
-/** The line of a watch stream for an object. */
+/** How notices are sent over the network. Watchers that get the same notices in the same form share the bytes. */
+export interface NoticeForm {
+  bytes(notice: Notice): Buffer;
+}
+
+/** One line of JSON for each notice. */
+export const jsonLines: NoticeForm = { bytes: ({ type, entry }) => eventLine(type, entry) };
+
 function eventLine(type: EventType, entry: Entry): Buffer {
   const start = lineStarts[type];
   const line = Buffer.allocUnsafe(start.length + entry.length + lineEnd.length);
@@ -21,14 +28,20 @@ function eventLine(type: EventType, entry: Entry): Buffer {
   return line;
 }
 
-/**
- * An event type with an object, as a watcher gets it. Watchers that get the same share the notice and its encoded
- * line.
- */
+/** The encoded bytes of some notices. */
+interface NoticeBatch {
+  readonly form: NoticeForm;
+  readonly notices: readonly Notice[];
+  readonly bytes: Buffer;
+  /** A batch in another form. */
+  readonly next: NoticeBatch | undefined;
+}
+
+/** An event type with an object, as a watcher gets it. Watchers that get the same share the notice and its bytes. */
 export class Notice {
   #entry: Entry | undefined;
-  /** The encoded bytes of this notice and those after it, cached for the next stream that sends the same notices. */
-  batch: { readonly notices: readonly Notice[]; readonly bytes: Buffer } | undefined;
+  /** The bytes of this notice and those after it, for the next stream that sends the same; one batch for each form. */
+  #batches: NoticeBatch | undefined;
 
   constructor(
     readonly type: EventType,
@@ -52,9 +65,22 @@ export class Notice {
     return this.state.length;
   }
 
-  get line(): Buffer {
-    return eventLine(this.type, this.entry);
+  /** The cached batch that begins with this notice. */
+  batch(form: NoticeForm): NoticeBatch | undefined {
+    let batch = this.#batches;
+    while (batch && batch.form !== form) batch = batch.next;
+    return batch;
   }
+
+  /** Caches a batch in place of the one before it in the same form. */
+  setBatch(form: NoticeForm, notices: readonly Notice[], bytes: Buffer): void {
+    this.#batches = { form, notices, bytes, next: without(form, this.#batches) };
+  }
+}
+
+function without(form: NoticeForm, batch: NoticeBatch | undefined): NoticeBatch | undefined {
+  if (!batch) return undefined;
+  return batch.form === form ? batch.next : { ...batch, next: without(form, batch.next) };
 }
 
 export class WatchEvent {

@@ -39,15 +39,15 @@ beforeAll(async () => {
     serviceClusterIPRange: serviceRange,
   });
   admin = new Client(cluster.url);
-}, 60_000);
+});
 afterEach(async () => {
   for (const node of running.splice(0)) await node.close();
-}, 60_000);
+});
 afterAll(async () => {
   admin.close();
   await cluster.close();
   await rm(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const asked: TokenOptions = {
   action: 'create',
@@ -144,7 +144,7 @@ describe('a node', () => {
     }).toThrow('does not accept the token');
     const expired = await joining({ ttlMs: -1_000 });
     await refused({ token: expired.token, caHash }).toThrow('or it has expired');
-  }, 60_000);
+  });
 
   it('ends with the reason when it is denied', async () => {
     const stranger = await joining({ groups: ['system:bootstrappers:waiting'] });
@@ -181,7 +181,7 @@ describe('a node', () => {
     };
     await admin.replace(signingRequests, undefined, request, 'approval');
     await expect(joined).rejects.toThrow('was denied: Unknown: who is that?');
-  }, 60_000);
+  });
 });
 
 describe('both sides', () => {
@@ -207,7 +207,7 @@ describe('both sides', () => {
       server.closeAllConnections();
       await other.close();
     }
-  }, 60_000);
+  });
 
   it('the API server reaches pods of the node, and users of the cluster do not', async () => {
     const { token, caHash } = await joining();
@@ -239,7 +239,7 @@ describe('both sides', () => {
         .once('error', reject);
     });
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
-  }, 60_000);
+  });
 
   it('a program in a pod finds the API, and may do what its account may', async () => {
     const { token, caHash } = await joining();
@@ -276,7 +276,7 @@ describe('both sides', () => {
       const lines = (await log()).trim().split('\n').sort();
       expect(lines).toEqual(['pods 200', 'secrets 403']);
     }, waitMs);
-  }, 60_000);
+  });
 });
 
 describe('as two processes', () => {

@@ -51,29 +51,41 @@ export const filled = (text: string, saved: ReadonlyMap<string, string>): string
     )
     .replace(/\{\{([\w:/-]+)\}\}/g, (all, name: string) => saved.get(name) ?? all);
 
-const madeUp = /<(uid|time|ip|port|token|hex)>/g;
+/** Names of made-up values, and a made-up end of a name. */
+const madeUp = /<(?:uid|time|ip|port|token|hex)>|(?<=-)\*$/g;
+
+/** What a text with names of made-up values stands for. */
+const formOf = (text: string): RegExp => {
+  const parts = text.split(madeUp).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.+')}$`, 's');
+};
+
 const leftOut = new Set(['resourceVersion', 'managedFields', 'selfLink']);
 /** Lists whose order is not fixed. */
 const unordered = /\.(causes|resourceRules|nonResourceRules)$/;
 
 /** The first difference between what was recorded and what is there; undefined when there is none. */
-function difference(wanted: unknown, got: unknown, place = ''): string | undefined {
+export function difference(wanted: unknown, got: unknown, place = ''): string | undefined {
   const told = (): string => `${place}: want ${JSON.stringify(wanted)} got ${JSON.stringify(got)}`;
   if (typeof wanted === 'string') {
     if (wanted === got) return undefined;
+    if (typeof got === 'number') return wanted === '<port>' ? undefined : told();
     if (wanted.search(madeUp) < 0 || typeof got !== 'string') return told();
-    const pattern = wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(madeUp, '.+');
-    return new RegExp(`^${pattern}$`, 's').test(got) ? undefined : told();
+    return formOf(wanted).test(got) ? undefined : told();
   }
   if (wanted === null || typeof wanted !== 'object') return (got ?? null) === wanted ? undefined : told();
   if (Array.isArray(wanted)) return listDifference(wanted, got, place);
   if (got === null || typeof got !== 'object') return told();
   const [model, actual] = [wanted as Record<string, unknown>, got as Record<string, unknown>];
-  for (const [key, value] of Object.entries(model)) {
+  const known = new Set(leftOut);
+  for (const [wantedKey, value] of Object.entries(model)) {
+    const form = wantedKey.search(madeUp) < 0 ? undefined : formOf(wantedKey);
+    const key = form ? (Object.keys(actual).find((name) => form.test(name)) ?? wantedKey) : wantedKey;
     const found = difference(value, actual[key], `${place}.${key}`);
     if (found) return found;
+    known.add(key);
   }
-  const more = Object.keys(actual).find((key) => !(key in model) && !leftOut.has(key));
+  const more = Object.keys(actual).find((key) => !known.has(key));
   return more && `${place}.${more}: not recorded, got ${JSON.stringify(actual[more])}`;
 }
 
@@ -92,7 +104,7 @@ function listDifference(wanted: readonly unknown[], got: unknown, place: string)
 }
 
 /** Compares an answer with the recorded one. */
-export function answerDifference({ expect }: Case, reply: Reply): string | undefined {
+export function answerDifference({ expect }: Pick<Case, 'expect'>, reply: Reply): string | undefined {
   if (reply.status !== expect.code) return `status: want ${expect.code} got ${reply.status} ${reply.text}`;
   const { object, fields = {}, reason, details, message, text, headers = {} } = expect;
   const found: (string | undefined)[] = [

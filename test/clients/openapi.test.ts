@@ -32,6 +32,7 @@ describe('a client that knows nothing but the documents', () => {
     const where = { namespace: 'default', name: 'web' };
     expect((await client.call(client.find('get', 'v1', 'Pod'), where)).body).toEqual(made.body);
     const patch = client.find('patch', 'v1', 'Pod');
+    expect(Object.keys(patch.operation.requestBody.content)).toContain('application/apply-patch+yaml');
     for (const [i, type] of [
       'application/merge-patch+json',
       'application/strategic-merge-patch+json',

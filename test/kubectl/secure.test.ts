@@ -23,7 +23,7 @@ describeWith('kubectl')('kubectl over TLS', () => {
     );
     writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', ...pod }));
     expect(await cluster.kubectl.try('create', '-f', file)).toMatchObject({ code: 0 });
-    const waited = await cluster.kubectl.try('wait', '--for=condition=Ready', 'pod/one', '--timeout=30s');
+    const waited = await cluster.kubectl.try('wait', '--for=condition=Ready', 'pod/one', '--timeout=60s');
     expect(waited).toMatchObject({ code: 0 });
   });
 

@@ -157,12 +157,12 @@ describe('a patch', () => {
   it('has one of the known types', async () => {
     await created(client, configMaps, configMap('patched'));
     const refusal =
-      '415: Unsupported Media Type: accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json';
+      '415: Unsupported Media Type: accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml';
     for (const type of [
       'application/json',
       'text/plain',
       'application/yaml',
-      'application/apply-patch+yaml',
+      'application/apply-patch+cbor',
     ]) {
       const reply = await client.patch(`${configMaps}/patched`, { data: { a: '2' } }, type);
       expectFailure(reply, 415, 'UnsupportedMediaType', refusal, {});

@@ -22,7 +22,10 @@ describe('Accept', () => {
     'application/json',
     'application/json;charset=utf-8',
     'application/json;whatever=1',
-    'application/vnd.kubernetes.protobuf,application/json',
+    'application/vnd.kubernetes.protobuf;q=0,application/json',
+    'application/vnd.kubernetes.protobuf;q=0.5,application/json',
+    'application/vnd.kubernetes.protobuf;stream=nonsense,application/json',
+    'application/cbor,application/json',
     'application/json, */*;q=0.8',
     'text/html, */*;q=0.1',
     'text/plain;q=1, application/json;q=0.2',
@@ -56,12 +59,14 @@ describe('Accept', () => {
     expect((await client.get(path, { Accept: odd })).body.kind).toBe('ConfigMap');
   });
 
-  const unknown = /^406: Not Acceptable\n\nAvailable representations: application\/json, application\/yaml/;
+  const unknown =
+    /^406: Not Acceptable\n\nAvailable representations: application\/json, application\/yaml, application\/vnd.kubernetes.protobuf$/;
   for (const accept of [
     'text/plain',
     'application/xml',
     'application/*',
-    'application/vnd.kubernetes.protobuf',
+    'application/cbor',
+    'application/cbor-seq',
   ])
     it(`${accept} is not acceptable`, async () => {
       expectFailure(await client.get(path, { Accept: accept }), 406, 'NotAcceptable', unknown, {});

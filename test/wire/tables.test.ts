@@ -1,6 +1,8 @@
 /** Tables in lists, single reads and watches, for both versions of Table. */
 import { describe, expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { builtinKinds } from '../../src/api/kinds.ts';
+import { type Json, useCluster } from '../http.ts';
+import { homeOf, validBody } from './kindbodies.ts';
 
 const client = useCluster({ controllers: false });
 const maps = '/api/v1/namespaces/default/configmaps';
@@ -59,5 +61,58 @@ describe.each(['v1', 'v1beta1'])('a table of %s', (version) => {
     expect(second!.object.columnDefinitions).toBeNull();
     expect([first!, second!].map(({ object }) => object.rows[0].cells[1])).toEqual([1, 2]);
     expect(second!.object.apiVersion).toBe(`meta.k8s.io/${version}`);
+  });
+});
+
+describe('rows, which are kept for each object', () => {
+  let nowMs = Date.parse('2026-01-02T03:04:05Z');
+  const server = useCluster({ controllers: false, chance: { nowMs: () => nowMs } });
+  const table = async (path: string): Promise<Json> => (await server.get(path, accept('v1'))).body;
+
+  it('are those that are made anew, for every kind', async () => {
+    for (const kind of builtinKinds) {
+      const home = homeOf(kind);
+      const made = await server.post(home, validBody(kind, 'row'));
+      expect([kind.id, made.status]).toEqual([kind.id, 200]);
+      for (const include of ['Metadata', 'Object', 'None'])
+        for (const path of [home, `${home}/row`]) {
+          // What is indented is made from the objects.
+          const anew = await table(`${path}?includeObject=${include}&pretty=true`);
+          for (let i = 0; i < 2; i++) {
+            const kept = await table(`${path}?includeObject=${include}`);
+            expect([kind.id, kept]).toEqual([kind.id, anew]);
+          }
+        }
+      await server.delete(`${home}/row`);
+    }
+  });
+
+  it('show the time of each table', async () => {
+    await server.post(maps, { metadata: { name: 'aging' } });
+    const age = async (): Promise<string> => (await table(`${maps}/aging`)).rows[0].cells[2];
+    expect(await age()).toBe('0s');
+    nowMs += 90_000;
+    expect(await age()).toBe('90s');
+    nowMs += 3_600_000;
+    expect(await age()).toBe('61m');
+    await server.patch(`${maps}/aging`, { data: { a: 'b' } });
+    expect((await table(`${maps}/aging`)).rows[0].cells).toEqual(['aging', 1, '61m']);
+  });
+
+  it('are sent part by part when there are many', async () => {
+    const names = Array.from({ length: 1_050 }, (_, i) => `many-${String(i).padStart(4, '0')}`);
+    for (let from = 0; from < names.length; from += 100)
+      await Promise.all(
+        names
+          .slice(from, from + 100)
+          .map((name) =>
+            server.post(maps, { metadata: { name, labels: { many: 'yes' }, annotations: { a: 'ü' } } }),
+          ),
+      );
+    const reply = await server.get(`${maps}?limit=1020&labelSelector=many`, accept('v1'));
+    expect(reply.body.rows.map(({ cells }: Json) => cells[0])).toEqual(names.slice(0, 1020));
+    expect(reply.body.metadata.continue).toBeTypeOf('string');
+    const rest = await table(`${maps}?continue=${reply.body.metadata.continue}&labelSelector=many`);
+    expect(rest.rows).toHaveLength(30);
   });
 });

@@ -144,6 +144,8 @@ describe('values', () => {
     ['object.spec.replicas > "3"', 'error: no such overload'],
     ['self.ios > 5', 'error: no such overload'],
     ['object.metadata.labels["app"] == "web" && object.metadata.labels.app.startsWith("w")', true],
+    ['object.spec.list[2].x == 1', 'error: no such key: x'],
+    ['has(object.spec.list[2].x) || has(object.spec.replicas.x)', false],
     ['null == self.o', false],
     ['self.o == self.o && [1, 2] == [1, 2] && {"a": 1} == {"a": 1}', true],
     ['type(1) == int && type("a") == string && type(self.t) == google.protobuf.Timestamp', true],

@@ -100,8 +100,7 @@ function select(node: Select, scope: Scope): Step {
     const value = operand(frame);
     frame.budget.charge(1);
     if (value instanceof Optional) return findInOptional(value, field);
-    if (!(value instanceof MapValue)) throw new NoSuchOverload();
-    const found = value.find(field);
+    const found = value instanceof MapValue ? value.find(field) : undefined;
     if (found === undefined) throw new CelError(`no such key: ${field}`);
     return found;
   };
@@ -109,9 +108,7 @@ function select(node: Select, scope: Scope): Step {
 
 function isPresent(operand: Value, field: string): boolean {
   const value = operand instanceof Optional ? operand.value : operand;
-  if (value === undefined) return false;
-  if (!(value instanceof MapValue)) throw new NoSuchOverload();
-  return value.find(field) !== undefined;
+  return value instanceof MapValue && value.find(field) !== undefined;
 }
 
 function call(node: Call, scope: Scope): Step {

@@ -75,6 +75,20 @@ describe('pruning', () => {
     );
   });
 
+  it('drops what does not fit from embedded resources of stored objects', () => {
+    const schema = compiled({
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+    });
+    const object: JsonObject = { spec: { kind: 5, metadata: { name: 'a', labels: 7, odd: 1 } } };
+    schema.prune(object, true);
+    expect(object).toEqual({ spec: { metadata: { name: 'a' } } });
+    const strange: JsonObject = { spec: { metadata: 'text' } };
+    schema.prune(strange, true);
+    expect(strange).toEqual({ spec: { metadata: {} } });
+  });
+
   it('reports some of very many unknown fields', () => {
     const spec = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`f${i}`, i]));
     const object: JsonObject = { spec };

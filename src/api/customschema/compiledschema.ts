@@ -28,8 +28,8 @@ class LazySchema implements CompiledSchema {
     return this.#root;
   }
 
-  prune(object: JsonObject): string[] {
-    return pruneObject(object, this.root);
+  prune(object: JsonObject, stored = false): string[] {
+    return pruneObject(object, this.root, stored);
   }
 
   applyDefaults(object: JsonObject): void {

@@ -5,7 +5,7 @@
 import { DecodeError, decodeObject } from '../decode.ts';
 import { invalid } from '../fielderror.ts';
 import { modelOf } from '../model.ts';
-import { cloneJson, type JsonObject } from '../object.ts';
+import { cloneJson, isJsonObject, type JsonObject } from '../object.ts';
 import { isMetaField, type SchemaNode } from './schemanode.ts';
 import { ValuePath } from './valuepath.ts';
 
@@ -13,9 +13,12 @@ import { ValuePath } from './valuepath.ts';
 const reportsMax = 100;
 const reportCharsMax = 65_536;
 
-/** @returns the paths of unknown fields, sorted */
-export function pruneObject(object: JsonObject, root: SchemaNode): string[] {
-  const walk = new PruneWalk();
+/**
+ * @param stored the object comes from the store: where its embedded resources no longer fit, fields are dropped
+ * @returns the paths of unknown fields, sorted
+ */
+export function pruneObject(object: JsonObject, root: SchemaNode, stored: boolean): string[] {
+  const walk = new PruneWalk(stored);
   walk.object(object, root, root.preserves, true);
   return walk.unknown.sort();
 }
@@ -41,6 +44,9 @@ class PruneWalk {
   readonly unknown: string[] = [];
   readonly #path = new ValuePath();
   #chars = 0;
+
+  /** @param drops drop fields of embedded resources that have the wrong type, instead of refusing them */
+  constructor(private readonly drops = false) {}
 
   /** @param node undefined where the schema says nothing: everything goes, unless `keep` */
   value(value: unknown, node: SchemaNode | undefined, keep: boolean): void {
@@ -87,7 +93,10 @@ class PruneWalk {
     const value = object[name];
     this.#path.push(name);
     if (name === 'metadata') object[name] = this.#metadata(value);
-    else if (typeof value !== 'string') throw this.#wrong(value, 'must be a string');
+    else if (typeof value !== 'string') {
+      if (!this.drops) throw this.#wrong(value, 'must be a string');
+      delete object[name];
+    }
     this.#path.pop();
   }
 
@@ -99,6 +108,7 @@ class PruneWalk {
       return decoded;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
+      if (this.drops) return isJsonObject(value) ? fittingMetadata(value) : {};
       throw this.#wrong(value, error.message);
     }
   }
@@ -114,4 +124,17 @@ class PruneWalk {
     this.#chars += text.length;
     this.unknown.push(text);
   }
+}
+
+/** The fields of metadata that can be read. */
+function fittingMetadata(value: JsonObject): JsonObject {
+  const out: JsonObject = {};
+  for (const name of Object.keys(value)) {
+    try {
+      Object.assign(out, decodeObject(modelOf('ObjectMeta'), { [name]: value[name] }));
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+    }
+  }
+  return out;
 }

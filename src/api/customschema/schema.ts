@@ -110,10 +110,12 @@ export interface Topology {
 export interface CompiledSchema {
   readonly schema: Schema;
   /**
-   * Removes what the schema does not name, in place, and nulls that a field may not have.
-   * @returns the paths of the fields that were removed as unknown, in document order (`spec.objs[0].m`)
+   * Removes what the schema does not name, in place, and nulls that a field may not have. Throws a DecodeError when the
+   * type or metadata of an embedded resource cannot be read.
+   * @param stored the object comes from the store: such fields are dropped instead
+   * @returns the paths of the fields that were removed as unknown, sorted (`spec.objs[0].m`); some of very many
    */
-  prune(object: JsonObject): string[];
+  prune(object: JsonObject, stored?: boolean): string[];
   /** Sets defaults in place. */
   applyDefaults(object: JsonObject): void;
   /**

@@ -130,10 +130,10 @@ export const apiService = defineKind<APIService>({
     { name: 'Available', description: 'Whether this service is available.' },
     ageColumn,
   ],
-  cells: (service, nowMs) => [
+  cells: (service) => [
     service.metadata.name,
     service.spec?.service ? `${service.spec.service.namespace}/${service.spec.service.name}` : 'Local',
     availableCell(service),
-    ageCell(service, nowMs),
+    ageCell(service),
   ],
 });

@@ -40,7 +40,7 @@ export const autoscalingV1 = defineKind<HorizontalPodAutoscalerV1>({
   validateStatusUpdate: ({ status }) => collect(replicaCountErrors(status ?? {})),
 
   columns: autoscalerColumns,
-  cells: (autoscaler, nowMs) => autoscalerCells(shown(autoscaler), nowMs),
+  cells: (autoscaler) => autoscalerCells(shown(autoscaler)),
 });
 
 function toStored(

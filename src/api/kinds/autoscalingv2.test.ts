@@ -1,7 +1,16 @@
 /** Proves the defaults and rules of autoscalers in autoscaling/v2, and the cells of their table. */
 import { describe, expect, test } from 'vitest';
 import { autoscalingV2 as autoscaler } from './autoscalingv2.ts';
-import { cells, createdAge, createErrors, error, statusErrors, updateErrors, written } from './kind.case.ts';
+import {
+  cells,
+  createdAge,
+  createErrors,
+  error,
+  shownCells,
+  statusErrors,
+  updateErrors,
+  written,
+} from './kind.case.ts';
 
 const spec = { scaleTargetRef: { kind: 'ReplicationController', name: 'rc' }, maxReplicas: 3 };
 const path = 'spec.scaleTargetRef';
@@ -196,5 +205,5 @@ test('cells', () => {
     Age: createdAge,
   });
   const bare = { metadata: { name: 'a' }, spec: {} };
-  expect(autoscaler.cells!(bare, 0)).toMatchObject({ 1: '/', 2: '<none>', 3: '<unset>', 4: 0 });
+  expect(shownCells(autoscaler, bare, 0)).toMatchObject({ 1: '/', 2: '<none>', 3: '<unset>', 4: 0 });
 });

@@ -1,4 +1,5 @@
 /** HorizontalPodAutoscaler in autoscaling/v2: sets the number of replicas by metrics. This is the stored version. */
+import type { Cell } from '../elapsed.ts';
 import { child, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
   CrossVersionObjectReferenceV2,
@@ -157,15 +158,15 @@ export function* replicaCountErrors(status: {
   yield* negative('status.desiredReplicas', status.desiredReplicas);
 }
 
-export function autoscalerCells(autoscaler: HorizontalPodAutoscalerV2, nowMs: number): unknown[] {
+export function autoscalerCells(autoscaler: HorizontalPodAutoscalerV2): Cell[] {
   const { metadata, spec, status } = autoscaler;
   return [
     metadata.name,
     `${spec?.scaleTargetRef?.kind ?? ''}/${spec?.scaleTargetRef?.name ?? ''}`,
-    targetsCell(spec?.metrics, status?.currentMetrics),
+    targetsCell(spec?.metrics, status?.currentMetrics ?? []),
     spec?.minReplicas === undefined ? '<unset>' : String(spec.minReplicas),
     spec?.maxReplicas ?? 0,
     status?.currentReplicas ?? 0,
-    ageCell(autoscaler, nowMs),
+    ageCell(autoscaler),
   ];
 }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JobV1 } from '../generated/types.ts';
 import { batchJob } from './batchjob.ts';
+import { shownCells } from './kind.case.ts';
 import { brief, container, type Expected, made, now, stored, uid } from './pod.case.ts';
 
 const template = (spec: object = {}, labels: object = { a: 'b' }) => ({
@@ -231,7 +232,7 @@ test('warnings', () => {
 
 test('table', () => {
   const object = make({ completions: 5 });
-  expect(batchJob.cells!(object, Date.parse(now))).toEqual([
+  expect(shownCells(batchJob, object, Date.parse(now))).toEqual([
     'j',
     'Running',
     '0/5',

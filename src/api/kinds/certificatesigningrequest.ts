@@ -143,9 +143,9 @@ export const certificateSigningRequest = defineKind<CertificateSigningRequest>({
     { name: 'RequestedDuration', description: 'How long the certificate is to be valid.' },
     { name: 'Condition', description: 'What became of the request.' },
   ],
-  cells: (request, nowMs) => [
+  cells: (request) => [
     request.metadata.name,
-    ageCell(request, nowMs),
+    ageCell(request),
     request.spec?.signerName ?? '',
     request.spec?.username ?? '',
     request.spec?.expirationSeconds === undefined

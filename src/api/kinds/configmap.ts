@@ -28,9 +28,9 @@ export const configMap = defineKind<ConfigMap>({
   validateUpdate: (map, old) => immutableErrors(map, old, ['data', 'binaryData']),
 
   columns: [nameColumn, { name: 'Data', description: 'Number of keys.' }, ageColumn],
-  cells: (map, nowMs) => [
+  cells: (map) => [
     map.metadata.name,
     Object.keys(map.data ?? {}).length + Object.keys(map.binaryData ?? {}).length,
-    ageCell(map, nowMs),
+    ageCell(map),
   ],
 });

@@ -29,12 +29,7 @@ export const controllerRevision = defineKind<ControllerRevision>({
     { name: 'Revision', type: 'integer', description: 'Its place among the states of that object.' },
     ageColumn,
   ],
-  cells: (object, nowMs) => [
-    object.metadata.name,
-    controllerCell(object),
-    object.revision ?? 0,
-    ageCell(object, nowMs),
-  ],
+  cells: (object) => [object.metadata.name, controllerCell(object), object.revision ?? 0, ageCell(object)],
 });
 
 function* revisionErrors(

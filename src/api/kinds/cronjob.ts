@@ -1,5 +1,7 @@
 /** CronJob: creates jobs on a schedule. */
+
 import { parseSchedule, ScheduleError } from '../cronschedule.ts';
+import { elapsed } from '../elapsed.ts';
 import { invalid, notSupported, required } from '../fielderror.ts';
 import type { CronJob, CronJobSpec, JobTemplateSpec } from '../generated/types.ts';
 import { type Column, defineKind, type KindForm, statusSubresource } from '../kind.ts';
@@ -19,7 +21,6 @@ import {
 import { choice, collect, type Findings, negative } from '../rules/findings.ts';
 import { nameWarnings, templateWarnings } from '../rules/podwarnings.ts';
 import { defaultPodTemplate } from '../rules/template.ts';
-import { ageText } from '../time.ts';
 import { TimeZone } from '../timezone.ts';
 import { jobSpecErrors, sizeWarnings } from './batchjob.ts';
 
@@ -79,7 +80,7 @@ export const cronJobForm: KindForm<CronJob> = {
   },
 
   columns,
-  cells(cronJob, nowMs) {
+  cells(cronJob) {
     const { schedule, timeZone, suspend, jobTemplate } = cronJob.spec ?? {};
     const { active = [], lastScheduleTime } = cronJob.status ?? {};
     const containers = jobTemplate?.spec?.template?.spec?.containers;
@@ -89,8 +90,8 @@ export const cronJobForm: KindForm<CronJob> = {
       orNone(timeZone),
       suspend === undefined ? '<unset>' : suspend ? 'True' : 'False',
       active.length,
-      lastScheduleTime ? ageText(lastScheduleTime, nowMs) : '<none>',
-      ageCell(cronJob, nowMs),
+      lastScheduleTime ? elapsed(lastScheduleTime) : '<none>',
+      ageCell(cronJob),
       containersCell(containers),
       imagesCell(containers),
       formatLabelSelectorObject(jobTemplate?.spec?.selector as LabelSelectorObject | undefined),

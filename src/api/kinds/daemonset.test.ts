@@ -11,7 +11,7 @@ import {
   workload,
 } from '../rules/workload.case.ts';
 import { daemonSet } from './daemonset.ts';
-import { statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
+import { shownCells, statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
 import { brief, made, now } from './pod.case.ts';
 
 const make = (spec: object = {}, metadata: object = {}): DaemonSet =>
@@ -177,7 +177,7 @@ test('table', () => {
     ['Selector', 'string', 1],
   ]);
   const object = make({ template: template({ nodeSelector: { y: '2', x: '1' } }) });
-  const row = () => daemonSet.cells!(object, Date.parse(now) + 5000);
+  const row = () => shownCells(daemonSet, object, Date.parse(now) + 5000);
   expect(row()).toEqual(['w', 0, 0, 0, 0, 0, 'x=1,y=2', '5s', 'c', 'i:1', 'a=b']);
   object.status = {
     desiredNumberScheduled: 5,
@@ -187,5 +187,5 @@ test('table', () => {
     numberAvailable: 1,
   };
   expect(row().slice(0, 6)).toEqual(['w', 5, 4, 3, 2, 1]);
-  expect(daemonSet.cells!(make(), 0)[6]).toBe('<none>');
+  expect(shownCells(daemonSet, make(), 0)[6]).toBe('<none>');
 });

@@ -83,7 +83,7 @@ export const daemonSet = defineKind<DaemonSet>({
     ageColumn,
     ...workloadColumns,
   ],
-  cells: (object, nowMs) => [
+  cells: (object) => [
     object.metadata.name,
     object.status?.desiredNumberScheduled ?? 0,
     object.status?.currentNumberScheduled ?? 0,
@@ -91,7 +91,7 @@ export const daemonSet = defineKind<DaemonSet>({
     object.status?.updatedNumberScheduled ?? 0,
     object.status?.numberAvailable ?? 0,
     mapCell(object.spec?.template?.spec?.nodeSelector),
-    ageCell(object, nowMs),
+    ageCell(object),
     ...workloadCells(object.spec),
   ],
 });

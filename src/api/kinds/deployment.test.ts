@@ -12,7 +12,7 @@ import {
   workload,
 } from '../rules/workload.case.ts';
 import { deployment } from './deployment.ts';
-import { statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
+import { shownCells, statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
 import { brief, made, now } from './pod.case.ts';
 
 const make = (spec: object = {}, metadata: object = {}): Deployment =>
@@ -242,7 +242,7 @@ test('table', () => {
     ['Selector', 'string', 1],
   ]);
   const object = make({ ...good, replicas: 3 });
-  const row = (ms: number) => deployment.cells!(object, Date.parse(now) + ms);
+  const row = (ms: number) => shownCells(deployment, object, Date.parse(now) + ms);
   expect(row(5000)).toEqual(['w', '0/3', 0, 0, '5s', 'c', 'i:1', 'a=b']);
   object.status = { replicas: 3, readyReplicas: 2, updatedReplicas: 3, availableReplicas: 1 };
   expect(row(5000)).toEqual(['w', '2/3', 3, 1, '5s', 'c', 'i:1', 'a=b']);

@@ -72,12 +72,12 @@ export const deployment = defineKind<Deployment>({
     ageColumn,
     ...workloadColumns,
   ],
-  cells: (object, nowMs) => [
+  cells: (object) => [
     object.metadata.name,
     `${object.status?.readyReplicas ?? 0}/${object.spec?.replicas ?? 0}`,
     object.status?.updatedReplicas ?? 0,
     object.status?.availableReplicas ?? 0,
-    ageCell(object, nowMs),
+    ageCell(object),
     ...workloadCells(object.spec),
   ],
 });

@@ -98,9 +98,5 @@ export const endpoints = defineKind<Endpoints>({
   validate: ({ subsets }) => collect(subsetsErrors(subsets)),
 
   columns: [nameColumn, { name: 'Endpoints', description: 'Ready addresses and their ports.' }, ageColumn],
-  cells: (endpoints, nowMs) => [
-    endpoints.metadata.name,
-    endpointsText(endpoints.subsets),
-    ageCell(endpoints, nowMs),
-  ],
+  cells: (endpoints) => [endpoints.metadata.name, endpointsText(endpoints.subsets), ageCell(endpoints)],
 });

@@ -1,9 +1,9 @@
 /** Event: something that happened to an object, kept for a limited time. Not a watch event. */
+import { elapsed } from '../elapsed.ts';
 import { type FieldError, invalid, required } from '../fielderror.ts';
 import type { Event } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { isQualifiedName, pathSegmentName } from '../names.ts';
-import { ageText } from '../time.ts';
 
 /** Bytes of texts in events of the newer form. */
 const wordBytesMax = 128;
@@ -94,11 +94,11 @@ export const event = defineKind<Event>({
     { name: 'Count', description: 'How often it has happened.', wide: true },
     { name: 'Name', format: 'name', description: 'Name of the event.', wide: true },
   ],
-  cells(event, nowMs) {
-    const firstSeen = ageText(event.firstTimestamp || event.eventTime, nowMs);
+  cells(event) {
+    const firstSeen = elapsed(event.firstTimestamp || event.eventTime);
     const lastTime = event.series?.lastObservedTime || event.lastTimestamp;
     return [
-      lastTime ? ageText(lastTime, nowMs) : firstSeen,
+      lastTime ? elapsed(lastTime) : firstSeen,
       event.type ?? '',
       event.reason ?? '',
       objectText(event),

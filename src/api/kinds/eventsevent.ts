@@ -142,5 +142,5 @@ export const eventsEvent = defineKind<EventV1>({
   },
 
   columns: event.columns,
-  cells: (object, nowMs) => event.cells?.(toStored(object), nowMs) ?? [],
+  cells: (object) => event.cells?.(toStored(object)) ?? [],
 });

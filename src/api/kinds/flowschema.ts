@@ -87,12 +87,12 @@ export const flowSchema = defineKind<FlowSchema>({
     ageColumn,
     { name: 'MissingPL', description: 'Whether its priority level is missing.' },
   ],
-  cells: (schema, nowMs) => [
+  cells: (schema) => [
     schema.metadata.name,
     schema.spec?.priorityLevelConfiguration?.name ?? '',
     schema.spec?.matchingPrecedence ?? 0,
     orNone(schema.spec?.distinguisherMethod?.type),
-    ageCell(schema, nowMs),
+    ageCell(schema),
     danglingCell(schema),
   ],
 });

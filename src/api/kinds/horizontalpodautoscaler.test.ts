@@ -1,7 +1,7 @@
 /** Proves the defaults and rules of autoscalers, and the cells of their table. */
 import { expect, test } from 'vitest';
 import { horizontalPodAutoscaler as autoscaler } from './horizontalpodautoscaler.ts';
-import { cells, createdAge, createErrors, error, statusErrors, written } from './kind.case.ts';
+import { cells, createdAge, createErrors, error, shownCells, statusErrors, written } from './kind.case.ts';
 
 const spec = { scaleRef: { kind: 'ReplicationController', name: 'rc' }, maxReplicas: 3 };
 
@@ -97,5 +97,5 @@ test('cells', () => {
     Replicas: 2,
   });
   const bare = { metadata: { name: 'a' }, spec: {} };
-  expect(autoscaler.cells!(bare, 0)).toMatchObject({ 2: '<none>', 3: '<unset>', 4: 0 });
+  expect(shownCells(autoscaler, bare, 0)).toMatchObject({ 2: '<none>', 3: '<unset>', 4: 0 });
 });

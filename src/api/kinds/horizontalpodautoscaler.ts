@@ -109,5 +109,5 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>({
   validateStatusUpdate: ({ status }) => collect(replicaCountErrors(status ?? {})),
 
   columns: autoscalerColumns,
-  cells: (autoscaler, nowMs) => autoscalerCells(shown(autoscaler), nowMs),
+  cells: (autoscaler) => autoscalerCells(shown(autoscaler)),
 });

@@ -147,12 +147,12 @@ export const ingress = defineKind<Ingress>({
     { name: 'Ports', description: 'Ports that are served.' },
     ageColumn,
   ],
-  cells: (ingress, nowMs) => [
+  cells: (ingress) => [
     ingress.metadata.name,
     orNone(ingress.spec?.ingressClassName),
     hostsText(ingress.spec?.rules),
     addressText(ingress),
     ingress.spec?.tls?.length ? '80, 443' : '80',
-    ageCell(ingress, nowMs),
+    ageCell(ingress),
   ],
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Job, JobStatus } from '../generated/types.ts';
 import { columnDefinitions } from '../table.ts';
 import { job } from './job.ts';
+import { shownCells } from './kind.case.ts';
 import { brief, container, type Expected, made, now, stored, uid } from './pod.case.ts';
 
 const template = (spec: object = {}, labels: object = { a: 'b' }) => ({
@@ -205,7 +206,7 @@ test('a name with dots is warned of', () => {
 
 describe('table', () => {
   const nowMs = Date.parse(now);
-  const cells = (object: Job, status: JobStatus = {}) => job.cells!({ ...object, status }, nowMs);
+  const cells = (object: Job, status: JobStatus = {}) => shownCells(job, { ...object, status }, nowMs);
 
   test('columns', () => {
     expect(columnDefinitions(job).map(({ name, priority }) => [name, priority])).toEqual([

@@ -1,5 +1,6 @@
 /** For tests of kinds: runs the hooks of a kind in the order of the registry. */
 import { decodeObject } from '../decode.ts';
+import { shownCell } from '../elapsed.ts';
 import { encodeObject } from '../encode.ts';
 import type { FieldError, FieldErrorReason } from '../fielderror.ts';
 import type { Kind } from '../kind.ts';
@@ -69,13 +70,17 @@ export function statusErrors(kind: Kind, body: object, oldBody: object = {}): Fi
   return kind.validateStatusUpdate?.(statusUpdated(kind, body, old), old) ?? [];
 }
 
+/** The cells of a table row, as they are shown at a time. */
+export const shownCells = (kind: Kind, object: ApiObject, atMs: number): unknown[] =>
+  kind.cells!(object).map((cell) => shownCell(cell, atMs));
+
 /** The cells of a table row, by column. Wide columns have `*` in front. */
 export function cells(kind: Kind, body: object): Record<string, unknown> {
   const object = read(kind, {
     ...body,
     metadata: { creationTimestamp: createdText, ...metadataOf(body) },
   });
-  const values = kind.cells!(stored(kind, object), nowMs);
+  const values = shownCells(kind, stored(kind, object), nowMs);
   const names = kind.columns!.map(({ name, wide }) => (wide ? `*${name}` : name));
   if (values.length !== names.length) throw new Error(`${values.length} cells for ${names.length} columns`);
   return Object.fromEntries(names.map((name, i) => [name, values[i]]));

@@ -29,5 +29,5 @@ export const lease = defineKind<Lease>({
       : [invalid('metadata.resourceVersion', 0, 'must be specified for an update')],
 
   columns: [nameColumn, { name: 'Holder', description: 'Who holds the lease.' }, ageColumn],
-  cells: (lease, nowMs) => [lease.metadata.name, lease.spec?.holderIdentity ?? '', ageCell(lease, nowMs)],
+  cells: (lease) => [lease.metadata.name, lease.spec?.holderIdentity ?? '', ageCell(lease)],
 });

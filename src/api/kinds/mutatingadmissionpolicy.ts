@@ -35,11 +35,11 @@ export const mutatingAdmissionPolicy = defineKind<MutatingAdmissionPolicy>({
     { name: 'ParamKind', type: 'string', description: 'Kind of the parameters.' },
     ageColumn,
   ],
-  cells: (policy, nowMs) => [
+  cells: (policy) => [
     policy.metadata.name,
     policy.spec?.mutations?.length ?? 0,
     paramKindCell(policy.spec?.paramKind),
-    ageCell(policy, nowMs),
+    ageCell(policy),
   ],
 });
 

@@ -28,10 +28,10 @@ export const mutatingAdmissionPolicyBinding = defineKind<MutatingAdmissionPolicy
     { name: 'ParamRef', type: 'string', description: 'Where its parameters are.' },
     ageColumn,
   ],
-  cells: (binding, nowMs) => [
+  cells: (binding) => [
     binding.metadata.name,
     binding.spec?.policyName ?? '',
     paramRefCell(binding.spec?.paramRef),
-    ageCell(binding, nowMs),
+    ageCell(binding),
   ],
 });

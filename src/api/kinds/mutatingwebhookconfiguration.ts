@@ -32,9 +32,9 @@ export const mutatingWebhookConfiguration = defineKind<MutatingWebhookConfigurat
     ),
 
   columns: [nameColumn, { name: 'Webhooks', type: 'integer', description: 'Number of webhooks.' }, ageColumn],
-  cells: (configuration, nowMs) => [
+  cells: (configuration) => [
     configuration.metadata.name,
     configuration.webhooks?.length ?? 0,
-    ageCell(configuration, nowMs),
+    ageCell(configuration),
   ],
 });

@@ -75,9 +75,5 @@ export const namespace = defineKind<Namespace>({
     { name: 'Status', description: 'Active, or Terminating while the contents are deleted.' },
     ageColumn,
   ],
-  cells: (namespace, nowMs) => [
-    namespace.metadata.name,
-    namespace.status?.phase ?? '',
-    ageCell(namespace, nowMs),
-  ],
+  cells: (namespace) => [namespace.metadata.name, namespace.status?.phase ?? '', ageCell(namespace)],
 });

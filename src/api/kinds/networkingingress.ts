@@ -118,5 +118,5 @@ export const networkingIngress = defineKind<IngressV1>({
     ingress.validateStatusUpdate?.(toStored(object), toStored(old)) ?? [],
 
   columns: ingress.columns,
-  cells: (object, nowMs) => ingress.cells?.(toStored(object), nowMs) ?? [],
+  cells: (object) => ingress.cells?.(toStored(object)) ?? [],
 });

@@ -175,14 +175,14 @@ export const node = defineKind<Node>({
     { name: 'Kernel-Version', description: 'Kernel of the operating system.', wide: true },
     { name: 'Container-Runtime', description: 'What runs the containers.', wide: true },
   ],
-  cells(node, nowMs) {
+  cells(node) {
     const info = node.status?.nodeInfo;
     const architecture = info?.architecture ? ` (${info.architecture})` : '';
     return [
       node.metadata.name,
       statusText(node),
       rolesText(node),
-      ageCell(node, nowMs),
+      ageCell(node),
       info?.kubeletVersion ?? '',
       addressText(node, 'InternalIP'),
       addressText(node, 'ExternalIP'),

@@ -7,7 +7,6 @@ import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings } from '../rules/findings.ts';
 import { changedSources, defaultSource, sourceErrors } from '../rules/persistentvolumesource.ts';
 import { roundResources } from '../rules/resourcename.ts';
-import { keepFinalizer, volumeFinalizer } from '../rules/storageprotection.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -71,7 +70,6 @@ export const persistentVolume = defineKind<PersistentVolume>({
 
   takeServerValues(volume, old) {
     (volume.spec ??= {}).volumeMode ??= old.spec?.volumeMode;
-    keepFinalizer(volume.metadata, old.metadata, volumeFinalizer);
   },
   defaults(volume) {
     const spec = (volume.spec ??= {});
@@ -121,7 +119,7 @@ export const persistentVolume = defineKind<PersistentVolume>({
     ageColumn,
     { name: 'VolumeMode', description: 'File system or raw block device.', wide: true },
   ],
-  cells(volume, nowMs) {
+  cells(volume) {
     const { spec, status } = volume;
     return [
       volume.metadata.name,
@@ -133,7 +131,7 @@ export const persistentVolume = defineKind<PersistentVolume>({
       classCell(volume, spec),
       orUnset(spec?.volumeAttributesClassName),
       status?.reason ?? '',
-      ageCell(volume, nowMs),
+      ageCell(volume),
       orUnset(spec?.volumeMode),
     ];
   },

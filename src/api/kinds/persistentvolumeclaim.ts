@@ -15,7 +15,6 @@ import { changedFields } from '../rules/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings } from '../rules/findings.ts';
 import { roundResources } from '../rules/resourcename.ts';
-import { claimFinalizer, keepFinalizer } from '../rules/storageprotection.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -119,7 +118,6 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
     spec.volumeName ??= old.spec?.volumeName;
     spec.volumeMode ??= old.spec?.volumeMode;
     spec.storageClassName ??= old.spec?.storageClassName;
-    keepFinalizer(claim.metadata, old.metadata, claimFinalizer);
   },
   defaults(claim) {
     defaultClaimSpec((claim.spec ??= {}));
@@ -161,7 +159,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
     ageColumn,
     { name: 'VolumeMode', description: 'File system or raw block device.', wide: true },
   ],
-  cells(claim, nowMs) {
+  cells(claim) {
     const { spec, status } = claim;
     const bound = Boolean(spec?.volumeName);
     return [
@@ -172,7 +170,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
       bound ? accessModesCell(status?.accessModes) : '',
       classCell(claim, spec),
       orUnset(spec?.volumeAttributesClassName),
-      ageCell(claim, nowMs),
+      ageCell(claim),
       orUnset(spec?.volumeMode),
     ];
   },

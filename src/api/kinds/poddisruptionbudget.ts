@@ -2,6 +2,7 @@
  * PodDisruptionBudget: how many of the selected pods must stay available during evictions. This is the stored
  * version.
  */
+import type { Cell } from '../elapsed.ts';
 import { type FieldError, invalid, notSupported } from '../fielderror.ts';
 import type {
   PodDisruptionBudget,
@@ -66,12 +67,12 @@ export const budgetColumns: readonly Column[] = [
 
 const boundCell = (bound: IntOrPercent | undefined): string => (bound === undefined ? 'N/A' : String(bound));
 
-export const budgetCells = (budget: PodDisruptionBudget, nowMs: number): unknown[] => [
+export const budgetCells = (budget: PodDisruptionBudget): Cell[] => [
   budget.metadata.name,
   boundCell(budget.spec?.minAvailable),
   boundCell(budget.spec?.maxUnavailable),
   budget.status?.disruptionsAllowed ?? 0,
-  ageCell(budget, nowMs),
+  ageCell(budget),
 ];
 
 export function* budgetErrors(spec: PodDisruptionBudgetSpec): Findings {

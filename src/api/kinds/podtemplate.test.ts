@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { PodTemplate } from '../generated/types.ts';
 import { columnDefinitions } from '../table.ts';
+import { shownCells } from './kind.case.ts';
 import { brief, container, made, stored } from './pod.case.ts';
 import { podTemplate } from './podtemplate.ts';
 
@@ -44,7 +45,7 @@ test('table', () => {
   ]);
   const containers = [container(), { name: 'd', image: 'j' }];
   expect(
-    podTemplate.cells!(make({ metadata: { labels: { b: '2', a: '1' } }, spec: { containers } }), 0),
+    shownCells(podTemplate, make({ metadata: { labels: { b: '2', a: '1' } }, spec: { containers } }), 0),
   ).toEqual(['t', 'c,d', 'i:1,j', 'a=1,b=2']);
-  expect(podTemplate.cells!(make({}), 0)[3]).toBe('<none>');
+  expect(shownCells(podTemplate, make({}), 0)[3]).toBe('<none>');
 });

@@ -93,11 +93,11 @@ export const priorityClass = defineKind<PriorityClass>({
     ageColumn,
     { name: 'PreemptionPolicy', description: 'Whether pods of the class may take the place of others.' },
   ],
-  cells: (priority, nowMs) => [
+  cells: (priority) => [
     priority.metadata.name,
     priority.value ?? 0,
     priority.globalDefault ?? false,
-    ageCell(priority, nowMs),
+    ageCell(priority),
     priority.preemptionPolicy ?? '',
   ],
 });

@@ -147,7 +147,7 @@ export const priorityLevelConfiguration = defineKind<PriorityLevelConfiguration>
     { name: 'QueueLengthLimit', description: 'Requests that may wait in one queue.' },
     ageColumn,
   ],
-  cells(level, nowMs) {
+  cells(level) {
     const { type = '', limited, exempt } = level.spec ?? {};
     const queuing = limited?.limitResponse?.queuing;
     const cell = (value: number | undefined): string =>
@@ -159,7 +159,7 @@ export const priorityLevelConfiguration = defineKind<PriorityLevelConfiguration>
       cell(queuing?.queues),
       cell(queuing?.handSize),
       cell(queuing?.queueLengthLimit),
-      ageCell(level, nowMs),
+      ageCell(level),
     ];
   },
 });

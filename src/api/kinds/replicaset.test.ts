@@ -10,7 +10,7 @@ import {
   testSpecs,
   workload,
 } from '../rules/workload.case.ts';
-import { statusErrors, updateErrors } from './kind.case.ts';
+import { shownCells, statusErrors, updateErrors } from './kind.case.ts';
 import { brief, made, now } from './pod.case.ts';
 import { replicaSet } from './replicaset.ts';
 
@@ -97,7 +97,7 @@ test('table', () => {
   const matchExpressions = [{ key: 'a', operator: 'In', values: ['c', 'b'] }];
   const object = made<ReplicaSet>(replicaSet, workload({ replicas: 3, selector: { matchExpressions } }));
   object.status = { replicas: 2, readyReplicas: 1 };
-  expect(replicaSet.cells!(object, Date.parse(now) + 5000)).toEqual([
+  expect(shownCells(replicaSet, object, Date.parse(now) + 5000)).toEqual([
     'w',
     3,
     2,

@@ -52,12 +52,12 @@ export const replicaSet = defineKind<ReplicaSet>({
     ageColumn,
     ...workloadColumns,
   ],
-  cells: (object, nowMs) => [
+  cells: (object) => [
     object.metadata.name,
     object.spec?.replicas ?? 0,
     object.status?.replicas ?? 0,
     object.status?.readyReplicas ?? 0,
-    ageCell(object, nowMs),
+    ageCell(object),
     ...workloadCells(object.spec),
   ],
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ReplicationController } from '../generated/types.ts';
 import { columnDefinitions } from '../table.ts';
+import { shownCells } from './kind.case.ts';
 import { brief, container, type Expected, made, now, stored } from './pod.case.ts';
 import { replicationController } from './replicationcontroller.ts';
 
@@ -160,7 +161,7 @@ test('table', () => {
   ]);
   const object = make({ replicas: 3, template: template() });
   object.status = { replicas: 2, readyReplicas: 1 };
-  expect(replicationController.cells!(object, Date.parse(now) + 5000)).toEqual([
+  expect(shownCells(replicationController, object, Date.parse(now) + 5000)).toEqual([
     'r',
     3,
     2,

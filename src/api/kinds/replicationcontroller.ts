@@ -63,14 +63,14 @@ export const replicationController = defineKind<ReplicationController>({
     wide(imagesColumn),
     wide(selectorColumn),
   ],
-  cells(controller, nowMs) {
+  cells(controller) {
     const containers = controller.spec?.template?.spec?.containers;
     return [
       controller.metadata.name,
       controller.spec?.replicas ?? 0,
       controller.status?.replicas ?? 0,
       controller.status?.readyReplicas ?? 0,
-      ageCell(controller, nowMs),
+      ageCell(controller),
       containersCell(containers),
       imagesCell(containers),
       mapCell(controller.spec?.selector),

@@ -75,10 +75,10 @@ export const resourceQuota = defineKind<ResourceQuota>({
     { name: 'Limit', description: 'Used and allowed limits.' },
     ageColumn,
   ],
-  cells: (quota, nowMs) => [
+  cells: (quota) => [
     quota.metadata.name,
     usageText(quota.status ?? {}, (name) => !name.startsWith(limitsPrefix)),
     usageText(quota.status ?? {}, (name) => name.startsWith(limitsPrefix)),
-    ageCell(quota, nowMs),
+    ageCell(quota),
   ],
 });

@@ -103,10 +103,10 @@ export const secret = defineKind<Secret>({
     { name: 'Data', description: 'Number of keys.' },
     ageColumn,
   ],
-  cells: (secret, nowMs) => [
+  cells: (secret) => [
     secret.metadata.name,
     secret.type ?? '',
     Object.keys(secret.data ?? {}).length,
-    ageCell(secret, nowMs),
+    ageCell(secret),
   ],
 });

@@ -1,6 +1,7 @@
 /** A service gets the same defaults, warnings, columns and cells as in Kubernetes. */
 import { describe, expect, test } from 'vitest';
 import { columnDefinitions } from '../table.ts';
+import { shownCells } from './kind.case.ts';
 import { decoded, port, prepared, problems, specOf } from './service.case.ts';
 import { service as kind } from './service.ts';
 
@@ -123,7 +124,8 @@ test('external addresses draw a warning', () => {
 describe('table', () => {
   const nowMs = Date.parse('2026-01-01T00:02:00Z');
   const cells = (spec: object, status?: object): unknown[] =>
-    kind.cells!(
+    shownCells(
+      kind,
       {
         metadata: { name: 'x', creationTimestamp: '2026-01-01T00:00:00Z' },
         spec,

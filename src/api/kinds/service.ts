@@ -124,13 +124,13 @@ export const service = defineKind<Service>({
     wide(selectorColumn),
   ],
 
-  cells: (service, nowMs) => [
+  cells: (service) => [
     service.metadata.name,
     service.spec?.type,
     orNone(service.spec?.clusterIPs?.[0]),
     externalCell(service),
     orNone((service.spec?.ports ?? []).map(portText).join(',')),
-    ageCell(service, nowMs),
+    ageCell(service),
     mapCell(service.spec?.selector),
   ],
 });

@@ -29,5 +29,5 @@ export const serviceAccount = defineKind<ServiceAccount>({
   prepareForUpdate: cutSecrets,
 
   columns: [nameColumn, ageColumn],
-  cells: (account, nowMs) => [account.metadata.name, ageCell(account, nowMs)],
+  cells: (account) => [account.metadata.name, ageCell(account)],
 });

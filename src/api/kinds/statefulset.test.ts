@@ -10,7 +10,7 @@ import {
   testSpecs,
   workload,
 } from '../rules/workload.case.ts';
-import { statusErrors, statusUpdated, texts, updateErrors, written } from './kind.case.ts';
+import { shownCells, statusErrors, statusUpdated, texts, updateErrors, written } from './kind.case.ts';
 import { brief, container, made, now } from './pod.case.ts';
 import { statefulSet } from './statefulset.ts';
 
@@ -272,5 +272,5 @@ test('table', () => {
   ]);
   const object = make({ replicas: 3 });
   object.status = { replicas: 3, readyReplicas: 2 };
-  expect(statefulSet.cells!(object, Date.parse(now) + 5000)).toEqual(['w', '2/3', '5s', 'c', 'i:1']);
+  expect(shownCells(statefulSet, object, Date.parse(now) + 5000)).toEqual(['w', '2/3', '5s', 'c', 'i:1']);
 });

@@ -84,10 +84,10 @@ export const statefulSet = defineKind<StatefulSet>({
     ageColumn,
     ...templateColumns,
   ],
-  cells: (object, nowMs) => [
+  cells: (object) => [
     object.metadata.name,
     `${object.status?.readyReplicas ?? 0}/${object.spec?.replicas ?? 0}`,
-    ageCell(object, nowMs),
+    ageCell(object),
     ...templateCells(object.spec),
   ],
 });

@@ -36,11 +36,11 @@ export const validatingAdmissionPolicy = defineKind<ValidatingAdmissionPolicy>({
     { name: 'ParamKind', type: 'string', description: 'Kind of the parameters.' },
     ageColumn,
   ],
-  cells: (policy, nowMs) => [
+  cells: (policy) => [
     policy.metadata.name,
     policy.spec?.validations?.length ?? 0,
     paramKindCell(policy.spec?.paramKind),
-    ageCell(policy, nowMs),
+    ageCell(policy),
   ],
 });
 

@@ -31,11 +31,11 @@ export const validatingAdmissionPolicyBinding = defineKind<ValidatingAdmissionPo
     { name: 'ParamRef', type: 'string', description: 'Where its parameters are.' },
     ageColumn,
   ],
-  cells: (binding, nowMs) => [
+  cells: (binding) => [
     binding.metadata.name,
     binding.spec?.policyName ?? '',
     paramRefCell(binding.spec?.paramRef),
-    ageCell(binding, nowMs),
+    ageCell(binding),
   ],
 });
 

@@ -23,9 +23,9 @@ export const validatingWebhookConfiguration = defineKind<ValidatingWebhookConfig
   validate: ({ webhooks }, old) => collect(webhooksErrors(webhooks, old?.webhooks)),
 
   columns: [nameColumn, { name: 'Webhooks', type: 'integer', description: 'Number of webhooks.' }, ageColumn],
-  cells: (configuration, nowMs) => [
+  cells: (configuration) => [
     configuration.metadata.name,
     configuration.webhooks?.length ?? 0,
-    ageCell(configuration, nowMs),
+    ageCell(configuration),
   ],
 });

@@ -1,5 +1,6 @@
 // Proves the cells that tables of many kinds share.
 import { expect, test } from 'vitest';
+import { shownCell } from '../elapsed.ts';
 import { ageCell, containersCell, imagesCell, mapCell, orNone, wide } from './columns.ts';
 
 test('maps are sorted, and none when empty', () => {
@@ -26,8 +27,8 @@ test('containers and images', () => {
 
 test('age', () => {
   const nowMs = Date.parse('2024-05-01T12:00:00Z');
-  expect(ageCell({ metadata: { creationTimestamp: '2024-05-01T11:50:00Z' } }, nowMs)).toBe('10m');
-  expect(ageCell({ metadata: {} }, nowMs)).toBe('<unknown>');
+  expect(shownCell(ageCell({ metadata: { creationTimestamp: '2024-05-01T11:50:00Z' } }), nowMs)).toBe('10m');
+  expect(shownCell(ageCell({ metadata: {} }), nowMs)).toBe('<unknown>');
 });
 
 test('a wide column is the same column', () => {

@@ -1,8 +1,8 @@
 /** Columns: the parts that the tables of all kinds share. */
+import { type Cell, elapsed } from '../elapsed.ts';
 import type { Container } from '../generated/types.ts';
 import type { Column } from '../kind.ts';
 import type { ApiObject } from '../object.ts';
-import { ageText } from '../time.ts';
 
 export const nameColumn: Column = {
   name: 'Name',
@@ -32,8 +32,7 @@ export const selectorColumn: Column = {
 /** The same column, shown only with `-o wide`. */
 export const wide = (column: Column): Column => ({ ...column, wide: true });
 
-export const ageCell = (object: ApiObject, nowMs: number): string =>
-  ageText(object.metadata.creationTimestamp, nowMs);
+export const ageCell = (object: ApiObject): Cell => elapsed(object.metadata.creationTimestamp);
 
 export const orNone = (text: string | null | undefined): string => text || '<none>';
 

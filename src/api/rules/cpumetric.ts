@@ -69,7 +69,7 @@ export function olderStatus(status: HorizontalPodAutoscalerStatusV2 = {}): Horiz
     lastScaleTime,
     currentReplicas,
     desiredReplicas,
-    currentCPUUtilizationPercentage: cpuCurrent(currentMetrics),
+    currentCPUUtilizationPercentage: cpuCurrent(currentMetrics ?? []),
   };
 }
 
@@ -84,6 +84,6 @@ export function storedStatus(
     lastScaleTime,
     currentReplicas,
     desiredReplicas,
-    currentMetrics: withCpuCurrent(old.currentMetrics, currentCPUUtilizationPercentage),
+    currentMetrics: withCpuCurrent(old.currentMetrics ?? [], currentCPUUtilizationPercentage),
   };
 }

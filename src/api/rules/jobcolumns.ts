@@ -1,4 +1,5 @@
 /** Job columns: what `kubectl get jobs` shows, in all versions of Job. */
+import { type Cell, Elapsed } from '../elapsed.ts';
 import type { JobCondition } from '../generated/types.ts';
 import type { Column } from '../kind.ts';
 import { formatLabelSelectorObject, type LabelSelectorObject } from '../labelselector.ts';
@@ -42,14 +43,14 @@ export const jobColumns: readonly Column[] = [
   wide(selectorColumn),
 ];
 
-export function jobCells(job: ShownJob, nowMs: number): unknown[] {
+export function jobCells(job: ShownJob): Cell[] {
   const containers = job.spec?.template?.spec?.containers;
   return [
     job.metadata.name,
     statusCell(job),
     completionsCell(job),
-    durationCell(job, nowMs),
-    ageCell(job, nowMs),
+    durationCell(job),
+    ageCell(job),
     containersCell(containers),
     imagesCell(containers),
     formatLabelSelectorObject(job.spec?.selector as LabelSelectorObject | undefined),
@@ -71,8 +72,10 @@ function completionsCell({ spec, status }: ShownJob): string {
   return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
 }
 
-function durationCell({ status }: ShownJob, nowMs: number): string {
+function durationCell({ status }: ShownJob): Cell {
   if (!status?.startTime) return '';
-  const endMs = status.completionTime ? timeToMs(status.completionTime) : nowMs;
-  return durationText(endMs - timeToMs(status.startTime));
+  const startMs = timeToMs(status.startTime);
+  return status.completionTime
+    ? durationText(timeToMs(status.completionTime) - startMs)
+    : new Elapsed(startMs);
 }

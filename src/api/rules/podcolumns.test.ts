@@ -1,6 +1,7 @@
 // Proves the cells of pods in tables (kinds.md 8.2, 8.3), with every value of the Status column.
 import { describe, expect, test } from 'vitest';
 import type { Pod, PodSpec, PodStatus } from '../generated/types.ts';
+import { shownCells } from '../kinds/kind.case.ts';
 import { now } from '../kinds/pod.case.ts';
 import { pod } from '../kinds/pod.ts';
 import { columnDefinitions, tableRow } from '../table.ts';
@@ -14,7 +15,7 @@ const podOf = (status: PodStatus, spec: PodSpec = {}, metadata: object = {}): Po
   spec: { containers: [{ name: 'a' }, { name: 'b' }], ...spec },
   status,
 });
-const cells = (object: Pod): unknown[] => pod.cells!(object, nowMs);
+const cells = (object: Pod): unknown[] => shownCells(pod, object, nowMs);
 
 test('columns', () => {
   expect(columnDefinitions(pod).map(({ name, priority }) => [name, priority])).toEqual([

@@ -1,5 +1,6 @@
 /** Pods in tables: the Status column is computed from all containers. */
 
+import { type Cell, elapsed } from '../elapsed.ts';
 import type {
   ContainerState,
   ContainerStateTerminated,
@@ -8,7 +9,6 @@ import type {
   PodStatus,
 } from '../generated/types.ts';
 import type { Column, TableRowCondition } from '../kind.ts';
-import { ageText } from '../time.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from './columns.ts';
 import { isSidecar } from './container.ts';
 import { isFinished } from './podfacts.ts';
@@ -29,7 +29,7 @@ export const podColumns: readonly Column[] = [
   },
 ];
 
-export function podCells(pod: Pod, nowMs: number): unknown[] {
+export function podCells(pod: Pod): Cell[] {
   const status = pod.status ?? {};
   const summary = summarize(pod);
   const total =
@@ -40,9 +40,9 @@ export function podCells(pod: Pod, nowMs: number): unknown[] {
     `${summary.ready}/${total}`,
     summary.text,
     restarts.count > 0 && restarts.last
-      ? `${restarts.count} (${ageText(restarts.last, nowMs)} ago)`
+      ? elapsed(restarts.last, `${restarts.count} (`, ' ago)')
       : String(restarts.count),
-    ageCell(pod, nowMs),
+    ageCell(pod),
     orNone(status.podIPs?.[0]?.ip ?? status.podIP),
     orNone(pod.spec?.nodeName),
     orNone(status.nominatedNodeName),

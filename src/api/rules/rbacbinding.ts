@@ -1,4 +1,5 @@
 /** What both kinds of bindings share: the role that is granted, and the subjects that it is granted to. */
+import type { Cell } from '../elapsed.ts';
 import { child, type FieldError, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { RoleBinding, RoleRef, Subject } from '../generated/types.ts';
 import type { Column } from '../kind.ts';
@@ -73,7 +74,7 @@ const bindingColumns: readonly Column[] = [
   { name: 'ServiceAccounts', description: 'Service accounts that are granted the role.', wide: true },
 ];
 
-function bindingCells(binding: Binding, nowMs: number): unknown[] {
+function bindingCells(binding: Binding): Cell[] {
   const { roleRef: { kind = '', name = '' } = {}, subjects } = binding;
   const named = (wanted: string, text: (subject: Subject) => string): string =>
     (subjects ?? [])
@@ -84,7 +85,7 @@ function bindingCells(binding: Binding, nowMs: number): unknown[] {
   return [
     binding.metadata.name,
     `${kind}/${name}`,
-    ageCell(binding, nowMs),
+    ageCell(binding),
     named('User', nameOf),
     named('Group', nameOf),
     named('ServiceAccount', (subject) => `${subject.namespace ?? ''}/${nameOf(subject)}`),

@@ -36,7 +36,7 @@ const chance: Chance = {
 async function registryOn(store: Store, nowMs = chance.nowMs): Promise<Registry> {
   const kinds = new KindTable();
   // Nothing is released with the request: what is deleted is left to controllers, so that tests see them at work.
-  const finalizing = { protection: true, collection: true, prompt: false };
+  const finalizing = { protection: true, collection: true, prompt: false, kept: true };
   return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs }, [], finalizing);
 }
 

@@ -136,8 +136,9 @@ function dropUnset(object: ApiObject): void {
   for (const name of Object.keys(fields)) if (fields[name] === undefined) delete fields[name];
 }
 
+/** Of an object from the store, which may have been written with another schema. */
 function shape(schema: CompiledSchema, object: ApiObject): void {
-  schema.prune(object as unknown as JsonObject);
+  schema.prune(object as unknown as JsonObject, true);
   schema.applyDefaults(object as unknown as JsonObject);
 }
 

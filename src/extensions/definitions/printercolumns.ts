@@ -1,4 +1,6 @@
 /** Printer columns: what `kubectl get` shows of custom objects. */
+
+import { type Cell, elapsed } from '../../api/elapsed.ts';
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinitionVersion,
@@ -8,9 +10,8 @@ import { jsonText } from '../../api/jsontext.ts';
 import type { Column, KindForm } from '../../api/kind.ts';
 import { type ApiObject, withSortedKeys } from '../../api/object.ts';
 import { nameColumn } from '../../api/rules/columns.ts';
-import { ageText } from '../../api/time.ts';
 
-type Cell = (object: ApiObject, nowMs: number) => unknown;
+type CellReader = (object: ApiObject) => Cell;
 
 const ageDefinition: CustomResourceColumnDefinition = {
   name: 'Age',
@@ -23,7 +24,7 @@ export function printerColumns({
   additionalPrinterColumns: defined = [],
 }: CustomResourceDefinitionVersion): Pick<KindForm<ApiObject>, 'columns' | 'cells'> {
   const definitions = defined.length ? defined : [ageDefinition];
-  let cells: Cell[];
+  let cells: CellReader[];
   try {
     cells = definitions.map(cellOf);
   } catch (error) {
@@ -32,7 +33,7 @@ export function printerColumns({
   }
   return {
     columns: [nameColumn, ...definitions.map(columnOf)],
-    cells: (object, nowMs) => [object.metadata.name, ...cells.map((cell) => cell(object, nowMs))],
+    cells: (object) => [object.metadata.name, ...cells.map((cell) => cell(object))],
   };
 }
 
@@ -47,12 +48,12 @@ const columnOf = (definition: CustomResourceColumnDefinition): Column => {
   };
 };
 
-function cellOf({ jsonPath = '', type = 'string' }: CustomResourceColumnDefinition): Cell {
+function cellOf({ jsonPath = '', type = 'string' }: CustomResourceColumnDefinition): CellReader {
   const path = parseJsonPath(jsonPath);
-  return (object, nowMs) => cellValue(path, type, object, nowMs);
+  return (object) => cellValue(path, type, object);
 }
 
-function cellValue(path: JsonPath, type: string, object: ApiObject, nowMs: number): unknown {
+function cellValue(path: JsonPath, type: string, object: ApiObject): Cell {
   const value = path.find(object)[0];
   if (value === undefined || value === null) return null;
   switch (type) {
@@ -64,11 +65,10 @@ function cellValue(path: JsonPath, type: string, object: ApiObject, nowMs: numbe
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date':
-      return typeof value === 'string' ? dateCell(value, nowMs) : null;
+      return typeof value === 'string' ? dateCell(value) : null;
     default:
       return typeof value === 'object' ? jsonText(withSortedKeys(value)) : String(value);
   }
 }
 
-const dateCell = (value: string, nowMs: number): string =>
-  Number.isNaN(Date.parse(value)) ? '<invalid>' : ageText(value, nowMs);
+const dateCell = (value: string): Cell => (Number.isNaN(Date.parse(value)) ? '<invalid>' : elapsed(value));

@@ -8,8 +8,9 @@ export const certificateSigning: AdmissionPlugin = {
   name: 'CertificateSigning',
 
   validate(registry, admission) {
-    const { target, object, old } = admission;
+    const { target, object } = admission;
     if (target.part !== 'status' || target.kind.id !== signingRequestId) return;
-    if (!semanticEqual(object?.status, old?.status)) return checkSigner(registry, admission, 'sign');
+    if (!semanticEqual(object?.status, admission.old?.status))
+      return checkSigner(registry, admission, 'sign');
   },
 };

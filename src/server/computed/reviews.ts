@@ -85,7 +85,7 @@ export async function answerReview(
   if (context.info.method !== 'POST') throw methodNotAllowed();
   const { registry, createStatus } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
-  const negotiated = { ...context.negotiate(), transform: undefined };
+  const negotiated = { ...context.negotiate('all'), transform: undefined };
   const input = await objectBody(serving, context, asked.kind);
   const object = readObject(registry.kinds, asked, input, request);
   const namespace = asked.namespaced ? (info.namespace ?? object.metadata.namespace ?? '') : '';
@@ -93,7 +93,7 @@ export async function answerReview(
   settleNamespace(asked, object, namespace);
   const status = await asked.review(object, { serving, context, namespace });
   const answer = normalized(asked.model, { ...object, status } as unknown as JsonObject);
-  await answerValue(context, createStatus, answer, negotiated);
+  await answerValue(context, createStatus, answer, negotiated, asked.model);
 }
 
 function checkPlace({ namespaced }: Form, { metadata }: ApiObject, namespace: string): void {

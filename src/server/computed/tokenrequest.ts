@@ -36,6 +36,7 @@ export async function requestToken(
   checkPathName(name);
   const { registry, createStatus } = serving;
   const asking = writeRequest(serving, context, 'CreateOptions');
+  const negotiated = { ...context.negotiate('all'), transform: undefined };
   const input = await objectBody(serving, context, kind);
   const expected = { kind, apiVersion: `${group}/v1`, model: modelOf(kind) };
   const request = readObject(registry.kinds, expected, input, asking) as TokenRequest;
@@ -59,7 +60,7 @@ export async function requestToken(
     spec: { ...spec, boundObjectRef: spec.boundObjectRef ?? null },
     status: { token, expirationTimestamp: formatTime((issuedSeconds + spec.expirationSeconds) * 1000) },
   };
-  await answerValue(context, createStatus, answer, { ...context.negotiate(), transform: undefined });
+  await answerValue(context, createStatus, answer, negotiated, expected.model);
 }
 
 function checkMetadata({ metadata }: TokenRequest, namespace: string, name: string): void {

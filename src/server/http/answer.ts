@@ -1,10 +1,13 @@
 /** Answers: headers, Status errors, and writing bodies. */
 import { constants, gzip } from 'node:zlib';
 import type { Flow } from '../../access/fairness/flowcontrol.ts';
-import { AuthorizationFailure, internal, StatusError } from '../../api/errors.ts';
+import { AuthorizationFailure, internal, type Status, StatusError } from '../../api/errors.ts';
 import { jsonText } from '../../api/jsontext.ts';
+import { type Model, modelOf } from '../../api/model.ts';
+import type { JsonObject } from '../../api/object.ts';
+import { encodeDocument } from '../../api/protobufenvelope.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
-import type { Negotiated } from './negotiation.ts';
+import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiation.ts';
 
 /** Bodies of at least this size are compressed for clients that accept it. */
 export const gzipBytesMin = 128 * 1024;
@@ -14,8 +17,10 @@ const lingerMs = 500;
 const warningsTextMax = 4096;
 const warningCutAt = 256;
 
+const jsonType = 'application/json';
+
 /** Headers of every API answer. */
-export function apiHeaders(context: RequestContext, contentType = 'application/json'): Headers {
+export function apiHeaders(context: RequestContext, contentType = jsonType): Headers {
   const headers: Headers = {
     'Audit-Id': context.auditId,
     'Cache-Control': 'no-cache, private',
@@ -27,14 +32,14 @@ export function apiHeaders(context: RequestContext, contentType = 'application/j
 }
 
 /** The same as a flat list, for the most frequent answers: Node writes a list several times faster. */
-function jsonHeaderList(context: RequestContext, length: number): string[] {
+function headerList(context: RequestContext, length: number, contentType: string): string[] {
   const list = [
     'Audit-Id',
     context.auditId,
     'Cache-Control',
     'no-cache, private',
     'Content-Type',
-    'application/json',
+    contentType,
     'Content-Length',
     String(length),
   ];
@@ -63,24 +68,29 @@ function warningHeaders(warnings: readonly string[]): string[] {
   });
 }
 
-/** Answers with finished JSON text, a line feed included. */
+/** Answers with finished bytes: JSON text, a line feed included, or a protobuf document. */
 export function answerDocument(
   context: RequestContext,
   code: number,
   document: Buffer,
+  contentType = jsonType,
 ): void | Promise<void> {
-  if (document.length >= gzipBytesMin) return answerBytes(context, code, [document]);
-  context.response.writeHead(code, jsonHeaderList(context, document.length));
+  if (document.length >= gzipBytesMin) return answerBytes(context, code, [document], contentType);
+  context.response.writeHead(code, headerList(context, document.length, contentType));
   context.response.end(document);
 }
 
-/** Answers with a value in the negotiated form. */
+/**
+ * Answers with a value in the negotiated form. `model` is for paths that have answers in protobuf.
+ */
 export async function answerValue(
   context: RequestContext,
   code: number,
   value: unknown,
   negotiated: Negotiated,
+  model?: Model,
 ): Promise<void> {
+  if (negotiated.format === 'protobuf') return answerMessage(context, code, value as JsonObject, model!);
   if (negotiated.format === 'yaml') {
     const { writeYaml } = await import('../../api/yaml.ts');
     const text = Buffer.from(writeYaml(value));
@@ -95,16 +105,41 @@ export async function answerValue(
   await answerBytes(context, code, [Buffer.from(text)]);
 }
 
+/** Answers with a Status, which is never transformed. */
+export const answerStatus = (
+  context: RequestContext,
+  code: number,
+  status: Partial<Status>,
+  negotiated: Negotiated,
+): Promise<void> =>
+  answerValue(context, code, status, { ...negotiated, transform: undefined }, modelOf('Status'));
+
+async function answerMessage(
+  context: RequestContext,
+  code: number,
+  value: JsonObject,
+  model: Model,
+): Promise<void> {
+  const document = messageDocument(value, model);
+  context.audited?.takeAnswer(document.length, () => value);
+  await answerDocument(context, code, document, protobufType);
+}
+
+/** Documents as old as Kubernetes 1.1 name no version. */
+const messageDocument = ({ kind, apiVersion = 'v1', ...value }: JsonObject, model: Model): Buffer =>
+  encodeDocument({ kind: String(kind), apiVersion: String(apiVersion) }, model, value).bytes;
+
 /** Answers with text in parts, under back-pressure, compressed when it is long and the client accepts that. */
 export async function answerBytes(
   context: RequestContext,
   code: number,
   parts: readonly Buffer[],
+  contentType = jsonType,
 ): Promise<void> {
   const { response } = context;
   const size = parts.reduce((sum, part) => sum + part.length, 0);
   if (size >= gzipBytesMin && context.info.method === 'GET' && acceptsGzip(context)) {
-    const headers = apiHeaders(context);
+    const headers = apiHeaders(context, contentType);
     const compressed = await new Promise<Buffer>((resolve, reject) =>
       gzip(
         parts.length === 1 ? parts[0]! : Buffer.concat(parts, size),
@@ -118,7 +153,7 @@ export async function answerBytes(
     response.end(compressed);
     return;
   }
-  response.writeHead(code, jsonHeaderList(context, size));
+  response.writeHead(code, headerList(context, size, contentType));
   // Corked: the header and all parts leave in one write.
   response.cork();
   for (const part of parts.slice(0, -1)) response.write(part);
@@ -142,7 +177,7 @@ export function drained(response: ApiResponse): Promise<void> {
   });
 }
 
-/** Answers with the Status of an error: always as JSON, never as a table. */
+/** Answers with the Status of an error: as JSON or in protobuf, never as a table. */
 export function answerError(context: RequestContext, error: unknown, report: (error: Error) => void): void {
   const { response } = context;
   if (response.headersSent) {
@@ -161,15 +196,23 @@ export function answerError(context: RequestContext, error: unknown, report: (er
   }
   context.failure = status.status;
   if (status instanceof AuthorizationFailure) return answerFailedDecision(context, status);
-  const text = isPrettyError(context)
-    ? JSON.stringify(status.status, null, 2)
-    : `${JSON.stringify(status.status)}\n`;
-  const headers = apiHeaders(context);
+  const isMessage = wantsProtobufErrors(context.request.headers.accept);
+  const body = isMessage ? errorMessage(context, status.status) : errorText(context, status.status);
+  const headers = apiHeaders(context, isMessage ? protobufType : jsonType);
   const retryAfter = status.status.details?.retryAfterSeconds;
   if (retryAfter) headers['Retry-After'] = String(retryAfter);
   // The message repeats what was sent.
   if (context.decision?.allowed === false) headers['X-Content-Type-Options'] = 'nosniff';
-  answerEarly(context, status.code, headers, text);
+  answerEarly(context, status.code, headers, body);
+}
+
+const errorText = (context: RequestContext, status: Status): string =>
+  isPrettyError(context) ? JSON.stringify(status, null, 2) : `${JSON.stringify(status)}\n`;
+
+function errorMessage(context: RequestContext, status: Status): Buffer {
+  const document = messageDocument(status as unknown as JsonObject, modelOf('Status'));
+  context.audited?.takeAnswer(document.length, () => status);
+  return document;
 }
 
 /** The query may be what is invalid about the request; then `pretty` cannot be read from it. */
@@ -182,7 +225,7 @@ function isPrettyError(context: RequestContext): boolean {
 }
 
 /** Answers a request whose body may not have been read. */
-function answerEarly(context: RequestContext, code: number, headers: Headers, text: string): void {
+function answerEarly(context: RequestContext, code: number, headers: Headers, text: string | Buffer): void {
   const { response } = context;
   const unread = !context.request.complete && hasBody(context);
   // The rest of an unread body would be parsed as the next request.
@@ -214,7 +257,7 @@ const hasBody = ({ request: { headers } }: RequestContext): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** Closing while the client is still sending would reset the connection, and the client would lose the answer. */
-function endLater({ http: { request, response } }: RequestContext, text: string): void {
+function endLater({ http: { request, response } }: RequestContext, text: string | Buffer): void {
   response.write(text);
   const end = (): void => {
     clearTimeout(timer);

@@ -1,12 +1,13 @@
 /** Request bodies: read under a bound on size and time, then parsed by their type. */
 import { isUtf8 } from 'node:buffer';
-import { badRequest, requestTimeout, tooLarge } from '../../api/errors.ts';
+import { badRequest, requestTimeout, tooLarge, unknownFormat } from '../../api/errors.ts';
 import { countKeys, findDuplicates, JsonError, readJson } from '../../api/json.ts';
 import type { Model } from '../../api/model.ts';
 import type { Input } from '../../registry/input.ts';
 import type { ApiRequest } from './context.ts';
 import { Http2Request } from './http2request.ts';
 import type { LimitKeeper } from './limits.ts';
+import { protobufType } from './negotiation.ts';
 import { PlainRequest } from './plainrequest.ts';
 
 const noBody = Buffer.alloc(0);
@@ -50,15 +51,20 @@ export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Pro
 
 export type BodyFormat = 'json' | 'yaml' | 'protobuf';
 
-const protobufType = 'application/vnd.kubernetes.protobuf';
+export const applyType = 'application/apply-patch+yaml';
 const yamlTypes = new Set(['application/yaml', 'text/yaml', 'application/x-yaml']);
 
 /** The type of a Content-Type header, without its parameters. */
 export const mediaType = (header = ''): string => header.replace(/;.*$/s, '').trim().toLowerCase();
 
-/** By the contract any media type is accepted: all but YAML and protobuf are read as JSON. */
+/**
+ * By the contract any media type is accepted: all but YAML and protobuf are read as JSON. An apply is refused: it would
+ * otherwise replace an object by a part of it.
+ */
 export function bodyFormat(contentType: string | undefined): BodyFormat {
   const type = mediaType(contentType);
+  if (type === applyType)
+    throw unknownFormat(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
   if (type === protobufType) return 'protobuf';
   return yamlTypes.has(type) ? 'yaml' : 'json';
 }

@@ -4,7 +4,7 @@
  * watchers, telling one of a change went from 14 to 10 µs.
  */
 import type { ServerResponse } from 'node:http';
-import type { Notice } from '../../registry/watchevent.ts';
+import type { Notice, NoticeForm } from '../../registry/watchevent.ts';
 import { optimized } from '../../switches.ts';
 import type { Outlet } from '../objects/watchstream.ts';
 
@@ -23,18 +23,19 @@ export function chunkedOutlet(response: ServerResponse, onDrain: () => void): Ou
       const bytes = lines.length === 1 ? lines[0]! : Buffer.concat(lines);
       return send ? send(framed([bytes])) : response.write(bytes);
     },
-    writeShared: (notices) =>
-      send ? send(sharedChunk(notices)) : response.write(Buffer.concat(notices.map((notice) => notice.line))),
+    writeShared: (notices, form) =>
+      send ? send(sharedChunk(notices, form)) : response.write(Buffer.concat(notices.map(form.bytes))),
     end: () => response.end(),
   };
 }
 
 /** The chunk of some notices; the cached one, if the watcher before got the same notices. */
-function sharedChunk(notices: readonly Notice[]): Buffer {
+function sharedChunk(notices: readonly Notice[], form: NoticeForm): Buffer {
   const first = notices[0]!;
-  if (first.batch && isSame(first.batch.notices, notices)) return first.batch.bytes;
-  const bytes = framed(notices.map((notice) => notice.line));
-  if (first.event) first.batch = { notices, bytes };
+  const known = first.batch(form);
+  if (known && isSame(known.notices, notices)) return known.bytes;
+  const bytes = framed(notices.map(form.bytes));
+  if (first.event) first.setBatch(form, notices, bytes);
   return bytes;
 }
 

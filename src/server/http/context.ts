@@ -10,7 +10,7 @@ import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door } from '../doors/door.ts';
 import type { AuditRecord } from '../observe/auditrecord.ts';
 import type { Http2Request } from './http2request.ts';
-import { type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
+import { type Messages, type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
 import type { PlainRequest } from './plainrequest.ts';
 import type { Query } from './query.ts';
 import type { RequestInfo } from './requestinfo.ts';
@@ -133,8 +133,9 @@ export class RequestContext {
     return this.info.query;
   }
 
-  negotiate(watching = false): Negotiated {
-    return negotiate(this.request.headers.accept, watching);
+  /** The form of the answer, of those that the path has. Throws a 406 when the client accepts none. */
+  negotiate(messages: Messages = 'none', watching = false): Negotiated {
+    return negotiate(this.request.headers.accept, messages, watching);
   }
 
   /** Whether to indent the answer, for human readers. */

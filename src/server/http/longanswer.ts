@@ -5,6 +5,7 @@
 import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { jsonText } from '../../api/jsontext.ts';
+import type { Model } from '../../api/model.ts';
 import { acceptsGzip, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
 import type { ApiResponse, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
@@ -23,13 +24,14 @@ export interface LongValue {
   item(index: number): unknown;
 }
 
-/** Answers with JSON text of a known length. */
+/** Answers with bytes that are made part by part; the length may be unknown. */
 export const answerParts = (
   context: RequestContext,
   code: number,
   parts: Iterable<Buffer>,
-  length: number,
-): Promise<void> => stream(context, code, parts, 'application/json', length);
+  length?: number,
+  contentType = 'application/json',
+): Promise<void> => stream(context, code, parts, contentType, length);
 
 /** Answers with a value in the negotiated form. */
 export async function answerLong(
@@ -37,16 +39,20 @@ export async function answerLong(
   code: number,
   value: LongValue,
   negotiated: Negotiated,
+  model?: Model,
 ): Promise<void> {
-  if (value.size <= wholeItemsMax) {
-    const list = Array.from({ length: value.size }, (_, i) => value.item(i));
-    return answerValue(context, code, { ...value.head, [value.field]: list }, negotiated);
-  }
+  if (value.size <= wholeItemsMax || negotiated.format === 'protobuf')
+    return answerValue(context, code, wholeValue(value), negotiated, model);
   if (negotiated.format === 'yaml')
     return stream(context, code, slices(await yamlTexts(value)), 'application/yaml');
   const texts = context.pretty(negotiated) ? prettyTexts(value) : jsonTexts(value);
   return stream(context, code, slices(texts), 'application/json');
 }
+
+export const wholeValue = ({ head, field, size, item }: LongValue): Record<string, unknown> => ({
+  ...head,
+  [field]: Array.from({ length: size }, (_, i) => item(i)),
+});
 
 async function stream(
   context: RequestContext,
@@ -80,7 +86,7 @@ async function stream(
 }
 
 /** Lets other work run between parts: for a client that reads fast, `drain` comes in the same tick. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const taken = (response: ApiResponse): Promise<void> | undefined =>
   response.destroyed ? undefined : drained(response);

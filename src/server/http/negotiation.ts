@@ -1,65 +1,123 @@
 /**
- * Negotiation: the form of an answer. JSON is the original; YAML, tables and metadata-only objects are derived from
- * it. Entries of `Accept` are tried by quality, then in order.
+ * Negotiation: the form of an answer. JSON is the original; protobuf, YAML, tables and metadata-only objects are
+ * derived from it. Entries of `Accept` are tried by quality, then in order.
  */
 import { notAcceptable, unsupportedParameters } from '../../api/errors.ts';
+import type { Model } from '../../api/model.ts';
 
 type Transform = 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+type Format = 'json' | 'yaml' | 'protobuf';
 
 export interface Negotiated {
-  readonly format: 'json' | 'yaml';
+  readonly format: Format;
   readonly transform: Transform | undefined;
   /** apiVersion of the transformed object: `meta.k8s.io/v1` or `meta.k8s.io/v1beta1`. */
   readonly transformVersion: string;
   readonly pretty: boolean;
 }
 
+/** Which answers a path has in protobuf. Metadata alone always has that form, objects of custom kinds do not. */
+export type Messages = 'none' | 'metadata' | 'all';
+
+/** Those of paths that answer with objects of a kind. */
+export const messagesOf = ({ model }: { readonly model: Model }): Messages =>
+  model.hasMessage ? 'all' : 'metadata';
+
 /** Entries of `Accept` that are tried. The length of the header is limited by the HTTP server. */
 const entriesMax = 50;
+/** Headers whose entries are cached, and the longest one in characters: clients send the same few. */
+const cachedMax = 64;
+const cachedCharsMax = 512;
 
-const available: readonly string[] = ['application/json', 'application/yaml'];
-const availableForWatch: readonly string[] = ['application/json;stream=watch'];
+export const protobufType = 'application/vnd.kubernetes.protobuf';
+const formats = new Map<string, Format>([
+  ['application/json', 'json'],
+  ['application/yaml', 'yaml'],
+  [protobufType, 'protobuf'],
+]);
+
+const available = ['application/json', 'application/yaml'];
+const availableForWatch = ['application/json;stream=watch'];
 
 const plainJson: Negotiated = { format: 'json', transform: undefined, transformVersion: '', pretty: false };
 const prettyJson: Negotiated = { ...plainJson, pretty: true };
+const plainOther = {
+  yaml: { ...plainJson, format: 'yaml' },
+  protobuf: { ...plainJson, format: 'protobuf' },
+} as const satisfies Record<string, Negotiated>;
 
 export interface MediaRange {
   readonly type: string;
-  readonly parameters: Map<string, string>;
+  readonly parameters: ReadonlyMap<string, string>;
   readonly quality: number;
 }
 
-export function negotiate(accept: string | undefined, watching: boolean): Negotiated {
+export function negotiate(accept: string | undefined, messages: Messages, watching: boolean): Negotiated {
   if (!accept || accept === '*/*' || accept === 'application/json') return plainJson;
   let known = false;
-  for (const range of parseAccept(accept)) {
-    if (range.type === '*/*' || range.type === 'application/*') {
-      if (range.type === '*/*') return plainJson;
-      continue;
-    }
-    const format =
-      range.type === 'application/json' ? 'json' : range.type === 'application/yaml' ? 'yaml' : undefined;
-    if (!format) continue;
+  for (const { type, parameters } of rangesOf(accept)) {
+    if (type === '*/*') return plainJson;
+    const format = formats.get(type);
+    if (!format || (format === 'protobuf' && messages === 'none')) continue;
     known = true;
     if (format === 'yaml' && watching) continue;
-    const chosen = transformOf(range.parameters, format);
-    if (chosen) return chosen;
+    const chosen = chosenForm(parameters, format);
+    if (chosen && (format !== 'protobuf' || isMessage(chosen, messages))) return chosen;
   }
-  throw known ? unsupportedParameters(watching ? availableForWatch : available) : notAcceptable(available);
+  throw refused(known, messages, watching);
 }
 
-function transformOf(parameters: Map<string, string>, format: 'json' | 'yaml'): Negotiated | undefined {
+/** Tables have no form in protobuf. */
+const isMessage = ({ transform }: Negotiated, messages: Messages): boolean =>
+  transform ? transform !== 'Table' : messages === 'all';
+
+function refused(known: boolean, messages: Messages, watching: boolean): Error {
+  const more = messages === 'none' ? [] : [protobufType];
+  if (!known) return notAcceptable([...available, ...more]);
+  return unsupportedParameters(
+    watching
+      ? [...availableForWatch, ...more.map((type) => `${type};stream=watch`)]
+      : [...available, ...more],
+  );
+}
+
+/** The form that the parameters of an entry ask for; undefined when there is none. */
+function chosenForm(parameters: ReadonlyMap<string, string>, format: Format): Negotiated | undefined {
   const pretty = /^(1|t|true)$/i.test(parameters.get('pretty') ?? '');
   const as = parameters.get('as');
+  if ((parameters.get('stream') ?? 'watch') !== 'watch') return undefined;
   if (as === undefined) {
     if (format === 'json') return pretty ? prettyJson : plainJson;
-    return { ...plainJson, format };
+    return plainOther[format];
   }
   const version = parameters.get('v');
   if (parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) return undefined;
   if (as !== 'Table' && as !== 'PartialObjectMetadata' && as !== 'PartialObjectMetadataList')
     return undefined;
   return { format, transform: as, transformVersion: `meta.k8s.io/${version}`, pretty };
+}
+
+/** Whether an error is answered in protobuf: by the first entry that asks for an object as it is. */
+export function wantsProtobufErrors(accept: string | undefined): boolean {
+  if (!accept?.includes(protobufType)) return false;
+  for (const { type, parameters } of rangesOf(accept)) {
+    const format = type === '*/*' ? 'json' : formats.get(type);
+    if (format && !parameters.has('as')) return format === 'protobuf';
+  }
+  return false;
+}
+
+const cached = new Map<string, readonly MediaRange[]>();
+
+function rangesOf(accept: string): readonly MediaRange[] {
+  let ranges = cached.get(accept);
+  if (!ranges) {
+    ranges = parseAccept(accept);
+    if (accept.length > cachedCharsMax) return ranges;
+    if (cached.size >= cachedMax) cached.clear();
+    cached.set(accept, ranges);
+  }
+  return ranges;
 }
 
 /** The entries of an `Accept` header, by preference. */

@@ -1,5 +1,6 @@
 /** Pages: non-resource paths, such as health, metrics, version and OpenAPI documents. */
 import { methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
+import { findModel } from '../../api/model.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { answerBackup } from '../computed/backup.ts';
 import { AggregatedDiscovery } from '../discovery/aggregateddiscovery.ts';
@@ -47,13 +48,11 @@ export class Pages {
     const value = this.#document(context, path);
     if (value === undefined) return this.#openApi.answer(context);
     if (method !== 'GET') throw methodNotAllowed();
-    const negotiated = context.negotiate();
+    const model = findModel(String((value as { kind?: unknown }).kind));
+    const negotiated = context.negotiate(model ? 'all' : 'none');
     const pretty = path === '/version' || path === '/';
-    await answerValue(context, 200, value, {
-      ...negotiated,
-      transform: undefined,
-      pretty: pretty || negotiated.pretty,
-    });
+    const form = { ...negotiated, transform: undefined, pretty: pretty || negotiated.pretty };
+    await answerValue(context, 200, value, form, model);
     return true;
   }
 

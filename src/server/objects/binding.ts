@@ -26,6 +26,7 @@ export async function bindPod(
 ): Promise<void> {
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
+  context.negotiate('all');
   const input = await objectBody(serving, context, 'Binding');
   const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
   const binding = readObject(registry.kinds, expected, input, request) as Binding;

@@ -22,6 +22,7 @@ export async function evictPod(
   checkPathName(name);
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
+  context.negotiate('all');
   const input = await objectBody(serving, context, 'Eviction');
   const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
   const eviction = readObject(registry.kinds, expected, input, request) as Eviction;

@@ -9,30 +9,34 @@ import {
   unknownPatchFormat,
   unsupportedMediaType,
 } from '../../api/errors.ts';
-import { type FieldError, invalid, notSupported, tooLong } from '../../api/fielderror.ts';
+import { type FieldError, notSupported, required } from '../../api/fielderror.ts';
 import { JsonError } from '../../api/json.ts';
 import type { Kind, Verb } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
 import { isPathSegment } from '../../api/names.ts';
 import { cloneJson, isJsonObject } from '../../api/object.ts';
+import { apply } from '../../registry/apply.ts';
 import { create } from '../../registry/create.ts';
 import { type DeleteOptions, remove, removeCollection } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { type FieldValidation, type Input, readObject } from '../../registry/input.ts';
 import { list, read } from '../../registry/list.ts';
+import { managerErrors } from '../../registry/managername.ts';
 import type { Manner } from '../../registry/manner.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { fieldManagerBytesMax, Request, type RequestForm, unprintable } from '../../registry/request.ts';
+import { Request, type RequestForm } from '../../registry/request.ts';
 import { filterOf } from '../../registry/selection.ts';
 import { collectionOf, type Part, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
-import { answerValue } from '../http/answer.ts';
-import { bodyFormat, mediaType, parseBody, readBody, readJsonInput } from '../http/body.ts';
+import { answerStatus } from '../http/answer.ts';
+import { applyType, bodyFormat, mediaType, parseBody, readBody, readJsonInput } from '../http/body.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
+import { messagesOf } from '../http/negotiation.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
+import { applyBody, authorizeCreate } from './applying.ts';
 import { answerEntry, answerList } from './presentation.ts';
 
 export interface Serving {
@@ -61,21 +65,26 @@ const deadlineOf = ({ registry }: Serving, { timeLimitMs }: RequestContext): num
   timeLimitMs > 0 ? registry.chance.nowMs() + timeLimitMs : undefined;
 
 /** The registry request of a client request. An invalid option is refused. */
-export function writeRequest(serving: Serving, context: RequestContext, kind: keyof typeof verbs): Request {
+export function writeRequest(
+  serving: Serving,
+  context: RequestContext,
+  kind: keyof typeof verbs,
+  isApply = false,
+): Request {
   const verb = verbs[kind];
   const deadlineMs = deadlineOf(serving, context);
-  if (!context.info.queryText) return requestOf(context, verb, deadlineMs);
+  if (!context.info.queryText && !isApply) return requestOf(context, verb, deadlineMs);
   const { query } = context;
-  const errors: FieldError[] = [];
+  const fieldManager = query.get('fieldManager') ?? '';
+  const errors: FieldError[] = managerErrors('fieldManager', fieldManager);
+  if (isApply && !fieldManager) errors.push(required('fieldManager', 'is required for apply patch'));
   const dryRun = query.all('dryRun');
   if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
   const asked = query.get('fieldValidation') ?? '';
   const validation = asked || 'Warn';
   if (!['Ignore', 'Strict', 'Warn'].includes(validation))
     errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
-  const fieldManager = query.get('fieldManager') ?? '';
-  errors.push(...fieldManagerErrors(fieldManager));
-  if (kind === 'PatchOptions' && query.has('force'))
+  if (kind === 'PatchOptions' && !isApply && query.has('force'))
     errors.push({
       field: 'force',
       reason: 'FieldValueForbidden',
@@ -106,17 +115,6 @@ const requestOf = (
     deadlineMs,
     annotated: context,
   });
-
-function fieldManagerErrors(manager: string): FieldError[] {
-  if (Buffer.byteLength(manager) > fieldManagerBytesMax)
-    return [tooLong('fieldManager', fieldManagerBytesMax)];
-  const at = manager.search(unprintable);
-  if (at < 0) return [];
-  const code = manager.codePointAt(at)!.toString(16).toUpperCase().padStart(4, '0');
-  // Go counts bytes.
-  const position = Buffer.byteLength(manager.slice(0, at));
-  return [invalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`)];
-}
 
 // Bodies
 
@@ -173,19 +171,22 @@ const customPatchTypes = [
 ];
 
 /** The format of a patch. Checked first: the 415 lists the supported ones. */
-export function patchType(context: RequestContext, { custom }: Pick<Kind, 'custom'>): PatchType {
+export function patchType(
+  serving: Serving,
+  context: RequestContext,
+  { custom }: Pick<Kind, 'custom'>,
+): PatchType | 'apply' {
   const sent = mediaType(context.request.headers['content-type']);
+  if (sent === applyType) return 'apply';
   if (custom && (patchTypes[sent] ?? 'strategic') === 'strategic') throw unknownPatchFormat(customPatchTypes);
-  if (!Object.hasOwn(patchTypes, sent)) throw unsupportedMediaType(Object.keys(patchTypes));
+  if (!Object.hasOwn(patchTypes, sent))
+    throw unsupportedMediaType(
+      serving.manner === 'contract' ? [...Object.keys(patchTypes), applyType] : undefined,
+    );
   return patchTypes[sent]!;
 }
 
-export async function patchBody(
-  serving: Serving,
-  context: RequestContext,
-  kind: Pick<Kind, 'custom'>,
-): Promise<Patch> {
-  const type = patchType(context, kind);
+export async function patchBody(serving: Serving, context: RequestContext, type: PatchType): Promise<Patch> {
   const bytes = await readBody(context.request, serving.keeper);
   try {
     const { value, duplicates } = readJsonInput(bytes);
@@ -251,7 +252,7 @@ export async function createObject(
 ): Promise<void> {
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
-  context.negotiate();
+  context.negotiate(messagesOf(kind));
   refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const object = readObject(registry.kinds, kind, input, request);
@@ -274,7 +275,7 @@ export async function replaceObject(
   const { registry } = serving;
   const target: Target = { kind, namespace, name, part };
   const request = writeRequest(serving, context, 'UpdateOptions');
-  context.negotiate();
+  context.negotiate(messagesOf(kind));
   refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
@@ -316,12 +317,21 @@ export async function patchObject(
 ): Promise<void> {
   checkPathName(name);
   const { registry } = serving;
-  patchType(context, kind);
-  const request = writeRequest(serving, context, 'PatchOptions');
-  context.negotiate();
-  const change = await patchBody(serving, context, kind);
-  const entry = await patch(registry, request, { kind, namespace, name, part }, change);
-  await answerEntry(context, 200, kind, entry, registry.chance.nowMs());
+  const target: Target = { kind, namespace, name, part };
+  const type = patchType(serving, context, kind);
+  const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
+  context.negotiate(messagesOf(kind));
+  const nowMs = () => registry.chance.nowMs();
+  if (type === 'apply') {
+    const sent = await applyBody(serving, context);
+    const { entry, created } = await apply(registry, request, target, sent, () =>
+      authorizeCreate(serving, context),
+    );
+    return answerEntry(context, created ? serving.createStatus : 200, kind, entry, nowMs());
+  }
+  const change = await patchBody(serving, context, type);
+  const entry = await patch(registry, request, target, change);
+  await answerEntry(context, 200, kind, entry, nowMs());
 }
 
 // Deletes
@@ -394,27 +404,22 @@ export async function deleteObject(
 ): Promise<void> {
   checkPathName(name);
   const { registry } = serving;
-  const negotiated = context.negotiate();
+  const negotiated = context.negotiate(messagesOf(kind));
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
   const request = requestOf(context, 'delete', deadlineMs, { dryRun: isDryRun(options) });
-  const { entry, removed } = await remove(
-    registry,
-    request,
-    { kind, namespace, name, part: 'main' },
-    options,
-  );
-  if (!removed || kind.deleteReturnsObject)
-    return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
+  const deletion = await remove(registry, request, { kind, namespace, name, part: 'main' }, options);
+  if (!deletion.removed || kind.deleteReturnsObject)
+    return answerEntry(context, 200, kind, deletion.entry, registry.chance.nowMs());
   const { code, ...rest } = success(200, {
     name,
     ...(kind.group ? { group: kind.group } : {}),
     kind: kind.resource,
-    uid: entry.object().metadata.uid,
+    uid: deletion.uid,
   });
   // A current server leaves out the code of a deletion that succeeded, and of nothing else.
   const status = serving.manner === 'contract' ? { ...rest, code } : rest;
-  await answerValue(context, code, status, { ...negotiated, transform: undefined });
+  await answerStatus(context, code, status, negotiated);
 }
 
 export async function deleteCollection(
@@ -426,6 +431,7 @@ export async function deleteCollection(
   const { registry } = serving;
   if (!kind.verbs.includes('deletecollection') || (kind.namespaced && info.namespace === undefined))
     throw methodNotAllowed();
+  context.negotiate(messagesOf(kind));
   const { query } = context;
   const filter = filterOf(kind, {
     namespace: info.namespace,

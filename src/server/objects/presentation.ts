@@ -1,24 +1,31 @@
 /**
- * Presentation: objects, lists and watch events in the negotiated form. Plain JSON is sent as the stored bytes; all
- * other forms are made from them.
+ * Presentation: objects and lists in the negotiated form. Plain JSON is sent as the stored bytes; all other forms are made
+ * from them. Those that clients ask for often, protobuf and tables, are kept for each object.
  */
 import { badRequest, success, wrongTransform } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import { modelOf } from '../../api/model.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../../api/table.ts';
 import { converted } from '../../registry/conversion.ts';
 import type { Entry } from '../../registry/entry.ts';
+import { messagesOfKind } from '../../registry/entrymessages.ts';
 import type { ListResult } from '../../registry/list.ts';
 import type { Page } from '../../registry/page.ts';
-import { answerBytes, answerDocument, answerValue } from '../http/answer.ts';
+import { answerBytes, answerDocument, answerStatus, answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import { answerLong, answerParts, type LongValue } from '../http/longanswer.ts';
-import type { Negotiated } from '../http/negotiation.ts';
+import { messagesOf, type Negotiated, protobufType } from '../http/negotiation.ts';
+import { answerMessages } from './messagelist.ts';
+import { TableText } from './tabletext.ts';
 
 /** A list text up to this size is built as a whole, which is faster. */
 const wholeBytesMax = 4 * 1024 * 1024;
 /** Longer ones are sent in buffers of about this size. */
 const partBytes = 1024 * 1024;
+/** Tables up to this many rows are built as a whole, too. */
+const wholeRowsMax = 1_000;
+const lineEnd = Buffer.from('\n');
 
 export function includeObject(context: RequestContext): IncludeObject {
   const value = context.query.get('includeObject');
@@ -32,7 +39,10 @@ export function includeObject(context: RequestContext): IncludeObject {
 /**
  * The parts of a kind that are needed to present an object; also implemented by Scale, which is not a stored kind.
  */
-export type Shown = Pick<Kind, 'kind' | 'group' | 'apiVersion' | 'columns' | 'cells' | 'rowConditions'> &
+export type Shown = Pick<
+  Kind,
+  'kind' | 'group' | 'apiVersion' | 'model' | 'columns' | 'cells' | 'rowConditions'
+> &
   Partial<Pick<Kind, 'listKind' | 'custom'>>;
 
 export function answerEntry(
@@ -44,15 +54,23 @@ export function answerEntry(
 ): void | Promise<void> {
   const reading = converted(kind, [entry]);
   if (reading) return reading.then(() => answerEntry(context, code, kind, entry, nowMs));
-  const negotiated = context.negotiate();
-  if (
-    kind === entry.kind &&
-    negotiated.format === 'json' &&
-    !negotiated.transform &&
-    !context.pretty(negotiated)
-  )
-    return answerDocument(context, code, entry.document);
-  return answerObject(context, code, kind, entry.object(kind), nowMs);
+  const negotiated = context.negotiate(messagesOf(kind));
+  const { format, transform, transformVersion: version } = negotiated;
+  if (format === 'json' && !context.pretty(negotiated)) {
+    if (!transform && kind === entry.kind) return answerDocument(context, code, entry.document);
+    if (transform === 'Table') {
+      const table = new TableText(kind, version, includeObject(context), nowMs);
+      return answerBytes(context, code, [table.one(entry, true), lineEnd]);
+    }
+  }
+  if (format === 'protobuf') {
+    checkTransform(kind, transform, false);
+    const { bytes } = messagesOfKind(kind, version).of(entry);
+    const value = () => shapedObject(context, negotiated, kind, entry.shown(kind), nowMs);
+    context.audited?.takeAnswer(bytes.length, value);
+    return answerDocument(context, code, bytes, protobufType);
+  }
+  return answerObject(context, code, kind, entry.shown(kind), nowMs);
 }
 
 /** Answers with one object in the negotiated form. */
@@ -63,13 +81,15 @@ export async function answerObject(
   object: ApiObject,
   nowMs: number,
 ): Promise<void> {
-  const negotiated = context.negotiate();
-  await answerValue(context, code, shapedObject(context, negotiated, kind, object, nowMs), negotiated);
+  const negotiated = context.negotiate(messagesOf(kind));
+  const shaped = shapedObject(context, negotiated, kind, object, nowMs);
+  const model = negotiated.transform ? modelOf('PartialObjectMetadata') : kind.model;
+  await answerValue(context, code, shaped, negotiated, model);
 }
 
 /** Answers with a success Status when there is no object to return. */
 export const answerSuccess = (context: RequestContext, code: number): Promise<void> =>
-  answerValue(context, code, success(code), { ...context.negotiate(), transform: undefined });
+  answerStatus(context, code, success(code), context.negotiate('all'));
 
 function shapedObject(
   context: RequestContext,
@@ -78,23 +98,31 @@ function shapedObject(
   object: ApiObject,
   nowMs: number,
 ): unknown {
+  checkTransform(kind, transform, false);
   switch (transform) {
     case undefined:
       return object;
-    case 'PartialObjectMetadata':
-      return partialObject(object, version);
-    case 'PartialObjectMetadataList':
-      throw wrongTransform(
-        `you requested PartialObjectMetadataList, but the requested object is not a list (*${groupName(kind)}.${kind.kind})`,
-      );
     case 'Table':
       return table(kind, version, { resourceVersion: object.metadata.resourceVersion }, [
         tableRow(kind, object, includeObject(context), version, nowMs),
       ]);
+    default:
+      return partialObject(object, version);
   }
 }
 
-const groupName = (kind: Shown): string => kind.group || 'core';
+/** Metadata alone can be had of an object or of a list, each by its own name. */
+function checkTransform(kind: Shown, transform: Negotiated['transform'], isList: boolean): void {
+  const type = `*${kind.group || 'core'}.${kind.kind}`;
+  if (transform === 'PartialObjectMetadataList' && !isList)
+    throw wrongTransform(
+      `you requested PartialObjectMetadataList, but the requested object is not a list (${type})`,
+    );
+  if (transform === 'PartialObjectMetadata' && isList)
+    throw wrongTransform(
+      `you requested PartialObjectMetadata, but the requested object is a list (${type}List)`,
+    );
+}
 
 const table = (kind: Shown, version: string, metadata: object, rows: Row[]) => ({
   kind: 'Table',
@@ -110,32 +138,45 @@ export async function answerList(
   list: ListResult,
   nowMs: number,
 ): Promise<void> {
-  const negotiated = context.negotiate();
+  const negotiated = context.negotiate(messagesOf(kind));
+  const { format, transform, transformVersion: version } = negotiated;
   const { page } = list;
   const reading = converted(kind, page.entries);
   if (reading) await reading;
   const metadata = {
-    ...(negotiated.transform ? {} : { selfLink: context.info.path }),
+    ...(transform ? {} : { selfLink: context.info.path }),
     resourceVersion: String(list.revision),
     ...(list.continue || (kind.custom && !negotiated.transform) ? { continue: list.continue ?? '' } : {}),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
   };
-  if (
-    kind === kind.storage &&
-    negotiated.format === 'json' &&
-    !negotiated.transform &&
-    !context.pretty(negotiated)
-  ) {
-    const head = listHead(kind, metadata);
-    return page.textBytes <= wholeBytesMax
-      ? answerBytes(context, 200, [head, page.text(), listEnd])
-      : answerParts(context, 200, listParts(head, page), head.length + page.textBytes + listEnd.length);
-  }
   const { entries } = page;
-  const object = (index: number): ApiObject => entries[index]!.object(kind);
+  if (format === 'json' && !context.pretty(negotiated)) {
+    if (!transform && kind === kind.storage) return answerTexts(context, listHead(kind, metadata), page);
+    if (transform === 'Table') {
+      const text = new TableText(kind, version, includeObject(context), nowMs);
+      return answerTable(context, text.parts(metadata, entries), entries.length);
+    }
+  }
+  const object = (index: number): ApiObject => entries[index]!.shown(kind);
   const long = longList(context, negotiated, kind, metadata, entries.length, object, nowMs);
+  if (format === 'protobuf') {
+    const type = transform
+      ? { kind: transform, apiVersion: version }
+      : { kind: `${kind.kind}List`, apiVersion: kind.apiVersion };
+    return answerMessages(context, type, metadata, page, messagesOfKind(kind, version), long);
+  }
   await answerLong(context, 200, long, negotiated);
 }
+
+/** A list of JSON texts as they are stored. */
+function answerTexts(context: RequestContext, head: Buffer, page: Page): Promise<void> {
+  return page.textBytes <= wholeBytesMax
+    ? answerBytes(context, 200, [head, page.text(), listEnd])
+    : answerParts(context, 200, listParts(head, page), head.length + page.textBytes + listEnd.length);
+}
+
+const answerTable = (context: RequestContext, parts: Iterable<Buffer>, rows: number): Promise<void> =>
+  rows <= wholeRowsMax ? answerBytes(context, 200, [...parts]) : answerParts(context, 200, parts);
 
 /** Answers with a list in the negotiated form. */
 export async function answerObjects(
@@ -145,10 +186,11 @@ export async function answerObjects(
   objects: readonly ApiObject[],
   nowMs: number,
 ): Promise<void> {
-  const negotiated = context.negotiate();
+  const negotiated = context.negotiate(messagesOf(kind));
   const object = (index: number): ApiObject => objects[index]!;
   const long = longList(context, negotiated, kind, metadata, objects.length, object, nowMs);
-  await answerLong(context, 200, long, negotiated);
+  const model = negotiated.transform ? modelOf('PartialObjectMetadataList') : modelOf(`${kind.kind}List`);
+  await answerLong(context, 200, long, negotiated, model);
 }
 
 /** A list with lazily parsed items: the parsed objects of a large list would not fit into memory. */
@@ -161,6 +203,7 @@ function longList(
   object: (index: number) => ApiObject,
   nowMs: number,
 ): LongValue {
+  checkTransform(kind, transform, true);
   switch (transform) {
     case undefined:
       return {
@@ -174,17 +217,6 @@ function longList(
           return item;
         },
       };
-    case 'PartialObjectMetadataList':
-      return {
-        head: { kind: 'PartialObjectMetadataList', apiVersion: version, metadata },
-        field: 'items',
-        size,
-        item: (index) => partialObject(object(index), version),
-      };
-    case 'PartialObjectMetadata':
-      throw wrongTransform(
-        `you requested PartialObjectMetadata, but the requested object is a list (*${groupName(kind)}.${kind.kind}List)`,
-      );
     case 'Table': {
       const include = includeObject(context);
       const { rows: _, ...head } = table(kind, version, metadata, []);
@@ -195,6 +227,13 @@ function longList(
         item: (index) => tableRow(kind, object(index), include, version, nowMs),
       };
     }
+    default:
+      return {
+        head: { kind: 'PartialObjectMetadataList', apiVersion: version, metadata },
+        field: 'items',
+        size,
+        item: (index) => partialObject(object(index), version),
+      };
   }
 }
 

@@ -1,6 +1,7 @@
 /** Scaling: `…/scale`, read, replaced and patched. */
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
+import { applyScale } from '../../registry/apply.ts';
 import { converted } from '../../registry/conversion.ts';
 import { readObject } from '../../registry/input.ts';
 import { read } from '../../registry/list.ts';
@@ -8,7 +9,9 @@ import { patched } from '../../registry/patch.ts';
 import { rescale, type Scale, type ScaleForm, scaleOf } from '../../registry/scale.ts';
 import type { Target } from '../../registry/target.ts';
 import type { RequestContext } from '../http/context.ts';
+import { messagesOf } from '../http/negotiation.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
+import { applyBody } from './applying.ts';
 import { checkPathName, objectBody, patchBody, patchType, type Serving, writeRequest } from './objects.ts';
 import { answerObject } from './presentation.ts';
 
@@ -22,6 +25,7 @@ export async function scaleObject(
   const { registry } = serving;
   const target: Target = { kind, namespace: info.namespace ?? '', name: info.name!, part: 'scale' };
   checkPathName(target.name);
+  context.negotiate(messagesOf(form));
   const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
   switch (context.info.method) {
     case 'GET': {
@@ -36,9 +40,11 @@ export async function scaleObject(
       return answer(await rescale(registry, request, target, form, wanted));
     }
     case 'PATCH': {
-      patchType(context, kind);
-      const request = writeRequest(serving, context, 'PatchOptions');
-      const change = await patchBody(serving, context, kind);
+      const type = patchType(serving, context, kind);
+      const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
+      if (type === 'apply')
+        return answer(await applyScale(registry, request, target, form, await applyBody(serving, context)));
+      const change = await patchBody(serving, context, type);
       const wanted = (current: object) => patched(change, form, current, request);
       return answer(await rescale(registry, request, target, form, wanted));
     }

@@ -2,6 +2,7 @@
 import { badRequest, StatusError } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
+import { frameBytes } from '../../api/protobufenvelope.ts';
 import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
@@ -10,6 +11,7 @@ import { apiHeaders } from '../http/answer.ts';
 import { chunkedOutlet } from '../http/chunkedoutlet.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
+import { messagesOf, protobufType } from '../http/negotiation.ts';
 import { refuse } from '../http/refusal.ts';
 import type { ResourceInfo } from '../http/requestinfo.ts';
 import type { WatchMetrics } from '../observe/watchmetrics.ts';
@@ -42,14 +44,14 @@ async function prepare(
   outlet: Outlet,
 ) {
   const { query } = context;
-  const negotiated = context.negotiate(true);
+  const negotiated = context.negotiate(messagesOf(kind), true);
   const sendInitialEvents = query.optionalFlag('sendInitialEvents');
   const timeoutSeconds = query.integer('timeoutSeconds');
   const wishMs =
     timeoutSeconds && timeoutSeconds > 0
       ? timeoutSeconds * 1000
       : timeoutMinMs * (1 + watching.registry.chance.randomBelow(1000) / 1000);
-  const stream = new WatchStream(watching.registry.view, outlet, {
+  const stream = new WatchStream(watching.registry.view.of(kind), outlet, {
     kind,
     negotiated,
     include: negotiated.transform === 'Table' ? includeObject(context) : 'Metadata',
@@ -110,6 +112,9 @@ function endWithVersion(kinds: KindTable, kind: Kind, stream: WatchStream): void
   look();
 }
 
+const isProtobuf = (context: RequestContext, kind: Kind): boolean =>
+  context.negotiate(messagesOf(kind), true).format === 'protobuf';
+
 /** Serves a watch to its end. */
 export const watchObjects = (
   watching: Watching,
@@ -131,12 +136,13 @@ async function watchOverHttp(
   let outlet: Outlet = { write: () => true, writeShared: () => true, end: () => undefined };
   const { stream, run } = await prepare(watching, context, kind, info, {
     write: (lines) => outlet.write(lines),
-    writeShared: (notices) => outlet.writeShared(notices),
+    writeShared: (notices, form) => outlet.writeShared(notices, form),
     end: () => outlet.end(),
   });
   if (response.destroyed) return;
   response.on('close', () => stream.end());
-  response.writeHead(200, { ...apiHeaders(context), 'Transfer-Encoding': 'chunked' });
+  const contentType = isProtobuf(context, kind) ? `${protobufType};stream=watch` : undefined;
+  response.writeHead(200, { ...apiHeaders(context, contentType), 'Transfer-Encoding': 'chunked' });
   // Sent at once: clients wait for the header.
   response.flushHeaders();
   outlet = chunkedOutlet(response, () => stream.onDrain());
@@ -159,10 +165,11 @@ async function watchOverWebSocket(
   let send: Pick<Outlet, 'write' | 'end'> = { write: () => true, end: () => undefined };
   const outlet: Outlet = {
     write: (lines) => send.write(lines),
-    writeShared: (notices) => send.write(notices.map((notice) => notice.line)),
+    writeShared: (notices, form) => send.write(notices.map(form.bytes)),
     end: () => send.end(),
   };
   const { stream, run } = await prepare(watching, context, kind, info, outlet);
+  const binary = isProtobuf(context, kind);
   // However the connection ends, the watcher is closed with it.
   socket.on('close', () => stream.end());
   if (socket.destroyed) stream.end();
@@ -184,8 +191,11 @@ async function watchOverWebSocket(
         const sent = (): void => {
           if (full) stream.onDrain();
         };
-        for (const [i, line] of lines.entries())
-          webSocket.send(line, { binary: false }, i === lines.length - 1 ? sent : undefined);
+        for (const [i, line] of lines.entries()) {
+          // Messages have a length of their own.
+          const message = binary ? line.subarray(frameBytes) : line;
+          webSocket.send(message, { binary }, i === lines.length - 1 ? sent : undefined);
+        }
         full = webSocket.bufferedAmount >= socketBufferBytes;
         return !full;
       },

@@ -1,35 +1,34 @@
 /**
- * Watch streams: a watcher's notices as lines of JSON, over HTTP or a WebSocket. Sends one line per event, bookmarks
- * for clients that want them, and ends at the timeout of the client or the server.
+ * Watch streams: a watcher's notices as lines of JSON or frames of protobuf, over HTTP or a WebSocket. Sends one per
+ * event, bookmarks for clients that want them, and ends at the timeout of the client or the server.
  */
 import { internal, type Status, StatusError, watchExpired } from '../../api/errors.ts';
 import { jsonText } from '../../api/jsontext.ts';
 import type { Kind } from '../../api/kind.ts';
-import {
-  type ColumnDefinition,
-  columnDefinitions,
-  type IncludeObject,
-  partialObject,
-  tableRow,
-} from '../../api/table.ts';
+import { type Model, modelOf } from '../../api/model.ts';
+import type { JsonObject } from '../../api/object.ts';
+import { encodeDocument, eventFrame } from '../../api/protobufenvelope.ts';
+import { columnDefinitions, type IncludeObject, partialObject } from '../../api/table.ts';
 import { converted } from '../../registry/conversion.ts';
+import { framesOfKind } from '../../registry/entrymessages.ts';
 import type { View } from '../../registry/view.ts';
 import type { OpenWatch } from '../../registry/watch.ts';
 import type { Watcher } from '../../registry/watcher.ts';
-import type { Notice } from '../../registry/watchevent.ts';
+import { jsonLines, type Notice, type NoticeForm } from '../../registry/watchevent.ts';
 import type { Negotiated } from '../http/negotiation.ts';
 import type { WatchCounter } from '../observe/watchmetrics.ts';
+import { TableText } from './tabletext.ts';
 
 const bookmarkIntervalMs = 60_000;
 /** The last bookmark is sent this long before the end, so that a client can resume from it. */
 const lastBookmarkMs = 2_000;
 
-/** Where lines are written to. */
+/** Where lines or frames are written to. */
 export interface Outlet {
   /** Returns false to apply back-pressure until onDrain. */
   write(lines: readonly Buffer[]): boolean;
-  /** The same for notices in their stored form; outlets with the same notices can share their bytes. */
-  writeShared(notices: readonly Notice[]): boolean;
+  /** The same for notices in a form that does not depend on the watcher; outlets with the same ones share the bytes. */
+  writeShared(notices: readonly Notice[], form: NoticeForm): boolean;
   end(): void;
 }
 
@@ -53,7 +52,7 @@ export interface StreamOptions {
 
 export class WatchStream {
   #watcher: Watcher | undefined;
-  #columns: ColumnDefinition[] | null | undefined;
+  #hasColumns = false;
   readonly #timers: NodeJS.Timeout[] = [];
   #ended = false;
   readonly ended: Promise<void>;
@@ -70,8 +69,9 @@ export class WatchStream {
   }
 
   run(open: OpenWatch): void {
-    const { timeoutMs, bookmarks, markInitialState, kind, negotiated, counter } = this.options;
-    const asStored = kind === kind.storage && !negotiated.transform;
+    const { timeoutMs, bookmarks, markInitialState, counter } = this.options;
+    const { kind } = this.options;
+    const form = this.#sharedForm();
     this.#timers.push(setTimeout(() => this.#timeOut(), timeoutMs));
     if (bookmarks) {
       this.#timers.push(setInterval(() => this.#bookmark(), bookmarkIntervalMs));
@@ -88,11 +88,9 @@ export class WatchStream {
             kind,
             notices.map(({ entry }) => entry),
           );
-        if (reading) return this.#sendLater(reading, notices);
+        if (reading) return this.#sendLater(reading, notices, form);
         counter.events += notices.length;
-        const more = asStored
-          ? this.outlet.writeShared(notices)
-          : this.outlet.write(notices.map((notice) => this.#line(notice)));
+        const more = this.#write(notices, form);
         if (!more && bytesOf(notices) >= this.options.backlogBytesMax) this.options.backlogFull();
         return more;
       },
@@ -113,12 +111,12 @@ export class WatchStream {
   }
 
   /** Sends events when their objects are converted; the watcher waits meanwhile. */
-  #sendLater(reading: Promise<void>, notices: readonly Notice[]): boolean {
+  #sendLater(reading: Promise<void>, notices: readonly Notice[], form: NoticeForm | undefined): boolean {
     reading.then(
       () => {
         if (this.#ended) return;
         this.options.counter.events += notices.length;
-        if (this.outlet.write(notices.map((notice) => this.#line(notice)))) this.#watcher?.resume();
+        if (this.#write(notices, form)) this.#watcher?.resume();
       },
       (error) => {
         if (error instanceof StatusError) return this.fail(error.status);
@@ -127,6 +125,12 @@ export class WatchStream {
       },
     );
     return false;
+  }
+
+  #write(notices: readonly Notice[], form: NoticeForm | undefined): boolean {
+    return form
+      ? this.outlet.writeShared(notices, form)
+      : this.outlet.write(notices.map((notice) => this.#line(notice)));
   }
 
   onDrain(): void {
@@ -151,7 +155,7 @@ export class WatchStream {
   /** Sends an ERROR event, and ends. */
   fail(status: Status): void {
     if (this.#ended) return;
-    this.outlet.write([Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`)]);
+    this.outlet.write([this.#event('ERROR', status, modelOf('Status'))]);
     this.end();
   }
 
@@ -159,6 +163,21 @@ export class WatchStream {
   #bookmark(): void {
     this.#watcher?.pump();
     if (this.#watcher?.caughtUp) this.outlet.write([this.#bookmarkLine(this.view.revision, false)]);
+  }
+
+  /** The form that all watchers with the same request share; undefined when each gets its own lines. */
+  #sharedForm(): NoticeForm | undefined {
+    const { kind, negotiated } = this.options;
+    if (negotiated.format === 'protobuf') return framesOfKind(kind, negotiated.transformVersion);
+    return kind === kind.storage && !negotiated.transform ? jsonLines : undefined;
+  }
+
+  /** An event of the stream's own. */
+  #event(type: 'BOOKMARK' | 'ERROR', object: object, model: Model): Buffer {
+    if (this.options.negotiated.format !== 'protobuf')
+      return Buffer.from(`${JSON.stringify({ type, object })}\n`);
+    const { kind, apiVersion, ...value } = object as JsonObject & { kind: string; apiVersion: string };
+    return eventFrame(type, encodeDocument({ kind, apiVersion }, model, value));
   }
 
   #bookmarkLine(revision: number, initialEnd: boolean): Buffer {
@@ -169,42 +188,45 @@ export class WatchStream {
     };
     const version = negotiated.transformVersion;
     const partial = { kind: 'PartialObjectMetadata', apiVersion: version, metadata };
-    const object =
-      negotiated.transform === 'Table'
-        ? this.#table({ cells: [], object: partial }, String(revision))
-        : negotiated.transform
-          ? partial
-          : { kind: kind.kind, apiVersion: kind.apiVersion, metadata };
-    return Buffer.from(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
+    if (negotiated.transform === 'Table')
+      return this.#event('BOOKMARK', this.#bookmarkTable(partial, String(revision)), modelOf('Table'));
+    if (negotiated.transform) return this.#event('BOOKMARK', partial, modelOf('PartialObjectMetadata'));
+    return this.#event('BOOKMARK', { kind: kind.kind, apiVersion: kind.apiVersion, metadata }, kind.model);
   }
 
-  #line(notice: Notice): Buffer {
-    const { transform, transformVersion } = this.options.negotiated;
-    const { kind, include, nowMs } = this.options;
-    const whole = notice.entry.object(kind);
-    const object = !transform
-      ? whole
-      : transform === 'Table'
-        ? this.#table(
-            tableRow(kind, whole, include, transformVersion, nowMs()),
-            whole.metadata.resourceVersion,
-          )
-        : partialObject(whole, transformVersion);
-    return Buffer.from(`${jsonText({ type: notice.type, object })}\n`);
-  }
-
-  /** Only the first table has column definitions. */
-  #table(row: object, resourceVersion: string | undefined): object {
-    this.#columns = this.#columns === undefined ? columnDefinitions(this.options.kind) : null;
+  #bookmarkTable(object: object, resourceVersion: string): object {
+    const first = this.#isFirstTable();
     return {
       kind: 'Table',
       apiVersion: this.options.negotiated.transformVersion,
       metadata: { resourceVersion },
-      columnDefinitions: this.#columns,
-      rows: [row],
+      columnDefinitions: first ? columnDefinitions(this.options.kind) : null,
+      rows: [{ cells: [], object }],
     };
   }
+
+  #line({ type, entry }: Notice): Buffer {
+    const { transform, transformVersion } = this.options.negotiated;
+    const { kind, include, nowMs } = this.options;
+    if (transform === 'Table') {
+      const text = new TableText(kind, transformVersion, include, nowMs());
+      const table = text.one(entry, this.#isFirstTable());
+      return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), table, lineEnd]);
+    }
+    const whole = entry.shown(kind);
+    const object = transform ? partialObject(whole, transformVersion) : whole;
+    return Buffer.from(`${jsonText({ type, object })}\n`);
+  }
+
+  /** Only the first table has column definitions. */
+  #isFirstTable(): boolean {
+    const first = !this.#hasColumns;
+    this.#hasColumns = true;
+    return first;
+  }
 }
+
+const lineEnd = Buffer.from('}\n');
 
 const bytesOf = (notices: readonly Notice[]): number =>
   notices.reduce((sum, { entry }) => sum + entry.length, 0);

@@ -14,6 +14,7 @@ export class AuditRecord {
   /** JSON texts for the event; undefined: not wanted, not there yet, or too long. */
   #sent: string | undefined;
   #answer: AnswerCopy | undefined;
+  #given: (() => unknown) | undefined;
   #isCut = false;
   /** Of the object that was sent. */
   uid: string | undefined;
@@ -43,6 +44,16 @@ export class AuditRecord {
     this.#sent = this.#bounded(encodeObject(kind.model, copy as unknown as JsonObject));
   }
 
+  /**
+   * Takes what is answered in protobuf, which is not read back from its bytes.
+   * @param bytes of the answer; when they are too many, it is not asked for as a value
+   */
+  takeAnswer(bytes: number, value: () => unknown): void {
+    if (!this.#answer) return;
+    if (bytes > objectBytesMax) this.#isCut = true;
+    else this.#given = value;
+  }
+
   /** Keeps a copy of what the response is given to send. */
   copyAnswer(response: ApiResponse): void {
     if (this.rule.level === 'RequestResponse') this.#answer = new AnswerCopy(response);
@@ -53,6 +64,7 @@ export class AuditRecord {
   }
 
   responseText(): string | undefined {
+    if (this.#given) return this.#bounded(this.#text(this.#given()));
     const answered = this.#answer?.value();
     if (answered === tooLong) this.#isCut = true;
     return answered === undefined || answered === tooLong ? undefined : this.#text(answered);

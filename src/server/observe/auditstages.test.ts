@@ -122,6 +122,20 @@ describe('a policy', () => {
     });
   });
 
+  it('has what is answered in protobuf as objects', async () => {
+    const protobuf = (id: string) => ({ ...as('a', id), Accept: 'application/vnd.kubernetes.protobuf' });
+    const answered = async (id: string) => (await eventsOf(id)).at(-1)?.responseObject;
+    await client.post(configMaps, { metadata: { name: 'proto' }, data: { e: 'f' } }, protobuf('proto'));
+    expect(await answered('proto')).toMatchObject({ kind: 'ConfigMap', data: { e: 'f' } });
+    await client.get(configMaps, protobuf('protolist'));
+    const items = expect.arrayContaining([expect.objectContaining({ data: { e: 'f' } })]);
+    expect(await answered('protolist')).toMatchObject({ kind: 'ConfigMapList', items });
+    await client.delete(`${configMaps}/proto`, undefined, protobuf('protogone'));
+    expect(await answered('protogone')).toMatchObject({ kind: 'Status', status: 'Success' });
+    await client.get(`${configMaps}/proto`, protobuf('protolost'));
+    expect(await answered('protolost')).toMatchObject({ kind: 'Status', reason: 'NotFound' });
+  });
+
   it('leaves out what is answered at the level Request, and all at None', async () => {
     await client.post(
       '/api/v1/namespaces/ns/secrets',

@@ -18,7 +18,7 @@ describeWith('etcd-server')('a backup in etcd', () => {
   const folder = mkdtempSync(join(tmpdir(), 'wherry-move-'));
   beforeAll(async () => {
     etcd = await TestEtcd.start();
-  }, 60_000);
+  });
   afterAll(async () => {
     await etcd.close();
     rmSync(folder, { recursive: true });

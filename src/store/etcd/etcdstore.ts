@@ -55,8 +55,6 @@ export interface EtcdStoreOptions {
   readonly lifeMs?: ((key: string) => number | undefined) | undefined;
   readonly observe?: Observe;
   readonly onWarning?: ((message: string) => void) | undefined;
-  /** For a restore, which alone may use an etcd that is not restored to its end. */
-  readonly restores?: boolean;
   /** Times that tests change, in milliseconds. */
   readonly times?: Partial<EtcdTimes>;
 }
@@ -89,7 +87,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   });
   try {
     await members.connection();
-    if (!options.restores) await assertRestored(members, keyspace, options.prefix);
+    await assertRestored(members, keyspace, options.prefix);
     const registration = new Registration(members, keyspace);
     try {
       const revision = await registration.fence();

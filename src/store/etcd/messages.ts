@@ -39,7 +39,11 @@ export interface RangeAnswer {
 export interface TxnRequest {
   /** All keys must be at these revisions; 0: the key must not exist. */
   readonly compare: readonly { readonly key: Buffer; readonly revision: number }[];
-  readonly puts?: readonly { readonly key: Buffer; readonly value: Buffer; readonly lease?: number }[];
+  readonly puts?: readonly {
+    readonly key: Buffer;
+    readonly value: Buffer;
+    readonly lease?: number | undefined;
+  }[];
   readonly deletes?: readonly Buffer[];
   /** Keys that are read if a comparison failed. */
   readonly otherwise: readonly Buffer[];

@@ -155,7 +155,10 @@ export class Definitions {
       case 'model':
         return this.model(field.model);
       case 'array':
-        return { type: 'array', items: this.#typeSchema(field.items!) };
+        return {
+          type: 'array',
+          items: holdsAnyValue(field.definition) ? {} : this.#typeSchema(field.items!),
+        };
       case 'map':
         return { type: 'object', additionalProperties: this.#typeSchema(field.values!) };
       case 'quantity':
@@ -181,6 +184,9 @@ export class Definitions {
 
 /** A value of any JSON type; other raw fields hold an object. */
 const isAnyValue = ({ pb }: FieldDefinition): boolean => pb?.at(-1) === 'JSON';
+
+/** A list of such values, such as the enum of a custom schema. */
+const holdsAnyValue = ({ pb }: FieldDefinition): boolean => pb?.at(-1) === 'repeated JSON';
 
 const describedBy = (description: string | undefined): Schema => (description ? { description } : {});
 

@@ -43,6 +43,7 @@ export const patchTypes: readonly string[] = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
 ];
 export const answerTypes: readonly string[] = ['application/json', 'application/yaml'];
 

@@ -1,0 +1,28 @@
+/** Proves that metadata is found in the text of an object, whatever its strings contain. */
+import { expect, test } from 'vitest';
+import { metadataText } from './metadatatext.ts';
+
+const start = '{"kind":"K",';
+const found = (metadata: object, rest = ',"spec":{"a":{}}}') => {
+  const text = Buffer.from(`${start}"metadata":${JSON.stringify(metadata)}${rest}`);
+  return metadataText(text, start.length)?.toString('utf8');
+};
+
+test('finds the end of the metadata', () => {
+  for (const metadata of [
+    {},
+    { name: 'a' },
+    { labels: { a: '}' }, annotations: { '{': '{{{', 'quote"': '\\', '\\"}': '"}"\\\\' } },
+    { annotations: { ü: '🛶 } é' }, managedFields: [{ fieldsV1: { 'k:{"name":"a"}': {} } }] },
+  ])
+    for (const rest of [',"spec":{"a":{}}}', '}', '}\n'])
+      expect(found(metadata, rest)).toBe(JSON.stringify(metadata));
+});
+
+test('finds nothing where none is', () => {
+  const at = (text: string) => metadataText(Buffer.from(text), start.length);
+  expect(at(`${start}"spec":{}}`)).toBeUndefined();
+  expect(at(`${start}"metadata":null}`)).toBeUndefined();
+  expect(at(`${start}"metadata":{"a":"b`)).toBeUndefined();
+  expect(at(start)).toBeUndefined();
+});

@@ -1,0 +1,40 @@
+/** Applying: what a PATCH with an apply needs beyond other patches. */
+import { isUtf8 } from 'node:buffer';
+import { allowAll } from '../../api/access.ts';
+import { badRequest } from '../../api/errors.ts';
+import type { ApplyPatch } from '../../registry/apply.ts';
+import { readBody } from '../http/body.ts';
+import type { RequestContext } from '../http/context.ts';
+import { refusal } from '../http/steps/authorization.ts';
+import type { Serving } from './objects.ts';
+
+/** The body of an apply: YAML, and so may be JSON. */
+export async function applyBody(serving: Serving, context: RequestContext): Promise<ApplyPatch> {
+  const bytes = await readBody(context.request, serving.keeper);
+  const { readYamlWithLines, YamlError } = await import('../../api/yaml.ts');
+  try {
+    if (!isUtf8(bytes)) throw new YamlError('invalid UTF-8');
+    const { value, repeated } = readYamlWithLines(bytes.toString('utf8'));
+    context.audited?.takeValue(value);
+    return { value, duplicates: repeated, force: isForced(context) };
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const why = 'error converting YAML to JSON: yaml: ';
+    throw badRequest(`error decoding YAML: ${error.message.startsWith(why) ? '' : why}${error.message}`);
+  }
+}
+
+/** `false` and `0` are false, and so is no `force` at all; everything else is true. */
+function isForced({ query }: RequestContext): boolean {
+  const force = query.get('force')?.toLowerCase();
+  return force !== undefined && force !== 'false' && force !== '0';
+}
+
+/** An apply that creates an object needs the right to create it, too. */
+export async function authorizeCreate({ registry }: Serving, context: RequestContext): Promise<void> {
+  const authorizer = context.impersonator ? registry.authorizer : context.door.authorizer;
+  if (authorizer === allowAll) return;
+  const action = { ...context.info.action, verb: 'create' };
+  const decision = await authorizer.decide({ user: context.user, info: action });
+  if (!decision.allowed) throw refusal(context.user, action, decision.reason);
+}
