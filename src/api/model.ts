@@ -75,7 +75,7 @@ export interface FieldDefinition {
 }
 
 /** What documents show of a custom kind beyond the few fields of its model. */
-export interface CustomModel {
+interface CustomModel {
   /** The kind's schema; undefined for the model of its lists. */
   readonly schema: Schema | undefined;
   /** The name of the model of its lists. */

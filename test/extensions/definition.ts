@@ -63,7 +63,7 @@ export async function define(client: Client, definition: Json): Promise<void> {
 export const conditionOf = (definition: Json, type: string): Json =>
   definition.status?.conditions?.find((condition: Json) => condition.type === type);
 
-export const isEstablished = (definition: Json): boolean =>
+const isEstablished = (definition: Json): boolean =>
   conditionOf(definition, 'Established')?.status === 'True';
 
 /** An object of such a kind. */

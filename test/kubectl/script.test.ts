@@ -20,6 +20,7 @@ const scripts = [
   'cronjobs',
   'budgets',
   'roles',
+  'customkinds',
 ];
 
 /** A script has some forty commands; each may be slow on a busy machine. */

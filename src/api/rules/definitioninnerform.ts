@@ -55,7 +55,7 @@ export function innerVersions(spec: CustomResourceDefinitionSpec): string {
 }
 
 /** Go's JSON escapes what HTML would take for markup. */
-export const htmlSafe = (text: string): string =>
+const htmlSafe = (text: string): string =>
   text.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 
 /** Keys as Go's fields are called. */
