@@ -1,6 +1,7 @@
 /** The kinds that the official JavaScript client has generated calls for: all that the server stores. */
 import {
   AdmissionregistrationV1Api,
+  ApiextensionsV1Api,
   ApiregistrationV1Api,
   AppsV1Api,
   AutoscalingV1Api,
@@ -33,6 +34,12 @@ export interface LibraryKind {
   readonly deleteAnswer: 'object' | 'status';
 }
 
+/** A resource that there is not. */
+const matchConstraints = {
+  resourceRules: [
+    { apiGroups: ['none.example'], apiVersions: ['v1'], resources: ['nothing'], operations: ['CREATE'] },
+  ],
+};
 /** Without rules, it is never called. */
 const idleWebhook = {
   name: 'idle.example.com',
@@ -319,18 +326,95 @@ const newer: Readonly<Record<string, Sample>> = {
     manifest: (_namespace, name) => ({ metadata: clusterMeta(name), webhooks: [idleWebhook] }),
     edit: { pointer: '/webhooks/0/timeoutSeconds', value: 7 },
   },
+  'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy': {
+    manifest: (_namespace, name) => ({
+      metadata: clusterMeta(name),
+      spec: { matchConstraints, failurePolicy: 'Ignore', validations: [{ expression: 'true' }] },
+    }),
+    edit: { pointer: '/spec/failurePolicy', value: 'Fail' },
+  },
+  'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding': {
+    manifest: (_namespace, name) => ({
+      metadata: clusterMeta(name),
+      spec: { policyName: 'nobody', validationActions: ['Warn'] },
+    }),
+    edit: { pointer: '/spec/validationActions/0', value: 'Audit' },
+  },
+  'admissionregistration.k8s.io/v1 MutatingAdmissionPolicy': {
+    manifest: (_namespace, name) => ({
+      metadata: clusterMeta(name),
+      spec: {
+        matchConstraints,
+        failurePolicy: 'Ignore',
+        reinvocationPolicy: 'Never',
+        mutations: [
+          {
+            patchType: 'JSONPatch',
+            jsonPatch: { expression: '[JSONPatch{op: "test", path: "/kind", value: "Thing"}]' },
+          },
+        ],
+      },
+    }),
+    edit: { pointer: '/spec/failurePolicy', value: 'Fail' },
+  },
+  'admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding': {
+    manifest: (_namespace, name) => ({ metadata: clusterMeta(name), spec: { policyName: 'nobody' } }),
+    edit: { pointer: '/spec/policyName', value: 'somebody' },
+  },
+  'apiextensions.k8s.io/v1 CustomResourceDefinition': {
+    manifest: (_namespace, name) => ({
+      metadata: clusterMeta(`things.${name}.example.com`),
+      spec: {
+        group: `${name}.example.com`,
+        scope: 'Namespaced',
+        names: { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
+        versions: [
+          { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+        ],
+      },
+    }),
+    edit: { pointer: '/spec/versions/0/deprecated', value: true },
+  },
   'apiregistration.k8s.io/v1 APIService': {
     manifest: (_namespace, name) => ({
-      metadata: clusterMeta(`v1.${name}.example.com`),
-      spec: { group: `${name}.example.com`, version: 'v1', groupPriorityMinimum: 100, versionPriority: 10 },
+      metadata: clusterMeta(`v1.${name}.services.example`),
+      spec: {
+        group: `${name}.services.example`,
+        version: 'v1',
+        groupPriorityMinimum: 100,
+        versionPriority: 10,
+      },
     }),
     edit: { pointer: '/spec/versionPriority', value: 11 },
   },
 };
 
-/** Kinds whose names follow from their content: for tests that do not choose names. */
-export const selfNamedKinds = (): readonly LibraryKind[] => [
+/** Kinds whose names follow from their content, or that the client lacks: for tests that need samples alone. */
+export const sampledKinds = (): readonly LibraryKind[] => [
   row(ApiregistrationV1Api, 'apiregistration.k8s.io/v1', 'APIService', 'apiservices', false),
+  row(
+    ApiextensionsV1Api,
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    'customresourcedefinitions',
+    false,
+  ),
+  ...['ValidatingAdmissionPolicy', 'MutatingAdmissionPolicy'].flatMap((kind) => [
+    row(
+      AdmissionregistrationV1Api,
+      'admissionregistration.k8s.io/v1',
+      kind,
+      `${kind.toLowerCase().slice(0, -1)}ies`,
+      false,
+    ),
+    row(
+      AdmissionregistrationV1Api,
+      'admissionregistration.k8s.io/v1',
+      `${kind}Binding`,
+      `${kind.toLowerCase()}bindings`,
+      false,
+    ),
+  ]),
 ];
 
 const answeredWhole = [
