@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kind } from '../src/api/kind.ts';
 import { builtinKinds } from '../src/api/kinds.ts';
 import { type Cluster, start } from '../src/cluster/index.ts';
-import { libraryKinds, selfNamedKinds } from './clients/librarykinds.ts';
+import { libraryKinds, sampledKinds } from './clients/librarykinds.ts';
 import { Client, type Json } from './http.ts';
 import { knownIn11, manifests11, wasIn11 } from './oldclient.ts';
 
@@ -78,7 +78,7 @@ describe('a client that knows the fields it wrote and no others', () => {
 
   function manifestOf(kind: Kind, name: string): Json {
     if (wasIn11(kind.model)) return manifests11[kind.kind]![0]!(name);
-    const samples = [...libraryKinds, ...selfNamedKinds()].filter((row) => row.kind === kind.kind);
+    const samples = [...libraryKinds, ...sampledKinds()].filter((row) => row.kind === kind.kind);
     const sample =
       samples.find(({ apiVersion }) => apiVersion === kind.apiVersion) ??
       samples.find(({ apiVersion }) => groupOf(apiVersion) === groupOf(kind.apiVersion));

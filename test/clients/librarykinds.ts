@@ -1,6 +1,7 @@
 /** The kinds that the official JavaScript client has generated calls for: all that the server stores. */
 import {
   AdmissionregistrationV1Api,
+  ApiextensionsV1Api,
   ApiregistrationV1Api,
   AppsV1Api,
   AutoscalingV1Api,
@@ -19,6 +20,7 @@ import {
 } from '@kubernetes/client-node';
 import { clusterKinds, namespacedKinds } from '../contract/kinds.ts';
 import { type Sample, samples } from '../contract/samples.ts';
+import { extensionSamples } from './extensionsamples.ts';
 import type { ApiClass } from './library.ts';
 
 export interface LibraryKind {
@@ -33,14 +35,6 @@ export interface LibraryKind {
   readonly deleteAnswer: 'object' | 'status';
 }
 
-/** Without rules, it is never called. */
-const idleWebhook = {
-  name: 'idle.example.com',
-  clientConfig: { url: 'https://webhook.example/idle' },
-  sideEffects: 'None',
-  admissionReviewVersions: ['v1'],
-  timeoutSeconds: 5,
-};
 const containers = [{ name: 'web', image: 'registry.example/web:1' }];
 const time = new Date('2026-01-02T03:04:05Z');
 /** With a fraction of a second: Python omits a zero fraction, which Kubernetes does not accept as MicroTime. */
@@ -311,26 +305,35 @@ const newer: Readonly<Record<string, Sample>> = {
     edit: { pointer: '/spec/limited/nominalConcurrencyShares', value: 7 },
     status: { value: { conditions: [condition] }, pointer: '/conditions/0/message' },
   },
-  'admissionregistration.k8s.io/v1 MutatingWebhookConfiguration': {
-    manifest: (_namespace, name) => ({ metadata: clusterMeta(name), webhooks: [idleWebhook] }),
-    edit: { pointer: '/webhooks/0/timeoutSeconds', value: 7 },
-  },
-  'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration': {
-    manifest: (_namespace, name) => ({ metadata: clusterMeta(name), webhooks: [idleWebhook] }),
-    edit: { pointer: '/webhooks/0/timeoutSeconds', value: 7 },
-  },
-  'apiregistration.k8s.io/v1 APIService': {
-    manifest: (_namespace, name) => ({
-      metadata: clusterMeta(`v1.${name}.example.com`),
-      spec: { group: `${name}.example.com`, version: 'v1', groupPriorityMinimum: 100, versionPriority: 10 },
-    }),
-    edit: { pointer: '/spec/versionPriority', value: 11 },
-  },
+  ...extensionSamples,
 };
 
-/** Kinds whose names follow from their content: for tests that do not choose names. */
-export const selfNamedKinds = (): readonly LibraryKind[] => [
+/** Kinds whose names follow from their content, or that the client lacks: for tests that need samples alone. */
+export const sampledKinds = (): readonly LibraryKind[] => [
   row(ApiregistrationV1Api, 'apiregistration.k8s.io/v1', 'APIService', 'apiservices', false),
+  row(
+    ApiextensionsV1Api,
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    'customresourcedefinitions',
+    false,
+  ),
+  ...['ValidatingAdmissionPolicy', 'MutatingAdmissionPolicy'].flatMap((kind) => [
+    row(
+      AdmissionregistrationV1Api,
+      'admissionregistration.k8s.io/v1',
+      kind,
+      `${kind.toLowerCase().slice(0, -1)}ies`,
+      false,
+    ),
+    row(
+      AdmissionregistrationV1Api,
+      'admissionregistration.k8s.io/v1',
+      `${kind}Binding`,
+      `${kind.toLowerCase()}bindings`,
+      false,
+    ),
+  ]),
 ];
 
 const answeredWhole = [

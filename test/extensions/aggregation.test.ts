@@ -203,6 +203,13 @@ describe('a version of another server', () => {
     });
   });
 
+  it('is described by the OpenAPI document of its server', async () => {
+    const place = '/openapi/v3/apis/things.example.com/v1';
+    const { paths } = (await api.get('/openapi/v3')).body;
+    expect(paths['apis/things.example.com/v1']).toEqual({ serverRelativeURL: place });
+    expect((await api.get(place)).text).toBe('from the other server');
+  });
+
   it('is not available when its server fails, and gone with its APIService', async () => {
     failing = true;
     await api.patch(`${services}/${name}`, { metadata: { labels: { look: 'again' } } });

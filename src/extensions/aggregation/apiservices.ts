@@ -83,11 +83,11 @@ export class ApiServices {
     return this.#remotes.values();
   }
 
-  /** The remote version that a path belongs to. */
+  /** The remote version that a path belongs to, or that it has the OpenAPI document of. */
   remoteOfPath(path: string): RemoteVersion | undefined {
     this.#catchUp();
     if (this.#remotes.size === 0) return undefined;
-    const [, group, version] = /^\/apis\/([^/?]+)\/([^/?]+)/.exec(path) ?? [];
+    const [, group, version] = /^(?:\/openapi\/v3)?\/apis\/([^/?]+)\/([^/?]+)/.exec(path) ?? [];
     return group === undefined ? undefined : this.#remotes.get(`${group}/${version}`);
   }
 

@@ -212,6 +212,8 @@ function groupVersionKind({ kind, apiVersion }: { kind: string; apiVersion: stri
 /** An object in another version of its kind; `old` has the fields that the first version lacks. */
 function inVersion(object: ApiObject, from: Kind, to: Kind, old?: ApiObject): ApiObject {
   if (from === to) return object;
+  // Versions of custom kinds differ in their name alone; defaults come with the next read.
+  if (to.custom) return { ...copyOf(object), apiVersion: to.apiVersion };
   const stored = from.stored ? from.stored.toStored(copyOf(object), old && storedForm(old, to)) : object;
   return to.stored ? to.stored.fromStored(copyOf(stored)) : stored;
 }

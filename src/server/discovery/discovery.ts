@@ -237,10 +237,17 @@ export class Discovery {
     return { kind: 'APIGroupList', groups };
   }
 
-  /** Every version that is served, the core's first: `v1`, `extensions/v1beta1`. */
+  /** Every version that this server serves, the core's first: `v1`, `extensions/v1beta1`. */
   served(): string[] {
     const groups = [...this.#groups()];
-    return ['v1', ...groups.flatMap(([name, versions]) => versions.map((version) => `${name}/${version}`))];
+    const all = groups.flatMap(([name, versions]) => versions.map((version) => `${name}/${version}`));
+    return ['v1', ...all.filter((apiVersion) => !this.remote(apiVersion))];
+  }
+
+  /** Versions that other servers serve and that can be reached. */
+  servedElsewhere(): string[] {
+    const remotes = [...(this.aggregation?.services.remotes() ?? [])];
+    return remotes.filter(({ available }) => available).map(({ apiVersion }) => apiVersion);
   }
 
   group(name: string) {

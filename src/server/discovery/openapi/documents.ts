@@ -57,6 +57,11 @@ export class Documents {
         const document = await this.v3(name);
         paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${document!.hash}` };
       }
+      // Forwarded to the servers of these versions, whose documents have no hash here.
+      for (const apiVersion of this.discovery.servedElsewhere()) {
+        const name = prefixOf(apiVersion).slice(1);
+        paths[name] = { serverRelativeURL: `/openapi/v3/${name}` };
+      }
       return ApiDocument.json({ paths });
     });
   }
@@ -114,7 +119,7 @@ export class Documents {
   }
 
   #once(key: string, build: () => Promise<ApiDocument>): Promise<ApiDocument> {
-    const { generation } = this.kinds;
+    const { generation } = this.discovery;
     if (this.#generation !== generation) this.#whole.clear();
     this.#generation = generation;
     return built(this.#whole, key, build);
