@@ -1,5 +1,10 @@
 /** What is deployed: the definition, the pod and service of the webhook, and the configurations that name the service. */
-import { ApiException, type KubeConfig, KubernetesObjectApi, type KubernetesObject } from '@kubernetes/client-node';
+import {
+  ApiException,
+  type KubeConfig,
+  type KubernetesObject,
+  KubernetesObjectApi,
+} from '@kubernetes/client-node';
 import { definition, group, plural, version } from './website.ts';
 
 const name = 'website-webhook';
@@ -35,7 +40,12 @@ function webhookObjects(namespace: string, { code, cert, key, port }: WebhookPro
   const secretValue = (item: string) => ({ valueFrom: { secretKeyRef: { name, key: item } } });
   const objects = [
     { kind: 'ConfigMap', metadata: { name }, data: { program: code } },
-    { kind: 'Secret', metadata: { name }, type: 'kubernetes.io/tls', stringData: { 'tls.crt': cert, 'tls.key': key } },
+    {
+      kind: 'Secret',
+      metadata: { name },
+      type: 'kubernetes.io/tls',
+      stringData: { 'tls.crt': cert, 'tls.key': key },
+    },
     {
       kind: 'Pod',
       metadata: { name, labels },
@@ -57,7 +67,11 @@ function webhookObjects(namespace: string, { code, cert, key, port }: WebhookPro
         ],
       },
     },
-    { kind: 'Service', metadata: { name }, spec: { selector: labels, ports: [{ port: 443, targetPort: port }] } },
+    {
+      kind: 'Service',
+      metadata: { name },
+      spec: { selector: labels, ports: [{ port: 443, targetPort: port }] },
+    },
   ];
   return objects.map((object) => ({
     apiVersion: 'v1',
@@ -73,7 +87,9 @@ function configurations(namespace: string, { ca }: WebhookProgram): KubernetesOb
       service: { namespace, name, path: `/${path}` },
       caBundle: Buffer.from(ca).toString('base64'),
     },
-    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: [group], apiVersions: [version], resources: [plural] }],
+    rules: [
+      { operations: ['CREATE', 'UPDATE'], apiGroups: [group], apiVersions: [version], resources: [plural] },
+    ],
     sideEffects: 'None',
     admissionReviewVersions: ['v1'],
   });

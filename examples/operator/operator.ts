@@ -94,7 +94,9 @@ export class WebsiteOperator {
       return this.log(`${namespace}/${name}: page removed`);
     }
     if (!finalizers.includes(finalizer))
-      await this.#patch(place, [{ op: 'add', path: '/metadata/finalizers', value: [...finalizers, finalizer] }]);
+      await this.#patch(place, [
+        { op: 'add', path: '/metadata/finalizers', value: [...finalizers, finalizer] },
+      ]);
     if (status?.observedGeneration === generation) return;
     const body = {
       metadata: { name: page, labels: { website: name } },

@@ -17,9 +17,13 @@ function certificate(host: string): { cert: string; key: string } {
   const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
   const files = ['-keyout', file('key.pem'), '-out', file('cert.pem')];
   try {
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', ...names, ...files], {
-      stdio: 'ignore',
-    });
+    execFileSync(
+      'openssl',
+      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', ...names, ...files],
+      {
+        stdio: 'ignore',
+      },
+    );
     return { cert: readFileSync(file('cert.pem'), 'utf8'), key: readFileSync(file('key.pem'), 'utf8') };
   } finally {
     rmSync(folder, { recursive: true });

@@ -26,7 +26,9 @@ function answer(path: string, { request }: Review): object {
     };
   }
   const shouts = text !== undefined && text.length > 3 && text === text.toUpperCase();
-  return shouts ? { uid, allowed: false, status: { code: 422, message: 'please do not shout' } } : { uid, allowed: true };
+  return shouts
+    ? { uid, allowed: false, status: { code: 422, message: 'please do not shout' } }
+    : { uid, allowed: true };
 }
 
 createServer({ cert: TLS_CERT, key: TLS_KEY }, (request, response) => {
