@@ -33,7 +33,7 @@ const call = (method, path, body) =>
     request.end(text);
   });
 
-/** Resolves when a watch has sent so many events. */
+/** Opens a watch; `done` resolves when it has sent so many events. */
 const watched = (path, count) =>
   new Promise((resolve, reject) => {
     const request = http.get({
@@ -54,7 +54,7 @@ const watched = (path, count) =>
         });
       });
       response.on('error', () => undefined);
-      resolve(done);
+      resolve({ done });
     });
   });
 
@@ -126,10 +126,10 @@ for (let round = 0; round < rounds; round++)
     };
     // The watch begins with the objects that are there.
     const present = creates * (2 * round + 1);
-    const events = await watched(path, present + creates);
+    const { done } = await watched(path, present + creates);
     const begin = performance.now();
     await perSecond(creates, create(first + creates));
-    await events;
+    await done;
     figures['create and watch'] = (creates / (performance.now() - begin)) * 1000;
     best[name] ??= {};
     for (const [what, value] of Object.entries(figures))
