@@ -138,7 +138,7 @@ export class Field {
   readonly retainKeys: boolean;
   /** Strategic merge: the object is replaced rather than merged. */
   readonly replaced: boolean;
-  /** Protobuf field number; two numbers when the field sits in an embedded message. */
+  /** Protobuf field number; several numbers when the field sits in embedded messages. */
   readonly pb: readonly number[];
   #model: Model | undefined;
 

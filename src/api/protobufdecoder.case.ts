@@ -57,9 +57,9 @@ export function decodedEvent(bytes: Uint8Array): { type: string; object: Buffer 
 function objectOf(model: Model, message: JsonObject): JsonObject {
   const value: JsonObject = {};
   for (const field of model.fields.values()) {
-    const [outer, inner] = field.pb;
-    if (outer === undefined) continue;
-    const from = inner === undefined ? message : (message[`embedded${outer}`] as JsonObject | null);
+    if (field.pb.length === 0) continue;
+    let from: JsonObject | null | undefined = message;
+    for (const number of field.pb.slice(0, -1)) from = from?.[`embedded${number}`] as JsonObject | null;
     // protobufjs has defaults on the prototype, and empty lists and maps in every message.
     if (!from || !Object.hasOwn(from, field.name) || isUnset(field, from[field.name])) continue;
     value[field.name] = jsonValue(field, from[field.name]);

@@ -61,15 +61,15 @@ class Encoder {
     this.root.add(type);
     this.#types.set(model, type);
     for (const field of model.fields.values()) {
-      const [outer, inner] = field.pb;
-      if (outer === undefined) continue;
-      if (inner === undefined) type.add(this.#field(field, outer));
-      else this.#embedded(type, outer).add(this.#field(field, inner));
+      const id = field.pb.at(-1);
+      if (id === undefined) continue;
+      const holder = field.pb.slice(0, -1).reduce((outer, number) => this.#embedded(outer, number), type);
+      holder.add(this.#field(field, id));
     }
     return type;
   }
 
-  /** The message that holds the fields with two numbers. */
+  /** The message that holds the fields with several numbers. */
   #embedded(type: protobuf.Type, number: number): protobuf.Type {
     const name = `${type.name}_embedded${number}`;
     const known = this.root.get(name);
@@ -97,8 +97,8 @@ class Encoder {
     for (const field of model.fields.values()) {
       const set = value[field.name];
       if (set === undefined || field.pb.length === 0) continue;
-      const target =
-        field.pb.length === 1 ? message : ((message[`embedded${field.pb[0]}`] ??= {}) as JsonObject);
+      let target = message;
+      for (const number of field.pb.slice(0, -1)) target = (target[`embedded${number}`] ??= {}) as JsonObject;
       target[field.name] = this.#value(field, set);
     }
     return message;

@@ -8,6 +8,15 @@ import type { JsonObject } from './object.ts';
 
 const arbitraries = new Map<Model, fc.Arbitrary<JsonObject>>();
 
+/** Whether objects of a model can be made from its table: not where a schema is in a schema. */
+export function isFlat(model: Model, above: readonly Model[] = []): boolean {
+  if (above.includes(model)) return false;
+  return [...model.fields.values()].every((field) => {
+    const inner = field.items ?? field.values ?? field;
+    return inner.type !== 'union' && (inner.type !== 'model' || isFlat(inner.model, [...above, model]));
+  });
+}
+
 export function arbitraryObject(model: Model): fc.Arbitrary<JsonObject> {
   let arbitrary = arbitraries.get(model);
   if (!arbitrary) {

@@ -5,6 +5,7 @@ import type { ApiObject } from '../api/object.ts';
 import { create } from '../registry/create.ts';
 import { remove } from '../registry/delete.ts';
 import { asTester } from '../registry/request.case.ts';
+import type { Request } from '../registry/request.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
 import { harness, useHarness } from './shared/harness.case.ts';
 
@@ -15,13 +16,23 @@ let written: Set<string>;
 
 beforeEach(() => {
   written = new Set();
+  const userOf = (request: Request): string =>
+    request.user.name.replace('system:serviceaccount:kube-system:', '');
   const encode = harness.registry.encode.bind(harness.registry);
   vi.spyOn(harness.registry, 'encode').mockImplementation((request, target, object, current) => {
     const { resource } = target.kind;
     const { source, reportingComponent } = object as Event;
     const how = resource === 'events' ? source?.component || reportingComponent : target.part;
-    written.add(`${request.user.name.replace('system:serviceaccount:kube-system:', '')} ${resource} ${how}`);
+    written.add(`${userOf(request)} ${resource} ${how}`);
     return encode(request, target, object, current);
+  });
+  // What is removed is not encoded.
+  const commit = harness.registry.commit.bind(harness.registry);
+  vi.spyOn(harness.registry, 'commit').mockImplementation((request, place, value, ...rest) => {
+    const writer = `${userOf(request as Request)} ${place.kind.resource}`;
+    const isKnown = [...written].some((one) => one.startsWith(`${writer} `));
+    if (value === null && !isKnown) written.add(`${writer} main`);
+    return commit(request, place, value, ...rest);
   });
 });
 

@@ -6,27 +6,28 @@ import { builtinKinds } from '../api/kinds.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
 import { createdText } from '../api/ownershiptext.ts';
 import { resetFields } from '../api/resetfields.ts';
-import { arbitraryObject } from '../api/tableobjects.case.ts';
+import { arbitraryObject, isFlat } from '../api/tableobjects.case.ts';
 import { Entry } from './entry.ts';
 import { ownedByCreator } from './ownership.ts';
 
 describe('what a creator owns', () => {
-  test.each(builtinKinds.map((kind) => [`${kind.apiVersion} ${kind.kind}`, kind] as const))(
-    'is written as the set is: %s',
-    (_name, kind) => {
-      fc.assert(
-        fc.property(arbitraryObject(kind.model), (made) => {
-          const object = {
-            ...made,
-            metadata: { ...(made.metadata as JsonObject), managedFields: undefined },
-          };
-          const text = createdText(kind.model, object, resetFields(kind, 'main').roots);
-          expect(text).toBe(fieldSetText(ownedByCreator(kind, object as unknown as ApiObject)));
-        }),
-        { numRuns: 25 },
-      );
-    },
-  );
+  test.each(
+    builtinKinds
+      .filter(({ model }) => isFlat(model))
+      .map((kind) => [`${kind.apiVersion} ${kind.kind}`, kind] as const),
+  )('is written as the set is: %s', (_name, kind) => {
+    fc.assert(
+      fc.property(arbitraryObject(kind.model), (made) => {
+        const object = {
+          ...made,
+          metadata: { ...(made.metadata as JsonObject), managedFields: undefined },
+        };
+        const text = createdText(kind.model, object, resetFields(kind, 'main').roots);
+        expect(text).toBe(fieldSetText(ownedByCreator(kind, object as unknown as ApiObject)));
+      }),
+      { numRuns: 25 },
+    );
+  });
 });
 
 const deployments = builtinKinds.find(({ id }) => id === 'apps/deployments')!;

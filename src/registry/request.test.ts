@@ -48,6 +48,7 @@ describe('a dry run of a request', () => {
       verb: 'create',
       userAgent: 'tool/1',
       fieldValidation: 'Strict',
+      askedValidation: 'Strict',
       warnings: ['w'],
       deadlineMs: 5,
       annotated: { annotations: {} },
