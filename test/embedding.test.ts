@@ -134,9 +134,9 @@ describe('a cluster in a process', () => {
       'there is no option "chance.random"; did you mean "chance.randomBelow"?',
     ],
     [{ limits: { bodyBytes: 3 } }, 'there is no limit "bodyBytes"'],
-    [{ store: 'sqlite' }, 'there is no store "sqlite"; there are memory and lmdb'],
-    [{ store: 'sqlite', dataDir: 'x' }, 'there is no store "sqlite"; there are memory and lmdb'],
-    [{ store: 'constructor' }, 'there is no store "constructor"; there are memory and lmdb'],
+    [{ store: 'sqlite' }, 'there is no store "sqlite"; there are memory, lmdb and etcd'],
+    [{ store: 'sqlite', dataDir: 'x' }, 'there is no store "sqlite"; there are memory, lmdb and etcd'],
+    [{ store: 'constructor' }, 'there is no store "constructor"; there are memory, lmdb and etcd'],
     [{ node: { images: '/nope.yaml' } }, /^image table \/nope\.yaml: ENOENT/],
   ])('refuses %j by name', async (options, says) => {
     const refused = start(options as StartOptions);

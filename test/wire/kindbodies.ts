@@ -1,7 +1,9 @@
 /** For tests of every kind: a body that it accepts. */
+
 import type { Kind } from '../../src/api/kind.ts';
 import { newKeyPair } from '../../src/pki/keypair.ts';
 import { makeSigningRequest } from '../../src/pki/signingrequest.ts';
+import { extensionSamples } from '../clients/extensionsamples.ts';
 import type { Json } from '../http.ts';
 import { prefixOf, sampleOf } from '../madeup.ts';
 
@@ -58,9 +60,11 @@ const bodies: Readonly<Record<string, Json>> = {
   'rbac.authorization.k8s.io/v1 RoleBinding': { roleRef },
 };
 
-/** A body that the kind accepts. */
+/** A body that the kind accepts. Names of some kinds follow from their content, and only contain this one. */
 export function validBody(kind: Kind, name: string): Json {
   const id = `${kind.apiVersion} ${kind.kind}`;
+  const extension = extensionSamples[id];
+  if (extension) return extension.manifest('', name);
   const metadata = { name, labels: workloadLabels };
   return bodies[id] ? { metadata, ...bodies[id] } : sampleOf(kind, name);
 }
