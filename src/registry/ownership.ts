@@ -16,7 +16,7 @@ import { type Managed, type Manager, readManaged } from '../api/managedentry.ts'
 import { memoized, ownable, updatedEntries } from '../api/managedfields.ts';
 import { ManagedText, replacing, setEntries, setManaged } from '../api/managedtext.ts';
 import type { Model } from '../api/model.ts';
-import type { ApiObject, JsonObject } from '../api/object.ts';
+import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
 import { createdText } from '../api/ownershiptext.ts';
 import { resetFields } from '../api/resetfields.ts';
 import { Memo } from '../memo.ts';
@@ -229,7 +229,10 @@ export function converted(from: Kind, to: Kind, object: ApiObject, old: ApiObjec
         old && storedForm(from, old),
       )
     : object;
-  return { ...(to.stored ? to.stored.fromStored(stored) : stored), metadata: stored.metadata };
+  if (!to.stored) return stored;
+  // Custom kinds convert in place.
+  const source = to.custom ? (cloneJson(stored) as ApiObject) : stored;
+  return { ...to.stored.fromStored(source), metadata: stored.metadata };
 }
 
 const storedForm = (from: Kind, old: ApiObject): ApiObject =>

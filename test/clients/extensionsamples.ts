@@ -8,6 +8,13 @@ const matchConstraints = {
     { apiGroups: ['none.example'], apiVersions: ['v1'], resources: ['nothing'], operations: ['CREATE'] },
   ],
 };
+const condition = {
+  type: 'Contract',
+  status: 'True',
+  reason: 'Contract',
+  message: 'contract',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+};
 /** Without rules, it is never called. */
 const idleWebhook = {
   name: 'idle.example.com',
@@ -33,6 +40,7 @@ export const extensionSamples: Readonly<Record<string, Sample>> = {
       spec: { matchConstraints, failurePolicy: 'Ignore', validations: [{ expression: 'true' }] },
     }),
     edit: { pointer: '/spec/failurePolicy', value: 'Fail' },
+    status: { value: { conditions: [condition] }, pointer: '/conditions/0/message' },
   },
   'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding': {
     manifest: (_namespace, name) => ({

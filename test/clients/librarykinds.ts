@@ -318,23 +318,16 @@ export const sampledKinds = (): readonly LibraryKind[] => [
     'customresourcedefinitions',
     false,
   ),
-  ...['ValidatingAdmissionPolicy', 'MutatingAdmissionPolicy'].flatMap((kind) => [
-    row(
-      AdmissionregistrationV1Api,
-      'admissionregistration.k8s.io/v1',
-      kind,
-      `${kind.toLowerCase().slice(0, -1)}ies`,
-      false,
-    ),
-    row(
-      AdmissionregistrationV1Api,
-      'admissionregistration.k8s.io/v1',
-      `${kind}Binding`,
-      `${kind.toLowerCase()}bindings`,
-      false,
-    ),
-  ]),
+  ...policyKinds('MutatingAdmissionPolicy'),
 ];
+
+const policyKinds = (kind: string): LibraryKind[] =>
+  [
+    [kind, `${kind.toLowerCase().slice(0, -1)}ies`] as const,
+    [`${kind}Binding`, `${kind.toLowerCase()}bindings`] as const,
+  ].map(([name, segment]) =>
+    row(AdmissionregistrationV1Api, 'admissionregistration.k8s.io/v1', name, segment, false),
+  );
 
 const answeredWhole = [
   'Pod',
@@ -364,6 +357,7 @@ export const libraryKinds: readonly LibraryKind[] = [
     row(CoreV1Api, 'v1', kind, segment, namespaced),
   ),
   row(CoreV1Api, 'v1', 'ConfigMap', 'configmaps'),
+  ...policyKinds('ValidatingAdmissionPolicy'),
   row(AppsV1Api, 'apps/v1', 'ControllerRevision', 'controllerrevisions'),
   row(AppsV1Api, 'apps/v1', 'DaemonSet', 'daemonsets'),
   row(AppsV1Api, 'apps/v1', 'Deployment', 'deployments'),
