@@ -156,7 +156,7 @@ describe('code that uses the package', () => {
       const required = createRequire(import.meta.url)('wherry');
       console.log(Object.keys(required).every((name) => imported[name] === required[name]), Object.keys(required).join());`;
     expect((await uses('both.mjs', text)).stdout).toBe(
-      'true StartError,authorizationModes,defaultLimits,limitForms,limitNames,start,startNode\n',
+      'true StartError,authorizationModes,customKind,defaultLimits,limitForms,limitNames,start,startNode\n',
     );
   });
 
