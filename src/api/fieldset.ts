@@ -32,6 +32,9 @@ export const isMember = (node: FieldSet): boolean => node['.'] !== undefined || 
 export const memberWith = (children: FieldSet): FieldSet =>
   children['.'] !== undefined || isLeaf(children) ? children : { '.': leaf, ...children };
 
+/** Nodes that `addPath` has given children: to look for one, V8 lists all of them, and there may be 100,000. */
+const parents = new WeakSet<FieldSet>();
+
 /** Adds a path to a set that is being built. */
 export function addPath(set: FieldSet, path: readonly string[]): void {
   let node = set;
@@ -40,7 +43,10 @@ export function addPath(set: FieldSet, path: readonly string[]): void {
     let next = node[element];
     if (next === undefined) {
       // A member without children becomes one with children.
-      if (depth > 0 && isLeaf(node)) node['.'] = leaf;
+      if (depth > 0 && !parents.has(node)) {
+        if (isLeaf(node)) node['.'] = leaf;
+        parents.add(node);
+      }
       // The chain of new nodes down to the member.
       next = {};
       node[element] = next;

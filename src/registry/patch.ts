@@ -117,14 +117,16 @@ function mayTouchManaged(patch: Patch): boolean {
     return pathsOf(patch).some(
       (path) => path === '' || path === '/metadata' || path.startsWith('/metadata/managedFields'),
     );
-  const { metadata } = patch.body as { metadata?: unknown };
+  const metadata = isJsonObject(patch.body) ? patch.body['metadata'] : undefined;
   return isJsonObject(metadata) && Object.hasOwn(metadata, 'managedFields');
 }
 
 /** The places that the operations of a JSON patch name. */
 const pathsOf = ({ body }: Patch): string[] =>
-  ((body ?? []) as { path?: string; from?: string }[]).flatMap(({ path, from }) =>
-    [path, from].filter((place) => place !== undefined),
+  (Array.isArray(body) ? body : []).flatMap((operation: unknown) =>
+    isJsonObject(operation)
+      ? [operation['path'], operation['from']].filter((place) => typeof place === 'string')
+      : [],
   );
 
 const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;
