@@ -45,7 +45,7 @@ async function prepare(dataDir: string): Promise<void> {
 }
 
 describe('a data file that is damaged', () => {
-  it(`is refused or answers rightly, ${damages} times`, { timeout: 60_000 + damages * 200 }, async () => {
+  it(`is refused or answers rightly, ${damages} times`, { timeout: 240_000 + damages * 200 }, async () => {
     const healthy = join(base, 'healthy');
     await prepare(healthy);
     const scratch = join(base, 'scratch');

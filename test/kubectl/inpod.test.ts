@@ -7,7 +7,9 @@ import { podOf, podsPath, useRunningCluster } from '../streams/running.ts';
 import { describeWith } from '../tools.ts';
 import { kubectls } from './kubectl.ts';
 
-const cluster = useRunningCluster({ secure: true });
+/** Clusters on one machine share its network, so this one has service addresses of its own. */
+const serviceClusterIPRange = `10.${64 + (process.pid % 128)}.0.0/24`;
+const cluster = useRunningCluster({ secure: true, serviceClusterIPRange });
 
 const library = pathToFileURL(
   path.join(import.meta.dirname, '../../node_modules/@kubernetes/client-node/dist/index.js'),
