@@ -60,7 +60,7 @@ describeWith('etcd-server')('clusters on etcd', () => {
     const servers = { etcd: { servers: etcd.urls } };
     const [, two] = [await serve(servers), await serve(servers)];
     const leases = `${two.url}/apis/coordination.k8s.io/v1/namespaces/kube-system/leases`;
-    await expect.poll(async () => (await send('GET', leases))[1].items.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await send('GET', leases))[1].items.length, { timeout: 60_000 }).toBe(1);
   });
 
   it('refuse an object that etcd could not take', async () => {

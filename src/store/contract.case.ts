@@ -68,7 +68,7 @@ export function storeContract(
           await put(store, `large-${await store.revision()}`, 'x'.repeat(100_000));
           return grown();
         };
-        if (shared) await expect.poll(moreGrown, { timeout: 30_000 }).toBeGreaterThan(100_000);
+        if (shared) await expect.poll(moreGrown, { timeout: 60_000 }).toBeGreaterThan(100_000);
         else expect(await grown()).toBeGreaterThan(100_000);
         await store.close();
         await expect((async () => store.stats())()).rejects.toThrow(StoreUnavailableError);

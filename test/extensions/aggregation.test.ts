@@ -11,7 +11,7 @@ import type { Json } from '../http.ts';
 import { AggregatedServer } from './aggregatedserver.ts';
 
 const lifeMs = 3600_000;
-const waitMs = 30_000;
+const waitMs = 60_000;
 const name = 'v1.things.example.com';
 const services = '/apis/apiregistration.k8s.io/v1/apiservices';
 const anna = {

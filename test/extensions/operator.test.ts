@@ -51,7 +51,7 @@ describe('the operator of the example', () => {
     await deploy(config, 'default', { code, ...serving, ca: authority.pem.cert, port: await freePort() });
     operator = new WebsiteOperator(config, (line) => said.push(line));
     await operator.start();
-  }, 120_000);
+  }, 240_000);
   afterAll(async () => {
     await operator?.stop();
     await cluster?.close();

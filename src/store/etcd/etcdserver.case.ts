@@ -115,11 +115,11 @@ export class TestEtcd {
   }
 
   async #ready(index: number): Promise<void> {
-    for (let attempt = 0; attempt < 600; attempt++) {
+    for (let attempt = 0; attempt < 2400; attempt++) {
       if ((await this.#status(index))?.hasLeader) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    throw new Error('etcd did not start within 30 seconds');
+    throw new Error('etcd did not start within two minutes');
   }
 
   async #status(index: number) {
