@@ -71,6 +71,8 @@ interface Attempt {
   readonly gaps: number;
   /** Resolves with the revision when the feed shows the write. */
   readonly published: Promise<number>;
+  /** Where the feed showed it, as soon as it has. */
+  revision?: number;
 }
 
 const ANSWER_MS = 2500;
@@ -134,7 +136,7 @@ export class EtcdWriter {
         if (lost) return this.#ownWrite(answer, marks) ?? lost;
       } catch (error) {
         if (error instanceof CallError && !isNotDone(error)) {
-          const revision = await this.#settle(write, { ...attempt, stamped }, endMs, error);
+          const revision = await this.#settle(write, attempt, stamped, endMs, error);
           if (revision !== undefined) return { ok: true, revision };
         } else if (error instanceof CallError && isOutOfSpace(error) && write.value === null && stamped)
           stamped = false;
@@ -149,8 +151,13 @@ export class EtcdWriter {
 
   #begin(): Attempt {
     const mark = this.#marks.next();
-    const published = new Promise<number>((resolve) => this.#attempts.set(mark, resolve));
-    return { mark, published, gaps: this.#options.feed().gaps };
+    const { promise: published, resolve } = withResolver();
+    const attempt: Attempt = { mark, published, gaps: this.#options.feed().gaps };
+    this.#attempts.set(mark, (revision) => {
+      attempt.revision = revision;
+      resolve(revision);
+    });
+    return attempt;
   }
 
   /** The revision when it is done and published; else etcd's answer. */
@@ -215,7 +222,8 @@ export class EtcdWriter {
   /** The revision of a write whose answer did not come; undefined: it is not done, and never will be. */
   async #settle(
     write: Write,
-    attempt: Attempt & { readonly stamped: boolean },
+    attempt: Attempt,
+    stamped: boolean,
     endMs: number,
     cause: CallError,
   ): Promise<number | undefined> {
@@ -231,7 +239,9 @@ export class EtcdWriter {
           if (!(error instanceof StoreUnavailableError) || error.permanent || late()) throw error;
           await pause(RETRY_MS);
         }
-      if (feed().gaps === attempt.gaps && attempt.stamped) return undefined;
+      // Both may become known with the same change.
+      if (attempt.revision !== undefined) return attempt.revision;
+      if (feed().gaps === attempt.gaps && stamped) return undefined;
       // The feed has missed changes, perhaps this one, or could not tell it from the same by another server.
       const current = await this.#current(write);
       if (current && unstamp(current.value).mark === attempt.mark) return current.modRevision;
@@ -251,6 +261,14 @@ export class EtcdWriter {
     const request = encodeRange({ key: keyspace.encode(key) });
     return decodeRange(await members.call(RANGE, request, CALL_MS)).items[0];
   }
+}
+
+function withResolver(): { promise: Promise<number>; resolve: (revision: number) => void } {
+  let resolve!: (revision: number) => void;
+  const promise = new Promise<number>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }
 
 function asFailure(error: unknown): unknown {
