@@ -1,8 +1,8 @@
-/** Proves what pruning, defaulting and merging do at places that the recorded answers do not show. */
+/** Proves what pruning and defaulting do at places that the recorded answers do not show. */
 import { describe, expect, it } from 'vitest';
 import { cloneJson, type JsonObject } from '../object.ts';
 import { compileSchema } from './compiledschema.ts';
-import type { Schema, Topology } from './schema.ts';
+import type { Schema } from './schema.ts';
 
 const compiled = (spec: Schema) => compileSchema({ type: 'object', properties: { spec } });
 
@@ -152,54 +152,5 @@ describe('status writes', () => {
     expect(fields({ spec: 5, status: { phase: 'B' } })).toEqual(['status.phase']);
     expect(fields({ spec: 5, status: { phase: 'B' } }, { status: { phase: 'B' } })).toEqual([]);
     expect(fields({ spec: 5 })).toEqual([]);
-  });
-});
-
-describe('topology', () => {
-  const at = (spec: Schema, ...path: string[]): Topology | undefined =>
-    path.reduce<Topology | undefined>(
-      (topology, name) => topology?.member(name),
-      compiled(spec).topology.member('spec'),
-    );
-
-  it('follows types, list types and map types', () => {
-    const text: Schema = { type: 'string' };
-    expect(at({ type: 'object', properties: { a: text } })).toMatchObject({
-      type: 'struct',
-      memberNames: ['a'],
-    });
-    expect(at({ type: 'object', properties: { a: text } }, 'a')?.type).toBe('leaf');
-    expect(at({ type: 'object', properties: { a: text } }, 'b')).toBeUndefined();
-    expect(at({ type: 'object', properties: { a: text }, 'x-kubernetes-map-type': 'atomic' })?.type).toBe(
-      'leaf',
-    );
-    expect(at({ type: 'object', additionalProperties: text })).toMatchObject({
-      type: 'map',
-      items: { type: 'leaf' },
-    });
-    expect(at({ type: 'array', items: text })?.type).toBe('leaf');
-    expect(at({ type: 'array', items: text, 'x-kubernetes-list-type': 'set' })?.type).toBe('set');
-    expect(at({ 'x-kubernetes-preserve-unknown-fields': true })?.type).toBe('deduced');
-    expect(at({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })?.type).toBe('deduced');
-    const half: Schema = {
-      type: 'object',
-      properties: { a: text },
-      'x-kubernetes-preserve-unknown-fields': true,
-    };
-    expect(at(half, 'b')?.type).toBe('deduced');
-    const keyed = at({
-      type: 'array',
-      'x-kubernetes-list-type': 'map',
-      'x-kubernetes-list-map-keys': ['port', 'protocol'],
-      items: {
-        type: 'object',
-        properties: { port: { type: 'integer' }, protocol: { type: 'string', default: 'TCP' } },
-      },
-    });
-    expect(keyed?.keys).toEqual([
-      { name: 'port', preset: undefined },
-      { name: 'protocol', preset: 'TCP' },
-    ]);
-    expect(keyed?.items?.type).toBe('struct');
   });
 });

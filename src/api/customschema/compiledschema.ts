@@ -6,9 +6,8 @@ import { embeddedErrors } from './embeddedresources.ts';
 import { listTypeErrors } from './listtypes.ts';
 import { pruneObject } from './prune.ts';
 import { blocksRules, compileRules, type SchemaRules, uncheckedRules } from './rules.ts';
-import type { CompiledSchema, Schema, Topology, ValidateOptions, Validation } from './schema.ts';
+import type { CompiledSchema, Schema, ValidateOptions, Validation } from './schema.ts';
 import { SchemaNode } from './schemanode.ts';
-import { topologyOf } from './schematopology.ts';
 import { compileValidator, type Validator } from './validator.ts';
 
 export const compileSchema = (schema: Schema): CompiledSchema => new LazySchema(schema);
@@ -17,7 +16,6 @@ class LazySchema implements CompiledSchema {
   #root: SchemaNode | undefined;
   #validator: Validator | undefined;
   #statusValidator: Validator | undefined;
-  #topology: Topology | undefined;
   /** Null: there are none. */
   #rules: SchemaRules | null | undefined;
 
@@ -65,11 +63,6 @@ class LazySchema implements CompiledSchema {
     this.#statusValidator ??= compileValidator({ properties: { status } });
     const before = old && Object.hasOwn(old, 'status') ? { status: old.status } : undefined;
     return this.#statusValidator.validate({ status: object.status }, before);
-  }
-
-  get topology(): Topology {
-    this.#topology ??= topologyOf(this.root);
-    return this.#topology;
   }
 
   get hasRules(): boolean {

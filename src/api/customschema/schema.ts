@@ -90,22 +90,6 @@ export interface Validation {
   readonly warnings: readonly string[];
 }
 
-/**
- * How values at a node are owned and merged (server-side apply): objects with named fields (`struct`), maps, lists with
- * keys, sets; `leaf` for scalars and atomic values; `deduced` where the schema says nothing.
- */
-export interface Topology {
-  readonly type: 'leaf' | 'struct' | 'map' | 'keyed' | 'set' | 'deduced';
-  /** Of a struct: the topology of a field, undefined when the schema does not name it. */
-  member(name: string): Topology | undefined;
-  /** Of a struct: the names of its fields. */
-  readonly memberNames: readonly string[];
-  /** Of entries and items. */
-  readonly items: Topology | undefined;
-  /** Of a keyed list; `preset` is the default of the key field. */
-  readonly keys: readonly { readonly name: string; readonly preset: unknown }[];
-}
-
 /** Functions on objects of one version. Each is made on first use, so a definition that is never written to costs nothing. */
 export interface CompiledSchema {
   readonly schema: Schema;
@@ -123,8 +107,6 @@ export interface CompiledSchema {
    * object metadata and scale are checked by the caller before.
    */
   validate(object: JsonObject, options?: ValidateOptions): Validation;
-  /** How the objects are owned and merged. */
-  readonly topology: Topology;
   /** Whether any node has `x-kubernetes-validations`. */
   readonly hasRules: boolean;
 }
