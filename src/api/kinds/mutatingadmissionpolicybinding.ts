@@ -1,9 +1,8 @@
 /** MutatingAdmissionPolicyBinding: where a policy is in force, and with which parameters. */
 import type { MutatingAdmissionPolicyBinding } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect } from '../rules/findings.ts';
-import { bindingErrors, defaultMatch, paramRefCell } from '../rules/policies.ts';
+import { bindingErrors, bindingTable, defaultMatch } from '../rules/policies.ts';
 
 export const mutatingAdmissionPolicyBinding = defineKind<MutatingAdmissionPolicyBinding>({
   kind: 'MutatingAdmissionPolicyBinding',
@@ -22,16 +21,5 @@ export const mutatingAdmissionPolicyBinding = defineKind<MutatingAdmissionPolicy
 
   validate: ({ spec = {} }) => collect(bindingErrors(spec)),
 
-  columns: [
-    nameColumn,
-    { name: 'PolicyName', type: 'string', description: 'The policy that is bound.' },
-    { name: 'ParamRef', type: 'string', description: 'Where its parameters are.' },
-    ageColumn,
-  ],
-  cells: (binding) => [
-    binding.metadata.name,
-    binding.spec?.policyName ?? '',
-    paramRefCell(binding.spec?.paramRef),
-    ageCell(binding),
-  ],
+  ...bindingTable,
 });

@@ -2,9 +2,8 @@
 import { duplicate, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { ValidatingAdmissionPolicyBinding } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
-import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings } from '../rules/findings.ts';
-import { bindingErrors, defaultMatch, paramRefCell } from '../rules/policies.ts';
+import { bindingErrors, bindingTable, defaultMatch } from '../rules/policies.ts';
 
 const actions = ['Audit', 'Deny', 'Warn'];
 
@@ -25,18 +24,7 @@ export const validatingAdmissionPolicyBinding = defineKind<ValidatingAdmissionPo
 
   validate: ({ spec = {} }) => collect(errorsOf(spec)),
 
-  columns: [
-    nameColumn,
-    { name: 'PolicyName', type: 'string', description: 'The policy that is bound.' },
-    { name: 'ParamRef', type: 'string', description: 'Where its parameters are.' },
-    ageColumn,
-  ],
-  cells: (binding) => [
-    binding.metadata.name,
-    binding.spec?.policyName ?? '',
-    paramRefCell(binding.spec?.paramRef),
-    ageCell(binding),
-  ],
+  ...bindingTable,
 });
 
 function* errorsOf(spec: NonNullable<ValidatingAdmissionPolicyBinding['spec']>): Findings {

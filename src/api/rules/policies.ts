@@ -1,4 +1,5 @@
 /** Rules and defaults that validating and mutating admission policies, and their bindings, share. */
+import type { Cell } from '../elapsed.ts';
 import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type {
   MatchResources,
@@ -7,8 +8,11 @@ import type {
   ParamRef,
   Variable,
 } from '../generated/types.ts';
+import type { Column } from '../kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
 import { isLabel1035, isPathSegment, isSubdomain1123 } from '../names.ts';
+import type { ApiObject } from '../object.ts';
+import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { type Findings, problemsOf } from './findings.ts';
 import { operationRuleErrors } from './operationrules.ts';
 import { isIdentifier, type PolicyScope, type PolicySpec } from './policyscope.ts';
@@ -137,7 +141,23 @@ function* paramRefErrors(ref: ParamRef, path: string): Findings {
 export const paramKindCell = (kind: ParamKind | undefined): string =>
   kind ? `${kind.apiVersion}/${kind.kind}` : '<unset>';
 
-export function paramRefCell(ref: ParamRef | undefined): string {
+/** The columns of bindings. */
+export const bindingTable = {
+  columns: [
+    nameColumn,
+    { name: 'PolicyName', type: 'string', description: 'The policy that is bound.' },
+    { name: 'ParamRef', type: 'string', description: 'Where its parameters are.' },
+    ageColumn,
+  ] satisfies Column[],
+  cells: (binding: ApiObject & { spec?: { policyName?: string; paramRef?: ParamRef } }): Cell[] => [
+    binding.metadata.name,
+    binding.spec?.policyName ?? '',
+    paramRefCell(binding.spec?.paramRef),
+    ageCell(binding),
+  ],
+};
+
+function paramRefCell(ref: ParamRef | undefined): string {
   if (!ref) return '<unset>';
   return ref.namespace ? `${ref.namespace}/${ref.name ?? ''}` : `*/${ref.name ?? ''}`;
 }
