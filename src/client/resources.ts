@@ -2,7 +2,7 @@
 import type {
   CertificateSigningRequest,
   ConfigMap,
-  Endpoints,
+  EndpointSlice,
   Event,
   Ingress,
   Lease,
@@ -28,7 +28,7 @@ const of = <T>(apiVersion: string, resource: string): Resource<T> => ({ apiVersi
 export const pods = of<Pod>('v1', 'pods');
 export const nodes = of<Node>('v1', 'nodes');
 export const services = of<Service>('v1', 'services');
-export const endpoints = of<Endpoints>('v1', 'endpoints');
+export const endpointSlices = of<EndpointSlice>('discovery.k8s.io/v1', 'endpointslices');
 export const secrets = of<Secret>('v1', 'secrets');
 export const serviceAccounts = of<ServiceAccount>('v1', 'serviceaccounts');
 export const configMaps = of<ConfigMap>('v1', 'configmaps');

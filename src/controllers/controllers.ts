@@ -22,6 +22,8 @@ import { schedulerController } from './scheduling/scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
 import type { Controller, ControllerContext, RunningController } from './shared/controller.ts';
 import { PodIndex } from './shared/podindex.ts';
+import { endpointSliceController } from './slices/endpointslices.ts';
+import { mirroringController } from './slices/mirroring.ts';
 import { tokenCleaner } from './tokencleaner.ts';
 import { tokenController } from './tokens.ts';
 import { volumeBinder } from './volumebinder.ts';
@@ -53,6 +55,8 @@ export const controllers: readonly Controller[] = [
   jobController,
   cronJobController,
   endpointsController,
+  endpointSliceController,
+  mirroringController,
   schedulerController,
   nodeLifecycleController,
   podCollector,

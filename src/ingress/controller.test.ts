@@ -5,7 +5,8 @@ import { Agent, createServer } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
 import type { IngressV1 } from '../api/generated/types.ts';
-import { endpoints, events, ingresses, type Resource, services } from '../client/resources.ts';
+import { endpoints } from '../client/endpoints.case.ts';
+import { events, ingresses, type Resource, services } from '../client/resources.ts';
 import {
   address,
   answered,

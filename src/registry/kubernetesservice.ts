@@ -1,6 +1,6 @@
 /**
- * The kubernetes service: the service `default/kubernetes` and its Endpoints, through which pods reach the API
- * server. They are created at start and restored whenever a client has deleted or changed them.
+ * The kubernetes service: the service `default/kubernetes`, its Endpoints and its endpoint slices, through which pods
+ * reach the API server. They are created at start and restored whenever a client has deleted or changed them.
  */
 import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';
@@ -10,6 +10,7 @@ import { kubernetesService } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Entry } from './entry.ts';
+import { KubernetesSlices } from './kubernetesslices.ts';
 import { modify } from './modify.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -40,6 +41,7 @@ export interface Advertised extends Address {
 export class KubernetesService {
   readonly #services: Kind;
   readonly #endpoints: Kind;
+  readonly #slices: KubernetesSlices;
   /** The entries that were last found correct; unchanged ones need no further check. */
   #rightService: Entry | undefined;
   #rightEndpoints: Entry | undefined;
@@ -59,9 +61,10 @@ export class KubernetesService {
     this.#servers = [advertised];
     this.#services = registry.kinds.resource('v1', 'services')!;
     this.#endpoints = registry.kinds.resource('v1', 'endpoints')!;
+    this.#slices = new KubernetesSlices(registry, by);
   }
 
-  /** Resolves when both objects exist; they are checked periodically from then on. */
+  /** Resolves when all of them exist; they are checked periodically from then on. */
   async start(): Promise<void> {
     const { peers } = this.registry.store;
     if (peers) {
@@ -92,6 +95,7 @@ export class KubernetesService {
     if (this.registry.store.peers) await this.#findServers(this.registry.store.peers).catch(this.onError);
     await this.#restoreService().catch(this.onError);
     await this.#restoreEndpoints().catch(this.onError);
+    await this.#slices.restore(this.#servers).catch(this.onError);
   }
 
   async close(): Promise<void> {
