@@ -1,5 +1,7 @@
 /** The list of controllers. Adding one: its file, and a line here. */
 import { actingAs } from '../registry/writers.ts';
+import { addressRepairController } from './addresses/addressrepair.ts';
+import { serviceCidrController } from './addresses/servicecidrs.ts';
 import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
@@ -57,6 +59,8 @@ export const controllers: readonly Controller[] = [
   endpointsController,
   endpointSliceController,
   mirroringController,
+  serviceCidrController,
+  addressRepairController,
   schedulerController,
   nodeLifecycleController,
   podCollector,

@@ -12,6 +12,7 @@ import { remove } from './delete.ts';
 import type { Entry } from './entry.ts';
 import { KubernetesSlices } from './kubernetesslices.ts';
 import { modify } from './modify.ts';
+import { restoreServiceRange } from './ownservicerange.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { collectionOf, type Target, targetOf } from './target.ts';
@@ -36,6 +37,8 @@ const endpointsLabels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
 export interface Advertised extends Address {
   /** Address of the service in the cluster. */
   readonly clusterIP: string;
+  /** The cluster's own range of addresses, which is kept as an object. Default: it is not. */
+  readonly serviceRange?: string;
 }
 
 export class KubernetesService {
@@ -93,6 +96,9 @@ export class KubernetesService {
   async #restore(): Promise<void> {
     this.#changed = false;
     if (this.registry.store.peers) await this.#findServers(this.registry.store.peers).catch(this.onError);
+    const { serviceRange } = this.advertised;
+    if (serviceRange !== undefined)
+      await restoreServiceRange(this.registry, serviceRange).catch(this.onError);
     await this.#restoreService().catch(this.onError);
     await this.#restoreEndpoints().catch(this.onError);
     await this.#slices.restore(this.#servers).catch(this.onError);
