@@ -5,6 +5,7 @@ import type {
   EndpointSlice,
   Event,
   Ingress,
+  IngressClass,
   Lease,
   Node,
   PersistentVolume,
@@ -40,4 +41,5 @@ export const signingRequests = of<CertificateSigningRequest>(
   'certificates.k8s.io/v1',
   'certificatesigningrequests',
 );
+export const ingressClasses = of<IngressClass>('networking.k8s.io/v1', 'ingressclasses');
 export const ingresses = of<Ingress>('extensions/v1beta1', 'ingresses');

@@ -20,7 +20,7 @@ import type { Endpoint } from './backends.ts';
 import { IngressController, type IngressControllerOptions } from './controller.ts';
 
 /** Time limit for conditions that should become true. */
-const eventuallyMs = 10_000;
+const eventuallyMs = 60_000;
 export const namespace = 'default';
 export const address = '192.0.2.7';
 
