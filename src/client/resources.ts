@@ -2,9 +2,10 @@
 import type {
   CertificateSigningRequest,
   ConfigMap,
-  Endpoints,
+  EndpointSlice,
   Event,
   Ingress,
+  IngressClass,
   Lease,
   Node,
   PersistentVolume,
@@ -28,7 +29,7 @@ const of = <T>(apiVersion: string, resource: string): Resource<T> => ({ apiVersi
 export const pods = of<Pod>('v1', 'pods');
 export const nodes = of<Node>('v1', 'nodes');
 export const services = of<Service>('v1', 'services');
-export const endpoints = of<Endpoints>('v1', 'endpoints');
+export const endpointSlices = of<EndpointSlice>('discovery.k8s.io/v1', 'endpointslices');
 export const secrets = of<Secret>('v1', 'secrets');
 export const serviceAccounts = of<ServiceAccount>('v1', 'serviceaccounts');
 export const configMaps = of<ConfigMap>('v1', 'configmaps');
@@ -40,4 +41,5 @@ export const signingRequests = of<CertificateSigningRequest>(
   'certificates.k8s.io/v1',
   'certificatesigningrequests',
 );
+export const ingressClasses = of<IngressClass>('networking.k8s.io/v1', 'ingressclasses');
 export const ingresses = of<Ingress>('extensions/v1beta1', 'ingresses');

@@ -5,10 +5,14 @@
  */
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/generated/types.ts';
 import { nodesGroup } from '../api/nodeidentity.ts';
+import { semanticEqual } from '../api/object.ts';
 import { rbacGroup } from '../api/rules/rbac.ts';
 import { nodeProxier } from '../controllers/certificates/nodeproxiers.ts';
 import { clusterInfo } from '../registry/clusterinfo.ts';
+import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
+import { actingAs } from '../registry/writers.ts';
 import { plantMissing } from './plantedroles.ts';
 
 /** The group of tokens that nodes join with. */
@@ -31,10 +35,16 @@ const bindings: readonly ClusterRoleBinding[] = [
   bound('kubeadm:node-autoapprove-certificate-rotation', `${requests}:selfnodeclient`, nodesGroup),
 ];
 
+/** What the role below allowed before service proxies read endpoint slices. */
+const formerRules = [{ apiGroups: [''], resources: ['endpoints', 'services'], verbs: ['list', 'watch'] }];
+
 /** The agent of a node is its service proxy, too. Kubernetes' role for that also shows all nodes, which a node must not see. */
 const proxier: ClusterRole = {
   metadata: { name: nodeProxier },
-  rules: [{ apiGroups: [''], resources: ['endpoints', 'services'], verbs: ['list', 'watch'] }],
+  rules: [
+    ...formerRules,
+    { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
+  ],
 };
 
 const reader: Role = {
@@ -56,4 +66,17 @@ export async function ensureJoining(registry: Registry): Promise<void> {
     plant('roles', structuredClone(reader)),
     plant('rolebindings', structuredClone(readers)),
   ]);
+  await renewProxier(registry);
+}
+
+/** A role of an earlier version that nobody has changed gets the rules of today: nodes that joined need them. */
+async function renewProxier(registry: Registry): Promise<void> {
+  const kind = registry.kinds.resource(`${rbacGroup}/v1`, 'clusterroles')!;
+  const entry = registry.view.collection(kind).get('', nodeProxier);
+  if (!entry || !semanticEqual((entry.peek() as ClusterRole).rules, formerRules)) return;
+  await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => {
+    const role = current.object() as ClusterRole;
+    if (semanticEqual(role.rules, formerRules)) role.rules = structuredClone(proxier.rules!);
+    return role;
+  });
 }

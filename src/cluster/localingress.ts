@@ -2,9 +2,12 @@
  * The ingress of this process: a controller that is a client of the server, and dials endpoints from this
  * machine.
  */
+import { StatusError } from '../api/errors.ts';
 import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
+import { ingressClasses } from '../client/resources.ts';
 import { IngressController } from '../ingress/controller.ts';
+import { ownIngressClass } from '../ingress/served.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import { isAllowedTarget } from '../streams/targetaddress.ts';
 import { Closers } from './closers.ts';
@@ -53,6 +56,7 @@ export async function startIngress(
   });
   closers.add(() => controller.close());
   try {
+    await ensureClass(client);
     await controller.start();
   } catch (error) {
     await closers.close().catch(onError);
@@ -63,4 +67,13 @@ export async function startIngress(
     description: `ingress at http://${address}:${controller.port}${secure}`,
     close: () => closers.close(),
   };
+}
+
+/** Makes the class of this controller, unless there is one of its name. */
+async function ensureClass(client: Client): Promise<void> {
+  try {
+    await client.create(ingressClasses, undefined, ownIngressClass());
+  } catch (error) {
+    if (!(error instanceof StatusError && error.code === 409)) throw error;
+  }
 }

@@ -60,6 +60,7 @@ import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
 import { checkStartOptions } from './optioncheck.ts';
 import { auditLog, configureAdmission, encrypted } from './protection.ts';
+import { rangeInForce, tellRefusedRange } from './servicerange.ts';
 import { StartError } from './starterror.ts';
 import type { Cluster, StartOptions } from './startoptions.ts';
 import { isShared, openStore, storeKind } from './storechoice.ts';
@@ -78,7 +79,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const chance: Chance = { ...systemChance, ...options.chance };
   const report = options.onError ?? (() => undefined);
   const { log } = options;
-  const ranges = serviceRanges(options);
+  const wantedRanges = serviceRanges(options);
   const chosen = controllersOf(options);
   const keeper = limitKeeper(options);
   const node = nodeOptions(options);
@@ -102,10 +103,20 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const view = await openReadableView(store, kinds, { ...viewOptions, holds: heldHere(options) });
     closers.add(() => view.close());
     await openEventStore(options, kinds, chance, view, viewOptions, closers);
+    const range = rangeInForce(view, options.serviceClusterIPRange ?? defaultServiceRange);
+    const ranges = range.refused ? { ...wantedRanges, addresses: parseIPRange(range.text)! } : wantedRanges;
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
-    const registry = new Registry(store, view, kinds, chance, [services], finalizing, tokenSettings);
+    const registry = new Registry(
+      store,
+      view,
+      kinds,
+      chance,
+      [services, services.addresses],
+      finalizing,
+      tokenSettings,
+    );
     const dial: ServiceDial = (...place) => {
       if (!running) throw new Error('the server is starting');
       return running.dialService(...place);
@@ -190,15 +201,17 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     });
     closers.add(() => capacity.close());
     await capacity.start();
-    const kubernetes = new KubernetesService(registry, doors.advertised(services.firstIP), report);
+    const advertised = { ...doors.advertised(services.firstIP), serviceRange: range.text };
+    const kubernetes = new KubernetesService(registry, advertised, report);
     closers.add(() => kubernetes.close());
     await kubernetes.start();
+    await tellRefusedRange(registry, range, onWarning, report);
     const settings = { ...defaultSettings, ...options.controllerSettings };
     // Closed before the server, so that nodes can report that they are going.
     const nodes = new LocalNodes({
       api: doors.inside,
       ways,
-      node,
+      node: node && { serviceRange: range.text, ...node },
       simulated: options.simulatedNodes ?? 0,
       graceMs: settings.nodeGraceMs,
       now: chance.nowMs,
@@ -358,14 +371,10 @@ function inForce(
 const identity = (): string => `${hostname()}_${randomUUID()}`;
 
 /** Options of the node; its pods are kept next to the objects. */
-function nodeOptions({
-  node = false,
-  dataDir,
-  serviceClusterIPRange = defaultServiceRange,
-}: StartOptions): NodeOptions | undefined {
+function nodeOptions({ node = false, dataDir }: StartOptions): NodeOptions | undefined {
   if (node === false) return undefined;
   const folder = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'node');
-  return { folder, serviceRange: serviceClusterIPRange, ...(node === true ? {} : node) };
+  return { folder, ...(node === true ? {} : node) };
 }
 
 function controllersOf(options: StartOptions): readonly Controller[] {

@@ -16,6 +16,8 @@ const housekeeping = [
   'bootstrapsigner',
   'clusterrole-aggregation',
   'protection',
+  'servicecidr',
+  'addressrepair',
   'event-expiry',
 ];
 const chosen = (...list: string[]): string[] => chosenControllers(list).map(({ name }) => name);

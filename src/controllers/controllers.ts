@@ -1,5 +1,7 @@
 /** The list of controllers. Adding one: its file, and a line here. */
 import { actingAs } from '../registry/writers.ts';
+import { addressRepairController } from './addresses/addressrepair.ts';
+import { serviceCidrController } from './addresses/servicecidrs.ts';
 import { autoscalerController } from './autoscalers.ts';
 import { cronJobController } from './batch/cronjobs.ts';
 import { jobController } from './batch/jobs.ts';
@@ -22,6 +24,8 @@ import { schedulerController } from './scheduling/scheduler.ts';
 import { serviceAccountController } from './serviceaccounts.ts';
 import type { Controller, ControllerContext, RunningController } from './shared/controller.ts';
 import { PodIndex } from './shared/podindex.ts';
+import { endpointSliceController } from './slices/endpointslices.ts';
+import { mirroringController } from './slices/mirroring.ts';
 import { tokenCleaner } from './tokencleaner.ts';
 import { tokenController } from './tokens.ts';
 import { volumeBinder } from './volumebinder.ts';
@@ -53,6 +57,10 @@ export const controllers: readonly Controller[] = [
   jobController,
   cronJobController,
   endpointsController,
+  endpointSliceController,
+  mirroringController,
+  serviceCidrController,
+  addressRepairController,
   schedulerController,
   nodeLifecycleController,
   podCollector,

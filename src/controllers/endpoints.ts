@@ -30,6 +30,7 @@ import { recorderFor } from './shared/eventsink.ts';
 import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
 import { mapSelector, Selectors } from './shared/selectors.ts';
 import { WorkQueue } from './shared/workqueue.ts';
+import { sameEndpoint } from './slices/podendpoints.ts';
 
 /** Addresses in one Endpoints object. */
 const addressesMax = 1000;
@@ -224,19 +225,6 @@ class EndpointsKeeper {
 }
 
 const isOurs = ({ labels }: Entry): boolean => labels?.[managedByLabel] === component;
-
-/** Whether a change of a pod does not matter to services. */
-function sameEndpoint(a: IndexedPod, b: IndexedPod): boolean {
-  return (
-    a.uid === b.uid &&
-    a.ready === b.ready &&
-    a.marked === b.marked &&
-    isFinished(a) === isFinished(b) &&
-    a.nodeName === b.nodeName &&
-    semanticEqual(a.ips, b.ips) &&
-    semanticEqual(a.labels, b.labels)
-  );
-}
 
 function wantedFor(service: Service, pods: readonly IndexedPod[]): Wanted {
   const labels: Record<string, string> = { ...service.metadata.labels, [managedByLabel]: component };

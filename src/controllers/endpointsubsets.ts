@@ -11,6 +11,7 @@ import type {
   ServicePort,
 } from '../api/generated/types.ts';
 import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
+import { podPort } from './slices/podendpoints.ts';
 
 interface Member {
   readonly address: EndpointAddress;
@@ -43,7 +44,7 @@ export function subsetsOf(service: Service, pods: readonly IndexedPod[]): Endpoi
     };
     if (ports.length === 0 && isHeadless(service)) enter(undefined, member);
     for (const port of ports) {
-      const number = portNumber(port, pod);
+      const number = podPort(port, pod);
       if (number !== undefined) enter(endpointPort(port, number), member);
     }
   }
@@ -68,13 +69,6 @@ function addressOf({ metadata }: Service, pod: IndexedPod, ip: string): Endpoint
     ...(nodeName ? { nodeName } : {}),
     targetRef: { kind: 'Pod', namespace, name, uid },
   };
-}
-
-/** The pod port of a service port; undefined when the pod has none of that name. */
-function portNumber(service: ServicePort, { ports }: IndexedPod): number | undefined {
-  const { port, targetPort = port, protocol = 'TCP' } = service;
-  if (typeof targetPort === 'number') return targetPort || port;
-  return ports.find((one) => one.name === targetPort && one.protocol === protocol)?.port;
 }
 
 const endpointPort = ({ name, protocol = 'TCP', appProtocol }: ServicePort, port: number): EndpointPort => ({

@@ -2,6 +2,7 @@
  * Backends: the endpoints behind service ports, used in rotation. The lists are rebuilt only when something
  * changes.
  */
+import { endpointsOfPort, reachableEndpoints } from '../api/rules/sliceendpoints.ts';
 import type { Client } from '../client/client.ts';
 import { ServiceDirectory } from '../client/servicedirectory.ts';
 import { entryOf } from './hosts.ts';
@@ -10,7 +11,7 @@ import type { BackendPort } from './routes.ts';
 export interface Endpoint {
   readonly ip: string;
   readonly port: number;
-  /** The pod that the endpoint claims to be. Users write Endpoints objects, so it need not be true. */
+  /** The pod that the endpoint claims to be. Users may write slices, so it need not be true. */
   readonly pod?: { readonly namespace: string; readonly name: string };
 }
 
@@ -34,7 +35,7 @@ export class Backends {
     return this.#directory.start();
   }
 
-  /** Up to `max` ready endpoints, starting with the next in rotation. */
+  /** Up to `max` endpoints that answer, starting with the next in rotation. */
   take(service: BackendPort, max: number): Endpoint[] {
     const { namespace, name, port } = service;
     const ports = entryOf(this.#rotations, `${namespace}/${name}`, () => new Map<string, Rotation>());
@@ -60,21 +61,12 @@ export class Backends {
         isTcp(candidate) && (typeof port === 'number' ? candidate.port : candidate.name) === port,
     );
     if (!asked) return [];
-    const found: Endpoint[] = [];
-    // Endpoints objects have the service's ports by name only.
-    for (const subset of this.#directory.endpoints(namespace, name)?.subsets ?? []) {
-      const open = subset.ports?.find(
-        (candidate) => isTcp(candidate) && (candidate.name ?? '') === (asked.name ?? ''),
-      );
-      if (open?.port === undefined) continue;
-      for (const { ip, targetRef } of subset.addresses ?? []) {
-        if (!ip) continue;
-        const isPod = targetRef?.kind === 'Pod' && targetRef.namespace === namespace && targetRef.name;
-        const pod = isPod ? { namespace, name: targetRef.name! } : undefined;
-        found.push({ ip, port: open.port, ...(pod ? { pod } : {}) });
-      }
-    }
-    return found;
+    const slices = this.#directory.slices(namespace, name);
+    return reachableEndpoints(endpointsOfPort(slices, asked.name ?? '')).map(({ ip, port, endpoint }) => {
+      const { targetRef } = endpoint;
+      const isPod = targetRef?.kind === 'Pod' && targetRef.namespace === namespace && targetRef.name;
+      return { ip, port, ...(isPod ? { pod: { namespace, name: targetRef.name! } } : {}) };
+    });
   }
 }
 

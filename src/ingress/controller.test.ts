@@ -5,7 +5,8 @@ import { Agent, createServer } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
 import type { IngressV1 } from '../api/generated/types.ts';
-import { endpoints, events, ingresses, type Resource, services } from '../client/resources.ts';
+import { endpoints } from '../client/endpoints.case.ts';
+import { events, ingressClasses, ingresses, type Resource, services } from '../client/resources.ts';
 import {
   address,
   answered,
@@ -204,6 +205,20 @@ describe('what people are told', () => {
     await until(statusOf('classed'), (list) => list.length === 0);
     await answered(port(), 'classed.com', 404);
     expect(metadata.generation).toBe(1);
+  });
+
+  it('ingresses follow the class objects that they name', async () => {
+    // Proves that a class of this controller is served as soon as it is there, and left when it goes.
+    const { client } = stage;
+    await route(client, 'byclass', 'byclass.com', { ingressClassName: 'mine' });
+    await answered(port(), 'byclass.com', 404);
+    const spec = { controller: 'wherry.dev/ingress' };
+    await client.create(ingressClasses, undefined, { metadata: { name: 'mine' }, spec });
+    await answered(port(), 'byclass.com', 503);
+    await until(statusOf('byclass'), ([first]) => first?.ip === address);
+    await client.delete(ingressClasses, undefined, 'mine');
+    await answered(port(), 'byclass.com', 404);
+    await until(statusOf('byclass'), (list) => list.length === 0);
   });
 
   it('statuses that another controller has written stay', async () => {

@@ -1,18 +1,18 @@
 /**
  * The ingress controller: a client of the API that routes external HTTP traffic to services, as ingresses say.
  *
- *   ingresses, secrets → routes, certificates → listeners → endpoints of services
- *                      → addresses in statuses, events about problems
+ *   ingresses, classes, secrets → routes, certificates → listeners → endpoints of services
+ *                               → addresses in statuses, events about problems
  *
  * Closing leaves statuses unchanged, because a restarted controller would write the same addresses.
  */
 import type { Duplex } from 'node:stream';
-import type { Ingress, Secret } from '../api/generated/types.ts';
+import type { Ingress, IngressClass, Secret } from '../api/generated/types.ts';
 import type { Client } from '../client/client.ts';
 import { EventRecorder } from '../client/events.ts';
 import { eventSink } from '../client/eventsink.ts';
 import { Informer } from '../client/informer.ts';
-import { ingresses, secrets } from '../client/resources.ts';
+import { ingressClasses, ingresses, secrets } from '../client/resources.ts';
 import { Addresses } from './addresses.ts';
 import { Backends, type Endpoint } from './backends.ts';
 import { Certificates } from './certificates.ts';
@@ -50,6 +50,7 @@ export interface IngressControllerOptions {
 
 export class IngressController {
   readonly #ingresses: Informer<Ingress>;
+  readonly #classes: Informer<IngressClass>;
   readonly #secrets: Informer<Secret> | undefined;
   readonly #backends: Backends;
   readonly #certificates = new Certificates();
@@ -75,6 +76,7 @@ export class IngressController {
       changed: (now, before) => this.#ingressChanged(now, before),
       onError,
     });
+    this.#classes = new Informer(client, ingressClasses, { changed: () => this.#classChanged(), onError });
     const traffic = new IngressTraffic({
       routes: () => this.#routes,
       backends: this.#backends,
@@ -122,6 +124,8 @@ export class IngressController {
   }
 
   async #start(): Promise<void> {
+    // Classes first: they decide which ingresses are served.
+    await this.#classes.start();
     await Promise.all([this.#ingresses.start(), this.#secrets?.start(), this.#backends.start()]);
     if (this.#closing) return;
     this.#synced = true;
@@ -139,6 +143,7 @@ export class IngressController {
   async #close(): Promise<void> {
     clearTimeout(this.#rebuild);
     this.#ingresses.close();
+    this.#classes.close();
     this.#secrets?.close();
     this.#backends.close();
     // Wait for a start under way: a port that is being opened cannot be closed yet.
@@ -149,9 +154,21 @@ export class IngressController {
 
   #ingressChanged(now: Ingress | undefined, before: Ingress | undefined): void {
     if (!now) this.#addresses.forget(before!);
-    else if (isServed(now)) this.#addresses.show(now);
+    else if (this.#isServed(now)) this.#addresses.show(now);
     else this.#addresses.hide(now, before === undefined);
     if (!now || !before || isRerouted(now, before)) this.#changed();
+  }
+
+  /** An ingress may be of another controller now, or of this one. */
+  #classChanged(): void {
+    for (const ingress of this.#ingresses.all())
+      if (this.#isServed(ingress)) this.#addresses.show(ingress);
+      else this.#addresses.hide(ingress, false);
+    this.#changed();
+  }
+
+  #isServed(ingress: Ingress): boolean {
+    return isServed(ingress, (name) => this.#classes.get('', name));
   }
 
   #changed(): void {
@@ -165,7 +182,7 @@ export class IngressController {
   }
 
   #build(): void {
-    const served = [...this.#ingresses.all()].filter(isServed);
+    const served = [...this.#ingresses.all()].filter((ingress) => this.#isServed(ingress));
     this.#routes = new Routes(served);
     const problems = [...this.#routes.problems];
     if (this.#https) {

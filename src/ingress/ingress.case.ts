@@ -9,17 +9,18 @@ import {
 } from 'node:http';
 import { request as openSecureRequest, type RequestOptions as SecureOptions } from 'node:https';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import type { Ingress } from '../api/generated/types.ts';
 import { Client } from '../client/client.ts';
-import { endpoints, ingresses, services } from '../client/resources.ts';
+import { endpoints, mirrored, mirroring } from '../client/endpoints.case.ts';
+import { ingresses, services } from '../client/resources.ts';
 import { type Cluster, start } from '../cluster/index.ts';
 import { dialTcp } from '../streams/dialing.ts';
 import type { Endpoint } from './backends.ts';
 import { IngressController, type IngressControllerOptions } from './controller.ts';
 
 /** Time limit for conditions that should become true. */
-const eventuallyMs = 10_000;
+const eventuallyMs = 60_000;
 export const namespace = 'default';
 export const address = '192.0.2.7';
 
@@ -62,7 +63,7 @@ export function useIngress(changes: Partial<IngressControllerOptions> = {}): Sta
     return controller;
   };
   beforeAll(async () => {
-    cluster = await start({ store: 'memory', controllers: false });
+    cluster = await start({ store: 'memory', controllers: mirroring });
     client = new Client(cluster.url);
     first = await open(changes);
   });
@@ -115,6 +116,10 @@ export async function expose(client: Client, name: string, ...ports: number[]): 
     },
   });
   await client.create(endpoints, namespace, { metadata: { name }, subsets: subsetsOf(ports) });
+  const seen = ports.length > 0;
+  await expect
+    .poll(async () => (await mirrored(client, namespace, name)).length > 0, { timeout: 60_000 })
+    .toBe(seen);
 }
 
 export const subsetsOf = (ports: readonly number[]) =>

@@ -138,8 +138,12 @@ describe('ingresses that want the same', () => {
   });
 });
 
-it('classes: none and this one are served, by field or annotation', () => {
+it('classes: none and those of this controller are served, by field or annotation', () => {
   // Proves that ingresses of other controllers are left alone.
+  const classes = [
+    { metadata: { name: 'web' }, spec: { controller: 'wherry.dev/ingress' } },
+    { metadata: { name: 'other' }, spec: { controller: 'example.com/ingress' } },
+  ];
   const classed = (ingressClassName?: string, annotation?: string) =>
     isServed(
       ingress(
@@ -147,6 +151,7 @@ it('classes: none and this one are served, by field or annotation', () => {
         { ingressClassName },
         annotation === undefined ? {} : { annotations: { 'kubernetes.io/ingress.class': annotation } },
       ),
+      (name) => classes.find(({ metadata }) => metadata.name === name),
     );
   expect([classed(), classed('wherry'), classed(undefined, 'wherry'), classed(undefined, '')]).toEqual([
     true,
@@ -155,4 +160,5 @@ it('classes: none and this one are served, by field or annotation', () => {
     true,
   ]);
   expect([classed('nginx'), classed(undefined, 'nginx')]).toEqual([false, false]);
+  expect([classed('web'), classed(undefined, 'web'), classed('other')]).toEqual([true, true, false]);
 });

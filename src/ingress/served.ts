@@ -1,15 +1,28 @@
 /** Which ingresses this controller serves, in which order, and which of their hosts have TLS. */
-import type { Ingress } from '../api/generated/types.ts';
+import type { Ingress, IngressClass } from '../api/generated/types.ts';
 
-/** The class name of this controller. Ingresses without a class are served, too. */
-const ingressClass = 'wherry';
+/** How IngressClasses name this controller. */
+const controllerName = 'wherry.dev/ingress';
+/** The class that is made for this controller. Its ingresses are served even without the object. */
+const ownClass = 'wherry';
 const classAnnotation = 'kubernetes.io/ingress.class';
 const redirectAnnotation = 'ingress.kubernetes.io/ssl-redirect';
 
-/** Before the `ingressClassName` field, the class was an annotation. */
-export function isServed({ metadata, spec }: Ingress): boolean {
+export const ownIngressClass = (): IngressClass => ({
+  metadata: { name: ownClass },
+  spec: { controller: controllerName },
+});
+
+/**
+ * Ingresses of this controller's classes are served, and those without a class. Before the `ingressClassName` field, the
+ * class was an annotation.
+ */
+export function isServed(
+  { metadata, spec }: Ingress,
+  classOf: (name: string) => IngressClass | undefined,
+): boolean {
   const named = spec?.ingressClassName || metadata.annotations?.[classAnnotation];
-  return !named || named === ingressClass;
+  return !named || named === ownClass || classOf(named)?.spec?.controller === controllerName;
 }
 
 /** Oldest first, because the older ingress wins a conflict. Timestamps have seconds only, so names break ties. */

@@ -11,7 +11,7 @@ import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
-import { allocated } from './allocation/allocation.ts';
+import { allocated, committed } from './allocation/allocation.ts';
 import { preparedToStore } from './conversion.ts';
 import { Entry } from './entry.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
@@ -106,11 +106,12 @@ function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
 /** Stores a new object; when a generated name is taken, another is generated. */
 async function insert(
   registry: Registry,
-  { request, locks }: Admission,
+  admission: Admission,
   first: Target,
   object: ApiObject,
   generate: boolean,
 ): Promise<Entry> {
+  const { request } = admission;
   const { kind, namespace } = first;
   const meta = object.metadata;
   for (let target = first, tries = 1; ; tries++) {
@@ -121,7 +122,7 @@ async function insert(
     const taken = registry.view.collection(kind).get(namespace, name);
     if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);
     if (!taken) {
-      const revision = await registry.commit(request, target, value, 0, locks);
+      const revision = await committed(registry, admission, target, value, 0);
       if (revision !== undefined) {
         if (await registry.withdrawn(request, target, revision)) throw namespaceNotFound(namespace);
         return registry.entryOf(target, value, revision);

@@ -1,6 +1,6 @@
 /** The kubernetes service and its endpoints exist from the start, and are restored when deleted or changed. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Endpoints, Service } from '../api/generated/types.ts';
+import type { EndpointSlice, Endpoints, Service } from '../api/generated/types.ts';
 import { KindTable } from '../api/kinds.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
@@ -9,12 +9,13 @@ import { parsePortRange } from './allocation/portallocator.ts';
 import { ServiceAllocator } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
+import { everything } from './filter.ts';
 import { KubernetesService } from './kubernetesservice.ts';
 import { modify } from './modify.ts';
 import { Registry } from './registry.ts';
 import { asTester } from './request.case.ts';
 import { ensureSystemNamespaces } from './systemnamespaces.ts';
-import { collectionOf } from './target.ts';
+import { collectionOf, targetOf } from './target.ts';
 import { View } from './view.ts';
 
 let store: Store;
@@ -61,6 +62,11 @@ afterEach(async () => {
 const kind = (resource: string) => registry.kinds.resource('v1', resource)!;
 const found = <T>(resource: string): T =>
   view.collection(kind(resource)).get('default', 'kubernetes')?.object() as T;
+const slices = (): EndpointSlice[] =>
+  view
+    .collection('discovery.k8s.io/endpointslices')
+    .select(everything)
+    .entries.map((entry) => entry.object() as EndpointSlice);
 const drop = (resource: string) =>
   remove(
     registry,
@@ -87,6 +93,28 @@ test('what they say', () => {
   expect(endpoints.subsets).toEqual([
     { addresses: [{ ip: '127.0.0.1' }], ports: [{ name: 'https', port: 8080, protocol: 'TCP' }] },
   ]);
+  const slice = slices()[0]!;
+  expect(slice.metadata.labels).toEqual({ 'kubernetes.io/service-name': 'kubernetes' });
+  expect(slice.metadata.ownerReferences).toBeUndefined();
+  expect(slice).toMatchObject({
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['127.0.0.1'], conditions: { ready: true } }],
+    ports: [{ name: 'https', port: 8080, protocol: 'TCP' }],
+  });
+});
+
+test('the slice comes back, too, and follows the port', async () => {
+  const entry = view.collection('discovery.k8s.io/endpointslices').get('default', 'kubernetes')!;
+  await remove(registry, asTester('delete'), targetOf(entry), {});
+  await kubernetes.restore();
+  expect(slices()).toHaveLength(1);
+  await kubernetes.close();
+  view.close();
+  await open('10.0.0.0/28', 9090);
+  expect(slices().map(({ metadata, ports }) => [metadata.name, ports![0]!.port])).toEqual([
+    ['kubernetes', 9090],
+  ]);
+  expect(errors).toEqual([]);
 });
 
 test('nothing is written when nothing has changed', async () => {

@@ -1,6 +1,6 @@
 /**
- * The kubernetes service: the service `default/kubernetes` and its Endpoints, through which pods reach the API
- * server. They are created at start and restored whenever a client has deleted or changed them.
+ * The kubernetes service: the service `default/kubernetes`, its Endpoints and its endpoint slices, through which pods
+ * reach the API server. They are created at start and restored whenever a client has deleted or changed them.
  */
 import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';
@@ -10,7 +10,9 @@ import { kubernetesService } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import type { Entry } from './entry.ts';
+import { KubernetesSlices } from './kubernetesslices.ts';
 import { modify } from './modify.ts';
+import { restoreServiceRange } from './ownservicerange.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { collectionOf, type Target, targetOf } from './target.ts';
@@ -35,11 +37,14 @@ const endpointsLabels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
 export interface Advertised extends Address {
   /** Address of the service in the cluster. */
   readonly clusterIP: string;
+  /** The cluster's own range of addresses, which is kept as an object. Default: it is not. */
+  readonly serviceRange?: string;
 }
 
 export class KubernetesService {
   readonly #services: Kind;
   readonly #endpoints: Kind;
+  readonly #slices: KubernetesSlices;
   /** The entries that were last found correct; unchanged ones need no further check. */
   #rightService: Entry | undefined;
   #rightEndpoints: Entry | undefined;
@@ -59,9 +64,10 @@ export class KubernetesService {
     this.#servers = [advertised];
     this.#services = registry.kinds.resource('v1', 'services')!;
     this.#endpoints = registry.kinds.resource('v1', 'endpoints')!;
+    this.#slices = new KubernetesSlices(registry, by);
   }
 
-  /** Resolves when both objects exist; they are checked periodically from then on. */
+  /** Resolves when all of them exist; they are checked periodically from then on. */
   async start(): Promise<void> {
     const { peers } = this.registry.store;
     if (peers) {
@@ -90,8 +96,12 @@ export class KubernetesService {
   async #restore(): Promise<void> {
     this.#changed = false;
     if (this.registry.store.peers) await this.#findServers(this.registry.store.peers).catch(this.onError);
+    const { serviceRange } = this.advertised;
+    if (serviceRange !== undefined)
+      await restoreServiceRange(this.registry, serviceRange).catch(this.onError);
     await this.#restoreService().catch(this.onError);
     await this.#restoreEndpoints().catch(this.onError);
+    await this.#slices.restore(this.#servers).catch(this.onError);
   }
 
   async close(): Promise<void> {

@@ -11,7 +11,7 @@ import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
 import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
-import { allocated } from './allocation/allocation.ts';
+import { allocated, committed } from './allocation/allocation.ts';
 import { converted, preparedToStore } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
@@ -97,10 +97,11 @@ async function modifyInTurn(
  */
 async function put(
   registry: Registry,
-  { request, target, locks }: Admission,
+  admission: Admission,
   object: ApiObject,
   current: Entry,
 ): Promise<Entry | undefined> {
+  const { request, target } = admission;
   const { kind, namespace, name } = target;
   const converting = preparedToStore(kind, object);
   if (converting) await converting;
@@ -108,7 +109,7 @@ async function put(
   const released = isReleased(kind, object);
   if (request.dryRun || (!released && current.holds(value) && !isStale(registry, target)))
     return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
-  const revision = await registry.commit(request, target, released ? null : value, current.revision, locks);
+  const revision = await committed(registry, admission, target, released ? null : value, current.revision);
   if (revision === undefined) return undefined;
   return released
     ? Entry.of(kind, namespace, name, value, revision)

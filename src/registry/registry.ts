@@ -142,7 +142,7 @@ export class Registry {
     if (result.ok) {
       if (result.revision > view.revision) await view.reached(result.revision);
       if (value === null) {
-        await this.allocators.get(kind.storage.id)?.removed?.(this, place);
+        await this.allocators.get(kind.storage.id)?.removed?.(this, place, result.revision);
         if (kind.storage.id === 'core/namespaces') await removeRemains(this, name, result.revision);
       }
       return result.revision;

@@ -4,8 +4,7 @@
  * a number of tries: the next change of the object adds them again.
  */
 
-const retryFirstMs = 5;
-const retryMaxMs = 30_000;
+const retryDefault = { firstMs: 5, maxMs: 30_000 };
 const triesMaxDefault = 20;
 /** Keys processed concurrently, and started per event loop tick. */
 const widthDefault = 8;
@@ -23,6 +22,8 @@ export interface WorkQueueOptions {
   readonly width?: number;
   /** Tries before a key is dropped. Infinity for work that may succeed without a change of its object. */
   readonly triesMax?: number;
+  /** The wait after the first failure, doubled with each further one, and the longest one. */
+  readonly retry?: { readonly firstMs: number; readonly maxMs: number };
 }
 
 interface Appointment {
@@ -117,12 +118,13 @@ export class WorkQueue {
       return;
     }
     this.#tries.set(key, tries);
+    const { firstMs, maxMs } = this.options.retry ?? retryDefault;
     const timer = setTimeout(
       () => {
         this.#retries.delete(key);
         this.add(key);
       },
-      Math.min(retryFirstMs * 2 ** (tries - 1), retryMaxMs),
+      Math.min(firstMs * 2 ** (tries - 1), maxMs),
     );
     timer.unref();
     this.#retries.set(key, timer);

@@ -2,11 +2,13 @@
  * Whether the servers of remote versions can be reached, written into the status of their APIServices. Looked at when an
  * APIService, its service or the endpoints change, and every half a minute.
  */
-import type { APIService, APIServiceCondition, Endpoints, Service } from '../../api/generated/types.ts';
+import type { APIService, APIServiceCondition, Service } from '../../api/generated/types.ts';
 import { apiService } from '../../api/kinds/apiservice.ts';
 import type { JsonObject } from '../../api/object.ts';
+import { endpointsOfPort, isReady } from '../../api/rules/sliceendpoints.ts';
 import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { ServiceSlices, serviceOf, sliceId } from '../../registry/serviceslices.ts';
 import { targetOf } from '../../registry/target.ts';
 import { actingAs } from '../../registry/writers.ts';
 import type { ApiServices, RemoteVersion } from './apiservices.ts';
@@ -26,6 +28,7 @@ interface Finding {
 }
 
 export class Availability {
+  readonly #slices: ServiceSlices;
   readonly #closers: (() => void)[] = [];
   /** Names of APIServices that are looked at now, and whether once more afterwards. */
   readonly #looking = new Map<string, boolean>();
@@ -40,7 +43,9 @@ export class Availability {
     private readonly services: ApiServices,
     private readonly check: DiscoveryCheck,
     private readonly report: (error: Error) => void,
-  ) {}
+  ) {
+    this.#slices = new ServiceSlices(registry.view);
+  }
 
   start(): void {
     const { view } = this.registry;
@@ -55,6 +60,12 @@ export class Availability {
       watchChanges(view.collection(apiService), (_, name) => this.#look(name)),
       watchChanges(view.collection('core/services'), ofService),
       watchChanges(view.collection('core/endpoints'), ofService),
+      watchChanges(view.collection(sliceId), (namespace, name) => {
+        const slice = view.collection(sliceId).get(namespace, name);
+        // Of a deleted slice the service is not known any more.
+        if (slice) ofService(namespace, serviceOf(slice) ?? '');
+        else all();
+      }),
     );
     this.#timer = setInterval(all, intervalMs);
     this.#timer.unref();
@@ -138,12 +149,10 @@ export class Availability {
     if (type === 'ExternalName') return undefined;
     const served = ports.find((candidate) => candidate.port === port);
     if (!served) return refused('ServicePortError', `${about} is not listening on port ${port}`);
-    const endpoints = view.collection('core/endpoints').get(namespace, name)?.peek() as Endpoints | undefined;
-    if (!endpoints) return refused('EndpointsNotFound', `cannot find endpointslices for ${about}`);
+    const slices = this.#slices.contents(namespace, name);
+    if (!slices) return refused('EndpointsNotFound', `cannot find endpointslices for ${about}`);
     const portName = served.name ?? '';
-    const reached = endpoints.subsets?.some(
-      (subset) => subset.addresses?.length && subset.ports?.some((one) => (one.name ?? '') === portName),
-    );
+    const reached = endpointsOfPort(slices, portName).some(({ endpoint }) => isReady(endpoint));
     return reached
       ? undefined
       : refused(

@@ -15,6 +15,7 @@ import { DnsServer } from '../network/dns.ts';
 import { machineResolver } from '../network/dnsforward.ts';
 import { NetnsNetwork } from '../network/netnsnetwork.ts';
 import { NodeBridge, netnsProblem } from '../network/nodebridge.ts';
+import { NodeZone } from '../network/nodezone.ts';
 import { HostNetwork, type PodNetwork } from '../network/podnetwork.ts';
 import { resolvConf } from '../network/resolvconf.ts';
 import { clusterDoor } from '../network/servicedoor.ts';
@@ -53,6 +54,7 @@ export class NodeNetwork implements NetworkAdvice {
   /** Handed to the runtime, which closes it. */
   readonly pods: PodNetwork;
   #directory: ServiceDirectory | undefined;
+  #zone: NodeZone | undefined;
   #proxy: ServiceProxy | undefined;
   #dns: DnsServer | undefined;
   #starting: Promise<void> | undefined;
@@ -121,10 +123,12 @@ export class NodeNetwork implements NetworkAdvice {
     const { nodeName, address, serviceRange, onError } = this.options;
     const directory = new ServiceDirectory(client, onError);
     this.#directory = directory;
+    const zone = new NodeZone(client, nodeName, onError);
+    this.#zone = zone;
     await directory.start();
     if (this.#closing) return;
     this.#proxy = new ServiceProxy({
-      ...{ directory, nodeName, address, serviceRange, onError },
+      ...{ directory, nodeName, zone, address, serviceRange, onError },
       bridge: this.bridge,
       sharedNetwork: this.mode === 'host',
     });
@@ -155,6 +159,7 @@ export class NodeNetwork implements NetworkAdvice {
 
   async #close(): Promise<void> {
     this.#directory?.close();
+    this.#zone?.close();
     // Wait for a start under way: what it is opening cannot be closed yet.
     await this.#starting?.catch(() => undefined);
     await this.#proxy?.close();

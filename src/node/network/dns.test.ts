@@ -5,13 +5,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EndpointSubset, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
-import { endpoints } from '../../client/resources.ts';
+import { endpoints, mirrored } from '../../client/endpoints.case.ts';
+import { services } from '../../client/resources.ts';
 import { DnsServer, type DnsServerOptions } from './dns.ts';
 import { type DnsQuery, encodeName, encodeReply, parseQuery } from './dnsmessage.ts';
 import { note, pod, problem, serviceRange, useNetwork } from './netns.case.ts';
 import { resolvConf } from './resolvconf.ts';
 import { hostDoor } from './servicedoor.ts';
-import { useServices } from './serviceproxy.case.ts';
+import { until, useServices } from './serviceproxy.case.ts';
 
 const test = useServices(serviceRange);
 
@@ -40,6 +41,7 @@ async function answering(name: string, subsets: EndpointSubset[]): Promise<void>
     ...{ apiVersion: 'v1', kind: 'Endpoints', subsets },
     metadata: { name, namespace: 'default' },
   });
+  await until(async () => (await mirrored(test.client, 'default', name)).length > 0);
 }
 
 /** An upstream server that knows one name. */
@@ -116,6 +118,27 @@ describe('the name server', () => {
     await expect(resolver.resolve4('10-1-2-300.default.pod.cluster.local')).rejects.toMatchObject({
       code: 'ENOTFOUND',
     });
+  });
+
+  it('knows the names of addresses: of services, and of endpoints of headless ones', async () => {
+    const ip = await service('named', {});
+    await service('heads', { clusterIP: 'None' });
+    await answering('heads', [
+      { addresses: [{ ip: '10.1.9.3', hostname: 'h-0' }, { ip: '10.1.9.4' }], ports: [{ port: 80 }] },
+    ]);
+    const upstream = await world();
+    const { resolver } = await nameServer({ upstreams: [upstream] });
+    const end = 'default.svc.cluster.local';
+    expect(await resolver.reverse(ip)).toEqual([`named.${end}`]);
+    expect(await resolver.reverse('10.1.9.3')).toEqual([`h-0.heads.${end}`]);
+    expect(await resolver.reverse('10.1.9.4')).toEqual([`10-1-9-4.heads.${end}`]);
+    // Addresses of nobody here are asked for elsewhere; those of services that go are forgotten.
+    await expect(resolver.reverse('192.0.2.80')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    expect(upstream.asked).toEqual(['80.2.0.192.in-addr.arpa']);
+    await test.client.delete(services, 'default', 'named');
+    await expect
+      .poll(() => resolver.reverse(ip).catch(({ code }) => code), { timeout: 60_000 })
+      .toBe('ENOTFOUND');
   });
 
   it('answers by connection what is too long for a datagram', async () => {

@@ -18,6 +18,7 @@ import {
   replyCodes,
 } from './dnsmessage.ts';
 import { lookUp } from './dnsrecords.ts';
+import { ServiceAddresses } from './serviceaddresses.ts';
 import type { ServiceDoor } from './servicedoor.ts';
 
 const connectionsMax = 64;
@@ -45,6 +46,7 @@ export class DnsServer {
   readonly #forward: DnsForward;
   readonly #resolver = new Resolver({ timeout: aliasMs, tries: 1 });
   readonly #connections = new Set<Socket>();
+  readonly #addresses: ServiceAddresses;
   #datagrams: DatagramSocket | undefined;
   #server: Server | undefined;
   #pending = 0;
@@ -52,6 +54,7 @@ export class DnsServer {
   constructor(private readonly options: DnsServerOptions) {
     const { upstreams } = options;
     this.#forward = new DnsForward(upstreams);
+    this.#addresses = new ServiceAddresses(options.directory);
     if (upstreams?.length)
       this.#resolver.setServers(upstreams.map(({ address, port }) => `${address}:${port}`));
   }
@@ -148,11 +151,11 @@ export class DnsServer {
     const aliases: DnsRecord[] = [];
     let { question } = query;
     for (let count = 0; count <= aliasesMax; count++) {
-      const found = lookUp(question, this.options.directory);
+      const found = lookUp(question, this.options.directory, this.#addresses);
       if (!found) {
         if (!aliases.length) return undefined;
         const name = question.labels;
-        const addresses = question.type === recordTypes.A ? await this.#addresses(name) : [];
+        const addresses = question.type === recordTypes.A ? await this.#outside(name) : [];
         return { code: replyCodes.ok, own: true, answers: [...aliases, ...addresses] };
       }
       if (!('alias' in found))
@@ -163,7 +166,7 @@ export class DnsServer {
     return { code: replyCodes.failed, own: true };
   }
 
-  async #addresses(name: readonly string[]): Promise<DnsRecord[]> {
+  async #outside(name: readonly string[]): Promise<DnsRecord[]> {
     const found = await this.#resolver.resolve4(name.join('.')).catch(() => []);
     return found.map((address) => ({ type: 'A', name, ttl: aliasTtlSeconds, address }));
   }

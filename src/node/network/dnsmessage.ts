@@ -3,7 +3,7 @@
  * never followed, so parsing cannot loop.
  */
 
-export const recordTypes = { A: 1, CNAME: 5, SOA: 6, AAAA: 28, SRV: 33, OPT: 41, ANY: 255 } as const;
+export const recordTypes = { A: 1, CNAME: 5, SOA: 6, PTR: 12, AAAA: 28, SRV: 33, OPT: 41, ANY: 255 } as const;
 export const replyCodes = { ok: 0, malformed: 1, failed: 2, noName: 3, unknown: 4, refused: 5 } as const;
 
 type ReplyCode = (typeof replyCodes)[keyof typeof replyCodes];
@@ -46,7 +46,7 @@ export interface BadQuery {
 
 export type DnsRecord = { readonly name: readonly string[]; readonly ttl: number } & (
   | { readonly type: 'A'; readonly address: string }
-  | { readonly type: 'CNAME'; readonly target: readonly string[] }
+  | { readonly type: 'CNAME' | 'PTR'; readonly target: readonly string[] }
   | { readonly type: 'SRV'; readonly port: number; readonly target: readonly string[] }
   | { readonly type: 'SOA'; readonly server: readonly string[] }
 );
@@ -171,6 +171,7 @@ function encodeData(record: DnsRecord): Buffer {
     case 'A':
       return Buffer.from(record.address.split('.').map(Number));
     case 'CNAME':
+    case 'PTR':
       return encodeName(record.target);
     case 'SRV': {
       const fixed = Buffer.alloc(6);

@@ -5,14 +5,18 @@
  *   <host>.<service>.<namespace>.svc.cluster.local       one endpoint, by host name or by address (10-1-2-3)
  *   _<port>._<protocol>.<service>.<namespace>.svc.…      SRV: host and number of a named port
  *   10-1-2-3.<namespace>.pod.cluster.local               10.1.2.3
+ *   3.2.1.10.in-addr.arpa                                PTR: the service or the endpoint with this address
  */
 import { isIPv4 } from 'node:net';
-import type { EndpointAddress, Endpoints, Service } from '../../api/generated/types.ts';
+import type { Endpoint, EndpointSlice, Service } from '../../api/generated/types.ts';
+import { isReady } from '../../api/rules/sliceendpoints.ts';
 import type { ServiceDirectory } from '../../client/servicedirectory.ts';
 import { type DnsRecord, type Question, type Reply, recordTypes, replyCodes } from './dnsmessage.ts';
+import type { ServiceAddresses } from './serviceaddresses.ts';
 
 export const clusterDomain = 'cluster.local';
 const zone = clusterDomain.split('.');
+const reverseZone = ['in-addr', 'arpa'];
 /** Short, because services change at any time. */
 const ttl = 5;
 /** Maximum number of records in one answer. */
@@ -26,8 +30,14 @@ interface Elsewhere {
 
 export type LookupAnswer = Reply | Elsewhere | undefined;
 
-/** Undefined for names outside the cluster's domain. */
-export function lookUp({ labels, type }: Question, directory: ServiceDirectory): LookupAnswer {
+/** Undefined for names outside the cluster's domain, and for addresses that are not the cluster's. */
+export function lookUp(
+  { labels, type }: Question,
+  directory: ServiceDirectory,
+  addresses: ServiceAddresses,
+): LookupAnswer {
+  const address = reversedAddress(labels);
+  if (address) return addressReply(labels, type, address, directory, addresses);
   const inner = labels.length - zone.length;
   if (inner < 0 || zone.some((label, index) => labels[inner + index] !== label)) return undefined;
   const path = labels.slice(0, inner);
@@ -41,13 +51,7 @@ export function lookUp({ labels, type }: Question, directory: ServiceDirectory):
   const name = path.pop()!;
   const service = directory.service(namespace, name);
   if (!service) return nothing(replyCodes.noName);
-  const endpoints = directory.endpoints(namespace, name);
-  return serviceReply(
-    new NamedService(service, endpoints, [name, namespace, 'svc', ...zone]),
-    labels,
-    path,
-    type,
-  );
+  return serviceReply(namedService(service, directory), labels, path, type);
 }
 
 function podReply(labels: readonly string[], path: readonly string[], type: number): Reply {
@@ -80,11 +84,51 @@ function serviceReply(
   return type === recordTypes.SRV || found.code !== replyCodes.ok ? found : nothing(replyCodes.ok);
 }
 
+/** The address in a name such as `3.2.1.10.in-addr.arpa`. */
+function reversedAddress(labels: readonly string[]): string | undefined {
+  if (labels.length !== 4 + reverseZone.length) return undefined;
+  if (reverseZone.some((label, i) => labels[4 + i] !== label)) return undefined;
+  const address = labels.slice(0, 4).reverse().join('.');
+  return isIPv4(address) ? address : undefined;
+}
+
+function addressReply(
+  labels: readonly string[],
+  type: number,
+  address: string,
+  directory: ServiceDirectory,
+  addresses: ServiceAddresses,
+): Reply | undefined {
+  const names = addresses.of(address).flatMap(({ namespace, name }) => {
+    const service = directory.service(namespace, name);
+    return service ? namedService(service, directory).namesOf(address) : [];
+  });
+  if (!names.length) return undefined;
+  if (type !== recordTypes.PTR && type !== recordTypes.ANY) return nothing(replyCodes.ok);
+  const answers = names.slice(0, recordsMax);
+  return {
+    code: replyCodes.ok,
+    own: true,
+    answers: answers.map((target) => ({ type: 'PTR', name: labels, ttl, target })),
+  };
+}
+
+function namedService(service: Service, directory: ServiceDirectory): NamedService {
+  const { namespace = '', name = '' } = service.metadata;
+  return new NamedService(service, directory.slices(namespace, name), [name, namespace, 'svc', ...zone]);
+}
+
+/** An address behind a headless service. */
+interface Host {
+  readonly ip: string;
+  readonly endpoint: Endpoint;
+}
+
 /** A service with the name it has in DNS. */
 class NamedService {
   constructor(
     private readonly service: Service,
-    private readonly endpoints: Endpoints | undefined,
+    private readonly slices: readonly EndpointSlice[],
     private readonly name: readonly string[],
   ) {}
 
@@ -94,14 +138,21 @@ class NamedService {
 
   addresses(name: readonly string[]): DnsRecord[] {
     const { clusterIP = '' } = this.service.spec ?? {};
-    const found = isIPv4(clusterIP) ? [clusterIP] : this.#hosts().map(({ ip = '' }) => ip);
+    const found = isIPv4(clusterIP) ? [clusterIP] : this.#hosts().map(({ ip }) => ip);
     return [...new Set(found)].filter(isIPv4).map((address) => ({ type: 'A', name, ttl, address }));
   }
 
   /** The records of one host name of a headless service; several endpoints may share it. */
   host(name: readonly string[], host: string): DnsRecord[] {
-    const found = this.#hosts().filter((address) => hostOf(address) === host);
-    return found.flatMap(({ ip = '' }) => (isIPv4(ip) ? [{ type: 'A', name, ttl, address: ip }] : []));
+    const found = this.#hosts().filter((one) => hostOf(one) === host);
+    return [...new Set(found.map(({ ip }) => ip))].map((address) => ({ type: 'A', name, ttl, address }));
+  }
+
+  /** The names that an address has: the service's own, or those of its endpoints. */
+  namesOf(address: string): (readonly string[])[] {
+    if (this.service.spec?.clusterIP === address) return [this.name];
+    const hosts = this.#isHeadless ? this.#hosts().filter(({ ip }) => ip === address) : [];
+    return [...new Set(hosts.map(hostOf))].map((host) => [host, ...this.name]);
   }
 
   /** SRV records: of all ports, or of those with this name and protocol. */
@@ -119,11 +170,11 @@ class NamedService {
       for (const one of this.service.spec!.ports ?? [])
         if (wanted(one)) add(this.name, one.port ?? 0, this.addresses(this.name));
     } else
-      for (const { addresses = [], ports = [] } of this.endpoints?.subsets ?? [])
-        for (const one of ports.filter(wanted))
-          for (const address of addresses) {
-            const target = [hostOf(address), ...this.name];
-            add(target, one.port ?? 0, this.host(target, hostOf(address)));
+      for (const slice of this.slices)
+        for (const one of (slice.ports ?? []).filter(wanted))
+          for (const host of hostsOf(slice)) {
+            const target = [hostOf(host), ...this.name];
+            add(target, one.port ?? 0, this.host(target, hostOf(host)));
           }
     if (!answers.length) return nothing(replyCodes.noName);
     return {
@@ -134,12 +185,24 @@ class NamedService {
     };
   }
 
-  #hosts(): EndpointAddress[] {
-    return (this.endpoints?.subsets ?? []).flatMap(({ addresses = [] }) => addresses);
+  get #isHeadless(): boolean {
+    return this.service.spec?.type !== 'ExternalName' && !isIPv4(this.service.spec?.clusterIP ?? '');
+  }
+
+  #hosts(): Host[] {
+    return this.slices.flatMap(hostsOf);
   }
 }
 
-const hostOf = ({ hostname, ip = '' }: EndpointAddress): string => hostname || ip.replaceAll(/[.:]/g, '-');
+/** Services that publish addresses which are not ready have made them ready already. */
+const hostsOf = ({ endpoints }: EndpointSlice): Host[] =>
+  (endpoints ?? [])
+    .filter(isReady)
+    .flatMap((endpoint) =>
+      (endpoint.addresses ?? []).filter((ip) => isIPv4(ip)).map((ip) => ({ ip, endpoint })),
+    );
+
+const hostOf = ({ ip, endpoint }: Host): string => endpoint.hostname || ip.replaceAll('.', '-');
 
 /** A name without any address does not exist, whichever record type is queried. */
 function answer(type: number, addresses: readonly DnsRecord[]): Reply {

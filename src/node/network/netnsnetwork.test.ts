@@ -51,6 +51,37 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
     host.close();
   });
 
+  it('lets pods of several nodes of the machine reach each other, also after one has gone', async () => {
+    const bridges = [test.bridge(), test.bridge(), test.bridge()];
+    const networks = bridges.map((bridge) => test.network(bridge));
+    // The first has pods before the others come.
+    const pods = [];
+    for (const network of networks) pods.push(await network.attach(pod()));
+    await Promise.all(pods.map((one, index) => test.serve(one, namedServer(`n${index}`, 8080))));
+    const all = asking(...pods.map(({ ip }): [string, number] => [ip, 8080]));
+    for (const one of pods) expect(await test.run(one, all)).toBe('n0\nn1\nn2');
+    await networks[1]!.close();
+    await bridges[1]!.close();
+    expect(await test.run(pods[0], asking([pods[2]!.ip, 8080]))).toBe('n2');
+    expect(await test.run(pods[2], asking([pods[0]!.ip, 8080]))).toBe('n0');
+  });
+
+  it('leads pods to further ranges of services, those that run already, too', async () => {
+    const bridge = test.bridge();
+    const network = test.network(bridge);
+    const early = await network.attach(pod());
+    const range = Subnet.parse(narrowRange)!;
+    await network.setServiceRanges([range]);
+    const late = await network.attach(pod());
+    const server = await bridge.sockets.listen(range.address(9), 80);
+    server.on('connection', (socket) => socket.end('service'));
+    for (const one of [early, late, undefined])
+      expect(await test.run(one, asking([range.address(9), 80]))).toBe('service');
+    server.close();
+    await network.setServiceRanges([]);
+    expect(await test.run(early, asking([range.address(9), 80]))).not.toBe('service');
+  });
+
   it('answers a pod again, gives the node’s network where it is asked for, and takes addresses back late', async () => {
     // Attaching is idempotent, also concurrently; a freed address is not reused at once.
     const network = test.network();

@@ -1,7 +1,7 @@
 /**
  * A network where every pod has its own address, loopback interface and ports: a network namespace on the
- * node's bridge. Pods, services and the machine reach each other. There is no route to other machines: that
- * would need rules in the machine's packet filter, which Wherry does not touch.
+ * node's bridge. Pods, services and the machine reach each other, and pods of other nodes on this machine. There is no
+ * route to other machines: that would need rules in the machine's packet filter, which Wherry does not touch.
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -14,6 +14,7 @@ import { namespacePath } from './iproute.ts';
 import { NamespaceSockets } from './namespacesockets.ts';
 import { type NodeBridge, podNumberMin } from './nodebridge.ts';
 import type { PodAttachment, PodNetwork } from './podnetwork.ts';
+import type { Subnet } from './subnet.ts';
 import { parseListeners } from './takenports.ts';
 
 export interface NetnsNetworkOptions {
@@ -36,6 +37,8 @@ interface Attached {
 export class NetnsNetwork implements PodNetwork {
   readonly #pods = new Map<string, Promise<Attached>>();
   readonly #numbers = new Set<number>();
+  /** By their text. */
+  readonly #furtherRanges = new Map<string, Subnet>();
   #lastNumber = podNumberMin - 1;
   #closed = false;
 
@@ -78,6 +81,27 @@ export class NetnsNetwork implements PodNetwork {
     }
   }
 
+  /** Services answer at these ranges, too, besides the node's own. */
+  async setServiceRanges(ranges: readonly Subnet[]): Promise<void> {
+    const { bridge } = this.options;
+    const wanted = new Map(ranges.map((range) => [range.text, range]));
+    const gone = [...this.#furtherRanges.values()].filter(({ text }) => !wanted.has(text));
+    const added = ranges.filter(({ text }) => !this.#furtherRanges.has(text));
+    for (const range of added) await bridge.addServiceRange(range);
+    // Before the pods there are: one that is attached meanwhile gets its routes from here.
+    for (const range of added) this.#furtherRanges.set(range.text, range);
+    for (const { text } of gone) this.#furtherRanges.delete(text);
+    const commands = [
+      ...added.map(({ text }) => `route replace ${text} via ${bridge.serviceAddress}`),
+      ...gone.map(({ text }) => `route del ${text}`),
+    ];
+    for (const attaching of this.#pods.values()) {
+      const attached = await attaching.catch(() => undefined);
+      if (attached) await bridge.ip.batch(commands, attached.namespace).catch(() => undefined);
+    }
+    for (const range of gone) await bridge.removeServiceRange(range);
+  }
+
   /** Opening the bridge removes what was left. */
   async recover(): Promise<void> {
     await this.options.bridge.open();
@@ -95,15 +119,14 @@ export class NetnsNetwork implements PodNetwork {
     const number = this.#takeNumber();
     const namespace = bridge.namespace(`p${number}`);
     const link = `${bridge.link}p${number}`;
-    const { ip, serviceRange, serviceAddress, nsenter } = bridge;
-    const servicesRoute = `route add ${serviceRange.text} via ${serviceAddress}`;
+    const { ip, serviceAddress, nsenter } = bridge;
+    const routes = [...bridge.routedRanges, ...this.#furtherRanges.values()].map(
+      ({ text }) => `route replace ${text} via ${serviceAddress}`,
+    );
     const place = { number, namespace, link };
     try {
       await ip.batch(bridge.joining(namespace, link, number));
-      await ip.batch(
-        [...bridge.settingUp(number), ...(serviceRange.isLoopback ? [] : [servicesRoute])],
-        namespace,
-      );
+      await ip.batch([...bridge.settingUp(number), ...routes], namespace);
     } catch (error) {
       await this.#remove(place);
       throw new Error(`cannot give the pod a network: ${(error as Error).message}`, { cause: error });

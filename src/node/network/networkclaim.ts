@@ -29,7 +29,7 @@ interface Claim extends ClaimingProcess {
   readonly boot: string;
   /** The pid and network namespaces of the agent: pids and interface names only have a meaning in these. */
   readonly spaces: string;
-  /** What is owned; only for people who read the file. */
+  /** What is owned, for people who read the file, and for other agents that look for a way to its pods. */
   readonly owns: Readonly<Record<string, string>>;
 }
 
@@ -60,6 +60,20 @@ export class NetworkClaims {
         await this.guarded(id);
         found.push(id);
       }
+    }
+    return found;
+  }
+
+  /** What other living agents of this machine own, by their ids. */
+  async others(id: string): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
+    const names = (await readdir(this.folder).catch(() => [])).slice(0, claimsMax);
+    const spaces = await ownSpaces();
+    const found = new Map<string, Readonly<Record<string, string>>>();
+    for (const name of names) {
+      const [, other] = /^([0-9a-f]{8})\.json$/.exec(name) ?? [];
+      if (!other || other === id) continue;
+      const claim = await this.#read(name);
+      if (claim && claim.spaces === spaces && (await this.#isAlive(claim))) found.set(other, claim.owns);
     }
     return found;
   }

@@ -7,6 +7,9 @@
  *                ├─ wh1a2b3c4dp4 ══ eth0 in wherry-1a2b3c4d-p4         a pod, 10.217.5.4
  *                └─ wh1a2b3c4ds  ══ eth0 in wherry-1a2b3c4d-services   10.217.5.2, and all cluster IPs
  *
+ * The services' namespace also leads to pods of other nodes on this machine: a veth pair connects it with theirs, and it
+ * forwards. The machine itself forwards nothing.
+ *
  * Services have their own network namespace, because they listen on ports like 80 and 8080: on the machine these would
  * conflict with programs that listen on all addresses. The machine and the pods have a route to it.
  */
@@ -20,6 +23,9 @@ import { defaultPodRange, parsePodRange, Subnet } from './subnet.ts';
 
 /** Attempts to take a free part of the range, as other agents may take parts at the same time. */
 const claimsTriedMax = 16;
+
+/** Under this name a claim says where packets for the pods of the node are sent. */
+const routerName = 'router';
 
 const gatewayNumber = 1;
 const serviceNumber = 2;
@@ -44,6 +50,7 @@ export class NodeBridge {
   readonly serviceRange: Subnet;
   /** Opens sockets in the services' namespace. */
   readonly sockets: NamespaceSockets;
+  /** The range that the subnets of all nodes are taken from. */
   readonly #podRange: Subnet;
   readonly #claims: NetworkClaims;
   readonly #spawner: Spawner;
@@ -84,6 +91,15 @@ export class NodeBridge {
   /** The agent's own address in the services' namespace, where every port is free. */
   get serviceAddress(): string {
     return this.subnet.address(serviceNumber);
+  }
+
+  /** What pods reach by way of the services' namespace: pods of other nodes, and services. */
+  get routedRanges(): readonly Subnet[] {
+    const { serviceRange, subnet } = this;
+    return [
+      ...(this.#podRange.prefixLength < subnet.prefixLength ? [this.#podRange] : []),
+      ...(serviceRange.isLoopback ? [] : [serviceRange]),
+    ];
   }
 
   /** Why the machine itself has no route to cluster IPs (pods always have one). */
@@ -143,11 +159,13 @@ export class NodeBridge {
       await this.#claims.claim(this.id, names, this.#guard.pid);
       await this.#makeBridge();
       await this.#makeServices();
+      const { text } = this.subnet;
       await this.#claims.claim(
         this.id,
-        { ...names, pods: this.subnet.text, services: this.serviceRange.text },
+        { ...names, pods: text, services: this.serviceRange.text, [routerName]: this.serviceAddress },
         this.#guard.pid,
       );
+      await this.#joinOthers();
     } catch (error) {
       await this.#remove();
       throw error;
@@ -201,6 +219,53 @@ export class NodeBridge {
       await ip.batch([`addr flush dev ${link}`]);
       return false;
     }
+  }
+
+  /**
+   * Connects the services' namespace with those of the other nodes on this machine, and lets it forward between their
+   * pods. Both of two nodes that start at the same time may try; the second finds it done.
+   */
+  async #joinOthers(): Promise<void> {
+    const own = this.namespace('services');
+    const forwarding = ['sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward'];
+    await this.#spawner.run([this.nsenter, `--net=${namespacePath(own)}`, '--', ...forwarding]);
+    for (const [id, { pods, [routerName]: router }] of await this.#claims.others(this.id)) {
+      const subnet = Subnet.parse(pods ?? '');
+      if (!subnet || !router) continue;
+      const other = `${namespacePrefix(id)}services`;
+      const [there, here] = [linkPrefix(id), linkPrefix(this.id)];
+      try {
+        await this.ip.batch([`link add ${there} netns ${own} type veth peer name ${here} netns ${other}`]);
+        await this.ip.batch(
+          [`link set ${there} up`, `route add ${subnet.text} via ${router} dev ${there} onlink`],
+          own,
+        );
+        await this.ip.batch(
+          [
+            `link set ${here} up`,
+            `route add ${this.subnet.text} via ${this.serviceAddress} dev ${here} onlink`,
+          ],
+          other,
+        );
+      } catch (error) {
+        // The other node has gone, or has made the connection itself.
+        if (!(error instanceof IpError)) throw error;
+      }
+    }
+  }
+
+  /** Lets services answer at one more range. Pods need a route, too. */
+  async addServiceRange(range: Subnet): Promise<void> {
+    await this.ip.batch([`route add local ${range.text} dev lo`], this.namespace('services'));
+    if ((await this.ip.routes()).some(({ to }) => to.overlaps(range))) return;
+    await this.ip.attempt([`route add ${range.text} via ${this.serviceAddress} dev ${this.link}`]);
+  }
+
+  async removeServiceRange(range: Subnet): Promise<void> {
+    await this.ip.attempt([`route del ${range.text} via ${this.serviceAddress} dev ${this.link}`]);
+    await this.ip
+      .batch([`route del local ${range.text} dev lo`], this.namespace('services'))
+      .catch(() => undefined);
   }
 
   async #makeServices(): Promise<void> {

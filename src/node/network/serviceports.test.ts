@@ -1,13 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import type { EndpointAddress, Endpoints, ServiceSpec } from '../../api/generated/types.ts';
+import type { Endpoint, EndpointAddress, ObjectMeta, ServiceSpec } from '../../api/generated/types.ts';
 import { type ServiceEntry, serviceEntries } from './serviceports.ts';
 
 const node = { nodeName: 'n1', address: '192.0.2.1' };
 
 const entries = (spec: ServiceSpec, addresses: EndpointAddress[], name = 'web'): ServiceEntry[] => {
   const metadata = { namespace: 'default', name };
-  const endpoints: Endpoints = { metadata, subsets: [{ addresses, ports: [{ name: 'http', port: 8080 }] }] };
-  return serviceEntries({ metadata, spec }, endpoints, node);
+  return entriesOf(
+    spec,
+    addresses.map(({ ip = '', ...rest }) => ({ addresses: [ip], ...rest })),
+    metadata,
+  );
+};
+
+const entriesOf = (
+  spec: ServiceSpec,
+  endpoints: Endpoint[],
+  metadata: ObjectMeta = { namespace: 'default', name: 'web' },
+  zone?: string,
+): ServiceEntry[] => {
+  const slice = { metadata: {}, addressType: 'IPv4', endpoints, ports: [{ name: 'http', port: 8080 }] };
+  return serviceEntries({ metadata, spec }, [slice], { ...node, zone });
 };
 
 const ports = [{ name: 'http', port: 80 }];
@@ -59,5 +72,54 @@ describe('the ports of a service', () => {
     ];
     const [entry] = entries({ clusterIP: '10.0.0.1', ports }, addresses);
     expect(entry!.targets.map(({ shared }) => shared)).toEqual([true, false, false]);
+  });
+
+  const targets = (spec: ServiceSpec, endpoints: Endpoint[], zone?: string): string[] =>
+    entriesOf({ clusterIP: '10.0.0.1', ports, ...spec }, endpoints, undefined, zone)[0]!.targets.map(
+      ({ ip }) => ip,
+    );
+  const at = (ip: string, more: Partial<Endpoint> = {}): Endpoint => ({ addresses: [ip], ...more });
+
+  it('lead to endpoints that are ready, or to those that still answer while they go', () => {
+    const going = (ip: string, serving: boolean, nodeName = 'n1') =>
+      at(ip, { nodeName, conditions: { ready: false, serving, terminating: true } });
+    const rest = [going('10.1.0.2', true), going('10.1.0.3', false), going('10.1.0.4', true, 'n2')];
+    const unready = at('10.1.0.5', { conditions: { ready: false, serving: false, terminating: false } });
+    expect(targets({}, [at('10.1.0.1'), ...rest, unready])).toEqual(['10.1.0.1']);
+    expect(targets({}, [...rest, unready])).toEqual(['10.1.0.2', '10.1.0.4']);
+    const local: ServiceSpec = { internalTrafficPolicy: 'Local' };
+    expect(targets(local, [at('10.1.0.1', { nodeName: 'n2' }), ...rest])).toEqual(['10.1.0.2']);
+    expect(targets(local, [at('10.1.0.1', { nodeName: 'n2' })])).toEqual([]);
+  });
+
+  it('take an address that is in two slices once, and not as the one that goes', () => {
+    const going = at('10.1.0.1', { conditions: { ready: false, terminating: true } });
+    expect(targets({}, [going, at('10.1.0.1')])).toEqual(['10.1.0.1']);
+    expect(targets({}, [at('10.1.0.1'), going])).toEqual(['10.1.0.1']);
+  });
+
+  it('stay near where hints say so', () => {
+    const inZone = (ip: string, zone: string, node?: string) =>
+      at(ip, {
+        hints: { forZones: [{ name: zone }], ...(node ? { forNodes: [{ name: node }] } : {}) },
+      });
+    const zones = [inZone('10.1.0.1', 'a'), inZone('10.1.0.2', 'b')];
+    expect(targets({}, zones, 'b')).toEqual(['10.1.0.2']);
+    // Hints count only when all endpoints have some, and one is meant for this zone.
+    expect(targets({}, zones, 'c')).toEqual(['10.1.0.1', '10.1.0.2']);
+    expect(targets({}, zones)).toEqual(['10.1.0.1', '10.1.0.2']);
+    expect(targets({}, [...zones, at('10.1.0.3')], 'b')).toHaveLength(3);
+    const nodes = [
+      inZone('10.1.0.1', 'b', 'n2'),
+      inZone('10.1.0.2', 'b', 'n1'),
+      inZone('10.1.0.3', 'a', 'n3'),
+    ];
+    expect(targets({}, nodes, 'b')).toEqual(['10.1.0.2']);
+    expect(targets({}, nodes.slice(0, 1).concat(nodes[2]!), 'b')).toEqual(['10.1.0.1']);
+  });
+
+  it('are left to another proxy that a label names', () => {
+    const metadata = { name: 'web', labels: { 'service.kubernetes.io/service-proxy-name': 'other' } };
+    expect(entriesOf({ clusterIP: '10.0.0.1', ports }, [at('10.1.0.1')], metadata)).toEqual([]);
   });
 });

@@ -1,6 +1,13 @@
 /** The ports of a service: where to listen, and the endpoints behind them. Pure: from objects to a plan. */
 import { parseIP } from '../../api/addresses.ts';
-import type { EndpointAddress, Endpoints, Service, ServicePort } from '../../api/generated/types.ts';
+import type { EndpointSlice, Service } from '../../api/generated/types.ts';
+import {
+  endpointsOfPort,
+  localEndpoints,
+  type NodePlace,
+  reachableEndpoints,
+  type ServiceEndpoint,
+} from '../../api/rules/sliceendpoints.ts';
 import { isAllowedTarget } from '../../streams/targetaddress.ts';
 
 type Protocol = 'TCP' | 'UDP';
@@ -34,11 +41,13 @@ export interface ServiceEntry {
   readonly targets: readonly ServiceTarget[];
 }
 
-export interface NodeIdentity {
-  readonly nodeName: string;
+/** The node where connections arrive. */
+export interface ProxyingNode extends NodePlace {
   readonly address: string;
 }
 
+/** Names the proxy that serves a service, if it is not the node's own. */
+const proxyNameLabel = 'service.kubernetes.io/service-proxy-name';
 const affinitySecondsDefault = 10_800;
 /** Endpoints used per service port; the API accepts more than are useful. */
 const targetsMax = 1_000;
@@ -46,25 +55,30 @@ const targetsMax = 1_000;
 /** The entries of a service; empty for services without a cluster IP. */
 export function serviceEntries(
   service: Service,
-  endpoints: Endpoints | undefined,
-  node: NodeIdentity,
+  slices: readonly EndpointSlice[],
+  node: ProxyingNode,
 ): ServiceEntry[] {
   const { namespace, name } = service.metadata;
   const { type, clusterIP = '', externalIPs = [], ports = [] } = service.spec ?? {};
-  // Headless and ExternalName services have no address.
+  // Headless and ExternalName services have no address; another proxy serves those with the label.
   if (type === 'ExternalName' || parseIP(clusterIP) === undefined) return [];
+  if (service.metadata.labels?.[proxyNameLabel] !== undefined) return [];
   return ports.flatMap((port) => {
     const { protocol = 'TCP', port: number = 0, nodePort = 0 } = port;
     if (protocol !== 'TCP' && protocol !== 'UDP') return [];
     const portKey = `${namespace}/${name}:${port.name ?? ''}/${protocol}`;
-    const all = targetsOf(service, port, endpoints, node);
+    const all = endpointsOfPort(slices, port.name ?? '', protocol).filter(({ ip }) =>
+      mayAnswer(service, ip, node),
+    );
+    const near = reachableEndpoints(all, node);
+    const own = localEndpoints(all, node.nodeName);
     const entry = (entrance: Entrance, ip: string | undefined, at: number, local: boolean): ServiceEntry => ({
       key: `${portKey} ${entrance} ${ip ?? '*'}:${at}`,
       ...{ entrance, protocol, ip, port: at },
       subject: `service ${portKey}`,
       affinityKey: portKey,
       affinityMs: affinityOf(service),
-      targets: (local ? all.filter((one) => one.local) : all).slice(0, targetsMax),
+      targets: (local ? own : near).slice(0, targetsMax).map((one) => targetOf(one, node)),
     });
     const localInside = service.spec?.internalTrafficPolicy === 'Local';
     const localOutside = service.spec?.externalTrafficPolicy === 'Local';
@@ -81,42 +95,20 @@ function affinityOf({ spec }: Service): number | undefined {
   return (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? affinitySecondsDefault) * 1_000;
 }
 
-interface LocatedTarget extends ServiceTarget {
-  readonly local: boolean;
-}
-
-function targetsOf(
-  service: Service,
-  port: ServicePort,
-  endpoints: Endpoints | undefined,
-  node: NodeIdentity,
-): LocatedTarget[] {
-  const targets = new Map<string, LocatedTarget>();
-  for (const { addresses = [], ports = [] } of endpoints?.subsets ?? [])
-    for (const { name = '', port: number = 0, protocol = 'TCP' } of ports) {
-      if (name !== (port.name ?? '') || protocol !== (port.protocol ?? 'TCP')) continue;
-      for (const address of addresses)
-        if (mayAnswer(service, address, node))
-          targets.set(`${address.ip}:${number}`, target(address, number, node));
-    }
-  return [...targets.values()];
-}
-
-function target(
-  { ip = '', nodeName, targetRef }: EndpointAddress,
-  port: number,
-  node: NodeIdentity,
-): LocatedTarget {
-  const local = nodeName === node.nodeName;
-  return { ip, port, local, shared: local && ip === node.address && targetRef?.kind === 'Pod' };
+function targetOf(
+  { ip, port, endpoint }: ServiceEndpoint,
+  { nodeName, address }: ProxyingNode,
+): ServiceTarget {
+  const local = endpoint.nodeName === nodeName;
+  return { ip, port, shared: local && ip === address && endpoint.targetRef?.kind === 'Pod' };
 }
 
 /**
- * Rejects endpoint addresses such as loopback and link-local: users write Endpoints objects, and must not be
+ * Rejects endpoint addresses such as loopback and link-local: users write slices, and must not be
  * able to direct the agent to what only this machine may reach. The API server's own service is exempt: the
  * server writes its endpoints itself, and may listen on loopback.
  */
-function mayAnswer({ metadata }: Service, { ip = '' }: EndpointAddress, node: NodeIdentity): boolean {
+function mayAnswer({ metadata }: Service, ip: string, node: ProxyingNode): boolean {
   const isApi = metadata.namespace === 'default' && metadata.name === 'kubernetes';
   return isApi ? parseIP(ip) !== undefined : ip === node.address || isAllowedTarget(ip);
 }

@@ -3,10 +3,12 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { EndpointAddress, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
 import { Client } from '../../client/client.ts';
-import { endpoints, services } from '../../client/resources.ts';
+import { endpoints, mirroring } from '../../client/endpoints.case.ts';
+import { services } from '../../client/resources.ts';
 import { ServiceDirectory } from '../../client/servicedirectory.ts';
 import { type Cluster, type StartOptions, start } from '../../cluster/index.ts';
 import { ServiceProxy, type ServiceProxySettings } from './serviceproxy.ts';
@@ -36,7 +38,7 @@ export class TestServices {
 
   async open(): Promise<void> {
     this.#cluster = await start({
-      ...{ store: 'memory', controllers: false, serviceClusterIPRange: this.range, ...this.options },
+      ...{ store: 'memory', controllers: mirroring, serviceClusterIPRange: this.range, ...this.options },
       onError: (error) => this.errors.push(error),
     });
     this.url = this.#cluster.url;
@@ -109,17 +111,23 @@ export class TestServices {
       })),
     };
     const known = (await this.client.list(endpoints, { namespace: 'default' })).items;
-    const { metadata } = known.some((one) => one.metadata.name === name)
-      ? await this.client.replace(endpoints, 'default', object)
-      : await this.client.create(endpoints, 'default', object);
+    if (known.some((one) => one.metadata.name === name))
+      await this.client.replace(endpoints, 'default', object);
+    else await this.client.create(endpoints, 'default', object);
+    const wanted = targets.map(([ip, number]) => seen(ip, number, extra)).sort();
     await until(() =>
-      this.directories.every(
-        (one) =>
-          Number(one.endpoints('default', name)?.metadata.resourceVersion) >=
-          Number(metadata.resourceVersion),
-      ),
+      this.directories.every((directory) => isDeepStrictEqual(this.#seenBy(directory, name), wanted)),
     );
     await Promise.all(this.proxies.map((proxy) => proxy.settled()));
+  }
+
+  #seenBy(directory: ServiceDirectory, name: string): string[] {
+    const slices = directory.slices('default', name);
+    return slices
+      .flatMap(({ endpoints = [], ports = [] }) =>
+        endpoints.flatMap((one) => ports.map(({ port }) => seen(one.addresses![0]!, port!, one))),
+      )
+      .sort();
   }
 
   /** Starts a server in this process; resolves with its port. */
@@ -145,6 +153,9 @@ export class TestServices {
     );
   }
 }
+
+const seen = (ip: string, port: number, { nodeName, targetRef }: Partial<EndpointAddress>): string =>
+  [ip, port, nodeName, targetRef?.name].join();
 
 /** Port 443 of the API server's own service cannot be opened without root; tests ignore that error. */
 const isForbiddenPort = ({ message }: Error): boolean =>

@@ -1,5 +1,5 @@
 /**
- * The service proxy: follows services and endpoints, listens at cluster IPs (where possible), node ports and
+ * The service proxy: follows services and their slices, listens at cluster IPs (where possible), node ports and
  * external IPs of this machine, and forwards connections to an endpoint of the service. It runs in user
  * space, in this process; connections are dialled from the machine's own network.
  */
@@ -9,9 +9,10 @@ import { wallClock } from '../../clock.ts';
 import { dialTcp } from '../../streams/dialing.ts';
 import { ClientAffinity } from './affinity.ts';
 import type { NodeBridge } from './nodebridge.ts';
+import type { NodeZone } from './nodezone.ts';
 import { type ClusterDoor, clusterDoor, hostDoor, isOwnAddress, type ServiceDoor } from './servicedoor.ts';
 import { type ListenerContext, ServiceListener } from './servicelistener.ts';
-import { type ServiceEntry, type ServiceTarget, serviceEntries } from './serviceports.ts';
+import { type ProxyingNode, type ServiceEntry, type ServiceTarget, serviceEntries } from './serviceports.ts';
 import { Subnet } from './subnet.ts';
 import { join, reset } from './tcpforward.ts';
 
@@ -26,6 +27,8 @@ export interface ServiceProxySettings {
   /** Started by its owner, not here. */
   readonly directory: ServiceDirectory;
   readonly nodeName: string;
+  /** Where the node is. */
+  readonly zone?: NodeZone;
   /** The address of the node, where node ports listen. */
   readonly address: string;
   readonly serviceRange: string;
@@ -49,6 +52,7 @@ export class ServiceProxy {
   readonly #cluster: ClusterDoor;
   readonly #range: Subnet;
   readonly #context: ListenerContext;
+  readonly #node: ProxyingNode;
   readonly #now: () => number;
   readonly #random: () => number;
   #count = 0;
@@ -61,6 +65,13 @@ export class ServiceProxy {
     this.#range = range;
     this.#cluster = clusterDoor(range, bridge);
     this.#now = options.now ?? wallClock;
+    const { nodeName, address, zone } = options;
+    this.#node = {
+      ...{ nodeName, address },
+      get zone() {
+        return zone?.name;
+      },
+    };
     this.#random = options.random ?? Math.random;
     this.#context = {
       addresses: (entry) => this.#addresses(entry),
@@ -80,8 +91,8 @@ export class ServiceProxy {
   async start(): Promise<void> {
     const { directory } = this.options;
     directory.onChange((changed) => this.#refresh(changed));
-    for (const { metadata } of directory.services())
-      this.#refresh({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
+    this.options.zone?.onChange(() => this.#refreshAll());
+    this.#refreshAll();
     await this.settled();
   }
 
@@ -99,14 +110,17 @@ export class ServiceProxy {
     for (const connection of this.#connections) reset(connection);
   }
 
+  #refreshAll(): void {
+    for (const { metadata } of this.options.directory.services())
+      this.#refresh({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
+  }
+
   #refresh({ namespace, name }: NamedService): void {
     if (this.#closed) return;
-    const { directory, nodeName, address, onError } = this.options;
+    const { directory, onError } = this.options;
     const key = `${namespace}/${name}`;
     const service = directory.service(namespace, name);
-    const entries = service
-      ? serviceEntries(service, directory.endpoints(namespace, name), { nodeName, address })
-      : [];
+    const entries = service ? serviceEntries(service, directory.slices(namespace, name), this.#node) : [];
     const before = this.#listeners.get(key) ?? new Map<string, ServiceListener>();
     const after = new Map<string, ServiceListener>();
     for (const entry of entries) {

@@ -4,6 +4,7 @@
  */
 import type { ApiObject } from '../../api/object.ts';
 import type { Lock } from '../../store/store.ts';
+import type { Companion } from '../allocation/allocation.ts';
 import type { DeleteOptions } from '../delete.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
@@ -33,6 +34,8 @@ export interface Admission {
   reinvoke?: boolean;
   /** 1 in the second run. */
   round?: number;
+  /** What is written with the object, if an allocator has something. */
+  companion?: Companion;
   /** Locks of this server under which the write was decided, if there are any. */
   locks?: Lock[];
 }

@@ -6,6 +6,7 @@
  * the stored object shows that the value is in use.
  */
 import type { ResourceId } from '../../api/kind.ts';
+import type { Lock } from '../../store/store.ts';
 import { type Admission, holdLock } from '../admission/admission.ts';
 import type { Registry } from '../registry.ts';
 import type { Place } from '../target.ts';
@@ -21,7 +22,50 @@ export interface Allocator {
   /** Whether `allocate` may take a value for a write: where several servers share the store, one at a time may. */
   takes(admission: Admission): boolean;
   /** Called after an object is gone, before the write that removed it is answered. */
-  removed?(registry: Registry, place: Place): Promise<void> | undefined;
+  removed?(registry: Registry, place: Place, revision: number): Promise<void> | undefined;
+  /** The name of the lock under which it decides, where that is not its own: allocators may share a pool. */
+  readonly lock?: string;
+}
+
+/** Objects that are written and removed with another one. */
+export interface Companion {
+  /** Writes what belongs to the object at this place. Called in the same tick in which the object is written. */
+  write(place: Place, locks: readonly Lock[] | undefined): Promise<void>;
+  /** Called when the write of the object has ended. */
+  settled(place: Place, stored: boolean): Promise<void>;
+}
+
+/**
+ * Stores an object, and its companion if it has one: both are handed to the store in one tick and share a commit, so
+ * the companion costs no time. If the object is not stored, the companion is withdrawn.
+ */
+export function committed(
+  registry: Registry,
+  { request, companion, locks }: Admission,
+  place: Place,
+  value: Buffer | null,
+  expected: number,
+): Promise<number | undefined> {
+  const write = () => registry.commit(request, place, value, expected, locks);
+  return companion ? accompanied(companion, place, locks, write) : write();
+}
+
+async function accompanied(
+  companion: Companion,
+  place: Place,
+  locks: readonly Lock[] | undefined,
+  write: () => Promise<number | undefined>,
+): Promise<number | undefined> {
+  // Not written: the object has no companion then, which is repaired later.
+  const beside = companion.write(place, locks).catch(() => undefined);
+  let revision: number | undefined;
+  try {
+    revision = await write();
+  } finally {
+    await beside;
+    await companion.settled(place, revision !== undefined);
+  }
+  return revision;
 }
 
 /**
@@ -40,7 +84,10 @@ async function allocatedAlone(
   allocator: Allocator,
   check: () => void,
 ): Promise<void> {
-  const lock = await registry.enter(`allocation/${allocator.id}`, admission.request.deadlineMs);
+  const lock = await registry.enter(
+    `allocation/${allocator.lock ?? allocator.id}`,
+    admission.request.deadlineMs,
+  );
   try {
     allocate(registry, admission, allocator, check);
   } catch (error) {

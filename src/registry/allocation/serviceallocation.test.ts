@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusError } from '../../api/errors.ts';
-import type { Service, ServiceSpec } from '../../api/generated/types.ts';
+import type { IPAddress, Service, ServiceSpec } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
 import { KindTable } from '../../api/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
@@ -12,6 +12,7 @@ import type { Store } from '../../store/store.ts';
 import { create } from '../create.ts';
 import { remove } from '../delete.ts';
 import type { Entry } from '../entry.ts';
+import { everything } from '../filter.ts';
 import { modify } from '../modify.ts';
 import { Registry } from '../registry.ts';
 import { asTester } from '../request.case.ts';
@@ -42,7 +43,7 @@ async function open(): Promise<void> {
   view = await View.open(store, kinds);
   const [addresses, nodePorts] = [parseIPRange('10.0.0.0/28')!, parsePortRange('30000-30003')!];
   allocator = new ServiceAllocator(view, { addresses, nodePorts });
-  registry = new Registry(store, view, kinds, chance, [allocator]);
+  registry = new Registry(store, view, kinds, chance, [allocator, allocator.addresses]);
 }
 
 beforeEach(async () => {
@@ -277,4 +278,83 @@ test('the endpoints of a service go with it', async () => {
   await drop('a');
   const left = view.collection('core/endpoints');
   expect([left.get('default', 'a'), left.get('default', 'b')?.name]).toEqual([undefined, 'b']);
+});
+
+describe('IPAddress objects', () => {
+  const kindOf = (resource: string) => registry.kinds.resource('networking.k8s.io/v1', resource)!;
+  const addresses = () =>
+    view
+      .collection('networking.k8s.io/ipaddresses')
+      .select(everything)
+      .entries.map((entry) => entry.object() as IPAddress);
+  const names = () => addresses().map(({ metadata }) => metadata.name);
+  const address = (name: string) =>
+    create(registry, asTester('create'), collectionOf(kindOf('ipaddresses'), ''), {
+      metadata: { name },
+      spec: { parentRef: { resource: 'gateways', group: 'g.example', name: 'x' } },
+    } as never);
+  const range = (name: string, cidr: string, status = 'True') =>
+    registry.plant(asTester('create'), collectionOf(kindOf('servicecidrs'), ''), {
+      metadata: { name },
+      spec: { cidrs: [cidr] },
+      status: { conditions: [{ type: 'Ready', status }] },
+    });
+
+  test('are there for every address in use, and for no other', async () => {
+    await make('a', { clusterIP: '10.0.0.9' });
+    await make('none', { clusterIP: 'None' });
+    expect(addresses()).toMatchObject([
+      {
+        metadata: {
+          name: '10.0.0.9',
+          labels: {
+            'ipaddress.kubernetes.io/ip-family': 'IPv4',
+            'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
+          },
+        },
+        spec: { parentRef: { resource: 'services', namespace: 'default', name: 'a' } },
+      },
+    ]);
+    // A create that fails leaves none, as a dry run does.
+    expect(await message(make('a', { clusterIP: '10.0.0.8' }))).toContain('already exists');
+    await change('a', { type: 'ExternalName', externalName: 'x.y', clusterIP: undefined }, true);
+    expect(names()).toEqual(['10.0.0.9']);
+    await change('a', { type: 'ExternalName', externalName: 'x.y', clusterIP: undefined });
+    expect(names()).toEqual([]);
+    await change('a', { type: 'ClusterIP', externalName: undefined, clusterIP: '10.0.0.7' });
+    expect(names()).toEqual(['10.0.0.7']);
+    await drop('a');
+    expect(names()).toEqual([]);
+    expect(held().addresses).toBe(0);
+  });
+
+  test('many services at once have one each', async () => {
+    await Promise.all(Array.from({ length: 12 }, (_, i) => make(`s${i}`)));
+    expect(new Set(names()).size).toBe(12);
+    await Promise.all(Array.from({ length: 12 }, (_, i) => drop(`s${i}`)));
+    expect(names()).toEqual([]);
+  });
+
+  test('of other programs take their address', async () => {
+    await address('10.0.0.9');
+    expect(await message(make('a', { clusterIP: '10.0.0.9' }))).toContain('provided IP is already allocated');
+    // One of them gets the address when both are asked for at the same time.
+    const both = await Promise.allSettled([make('b', { clusterIP: '10.0.0.5' }), address('10.0.0.5')]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(names().filter((name) => name === '10.0.0.5')).toHaveLength(1);
+  });
+
+  test('come from all ranges that are ready', async () => {
+    await range('kubernetes', '10.0.0.0/28');
+    await range('more', '10.9.0.0/29');
+    await range('late', '10.8.0.0/28', 'False');
+    expect(spec(await make('a', { clusterIP: '10.9.0.3' })).clusterIP).toBe('10.9.0.3');
+    expect(await message(make('b', { clusterIP: '10.8.0.3' }))).toContain(
+      'the provided network does not match the current range',
+    );
+    // The first range is used up before the second is touched: thirteen and five are left.
+    for (let i = 0; i < 13; i++) expect(spec(await make(`s${i}`)).clusterIP).toMatch(/^10\.0\.0\./);
+    for (let i = 0; i < 5; i++) expect(spec(await make(`t${i}`)).clusterIP).toMatch(/^10\.9\.0\./);
+    expect(await message(make('full'))).toContain('range is full');
+  });
 });

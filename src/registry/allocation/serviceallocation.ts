@@ -1,7 +1,7 @@
 /**
  * Service allocation: cluster IPs and node ports.
  *
- * A value is taken when a stored service holds it. The pools here are derived from the view, plus the reservations of
+ * A value is taken when a stored service holds it; an address also when there is an IPAddress of its name. The pools here are derived from the view, plus the reservations of
  * writes under way in this process. So there is nothing to repair after a crash: a value that was reserved and not
  * stored is free, because no service holds it.
  *
@@ -9,7 +9,7 @@
  * a lock of its server until it is stored (`allocation.ts`).
  */
 import type { AddressRange } from '../../api/addresses.ts';
-import { internal, invalid as invalidObject } from '../../api/errors.ts';
+import { alreadyExists, internal, invalid as invalidObject } from '../../api/errors.ts';
 import { index, invalid } from '../../api/fielderror.ts';
 import type { Service, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/object.ts';
@@ -31,10 +31,12 @@ import { type Place, subresourceOf, type Target, targetOf } from '../target.ts';
 import { check } from '../validation.ts';
 import type { View } from '../view.ts';
 import { actingAs } from '../writers.ts';
+import { AddressObjects, addressId } from './addressobjects.ts';
 import type { Allocator } from './allocation.ts';
 import { formatIPv4, IPAllocator } from './ipallocator.ts';
 import type { NumberPool } from './numberpool.ts';
 import { PortAllocator, type PortRange } from './portallocator.ts';
+import { StoredServiceRanges } from './serviceranges.ts';
 
 export interface ServiceRanges {
   readonly addresses: AddressRange;
@@ -57,18 +59,25 @@ export class ServiceAllocator implements Allocator {
   readonly #ips: IPAllocator;
   readonly #ports: PortAllocator;
   readonly #stored: Follower<Holding>;
+  readonly #ranges: StoredServiceRanges;
+  readonly #objects: AddressObjects;
+  /** Addresses that writes under way take. */
+  readonly #reserved: ReservedAddresses;
 
   constructor(view: View, ranges: ServiceRanges) {
     this.#ips = new IPAllocator(ranges.addresses);
     this.#ports = new PortAllocator(ranges.nodePorts);
+    this.#ranges = new StoredServiceRanges(view, this.#ips);
+    this.#objects = new AddressObjects(view, this.#ips);
+    this.#reserved = new ReservedAddresses(this.#ips);
     this.#stored = new Follower<Holding>(view.collection('core/services'), {
       read: (entry) => this.#holdingOf(entry.object() as Service),
       gained: ({ addresses, ports }) => {
-        for (const address of addresses) this.#ips.pool.hold(address);
+        for (const address of addresses) this.#ips.hold(address);
         for (const port of ports) this.#ports.pool.hold(port);
       },
       lost: ({ addresses, ports }) => {
-        for (const address of addresses) this.#ips.pool.release(address);
+        for (const address of addresses) this.#ips.release(address);
         for (const port of ports) this.#ports.pool.release(port);
       },
     });
@@ -81,8 +90,34 @@ export class ServiceAllocator implements Allocator {
 
   /** How many addresses and ports are taken or reserved. */
   get held(): { addresses: number; ports: number } {
+    this.#catchUp();
+    return { addresses: this.#ips.heldCount, ports: this.#ports.pool.heldCount };
+  }
+
+  /** For IPAddresses that clients make: their addresses are taken from the same ranges. */
+  get addresses(): Allocator {
+    const reserved = this.#reserved;
+    const catchUp = () => this.#catchUp();
+    return {
+      id: addressId,
+      lock: this.id,
+      takes: ({ operation }) => operation === 'create',
+      allocate: (_registry, { operation, request, target }) => {
+        const number = operation === 'create' ? this.#ips.numberOf(target.name) : undefined;
+        if (number === undefined) return undefined;
+        catchUp();
+        if (reserved.has(number)) throw alreadyExists(target.kind, target.name);
+        if (request.dryRun) return undefined;
+        reserved.hold(number);
+        return () => reserved.release(number);
+      },
+    };
+  }
+
+  #catchUp(): void {
+    this.#ranges.catchUp();
     this.#stored.catchUp();
-    return { addresses: this.#ips.pool.heldCount, ports: this.#ports.pool.heldCount };
+    this.#objects.catchUp();
   }
 
   #holdingOf({ spec = {} }: Service): Holding {
@@ -102,15 +137,24 @@ export class ServiceAllocator implements Allocator {
   allocate(registry: Registry, admission: Admission): (() => void) | undefined {
     const { request, target } = admission;
     const service = admission.object as Service;
-    if (subresourceOf(target.part) || !service.spec || !hasClusterIP(service.spec)) return undefined;
-    this.#stored.catchUp();
+    if (subresourceOf(target.part) || !service.spec) return undefined;
+    const old = admission.old as Service | undefined;
+    const before =
+      old?.spec && hasClusterIP(old.spec) && !isHeadless(old.spec) ? (old.spec.clusterIPs ?? []) : [];
+    if (!hasClusterIP(service.spec)) {
+      if (before.length && !request.dryRun)
+        admission.companion = this.#objects.companion(registry, undefined, before);
+      return undefined;
+    }
+    this.#catchUp();
     const draft = new Draft((bound) => registry.chance.randomBelow(bound));
     try {
-      const old = admission.old as Service | undefined;
       const { kind, name } = target;
       check(kind, name, () => validateAddresses(service.spec!));
       check(kind, name, () => settleFamilies(service, old, configured));
-      this.#allocateAddress(service.spec, old?.spec, target, draft);
+      const taken = this.#allocateAddress(service.spec, old?.spec, target, draft);
+      if (taken !== undefined && !request.dryRun)
+        admission.companion = this.#objects.companion(registry, taken, []);
       this.#allocateNodePorts(service.spec, old?.spec, target, draft);
       this.#allocateHealthCheckPort(service.spec, old?.spec, draft);
     } catch (error) {
@@ -122,32 +166,41 @@ export class ServiceAllocator implements Allocator {
     return () => draft.release();
   }
 
-  /** Allocates an address only once; whether a client may change it later is decided by validation. */
-  #allocateAddress(spec: ServiceSpec, before: ServiceSpec | undefined, target: Target, draft: Draft): void {
-    if (isHeadless(spec) || (before && hasClusterIP(before) && before.clusterIP)) return;
+  /**
+   * Allocates an address only once; whether a client may change it later is decided by validation. Gives the address
+   * that was taken.
+   */
+  #allocateAddress(
+    spec: ServiceSpec,
+    before: ServiceSpec | undefined,
+    target: Target,
+    draft: Draft,
+  ): string | undefined {
+    if (isHeadless(spec) || (before && hasClusterIP(before) && before.clusterIP)) return undefined;
     const { kind, namespace, name } = target;
     const owner = namespace === kubernetesService.namespace && name === kubernetesService.name;
-    const { pool } = this.#ips;
     // The kubernetes service gets the first address without requesting it.
-    if (!spec.clusterIP && owner && !this.#ips.problemWith(this.firstIP, owner)) {
+    const own = (ip: string) => this.#objects.of(target).filter((entry) => entry.name === ip).length;
+    if (!spec.clusterIP && owner && !this.#ips.problemWith(this.firstIP, owner, own(this.firstIP))) {
       spec.clusterIP = this.firstIP;
       spec.clusterIPs = [this.firstIP];
     }
     const wanted = spec.clusterIP;
     if (wanted) {
-      const problem = this.#ips.problemWith(wanted, owner);
+      const problem = this.#ips.problemWith(wanted, owner, own(wanted));
       if (problem)
         throw invalidObject(kind, name, [
           invalid('spec.clusterIPs', spec.clusterIPs, `failed to allocate IP ${wanted}: ${problem}`),
         ]);
-      draft.take(pool, this.#ips.numberOf(wanted)!);
-      return;
+      draft.take(this.#reserved, this.#ips.numberOf(wanted)!);
+      return wanted;
     }
-    const number = draft.takeAny(pool);
+    const number = draft.takeAny(this.#reserved);
     if (number === undefined)
       throw internal(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`);
     spec.clusterIP = formatIPv4(number);
     spec.clusterIPs = [spec.clusterIP];
+    return spec.clusterIP;
   }
 
   /** Ports of one service with the same number, such as DNS over TCP and UDP, share a node port. */
@@ -195,28 +248,62 @@ export class ServiceAllocator implements Allocator {
   }
 
   /**
-   * Deletes the Endpoints together with their service, in the same request as in Kubernetes: a new service of the
-   * same name must not start with the old endpoints.
+   * Deletes the Endpoints and IPAddresses together with their service, in the same request as in Kubernetes: a new
+   * service of the same name must not start with the old endpoints. An IPAddress that cannot be deleted now is found by
+   * its controller.
    */
-  removed(registry: Registry, { namespace, name }: Place): Promise<void> | undefined {
+  async removed(registry: Registry, { namespace, name }: Place, revision: number): Promise<void> {
     const entry = registry.view.collection('core/endpoints').get(namespace, name);
-    return entry && removeEndpoints(registry, entry);
+    await Promise.all([
+      entry && removeEndpoints(registry, entry),
+      this.#objects.removeOf(registry, { namespace, name }, revision).catch(() => undefined),
+    ]);
+  }
+}
+
+/** What numbers are taken from. */
+type Pool = Pick<NumberPool, 'hold' | 'release' | 'pick'>;
+
+/** Addresses that writes under way take, which are held in the ranges, too. */
+class ReservedAddresses implements Pool {
+  readonly #numbers = new Map<number, number>();
+
+  constructor(private readonly ips: IPAllocator) {}
+
+  has(number: number): boolean {
+    return this.#numbers.has(number);
+  }
+
+  pick(randomBelow: (bound: number) => number): number | undefined {
+    return this.ips.pick(randomBelow);
+  }
+
+  hold(number: number): void {
+    this.#numbers.set(number, (this.#numbers.get(number) ?? 0) + 1);
+    this.ips.hold(number);
+  }
+
+  release(number: number): void {
+    const holders = this.#numbers.get(number) ?? 0;
+    if (holders > 1) this.#numbers.set(number, holders - 1);
+    else this.#numbers.delete(number);
+    this.ips.release(number);
   }
 }
 
 /** The values that one write has reserved and not stored yet. */
 class Draft {
-  #taken: { pool: NumberPool; number: number }[] = [];
+  #taken: { pool: Pool; number: number }[] = [];
 
   constructor(private readonly randomBelow: (bound: number) => number) {}
 
-  take(pool: NumberPool, number: number): void {
+  take(pool: Pool, number: number): void {
     pool.hold(number);
     this.#taken.push({ pool, number });
   }
 
   /** Takes any free number; undefined when there is none. */
-  takeAny(pool: NumberPool): number | undefined {
+  takeAny(pool: Pool): number | undefined {
     const number = pool.pick(this.randomBelow);
     if (number !== undefined) this.take(pool, number);
     return number;

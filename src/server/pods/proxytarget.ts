@@ -4,8 +4,10 @@
  * node agent are reached through the agent, which dials its own pods only.
  */
 import { badRequest, notFound, type StatusError, unavailable } from '../../api/errors.ts';
-import type { Endpoints, Node, Pod, Service } from '../../api/generated/types.ts';
+import type { Node, Pod, Service } from '../../api/generated/types.ts';
+import { endpointsOfPort, reachableEndpoints } from '../../api/rules/sliceendpoints.ts';
 import { read } from '../../registry/list.ts';
+import { ServiceSlices } from '../../registry/serviceslices.ts';
 import { dialTcp } from '../../streams/dialing.ts';
 import { hostPort } from '../../streams/neterror.ts';
 import type { ProxyTarget } from '../../streams/reverseproxy.ts';
@@ -33,10 +35,14 @@ interface Asked {
 }
 
 export class ProxyTargets {
+  readonly #slices: ServiceSlices;
+
   constructor(
     private readonly connecting: Connecting,
     private readonly ports: PodPorts,
-  ) {}
+  ) {
+    this.#slices = new ServiceSlices(connecting.registry.view);
+  }
 
   async choose({ resource, namespace = '', name: id = '', proxy }: ProxiedInfo): Promise<Reached> {
     const what = resource.slice(0, -1);
@@ -62,19 +68,16 @@ export class ProxyTargets {
     const { name, namespace, secure } = asked;
     const service = (await this.#read('services', namespace, name)) as Service;
     const portName = servicePortName(service, asked.port);
-    const endpoints = this.#find('endpoints', namespace, name) as Endpoints | undefined;
-    if (!endpoints) throw notFound(this.#kind('services'), name);
-    const subsets = endpoints.subsets ?? [];
-    if (subsets.length === 0) throw noEndpoints(name);
-    for (const { addresses = [], ports = [] } of this.#fromAnywhere(subsets)) {
-      const port = ports.find((candidate) => (candidate.name ?? '') === portName)?.port;
-      if (port === undefined) continue;
-      for (const { ip, targetRef } of this.#fromAnywhere(addresses)) {
-        // Otherwise a user who may write Endpoints could make the server connect to any address.
-        if (targetRef?.namespace !== namespace || (targetRef.kind ?? 'Pod') !== 'Pod') continue;
-        const pod = this.#find('pods', namespace, targetRef.name ?? '') as Pod | undefined;
-        if (pod && ip && addressesOf(pod).includes(ip)) return this.#reach(pod, ip, port, secure);
-      }
+    const slices = this.#slices.contents(namespace, name);
+    if (!slices) throw notFound(this.#kind('services'), name);
+    if (slices.every(({ endpoints }) => !endpoints?.length)) throw noEndpoints(name);
+    const reachable = reachableEndpoints(endpointsOfPort(slices, portName));
+    for (const { ip, port, endpoint } of this.#fromAnywhere(reachable)) {
+      const { targetRef } = endpoint;
+      // Otherwise a user who may write slices could make the server connect to any address.
+      if (targetRef?.namespace !== namespace || (targetRef.kind ?? 'Pod') !== 'Pod') continue;
+      const pod = this.#find('pods', namespace, targetRef.name ?? '') as Pod | undefined;
+      if (pod && addressesOf(pod).includes(ip)) return this.#reach(pod, ip, port, secure);
     }
     throw noEndpoints(asked.id);
   }
@@ -149,7 +152,7 @@ function portNumber(text: string, invalid: () => StatusError): number {
 const declaredPort = ({ spec }: Pod): number | undefined =>
   spec?.containers?.flatMap(({ ports = [] }) => ports)[0]?.containerPort;
 
-/** Endpoints have the ports of a service by name only. */
+/** Slices have the ports of a service by name only. */
 function servicePortName({ metadata, spec }: Service, port: string): string {
   if (!/^[+-]?\d{1,18}$/.test(port)) return port;
   const found = spec?.ports?.find((candidate) => candidate.port === Number(port));

@@ -4,7 +4,9 @@
  */
 import type { Duplex } from 'node:stream';
 import { StatusError } from '../../api/errors.ts';
-import type { Endpoints, Service } from '../../api/generated/types.ts';
+import type { Service } from '../../api/generated/types.ts';
+import { endpointsOfPort, reachableEndpoints } from '../../api/rules/sliceendpoints.ts';
+import { ServiceSlices } from '../../registry/serviceslices.ts';
 import { dialTcp } from '../../streams/dialing.ts';
 import { allowedAddresses, isAllowedTarget } from '../../streams/targetaddress.ts';
 import type { ProxiedInfo } from '../http/requestinfo.ts';
@@ -14,9 +16,11 @@ import { ProxyTargets } from './proxytarget.ts';
 
 export class ServiceDialing {
   readonly #targets: ProxyTargets;
+  readonly #slices: ServiceSlices;
 
   constructor(private readonly connecting: Connecting) {
     this.#targets = new ProxyTargets(connecting, new PodPorts(connecting));
+    this.#slices = new ServiceSlices(connecting.registry.view);
   }
 
   /** Rejects with an error in Go's words. */
@@ -45,15 +49,10 @@ export class ServiceDialing {
     return connect();
   }
 
-  /** An address that somebody has written into the endpoints, and that is no pod's. */
+  /** An address that a user has written into a slice, and that is no pod's. */
   #outside(namespace: string, name: string, portName: string): { ip: string; port: number } | undefined {
-    const { view } = this.connecting.registry;
-    const endpoints = view.collection('core/endpoints').get(namespace, name)?.peek() as Endpoints | undefined;
-    for (const { addresses = [], ports = [] } of endpoints?.subsets ?? []) {
-      const port = ports.find((candidate) => (candidate.name ?? '') === portName)?.port;
-      const ip = addresses.find((address) => !address.targetRef && isAllowedTarget(address.ip ?? ''))?.ip;
-      if (ip && port !== undefined) return { ip, port };
-    }
-    return undefined;
+    const slices = this.#slices.contents(namespace, name) ?? [];
+    const reachable = reachableEndpoints(endpointsOfPort(slices, portName));
+    return reachable.find(({ ip, endpoint }) => !endpoint.targetRef && isAllowedTarget(ip));
   }
 }

@@ -1,0 +1,44 @@
+/**
+ * The cluster's own range of cluster IPs: the ServiceCIDR `kubernetes`. It is made with the range that the first server
+ * was started with; from then on the stored one rules.
+ */
+import type { ServiceCIDR } from '../api/generated/types.ts';
+import { ownRangeName, rangeId } from './allocation/serviceranges.ts';
+import { modify } from './modify.ts';
+import type { Registry } from './registry.ts';
+import { collectionOf, targetOf } from './target.ts';
+import type { View } from './view.ts';
+import { actingAs } from './writers.ts';
+
+const message = 'Kubernetes default Service CIDR is ready';
+
+/** The stored range; undefined when there is none yet, or it has no IPv4 part. */
+export function storedServiceRange(view: View): string | undefined {
+  const stored = view.collection(rangeId).get('', ownRangeName)?.peek() as ServiceCIDR | undefined;
+  return stored?.spec?.cidrs?.find((text) => !text.includes(':'));
+}
+
+/** Makes the object if it is missing, and says that it is ready if it does not. */
+export async function restoreServiceRange(registry: Registry, range: string): Promise<void> {
+  const kind = registry.kinds.resource('networking.k8s.io/v1', 'servicecidrs')!;
+  const entry = registry.view.collection(kind).get('', ownRangeName);
+  const status = (): ServiceCIDR['status'] => ({
+    conditions: [{ type: 'Ready', status: 'True', reason: '', message, lastTransitionTime: registry.now() }],
+  });
+  if (!entry) {
+    const object: ServiceCIDR = {
+      metadata: { name: ownRangeName },
+      spec: { cidrs: [range] },
+      status: status(),
+    };
+    await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
+    return;
+  }
+  const stored = entry.peek() as ServiceCIDR;
+  if (stored.metadata.deletionTimestamp || stored.status?.conditions?.some(({ type }) => type === 'Ready'))
+    return;
+  await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry, 'status'), (current) => ({
+    ...current.object(),
+    status: status(),
+  }));
+}
