@@ -8,6 +8,7 @@ import { addTo, type ResourceList } from '../../api/resourcelist.ts';
 import { podRequests } from '../../api/rules/podresources.ts';
 import { isExtendedResource } from '../../api/rules/resourcename.ts';
 import type { PodRefusal } from './podworker.ts';
+import { sysctlProblem } from './sysctls.ts';
 
 /** The pods admitted earlier that have not ended. */
 export interface Held {
@@ -17,7 +18,17 @@ export interface Held {
 }
 
 export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
-  return tooMany(held, allocatable) ?? tooMuch(pod, held, allocatable) ?? portTaken(pod, held);
+  return (
+    tooMany(held, allocatable) ??
+    tooMuch(pod, held, allocatable) ??
+    portTaken(pod, held) ??
+    sysctlForbidden(pod)
+  );
+}
+
+function sysctlForbidden(pod: Pod): PodRefusal | undefined {
+  const message = sysctlProblem(pod);
+  return message === undefined ? undefined : { reason: 'SysctlForbidden', message };
 }
 
 /**
