@@ -52,6 +52,7 @@ function facts(
       },
       status: { phase: 'Pending', qosClass: 'BestEffort' },
     },
+    last: {},
     now,
     hostIP: '192.0.2.1',
     podIP: '10.0.0.1',
@@ -119,11 +120,19 @@ describe('conditions', () => {
         reason: 'EvictionByEvictionAPI',
       },
     ];
-    const conditions = podStatus(given).conditions!;
+    const conditions = podStatus({ ...given, last: given.pod.status! }).conditions!;
     const time = (type: string) => conditions.find((one) => one.type === type)?.lastTransitionTime;
     expect(time('Ready')).toBe(earlier);
     expect(time('ContainersReady')).toBe(now);
     expect(conditions).toContainEqual(given.pod.status!.conditions[2]);
+  });
+
+  it('keep the time that was chosen first while the API still shows another', () => {
+    const given = facts({}, [], ['ready']);
+    given.pod.status!.conditions = [{ type: 'PodScheduled', status: 'True', lastTransitionTime: earlier }];
+    const last = podStatus({ ...given, now: earlier });
+    given.pod.status!.conditions = podStatus(given).conditions;
+    expect(podStatus({ ...given, last }).conditions).toEqual(last.conditions);
   });
 
   it('name the containers that are not ready, in order', () => {
@@ -183,7 +192,8 @@ describe('any status', () => {
     fc.assert(
       fc.property(anyFacts, (given) => {
         const status = podStatus(given);
-        const again = podStatus({ ...given, now: '2027-01-01T00:00:00Z', pod: { ...given.pod, status } });
+        const pod: Pod = { ...given.pod, status };
+        const again = podStatus({ ...given, now: '2027-01-01T00:00:00Z', pod, last: status });
         expect(statusPatch(status, again)).toBeUndefined();
       }),
     );

@@ -17,8 +17,10 @@ type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
 /** What an agent knows of a pod. */
 export interface PodStatusFacts {
-  /** The pod with its status in the API, which has the transition times and the conditions of other writers. */
+  /** The pod with its status in the API, which has the conditions of other writers. */
   readonly pod: Pod;
+  /** The status that the node last wanted to write; the API may not have it yet. */
+  readonly last: PodStatus;
   /** The current time in the API's format. */
   readonly now: string;
   readonly hostIP: string;
@@ -180,15 +182,16 @@ function conditionsOf(facts: PodStatusFacts, phase: Phase): PodCondition[] {
   ];
 }
 
-function condition({ pod, now }: PodStatusFacts, type: string, verdict: Verdict): PodCondition {
-  const before = pod.status?.conditions?.find((one) => one.type === type);
+function condition({ pod, last, now }: PodStatusFacts, type: string, verdict: Verdict): PodCondition {
   const { status, reason, message } = verdict;
+  // The API shows writes late: a time chosen by what it shows could change with every write, without end.
+  const before = last.conditions?.find((one) => one.type === type && one.status === status);
   const { generation } = pod.metadata;
   return {
     type,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     status,
-    lastTransitionTime: (before?.status === status ? before?.lastTransitionTime : undefined) ?? now,
+    lastTransitionTime: before?.lastTransitionTime ?? now,
     ...(reason ? { reason } : {}),
     ...(message ? { message } : {}),
   };

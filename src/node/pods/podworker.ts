@@ -397,6 +397,7 @@ export class PodWorker {
       this.#verdict?.refused ? [] : list.map(({ status }) => status);
     this.#status = podStatus({
       pod: this.#pod,
+      last: this.#status,
       now: formatTime(now()),
       hostIP,
       podIP: this.#place

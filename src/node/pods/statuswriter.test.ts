@@ -79,6 +79,24 @@ it('one write of a pod at a time: what comes meanwhile comes after it', async ()
   expect(asked.map(({ body }) => body.status.phase)).toEqual(['Running', 'Running', 'Failed']);
 });
 
+it('a status that waits for a write is made anew from the pod that was written', async () => {
+  answering = false;
+  const time = (seconds: number) => ({
+    conditions: [{ type: 'Ready', status: 'True', reason: `${seconds}` }],
+  });
+  writer.set(pod('a'), time(1), (written) =>
+    queueMicrotask(() => writer.set(written, { ...written.status }, () => undefined)),
+  );
+  await expect.poll(() => asked.length).toBe(1);
+  // Made while the API shows nothing of the first.
+  writer.set(pod('a'), time(2), (written) =>
+    queueMicrotask(() => writer.set(written, { ...written.status }, () => undefined)),
+  );
+  asked[0]!.answer(200, pod('a', time(1), ++version));
+  await writer.settled('uid-a');
+  expect(asked).toHaveLength(1);
+});
+
 it('what fails is tried again, with the newest status', async () => {
   answering = false;
   writer.set(pod('a'), { phase: 'Running' }, () => undefined);

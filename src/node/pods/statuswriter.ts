@@ -149,9 +149,10 @@ export class StatusWriter {
     }
     entry.writing = false;
     this.#writes--;
+    this.#next();
+    // In a later tick: a status that waits was made from the pod before this write, and may be made anew from it.
     if (entry.dirty && !entry.timer) this.#enqueue(entry);
     else if (!entry.dirty) this.#settle(entry);
-    this.#next();
   }
 
   #failed(entry: StatusEntry, error: Error): void {
