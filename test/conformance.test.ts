@@ -3,6 +3,7 @@
  * is not those tests: each row re-creates the requests of one of them, as far as that is cheap. The list of them is
  * docs/conformance.md.
  */
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { Kind } from '../src/api/kind.ts';
 import { builtinKinds } from '../src/api/kinds.ts';
@@ -193,5 +194,23 @@ describe('a namespace that is deleted', () => {
     expect((await api.get(`${home}/configmaps/late`)).body.metadata.deletionTimestamp).toBeUndefined();
     await api.patch(`${home}/pods/held`, { metadata: { finalizers: null } }, mergePatch);
     await expect.poll(async () => (await api.get(`/api/v1/namespaces/${name}`)).status).toBe(404);
+  });
+});
+
+describe('docs/conformance.md', () => {
+  test('lists every test once, and counts them right', async () => {
+    const text = await readFile(new URL('../docs/conformance.md', import.meta.url), 'utf8');
+    const rows = [...text.matchAll(/^- (yes|no \(([a-z])\)): /gm)];
+    const no = rows.filter(([, verdict]) => verdict !== 'yes');
+    expect(rows).toHaveLength(446);
+    expect(text).toContain(`| all | ${rows.length} | ${rows.length - no.length} | ${no.length} |`);
+    for (const letter of new Set(no.map(([, , reason]) => reason)))
+      expect(text).toMatch(new RegExp(`^- \\(${letter}\\) `, 'm'));
+    const names = new Set<string>();
+    let group = '';
+    for (const line of text.split('\n'))
+      if (/^(## |\*\*)/.test(line)) group = line;
+      else if (/^- (yes|no)/.test(line)) names.add(`${group} ${line}`);
+    expect(names.size).toBe(446);
   });
 });
