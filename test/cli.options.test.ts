@@ -6,6 +6,7 @@ it('names exactly the options that are known to have a test', () => {
   const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));
   expect([...options].sort()).toEqual([
     '--admission-control-config-file',
+    '--allow-privileged',
     '--anonymous-auth',
     '--api-audiences',
     '--audit-log',

@@ -17,6 +17,19 @@ describe('options about users', () => {
     expect(() => secureOf('--anonymous-auth=maybe')).toThrow('--anonymous-auth must be true or false');
   });
 
+  it('privileged containers may be allowed, as kube-apiserver is told', () => {
+    const allowed = (...args: string[]) => {
+      const line = readCommandLine(['serve', ...args]);
+      return line.command === 'serve' ? line.start.allowPrivileged : undefined;
+    };
+    expect([allowed(), allowed('--allow-privileged'), allowed('--allow-privileged=false')]).toEqual([
+      undefined,
+      true,
+      false,
+    ]);
+    expect(() => allowed('--allow-privileged=')).toThrow('--allow-privileged must be true or false');
+  });
+
   it('that are lists may have commas, or come again', () => {
     const headers = ['--requestheader-client-ca-file=ca.crt', '--requestheader-group-headers=A,B'];
     expect(secureOf(...headers, '--requestheader-group-headers', 'C', '--api-audiences=x,y')).toMatchObject({

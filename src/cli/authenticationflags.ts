@@ -1,10 +1,9 @@
 /** The options that say how users are known on the secure door. They have kube-apiserver's names. */
 import type { AuthenticationOptions, OidcOptions, RequestHeaderOptions } from '../cluster/index.ts';
+import { truth, truthIn } from './truthflag.ts';
 
 const text = { type: 'string', for: ['up', 'serve'] } as const;
 const list = { type: 'string', multiple: true, for: ['up', 'serve'] } as const;
-/** `--name`, `--name=true` or `--name=false`. */
-const truth = { type: 'string', truth: true, for: ['up', 'serve'] } as const;
 
 /** For `parseArgs`. */
 export const authenticationArgs = {
@@ -107,10 +106,6 @@ type Values = {
 };
 
 type Refuse = (message: string) => never;
-
-/** Options for truths may be given without a value, as with kube-apiserver; `parseArgs` wants one. */
-export const withTruths = (args: readonly string[], forms: Readonly<Record<string, object>>): string[] =>
-  args.map((arg) => (arg.startsWith('--') && 'truth' in (forms[arg.slice(2)] ?? {}) ? `${arg}=true` : arg));
 
 /**
  * How the secure door listens, and how it identifies its users.
@@ -217,11 +212,7 @@ type TruthName = {
 }[keyof typeof authenticationArgs];
 
 function truthOf(values: Values, name: TruthName, refuse: Refuse): boolean | undefined {
-  const value = values[name];
-  if (value === undefined) return undefined;
-  if (value !== 'true' && value !== 'false')
-    refuse(`--${name} must be true or false, not ${JSON.stringify(value)}`);
-  return value === 'true';
+  return truthIn(values[name], name, refuse);
 }
 
 function webhookVersion(value: string | undefined, refuse: Refuse): 'v1' | 'v1beta1' | undefined {

@@ -3,12 +3,7 @@ import { parseArgs } from 'node:util';
 import type { RestoreTarget } from '../cluster/backup.ts';
 import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
-import {
-  authenticationArgs,
-  authenticationHelp,
-  readAuthentication,
-  withTruths,
-} from './authenticationflags.ts';
+import { authenticationArgs, authenticationHelp, readAuthentication } from './authenticationflags.ts';
 import {
   admissionArgs,
   admissionHelp,
@@ -28,6 +23,7 @@ import { protectionArgs, protectionHelp, readProtection } from './protectionflag
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
 import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
+import { withTruths } from './truthflag.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];

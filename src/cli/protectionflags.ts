@@ -1,17 +1,21 @@
-/** The options that name configuration files of admission, audit and encryption: names, help, and how values are read. */
+/** The options of admission, audit and encryption: names, help, and how values are read. */
 import type { StartOptions } from '../cluster/index.ts';
+import { truth, truthIn } from './truthflag.ts';
 
 const file = { type: 'string', for: ['up', 'serve'] } as const;
 
 /** For `parseArgs`. */
 export const protectionArgs = {
   'admission-control-config-file': file,
+  'allow-privileged': truth,
   'audit-policy-file': file,
   'encryption-provider-config': file,
 } as const;
 
 export const protectionHelp = `  --admission-control-config-file FILE
                         settings of admission plugins: exemptions and defaults of PodSecurity
+  --allow-privileged BOOL
+                        let containers have securityContext.privileged (default false)
   --audit-policy-file FILE
                         which requests are written down, at which stages, with which objects (default: all, without)
   --encryption-provider-config FILE
@@ -24,11 +28,12 @@ export type ProtectionValues = { readonly [name in keyof typeof protectionArgs]?
 export function readProtection(
   values: ProtectionValues,
   refuse: (message: string) => never,
-): Pick<StartOptions, 'admissionConfigFile' | 'encryptionConfigFile'> {
+): Pick<StartOptions, 'admissionConfigFile' | 'allowPrivileged' | 'encryptionConfigFile'> {
   for (const name of Object.keys(protectionArgs) as (keyof ProtectionValues)[])
-    if (values[name] === '') refuse(`--${name} must name a file`);
+    if (values[name] === '' && name !== 'allow-privileged') refuse(`--${name} must name a file`);
   return {
     admissionConfigFile: values['admission-control-config-file'],
+    allowPrivileged: truthIn(values['allow-privileged'], 'allow-privileged', refuse),
     encryptionConfigFile: values['encryption-provider-config'],
   };
 }

@@ -31,6 +31,7 @@ const startNames: Names<StartOptions> = {
   like: true,
   createStatus: true,
   managedFields: true,
+  allowPrivileged: true,
   watchStart: true,
   serviceClusterIPRange: true,
   serviceNodePortRange: true,

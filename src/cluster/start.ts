@@ -129,6 +129,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       validating: [new ValidatingPolicies(registry), new ValidatingWebhooks(registry, hooks)],
     });
     registry.managedFields = options.managedFields ?? 'all';
+    registry.allowance = { privileged: options.allowPrivileged ?? false };
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());

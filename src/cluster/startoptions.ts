@@ -49,6 +49,8 @@ export interface StartOptions {
   readonly createStatus?: 200 | 201;
   /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default `all`. */
   readonly managedFields?: ManagedFieldsMode;
+  /** Whether containers may be privileged: with an agent of root, such a container keeps all of root's rights. Default false. */
+  readonly allowPrivileged?: boolean;
   /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   readonly watchStart?: WatchDefault;
   /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */

@@ -4,7 +4,8 @@
  * Two sorts of keys are processed. A *dependent* is processed when it appears or changes, and when one of its owners
  * is deleted: without owners it is deleted, otherwise references to missing owners are removed. An *owner* is
  * processed while it has a garbage collector finalizer: `foregroundDeletion` keeps it until its blocking dependents
- * are gone, `orphan` until their references to it are removed.
+ * are gone, `orphan` until their references to it are removed. Owners in a circle would wait for each other for ever,
+ * so one that waits for itself stops blocking its own owners.
  *
  * Whether an owner of an unknown kind exists is not known, so its dependents stay, and are processed again when that
  * kind is added.
@@ -84,12 +85,23 @@ class GarbageCollector implements RunningController {
       if (previous) this.#gone(previous);
       return;
     }
+    if (previous?.mayHaveOwners) this.#referencesChanged(previous, entry);
     if (!entry.mayHaveOwners && !entry.mayBeMarked) return;
     const { ownerReferences, deletionTimestamp, finalizers } = entry.peek().metadata;
     const place = placeOf(entry);
     for (const { uid } of ownerReferences ?? []) if (uid) remember(this.#dependents, uid, place);
     if (ownerReferences?.length) this.#queue.add(place);
     if (deletionTimestamp && finalizers?.some(isCollectors)) this.#queue.add(place);
+  }
+
+  /** An owner may wait for a reference that was removed, or does not block it any more. */
+  #referencesChanged(previous: Entry, entry: Entry): void {
+    for (const before of previous.peek().metadata.ownerReferences ?? []) {
+      if (!before.blockOwnerDeletion) continue;
+      if (blocks(entry, before.uid)) continue;
+      const owner = this.#owner(before, previous.namespace);
+      if (owner) this.#queue.add(placeOf(owner));
+    }
   }
 
   #came(kind: string): void {
@@ -139,10 +151,7 @@ class GarbageCollector implements RunningController {
     if (!this.#ownerKind(reference)) return 'unknown kind';
     const owner = this.#owner(reference, namespace);
     if (!owner) return 'gone';
-    const { deletionTimestamp, finalizers } = owner.peek().metadata;
-    return deletionTimestamp && finalizers?.includes('foregroundDeletion')
-      ? 'deleting in foreground'
-      : 'present';
+    return isInForeground(owner) ? 'deleting in foreground' : 'present';
   }
 
   async #look(place: Place): Promise<void> {
@@ -195,6 +204,33 @@ class GarbageCollector implements RunningController {
   async #finishForeground(entry: Entry, object: ApiObject): Promise<void> {
     for (const dependent of this.#dependentsOf(object)) this.#queue.add(placeOf(dependent));
     if (!this.#hasBlockingDependents(object)) await this.#dropFinalizer(entry, 'foregroundDeletion');
+    else if (this.#waitsForItself(entry)) await this.#unblockOwners(entry);
+  }
+
+  /** Whether its blocking dependents, all waiting like it, lead back to it. */
+  #waitsForItself(entry: Entry): boolean {
+    const seen = new Set<string>();
+    const ahead = [entry];
+    for (let next = ahead.pop(); next; next = ahead.pop())
+      for (const dependent of this.#dependentsOf(next.peek())) {
+        if (!blocks(dependent, next.uid) || !isInForeground(dependent)) continue;
+        if (dependent.uid === entry.uid) return true;
+        if (seen.has(dependent.uid)) continue;
+        seen.add(dependent.uid);
+        ahead.push(dependent);
+      }
+    return false;
+  }
+
+  async #unblockOwners(entry: Entry): Promise<void> {
+    await tolerant(
+      modify(this.#registry, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
+        const object = current.object();
+        for (const reference of object.metadata.ownerReferences ?? [])
+          if (reference.blockOwnerDeletion) reference.blockOwnerDeletion = false;
+        return object;
+      }),
+    );
   }
 
   async #orphan(entry: Entry, object: ApiObject): Promise<void> {
@@ -242,6 +278,11 @@ function forget(places: Map<string, Set<Place>>, key: string | undefined, place:
 
 const isCollectors = (finalizer: string): boolean =>
   finalizer === 'orphan' || finalizer === 'foregroundDeletion';
+
+function isInForeground(entry: Entry): boolean {
+  const { deletionTimestamp, finalizers } = entry.peek().metadata;
+  return deletionTimestamp !== undefined && (finalizers?.includes('foregroundDeletion') ?? false);
+}
 
 const blocks = (entry: Entry, ownerUid: string | undefined): boolean =>
   entry.peek().metadata.ownerReferences?.some((one) => one.uid === ownerUid && one.blockOwnerDeletion) ??

@@ -79,12 +79,18 @@ export async function create(
   kind.setCreator?.(object, request.user);
   const { name } = target;
   const allocating = allocated(registry, admission, () =>
-    check(kind, name, () => [
-      ...validateMeta(kind, meta),
-      ...nameErrors(kind, namespace, name),
-      ...requestErrors(kind, object),
-      ...(kind.validate?.(object) ?? []),
-    ]),
+    check(
+      kind,
+      name,
+      () => [
+        ...validateMeta(kind, meta),
+        ...nameErrors(kind, namespace, name),
+        ...requestErrors(kind, object),
+        ...(kind.validate?.(object) ?? []),
+      ],
+      undefined,
+      registry.allowance,
+    ),
   );
   if (allocating) await allocating;
   if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));

@@ -76,6 +76,7 @@ async function modifyInTurn(
         () => {
           if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
         },
+        registry.allowance,
       ),
     );
     if (allocating) await allocating;

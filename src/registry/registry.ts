@@ -34,6 +34,7 @@ import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
 import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
 import { Turns } from './turns.ts';
+import type { Allowance } from './validation.ts';
 import type { View } from './view.ts';
 
 /** Time and randomness, injected so that tests can control them. */
@@ -58,6 +59,8 @@ export class Registry {
   podSecurity: PodSecuritySettings = openPodSecurity;
   /** Which writes are tracked in `metadata.managedFields`. Set before the server listens. */
   managedFields: ManagedFieldsMode = 'all';
+  /** Set before the server listens. */
+  allowance: Allowance = { privileged: false };
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 

@@ -119,6 +119,41 @@ describe('foreground deletion', () => {
   });
 });
 
+describe('owners in a circle', () => {
+  /** a is owned by c, b by a, c by b, and each blocks its owner. */
+  async function circle(): Promise<void> {
+    const objects = [await make('a'), await make('b'), await make('c')];
+    for (const [i, { metadata }] of objects.entries()) {
+      const owner = reference(objects[(i + 2) % 3], { blockOwnerDeletion: true });
+      const patch = { metadata: { ownerReferences: [owner] } };
+      expect((await api.patch(path(metadata.name), patch, mergePatch)).status).toBe(200);
+    }
+  }
+
+  test('all go when one is deleted in the foreground', async () => {
+    await circle();
+    await api.delete(path('a'), { propagationPolicy: 'Foreground' });
+    await gone('a', 'b', 'c');
+    expect(await left()).toEqual([]);
+  });
+
+  test('all go when all are deleted in the foreground', async () => {
+    await circle();
+    for (const name of ['a', 'b', 'c']) await api.delete(path(name), { propagationPolicy: 'Foreground' });
+    await gone('a', 'b', 'c');
+    expect(await left()).toEqual([]);
+  });
+
+  test('an owner goes when a client removes the reference it waits for', async () => {
+    const owner = await make('owner');
+    await make('child', [reference(owner, { blockOwnerDeletion: true })], ['example.com/hold']);
+    await api.delete(path('owner'), { propagationPolicy: 'Foreground' });
+    await api.patch(path('child'), { metadata: { ownerReferences: null } }, mergePatch);
+    await gone('owner');
+    expect(await left()).toEqual(['child']);
+  });
+});
+
 describe('orphaning', () => {
   test('removes the owner, and leaves its dependents without a reference to it', async () => {
     const owner = await make('owner');

@@ -50,6 +50,12 @@ export class ClusterFacts {
     return name === undefined ? undefined : this.#nodes.get(name);
   }
 
+  /** A node that exists. */
+  node(name: string): NodeFacts | undefined {
+    const facts = this.#nodes.get(name);
+    return facts?.known ? facts : undefined;
+  }
+
   #nodeFor(name: string): NodeFacts {
     let facts = this.#nodes.get(name);
     if (!facts) this.#nodes.set(name, (facts = new NodeFacts(name)));

@@ -61,19 +61,30 @@ function shortages(pod: PodFacts, node: NodeFacts): string[] {
   return short;
 }
 
-/** The message for users: how many nodes were rejected for which reason. */
-export function refusalText(nodes: number, refusals: readonly NodeRefusal[]): string {
+/**
+ * The message for users: how many nodes were rejected for which reason, and what became of preemption, unless it has
+ * found victims.
+ */
+export function refusalText(
+  nodes: number,
+  refusals: readonly NodeRefusal[],
+  preemption: 'nominated' | string = noVictims(nodes, refusals),
+): string {
   if (nodes === 0) return 'no nodes available to schedule pods';
   const counts = new Map<string, number>();
   for (const { reasons } of refusals)
     for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   const told = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
+  const text = `0/${nodes} nodes are available: ${told.join(', ')}.`;
+  return preemption === 'nominated' ? text : `${text} preemption: ${preemption}`;
+}
+
+function noVictims(nodes: number, refusals: readonly NodeRefusal[]): string {
   const hopelessCount = refusals.filter((refusal) => refusal.hopeless).length;
   const others = refusals.length - hopelessCount;
-  const preemption = [
+  const parts = [
     ...(others ? [`${others} No preemption victims found for incoming pod`] : []),
     ...(hopelessCount ? [`${hopelessCount} Preemption is not helpful for scheduling`] : []),
   ];
-  const none = `0/${nodes} nodes are available`;
-  return `${none}: ${told.join(', ')}. preemption: ${none}: ${preemption.join(', ')}.`;
+  return `0/${nodes} nodes are available: ${parts.join(', ')}.`;
 }

@@ -4,6 +4,7 @@ import type {
   Affinity,
   Pod,
   PodSpec,
+  PodStatus,
   Toleration,
   TopologySpreadConstraint,
 } from '../../api/generated/types.ts';
@@ -16,6 +17,9 @@ import { timeToMs } from '../../api/time.ts';
 /** Requests that a pod without any counts for in scores, so that such pods spread, too. */
 const assumedMilliCpu = 100;
 const assumedMemoryBytes = 200 * 1024 * 1024;
+
+/** The reason of the condition DisruptionTarget of a pod that has to go for one of higher priority. */
+export const preemptionReason = 'PreemptionByScheduler';
 
 /** Amounts by resource: milli-units of cpu, whole units of everything else. */
 export type Amounts = ReadonlyMap<string, number>;
@@ -36,7 +40,14 @@ export interface PodFacts {
   /** Uid of its controller. */
   readonly ownerUid: string | undefined;
   readonly priority: number;
+  readonly preemptionPolicy: string | undefined;
+  /** The node that it waits for, after preempting pods there. */
+  readonly nominatedNodeName: string | undefined;
+  /** It is being deleted because a pod of higher priority needs its place. */
+  readonly preempted: boolean;
   readonly createdMs: number;
+  /** When its node has taken it; infinite before. */
+  readonly startedMs: number;
   readonly schedulerName: string;
   readonly gated: boolean;
   readonly deleting: boolean;
@@ -69,6 +80,10 @@ export function podFacts(pod: Pod): PodFacts {
     nodeName: spec.nodeName || undefined,
     ownerUid: metadata.ownerReferences?.find((owner) => owner.controller)?.uid,
     priority: spec.priority ?? 0,
+    preemptionPolicy: spec.preemptionPolicy,
+    nominatedNodeName: status.nominatedNodeName || undefined,
+    preempted: metadata.deletionTimestamp !== undefined && isPreempted(status),
+    startedMs: status.startTime ? timeToMs(status.startTime) : Number.MAX_SAFE_INTEGER,
     createdMs: metadata.creationTimestamp ? timeToMs(metadata.creationTimestamp) : 0,
     schedulerName: spec.schedulerName ?? 'default-scheduler',
     gated: Boolean(spec.schedulingGates?.length),
@@ -87,6 +102,9 @@ export function podFacts(pod: Pod): PodFacts {
     signature: jsonText([metadata.generation, metadata.labels, spec.schedulingGates, spec.tolerations]),
   };
 }
+
+const isPreempted = ({ conditions = [] }: PodStatus): boolean =>
+  conditions.some(({ type, reason }) => type === 'DisruptionTarget' && reason === preemptionReason);
 
 /** A resource list as numbers. */
 export function amountsOf(list: Readonly<Record<string, string>> | undefined): Map<string, number> {

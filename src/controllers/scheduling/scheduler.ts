@@ -1,13 +1,15 @@
 /**
  * The scheduler: assigns waiting pods to nodes. One pod at a time is checked against all nodes, and counts as placed
- * from then on, while its binding is still being written.
+ * from then on, while its binding is still being written. For a pod that fits nowhere, pods of lower priority may have
+ * to leave a node (`preemption.ts`); it is nominated to that node, and bound when they are gone.
  */
 import { hostname } from 'node:os';
 import { StatusError } from '../../api/errors.ts';
-import type { Binding, Node, Pod, Service } from '../../api/generated/types.ts';
+import type { Binding, Node, Pod, PodStatus, Service } from '../../api/generated/types.ts';
 import { withCondition } from '../../api/rules/condition.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { bind } from '../../registry/binding.ts';
+import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { Filter } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
@@ -21,11 +23,14 @@ import {
   tolerant,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/eventsink.ts';
+import { violatingBudgets } from './budgets.ts';
 import { ClusterFacts } from './clusterfacts.ts';
 import { type NodeRefusal, refusalOf, refusalText, type Wish } from './filters.ts';
 import type { NodeFacts } from './nodefacts.ts';
+import { Nominations } from './nominations.ts';
 import { PodAffinity } from './podaffinity.ts';
-import { type PodFacts, podFacts } from './podfacts.ts';
+import { type PodFacts, podFacts, preemptionReason } from './podfacts.ts';
+import { ineligibility, preemptionFor } from './preemption.ts';
 import { SchedulingQueue } from './schedulingqueue.ts';
 import { bestOf } from './scores.ts';
 import { type Kin, TopologySpread } from './topologyspread.ts';
@@ -33,7 +38,7 @@ import { volumeReach } from './volumereach.ts';
 
 const schedulerName = 'default-scheduler';
 /** The `action` of events. */
-const actions = { Scheduled: 'Binding', FailedScheduling: 'Scheduling' };
+const actions = { Scheduled: 'Binding', FailedScheduling: 'Scheduling', Preempted: 'Preempting' };
 /** Concurrent bindings: they share commits. */
 const bindingsMax = 128;
 /** Pods scheduled per event loop tick. */
@@ -53,6 +58,7 @@ class Scheduler implements RunningController {
   readonly #recorder: EventRecorder;
   readonly #cluster = new ClusterFacts();
   readonly #queue: SchedulingQueue;
+  readonly #nominations = new Nominations();
   readonly #observers: { close(): void }[];
   readonly #underWay = new Set<Promise<void>>();
   #binding = 0;
@@ -96,6 +102,9 @@ class Scheduler implements RunningController {
 
   #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const pod = podFacts((entry ?? previous)!.peek() as Pod);
+    if (!entry || pod.finished || pod.nodeName || pod.deleting) this.#nominations.delete(pod.uid);
+    else if (pod.nominatedNodeName || !this.#nominations.none)
+      this.#nominations.observe(pod, (previous?.peek() as Pod | undefined)?.status?.nominatedNodeName);
     if (!entry || pod.finished) {
       this.#queue.forget(pod.uid);
       if (this.#cluster.displace(pod.uid)) this.#queue.clusterChanged();
@@ -139,23 +148,115 @@ class Scheduler implements RunningController {
       const text = `${none}: ${reach.nowhere}. preemption: ${none}: ${nodes.length} Preemption is not helpful for scheduling.`;
       return this.#refuse(pod, nodes.length ? text : refusalText(0, []));
     }
-    const wish: Wish = {
-      pod,
-      affinity: PodAffinity.of(pod, this.#cluster, (namespace) => this.#namespaceLabels(namespace)),
-      spread: new TopologySpread(pod, this.#cluster, this.#kinOf(pod)),
-      volumes: reach.failure,
-    };
-    const refusals: NodeRefusal[] = [];
-    const fitting = this.#fitting(wish, nodes, refusals);
-    if (fitting.length === 0) return this.#refuse(pod, refusalText(nodes.length, refusals));
-    const node = bestOf(wish, fitting, (bound) => this.#registry.chance.randomBelow(bound));
+    const wish = this.#wish(pod, reach.failure);
+    const refusals = new Map<NodeFacts, NodeRefusal>();
+    const node = this.#nominatedFor(wish) ?? this.#choose(wish, nodes, refusals);
+    if (!node) return this.#preempt(wish, refusals);
+    this.#nominations.delete(pod.uid);
     this.#cluster.place(pod, node.name);
     this.#binding++;
     this.#track(this.#bind(pod, node.name));
   }
 
+  #wish(pod: PodFacts, volumes: Wish['volumes']): Wish {
+    return {
+      pod,
+      affinity: PodAffinity.of(pod, this.#cluster, (namespace) => this.#namespaceLabels(namespace)),
+      spread: new TopologySpread(pod, this.#cluster, this.#kinOf(pod)),
+      volumes,
+    };
+  }
+
+  #choose(
+    wish: Wish,
+    nodes: readonly NodeFacts[],
+    refusals: Map<NodeFacts, NodeRefusal>,
+  ): NodeFacts | undefined {
+    const fitting = this.#fitting(wish, nodes, refusals);
+    return fitting.length
+      ? bestOf(wish, fitting, (bound) => this.#registry.chance.randomBelow(bound))
+      : undefined;
+  }
+
+  /** The node that the pod is nominated to, if it fits there. */
+  #nominatedFor(wish: Wish): NodeFacts | undefined {
+    const name = this.#nominations.nodeOf(wish.pod.uid);
+    const node = name === undefined ? undefined : this.#cluster.node(name);
+    return node && !this.#refusal(wish, node) ? node : undefined;
+  }
+
+  /** A pod must fit without the pods that are nominated to the node, which may go elsewhere, and with them. */
+  #refusal(wish: Wish, node: NodeFacts): NodeRefusal | undefined {
+    const alone = refusalOf(wish, node);
+    if (alone || this.#nominations.none) return alone;
+    const rivals = this.#nominations
+      .rivalsOf(wish.pod, node.name)
+      .filter(({ uid }) => !this.#cluster.nodeOf(uid));
+    if (!rivals.length) return undefined;
+    for (const rival of rivals) this.#cluster.place(rival, node.name);
+    try {
+      return refusalOf(this.#wish(wish.pod, wish.volumes), node);
+    } finally {
+      for (const { uid } of rivals) this.#cluster.displace(uid);
+    }
+  }
+
+  /** Makes room for a pod that fits nowhere, or records why there is none. */
+  #preempt(wish: Wish, refusals: ReadonlyMap<NodeFacts, NodeRefusal>): void {
+    const { pod } = wish;
+    const { nodes } = this.#cluster;
+    const text = (preemption?: string): string =>
+      refusalText(nodes.length, [...refusals.values()], preemption);
+    const before = this.#nominations.nodeOf(pod.uid);
+    const ineligible = ineligibility(pod, before === undefined ? undefined : this.#cluster.node(before));
+    if (ineligible !== undefined) return this.#refuse(pod, text(ineligible), before);
+    // What depends on other pods has to be worked out anew for each trial.
+    const depends = pod.affinity?.podAffinity || pod.affinity?.podAntiAffinity || pod.spread.length;
+    const lasting = !depends && this.#cluster.choosy.size === 0;
+    const hopeful = [...refusals].filter(([, { hopeless }]) => !hopeless).map(([node]) => node);
+    const candidate = preemptionFor(pod, hopeful, {
+      cluster: this.#cluster,
+      fits: (_, node) => !this.#refusal(lasting ? wish : this.#wish(pod, wish.volumes), node),
+      violating: (pods) => violatingBudgets(this.#registry, pods),
+    });
+    if (!candidate) {
+      this.#nominations.delete(pod.uid);
+      return this.#refuse(pod, text());
+    }
+    const { node, victims } = candidate;
+    for (const weaker of this.#nominations.weakerThan(pod, node.name)) {
+      this.#nominations.delete(weaker.uid);
+      this.#track(this.#nominate(weaker, undefined));
+    }
+    this.#nominations.set(pod, node.name);
+    this.#refuse(pod, text('nominated'), node.name);
+    this.#track(this.#remove(pod, node.name, victims));
+  }
+
+  async #remove(pod: PodFacts, nodeName: string, victims: readonly PodFacts[]): Promise<void> {
+    const results = await Promise.allSettled(victims.map((victim) => this.#evict(pod, nodeName, victim)));
+    const failed = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (!failed) return;
+    this.#queue.clusterChanged();
+    throw failed.reason;
+  }
+
+  async #evict({ uid: by }: PodFacts, nodeName: string, victim: PodFacts): Promise<void> {
+    const { namespace, name, uid } = victim;
+    const entry = this.#registry.view.collection('core/pods').get(namespace, name);
+    if (entry?.uid !== uid || victim.deleting) return;
+    const message = 'default-scheduler: preempting to accommodate a higher priority pod';
+    const target = { type: 'DisruptionTarget', status: 'True', reason: preemptionReason, message };
+    await this.#changeStatus(victim, (status) => {
+      status.conditions = withCondition(status.conditions, target, this.#registry.now());
+    });
+    const request = this.context.request('delete');
+    await tolerant(remove(this.#registry, request, targetOf(entry), { preconditions: { uid } }));
+    this.#recorder.normal(subject(victim), 'Preempted', `Preempted by pod ${by} on node ${nodeName}`);
+  }
+
   /** Suitable nodes: all of a small cluster, enough of a large one. */
-  #fitting(wish: Wish, nodes: readonly NodeFacts[], refusals: NodeRefusal[]): NodeFacts[] {
+  #fitting(wish: Wish, nodes: readonly NodeFacts[], refusals: Map<NodeFacts, NodeRefusal>): NodeFacts[] {
     const enough = Math.max(
       choiceMin,
       Math.ceil((nodes.length * Math.max(5, 50 - nodes.length / 125)) / 100),
@@ -164,8 +265,8 @@ class Scheduler implements RunningController {
     let seen = 0;
     for (; seen < nodes.length && fitting.length < enough; seen++) {
       const node = nodes[(this.#offset + seen) % nodes.length]!;
-      const refusal = refusalOf(wish, node);
-      if (refusal) refusals.push(refusal);
+      const refusal = this.#refusal(wish, node);
+      if (refusal) refusals.set(node, refusal);
       else fitting.push(node);
     }
     this.#offset = nodes.length ? (this.#offset + seen) % nodes.length : 0;
@@ -226,28 +327,39 @@ class Scheduler implements RunningController {
     if (entry) this.#podChanged(entry, undefined);
   }
 
-  /** Records on the pod, and in an event, why it is unschedulable. */
-  #refuse(pod: PodFacts, reason: string): void {
+  /** Records on the pod, and in an event, why it is unschedulable, and which node it waits for. */
+  #refuse(pod: PodFacts, reason: string, nominated?: string): void {
     const message =
       reason.length > messageCharactersMax ? `${reason.slice(0, messageCharactersMax - 3)}...` : reason;
     this.#queue.failed(pod, false);
     this.#recorder.warning(subject(pod), 'FailedScheduling', message);
-    this.#track(this.#say(pod, message));
+    this.#track(this.#nominate(pod, nominated, message));
   }
 
-  async #say(pod: PodFacts, message: string): Promise<void> {
-    const kind = this.#registry.kinds.resource('v1', 'pods')!;
-    const say = (current: Entry) => {
-      const object = current.object() as Pod;
-      if (object.metadata.uid !== pod.uid || object.spec?.nodeName) return object;
-      const status = (object.status ??= {});
+  async #nominate(pod: PodFacts, nodeName: string | undefined, message?: string): Promise<void> {
+    await this.#changeStatus(pod, (status, { spec }) => {
+      if (spec?.nodeName) return;
+      if (nodeName === undefined) delete status.nominatedNodeName;
+      else status.nominatedNodeName = nodeName;
+      if (message === undefined) return;
       const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
       status.conditions = withCondition(status.conditions, condition, this.#registry.now());
-      return object;
-    };
-    const { namespace, name } = pod;
+    });
+  }
+
+  async #changeStatus(
+    { uid, namespace, name }: PodFacts,
+    change: (status: PodStatus, pod: Pod) => void,
+  ): Promise<void> {
+    const kind = this.#registry.kinds.resource('v1', 'pods')!;
     const target = targetOf({ kind, namespace, name }, 'status');
-    await tolerant(modify(this.#registry, this.context.request('update'), target, say));
+    await tolerant(
+      modify(this.#registry, this.context.request('update'), target, (current) => {
+        const object = current.object() as Pod;
+        if (object.metadata.uid === uid) change((object.status ??= {}), object);
+        return object;
+      }),
+    );
   }
 
   #track(work: Promise<void>): void {

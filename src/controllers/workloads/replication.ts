@@ -6,6 +6,7 @@ import type { ObjectMeta, PodTemplateSpec, ReplicaSetCondition } from '../../api
 import type { Kind } from '../../api/kind.ts';
 import type { LabelSelector } from '../../api/labelselector.ts';
 import type { EventRecorder } from '../../client/events.ts';
+import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
 import {
   fromKey,
@@ -18,6 +19,7 @@ import {
   writeStatus,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/eventsink.ts';
+import { FailureBackoff } from '../shared/failurebackoff.ts';
 import {
   availableInMs,
   type IndexedPod,
@@ -80,6 +82,9 @@ export class Replication<T extends Replicator> {
   readonly #control: PodControl;
   readonly #queue: WorkQueue;
   readonly #selectors: Selectors<T>;
+  /** Keys of objects with pods that have failed and are not replaced yet. */
+  readonly #failed = new Set<string>();
+  readonly #failures = new FailureBackoff();
 
   constructor(
     private readonly context: SharedContext,
@@ -104,6 +109,7 @@ export class Replication<T extends Replicator> {
       observe(this.context, this.#kind, (entry, previous) => {
         this.#selectors.observe(entry, previous);
         if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
+        else this.#forget(previous!);
       }),
       this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
     ];
@@ -113,9 +119,28 @@ export class Replication<T extends Replicator> {
   #podChanged(pod: IndexedPod | undefined, previous: IndexedPod | undefined): void {
     for (const { namespace, controller } of [pod, previous].filter((one) => one !== undefined))
       if (refersTo(controller, this.#kind)) this.#queue.add(keyOf(namespace, controller?.name ?? ''));
+    if (pod && hasFailed(pod) && !(previous && hasFailed(previous)) && refersTo(pod.controller, this.#kind))
+      this.#failed.add(keyOf(pod.namespace, pod.controller?.name ?? ''));
     if (!pod || pod.controller || !isActive(pod)) return;
     for (const name of this.#selectors.selecting(pod.namespace, pod.labels))
       this.#queue.add(keyOf(pod.namespace, name));
+  }
+
+  #forget({ namespace, name }: Entry): void {
+    const key = keyOf(namespace, name);
+    this.#failed.delete(key);
+    this.#failures.forget(key);
+  }
+
+  /** Time until failed pods may be replaced, each time after a longer one; 0 for now. */
+  #replacementInMs(key: string): number {
+    if (!this.#failed.has(key)) return 0;
+    const nowMs = this.#registry.chance.nowMs();
+    const waitMs = this.#failures.waitMs(key, '', nowMs);
+    if (waitMs > 0) return waitMs;
+    this.#failed.delete(key);
+    this.#failures.failed(key, '', nowMs);
+    return 0;
   }
 
   async #sync(key: string): Promise<void> {
@@ -130,7 +155,7 @@ export class Replication<T extends Replicator> {
     const selector = this.form.selectorOf(object);
     if (!selector) return;
     const pods = await claimPods(this.context, { entry, owner: object, selector, claimable: isActive });
-    const failure = deletionTimestamp ? undefined : await this.#scale(object, pods.filter(isActive));
+    const failure = deletionTimestamp ? undefined : await this.#scale(key, object, pods.filter(isActive));
     const own = this.context.pods
       .controlledBy(namespace, uid)
       .filter(({ labels }) => selector.matches(labels));
@@ -141,10 +166,15 @@ export class Replication<T extends Replicator> {
   }
 
   /** Creates missing pods, or deletes surplus ones. */
-  async #scale(object: T, active: readonly IndexedPod[]): Promise<Failure | undefined> {
+  async #scale(key: string, object: T, active: readonly IndexedPod[]): Promise<Failure | undefined> {
     const { replicas = 1, template = {} } = object.spec ?? {};
     const missing = replicas - active.length;
     if (missing > 0) {
+      const waitMs = this.#replacementInMs(key);
+      if (waitMs > 0) {
+        this.#queue.addAfter(key, waitMs);
+        return undefined;
+      }
       const error = await slowStart(Math.min(missing, burstMax), () =>
         this.#control.create(this.#kind, object, template),
       );
@@ -199,5 +229,8 @@ export class Replication<T extends Replicator> {
     return [...others, condition];
   }
 }
+
+/** Pods that are being deleted are not counted: they may fail because of that. */
+const hasFailed = (pod: IndexedPod): boolean => pod.phase === 'Failed' && !pod.marked;
 
 const isTerminating = (pod: IndexedPod): boolean => pod.marked && !isFinished(pod);

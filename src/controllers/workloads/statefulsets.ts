@@ -25,6 +25,7 @@ import {
   writeStatus,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/eventsink.ts';
+import { FailureBackoff } from '../shared/failurebackoff.ts';
 import { type IndexedPod, nextAvailableInMs } from '../shared/indexedpod.ts';
 import { changePod, claimPods, refersTo } from '../shared/ownership.ts';
 import { objectSelector, Selectors } from '../shared/selectors.ts';
@@ -70,6 +71,8 @@ class StatefulSets {
   readonly #queue: WorkQueue;
   readonly #history: RevisionHistory;
   readonly #selectors = new Selectors(selectorOf);
+  /** Back-off of pods that fail, by set and name. */
+  readonly #failures = new FailureBackoff();
 
   constructor(private readonly context: SharedContext) {
     const { registry, onError } = context;
@@ -92,6 +95,7 @@ class StatefulSets {
       observe(this.context, 'apps/statefulsets', (entry, previous) => {
         this.#selectors.observe(entry, previous);
         if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
+        else this.#failures.forget(keyOf(previous!.namespace, previous!.name));
       }),
       // A pod may have been waiting for the deletion of a claim.
       observe(this.context, 'core/persistentvolumeclaims', (entry, previous) => {
@@ -182,22 +186,24 @@ class StatefulSets {
         return this.#create(look, step.ordinal, look[step.from]);
       case 'keep':
         return this.#keep(set, step.ordinal, step.pod, step.condemned);
-      case 'recreate': {
-        const [reason, word] =
-          step.pod.phase === 'Failed'
-            ? ['RecreatingFailedPod', 'failed']
-            : ['RecreatingTerminatedPod', 'terminated'];
-        const name = keyOf(step.pod.namespace, set.metadata.name ?? '');
-        this.#recorder.warning(
-          set,
-          reason!,
-          `StatefulSet ${name} is recreating ${word} Pod ${step.pod.name}`,
-        );
-        return this.#delete(set, step.pod);
-      }
+      case 'recreate':
+        return this.#recreate(set, step.pod);
       case 'delete':
         return this.#delete(set, step.pod);
     }
+  }
+
+  /** Deletes a finished pod, so that its name is free; one that keeps failing after a back-off. */
+  async #recreate(set: StatefulSet, pod: IndexedPod): Promise<void> {
+    const key = keyOf(pod.namespace, set.metadata.name ?? '');
+    const nowMs = this.#registry.chance.nowMs();
+    const waitMs = this.#failures.waitMs(key, pod.name, nowMs);
+    if (waitMs > 0) return this.#queue.addAfter(key, waitMs);
+    this.#failures.failed(key, pod.name, nowMs);
+    const [reason, word] =
+      pod.phase === 'Failed' ? ['RecreatingFailedPod', 'failed'] : ['RecreatingTerminatedPod', 'terminated'];
+    this.#recorder.warning(set, reason!, `StatefulSet ${key} is recreating ${word} Pod ${pod.name}`);
+    return this.#delete(set, pod);
   }
 
   async #create({ set }: Look, ordinal: number, revision: Revision): Promise<void> {

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Client } from '../../client/client.ts';
 import { leases, nodes } from '../../client/resources.ts';
 import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';
-import { useNode } from './agent.case.ts';
+import { container, useNode } from './agent.case.ts';
 import { Agent } from './agent.ts';
 import { shareOf } from './noderegistration.ts';
 
@@ -114,6 +114,42 @@ describe('a node', () => {
     await expect
       .poll(async () => (await node.client.get(nodes, undefined, 'n1')).status!.conditions)
       .toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True', reason: 'KubeletReady' }));
+  });
+
+  it('keeps extended resources that others put into its capacity, and gives them to pods', async () => {
+    let nowMs = Date.now();
+    await node.agent(new ScriptedRuntime(), { heartbeat: { lookMs: 20 }, now: () => nowMs });
+    const add = { status: { capacity: { 'example.com/foo': '2' } } };
+    await node.client.patch(nodes, undefined, 'n1', add, 'strategic', 'status');
+    await node.until(nodes, 'n1', ({ status }) => status!.allocatable!['example.com/foo'] === '2', '');
+    const foo = (amount: string) => ({
+      containers: [{ ...container(), resources: { limits: { 'example.com/foo': amount } } }],
+    });
+    await node.create('takes', foo('2'));
+    await node.untilPod('takes', ({ status }) => status?.phase === 'Running');
+    await node.create('lacks', foo('1'));
+    const { status } = await node.untilPod('lacks', (pod) => pod.status?.phase === 'Failed');
+    expect(status).toMatchObject({
+      reason: 'OutOfexample.com/foo',
+      message:
+        "Pod was rejected: Node didn't have enough resource: example.com/foo, requested: 1, used: 2, capacity: 2",
+    });
+    // A later write of the whole status keeps them.
+    nowMs += 301_000;
+    const late = (time: string | undefined): boolean => Date.parse(time ?? '') >= nowMs - 1_000;
+    const written = await node.until(
+      nodes,
+      'n1',
+      (one) => one.status!.conditions!.some(({ lastHeartbeatTime }) => late(lastHeartbeatTime)),
+      '',
+    );
+    expect(written.status!.capacity!['example.com/foo']).toBe('2');
+    // Removed from the capacity, they are gone.
+    const remove = { status: { capacity: { 'example.com/foo': null } } };
+    await node.client.patch(nodes, undefined, 'n1', remove, 'strategic', 'status');
+    await expect
+      .poll(async () => (await node.client.get(nodes, undefined, 'n1')).status!.allocatable)
+      .not.toHaveProperty('example.com/foo');
   });
 
   it('that is deleted stays so, and so does its lease', async () => {

@@ -5,9 +5,12 @@
  * Taints are left to the node lifecycle controller, which removes the one that a new node starts with.
  */
 import { lookup } from 'node:dns/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '../../api/errors.ts';
 import type { Lease, Node, NodeAddress, NodeCondition, NodeStatus } from '../../api/generated/types.ts';
 import { release } from '../../api/release.ts';
+import type { ResourceList } from '../../api/resourcelist.ts';
+import { isExtendedResource } from '../../api/rules/resourcename.ts';
 import { formatMicroTime, formatTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import { leases, nodes } from '../../client/resources.ts';
@@ -67,6 +70,13 @@ export interface RegistrationOptions {
 
 type Fixed = Omit<NodeStatus, 'conditions'>;
 
+interface NodeResources {
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
+  /** Whether the extended resources that are allocatable have to be written. */
+  readonly changed: boolean;
+}
+
 export class NodeRegistration {
   #node: Node;
   #fixed: Fixed = {};
@@ -98,7 +108,7 @@ export class NodeRegistration {
 
   /** The resources pods may use. */
   get allocatable(): Record<string, string> {
-    return this.#fixed.allocatable ?? {};
+    return this.#resources(this.#node.status).allocatable;
   }
 
   /** Resolves when the node is registered; retries with back-off until the API server answers. */
@@ -259,7 +269,8 @@ export class NodeRegistration {
       const changed = this.#conditions(pressure, known).some(
         ({ type, status }) => known.find((one) => one.type === type)?.status !== status,
       );
-      if (due || changed) await this.#writeStatus(pressure);
+      const stocked = this.#resources(found.status).changed;
+      if (due || changed || stocked) await this.#writeStatus(pressure);
     } catch (error) {
       this.#report(error as Error);
     }
@@ -281,7 +292,20 @@ export class NodeRegistration {
     const known = before?.conditions ?? [];
     const own = this.#conditions(pressure, known);
     const others = known.filter(({ type }) => !own.some((one) => one.type === type));
-    return { ...this.#fixed, conditions: [...own, ...others] };
+    const { capacity, allocatable } = this.#resources(before);
+    return { ...this.#fixed, capacity, allocatable, conditions: [...own, ...others] };
+  }
+
+  /**
+   * What the machine has, and the extended resources that other writers have put into the node's capacity: a kubelet
+   * keeps them, and makes them allocatable.
+   */
+  #resources(status: NodeStatus | undefined): NodeResources {
+    const given = extendedOf(status?.capacity);
+    const capacity = { ...given, ...this.#fixed.capacity };
+    const allocatable = { ...given, ...this.#fixed.allocatable };
+    const changed = !isDeepStrictEqual(given, extendedOf(status?.allocatable));
+    return { capacity, allocatable, changed };
   }
 
   #conditions(pressure: Pressure, known: readonly NodeCondition[]): NodeCondition[] {
@@ -369,6 +393,9 @@ export function shareOf(name: string): number {
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
+
+const extendedOf = (list: ResourceList = {}): ResourceList =>
+  Object.fromEntries(Object.entries(list).filter(([name]) => isExtendedResource(name)));
 
 const annotations = { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' };
 

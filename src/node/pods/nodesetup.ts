@@ -67,10 +67,10 @@ export class NodeSetup implements PodSetup {
     }
   }
 
-  async parts(container: Container, image: ImageCommand | undefined): Promise<LaunchParts> {
+  async parts(pod: Pod, container: Container, image: ImageCommand | undefined): Promise<LaunchParts> {
     const { objects, node, services, hostIP } = this.options;
     const environment = await containerEnvironment({
-      pod: this.pod,
+      pod,
       container,
       image,
       podIP: this.#place!.ip,
@@ -79,7 +79,7 @@ export class NodeSetup implements PodSetup {
       services: services(),
       objects,
     });
-    return { ...environment, mounts: await this.#volumes!.mounts(container) };
+    return { ...environment, mounts: await this.#volumes!.mounts(container, pod) };
   }
 
   /** Warns about taken ports. The pod starts nevertheless: it may not use the port yet. */

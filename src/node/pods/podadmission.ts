@@ -6,7 +6,9 @@ import type { Pod } from '../../api/generated/types.ts';
 import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
 import { addTo, type ResourceList } from '../../api/resourcelist.ts';
 import { podRequests } from '../../api/rules/podresources.ts';
+import { isExtendedResource } from '../../api/rules/resourcename.ts';
 import type { PodRefusal } from './podworker.ts';
+import { sysctlProblem } from './sysctls.ts';
 
 /** The pods admitted earlier that have not ended. */
 export interface Held {
@@ -16,7 +18,17 @@ export interface Held {
 }
 
 export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
-  return tooMany(held, allocatable) ?? tooMuch(pod, held, allocatable) ?? portTaken(pod, held);
+  return (
+    tooMany(held, allocatable) ??
+    tooMuch(pod, held, allocatable) ??
+    portTaken(pod, held) ??
+    sysctlForbidden(pod)
+  );
+}
+
+function sysctlForbidden(pod: Pod): PodRefusal | undefined {
+  const message = sysctlProblem(pod);
+  return message === undefined ? undefined : { reason: 'SysctlForbidden', message };
 }
 
 /**
@@ -41,8 +53,12 @@ function tooMany({ count }: Held, { pods }: ResourceList): PodRefusal | undefine
 }
 
 function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
+  // As in a kubelet, extended resources that the node does not know of are the scheduler's business alone.
   const wanted = Object.entries(podRequests(pod.spec ?? {})).filter(
-    ([name, amount]) => name !== 'pods' && sign(parseQuantity(amount)) > 0,
+    ([name, amount]) =>
+      name !== 'pods' &&
+      (allocatable[name] !== undefined || !isExtendedResource(name)) &&
+      sign(parseQuantity(amount)) > 0,
   );
   if (!wanted.length) return undefined;
   const used: ResourceList = {};

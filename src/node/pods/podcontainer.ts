@@ -206,7 +206,7 @@ export class PodContainer {
     if (this.#stopping || this.#closed) return;
     let parts: LaunchParts;
     try {
-      parts = await setup.parts(container, image);
+      parts = await setup.parts(this.context.pod(), container, image);
     } catch (error) {
       return this.#noConfig('CreateContainerConfigError', error as Error);
     }

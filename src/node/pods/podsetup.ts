@@ -1,5 +1,5 @@
 /** Pod setup: what the containers of a pod need before they start: volumes, variables, a command line. */
-import type { Container } from '../../api/generated/types.ts';
+import type { Container, Pod } from '../../api/generated/types.ts';
 import type { ContainerLaunch, ImageCommand, PodPlace } from '../runtime/runtime.ts';
 
 export type LaunchParts = Pick<ContainerLaunch, 'command' | 'env' | 'workingDir' | 'mounts'>;
@@ -7,8 +7,11 @@ export type LaunchParts = Pick<ContainerLaunch, 'command' | 'env' | 'workingDir'
 export interface PodSetup {
   /** Sets up the volumes; throws `MountError` when one cannot be set up, and may be repeated. */
   prepare(place: PodPlace): Promise<void>;
-  /** Throws `ConfigError` when the container cannot be created as its pod describes it. */
-  parts(container: Container, image: ImageCommand | undefined): Promise<LaunchParts>;
+  /**
+   * `pod` is its newest state: annotations and labels change. Throws `ConfigError` when the container cannot be created
+   * as its pod describes it.
+   */
+  parts(pod: Pod, container: Container, image: ImageCommand | undefined): Promise<LaunchParts>;
   /** Updates volumes from the API objects they show. */
   refresh(): Promise<void>;
   close(): Promise<void>;

@@ -204,6 +204,31 @@ describe('what a pod lacks', () => {
     );
   });
 
+  it('an annotation: it is tried with the pod as it is now', async () => {
+    const runtime = await withAgent();
+    const field = { fieldRef: { fieldPath: "metadata.annotations['mark']" } };
+    await node.create(
+      'mended',
+      {
+        volumes: [{ name: 'v', emptyDir: {} }],
+        containers: [
+          {
+            ...container(),
+            env: [{ name: 'MARK', valueFrom: field }],
+            volumeMounts: [{ name: 'v', mountPath: '/v', subPathExpr: '$(MARK)' }],
+          },
+        ],
+      },
+      { annotations: { mark: '/absolute' } },
+    );
+    const failed = await node.untilPod('mended', waiting('CreateContainerConfigError'));
+    expect(first(failed).state!.waiting!.message).toMatch(/must not be an absolute path/);
+    await node.client.patch(pods, 'default', 'mended', { metadata: { annotations: { mark: 'relative' } } });
+    await node.untilPod('mended', phase('Running'));
+    expect(runtime.run('c').launch.mounts[0]!.source).toMatch(/v\/relative$/);
+    expect(runtime.run('c').launch.env['MARK']).toBe('relative');
+  });
+
   it('a volume: it is told of, and waited for', async () => {
     const runtime = await withAgent();
     await node.create('novolume', {

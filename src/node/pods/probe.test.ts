@@ -140,10 +140,3 @@ it('ports may have names', () => {
   expect(() => portOf(container, 'db')).toThrow("couldn't find port: db");
   expect(() => portOf(container, 70_000)).toThrow('invalid port number: 70000');
 });
-
-it('gRPC is not spoken, and says so', async () => {
-  expect(await ask({ grpc: { port: 1 } }, target(), 100)).toEqual({
-    outcome: 'error',
-    output: 'gRPC probes are not supported by this node',
-  });
-});

@@ -1,5 +1,5 @@
 /**
- * Probes: one check of a container, by a command, an HTTP request or a TCP connection. Hooks use the same
+ * Probes: one check of a container, by a command, an HTTP request, a TCP connection or a call of gRPC. Hooks use the same
  * code. Messages are those of a Kubernetes node, so network errors are in Go's words.
  */
 import { setMaxListeners } from 'node:events';
@@ -8,9 +8,10 @@ import { request as secureRequest } from 'node:https';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as secureConnect } from 'node:tls';
-import type { Container, HTTPGetAction, Probe } from '../../api/generated/types.ts';
+import type { Container, GRPCAction, HTTPGetAction, Probe } from '../../api/generated/types.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
 import { capture } from './capture.ts';
+import { checkHealth } from './grpcprobe.ts';
 
 /** Maximum output of a probe that is read and shown. */
 const outputBytesMax = 10 * 1024;
@@ -49,7 +50,7 @@ export async function ask(action: Action, target: ProbeTarget, timeoutMs: number
       const { host, port } = action.tcpSocket;
       return await askConnection(host, portOf(target.container, port), target, late.signal);
     }
-    if (action.grpc) return broken('gRPC probes are not supported by this node');
+    if (action.grpc) return await askGrpc(action.grpc, target, timeoutMs, late.signal);
     return broken('missing probe handler');
   } catch (error) {
     return broken((error as Error).message);
@@ -105,6 +106,29 @@ async function askConnection(
   } catch (error) {
     return failure((error as Error).message);
   }
+}
+
+async function askGrpc(
+  { port, service = '' }: GRPCAction,
+  target: ProbeTarget,
+  timeoutMs: number,
+  gone: AbortSignal,
+): Promise<ProbeResult> {
+  const number = portOf(target.container, port);
+  const { podIP } = target;
+  const authority = `${podIP.includes(':') ? `[${podIP}]` : podIP}:${number}`;
+  let socket: Duplex;
+  try {
+    socket = await reach(undefined, number, target, gone);
+  } catch (error) {
+    return failure(
+      gone.aborted
+        ? `timeout: failed to connect service "${authority}" within ${timeoutMs / 1000}s: context deadline exceeded`
+        : `error: failed to connect service at "${authority}": ${(error as Error).message}`,
+    );
+  }
+  const { healthy, output } = await checkHealth(socket, { authority, service, timeoutMs }, gone);
+  return healthy ? success(output) : failure(output);
 }
 
 async function askHttp(action: HTTPGetAction, target: ProbeTarget, gone: AbortSignal): Promise<ProbeResult> {

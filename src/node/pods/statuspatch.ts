@@ -7,6 +7,8 @@ import { passingConditions } from './podstatus.ts';
 
 /** Lists that a merge patch would only add to. */
 const replacedLists = new Set(['podIPs', 'hostIPs', 'addresses']);
+/** Maps of which keys may go: a merge patch removes only those it names. */
+const shrinkingMaps = new Set(['capacity', 'allocatable']);
 
 interface Condition {
   readonly type?: string;
@@ -27,7 +29,10 @@ export function statusPatch(before: object, after: object): Record<string, unkno
       if (changed.length) patch[key] = changed;
     } else if (replacedLists.has(key) && previous !== undefined)
       patch[key] = [{ $patch: 'replace' }, ...(value as object[])];
-    else patch[key] = value;
+    else if (shrinkingMaps.has(key)) {
+      const gone = Object.keys(previous ?? {}).filter((name) => !Object.hasOwn(value as object, name));
+      patch[key] = { ...(value as object), ...Object.fromEntries(gone.map((name) => [name, null])) };
+    } else patch[key] = value;
   }
   return Object.keys(patch).length ? patch : undefined;
 }

@@ -7,6 +7,8 @@
 import { readFileSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Container } from '../../api/generated/types.ts';
+import { parseQuantity, toNumber } from '../../api/quantity.ts';
 import { signalProcess } from './reaper.ts';
 
 /** Maximum number of processes and threads of one container. */
@@ -283,4 +285,13 @@ function tryRead(path: string): string {
   } catch {
     return '';
   }
+}
+
+/** The limits in the spec of a container. */
+export function limitsOf({ resources }: Container): CgroupLimits {
+  const { memory, cpu } = resources?.limits ?? {};
+  return {
+    ...(memory ? { memoryBytes: toNumber(parseQuantity(memory)) } : {}),
+    ...(cpu ? { milliCpu: toNumber(parseQuantity(cpu)) * 1000 } : {}),
+  };
 }

@@ -17,6 +17,8 @@ export interface RootRequest {
   readonly workingDir: string | undefined;
   /** The host name inside; only a root with namespaces can set it. */
   readonly hostname?: string | undefined;
+  /** Whether nothing but the mounts can be written to; only a root with namespaces can prevent it. */
+  readonly readOnly?: boolean | undefined;
 }
 
 export interface RootEntry {

@@ -44,6 +44,8 @@ export function containerUser(
   ];
   if (!args.length) return unchanged;
   const setpriv = spawner.tool('setpriv');
+  // Without the program, a container that asks for nothing runs with all rights of the agent.
+  if (!setpriv && !pod.spec?.securityContext && !container.securityContext) return unchanged;
   if (!setpriv)
     throw new StartFailure(
       'CreateContainerError',
@@ -78,19 +80,41 @@ function primaryGroup(user: number): number | undefined {
   }
 }
 
-/** Drops capabilities from the bounding set, so that no later program can gain them under any user. */
+/** The capabilities of a container that does not ask for others; those of containerd. */
+const capabilitiesDefault = [
+  'audit_write',
+  'chown',
+  'dac_override',
+  'fowner',
+  'fsetid',
+  'kill',
+  'mknod',
+  'net_bind_service',
+  'net_raw',
+  'setfcap',
+  'setgid',
+  'setpcap',
+  'setuid',
+  'sys_chroot',
+];
+
+/** Removes all others from the bounding set, so that no later program can gain them under any user. */
 function capabilities(drop: readonly string[], add: readonly string[]): string[] {
-  if (!drop.length) return [];
   const name = (text: string): string => text.toLowerCase().replace(/^cap_/, '');
   const known = (text: string): boolean => /^[a-z_]{1,40}$/.test(text);
-  const dropped = drop.map(name).filter(known);
-  const kept = add.map(name).filter(known);
-  const all = dropped.includes('all');
-  const list = all
-    ? ['-all', ...kept.map((one) => `+${one}`)]
-    : dropped.filter((one) => !kept.includes(one)).map((one) => `-${one}`);
-  return list.length ? [`--bounding-set=${list.join(',')}`, `--inh-caps=-all`] : [];
+  const dropped = new Set(drop.map(name).filter(known));
+  const added = add.map(name).filter(known);
+  const list = added.includes('all')
+    ? [...dropped].map((one) => `-${one}`)
+    : [
+        '-all',
+        ...(dropped.has('all') ? [] : capabilitiesDefault.filter((one) => !dropped.has(one))).map(plus),
+        ...added.map(plus),
+      ];
+  return list.length ? [`--bounding-set=${list.join(',')}`, '--inh-caps=-all'] : [];
 }
+
+const plus = (capability: string): string => `+${capability}`;
 
 /**
  * Variables that make the loader or the C library load code or files of the container's choice. They are set

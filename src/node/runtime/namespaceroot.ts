@@ -9,7 +9,8 @@
  * New files directly in a rebuilt folder are private to the container and vanish with it; existing entries are the
  * machine's own files.
  *
- * A container with its own host name has a UTS namespace, too.
+ * A container with its own host name has a UTS namespace, too. A read-only root is read-only everywhere but in its
+ * mounts, /proc, /sys and /dev.
  *
  * A short-lived shell assembles the root and pivots into it; the agent keeps a file descriptor of each namespace, and
  * commands enter through that. When agent and container have ended, the kernel removes the namespaces and all mounts.
@@ -50,7 +51,8 @@ const entriesMax = 10_000;
 const messageBytesMax = 2_000;
 
 /**
- * $1: the new root, $2: table of what is bound from the machine, $3: the mounts, $4: the host name, or empty.
+ * $1: the new root, $2: table of what is bound from the machine, $3: the mounts, $4: the host name, or empty, $5: not
+ * empty for a root that is read-only. That is done before the mounts are there, so that these stay as they are.
  * An entry of the machine may vanish meanwhile, so its failure is ignored; a mount must not fail. The new
  * root itself is excluded from what is bound into it.
  */
@@ -60,6 +62,13 @@ set -e
 mount --bind "$1" "$1"
 mount --make-unbindable "$1"
 mount -a -T "$2" >/dev/null 2>&1 || true
+[ -z "$5" ] || while read -r id parent device top point rest; do
+  point=$(printf '%b' "$point")
+  case $point in
+    "$1"/proc | "$1"/proc/* | "$1"/sys | "$1"/sys/* | "$1"/dev | "$1"/dev/*) ;;
+    "$1" | "$1"/*) mount -o remount,bind,ro "$point" ;;
+  esac
+done < /proc/self/mountinfo
 mount -a -T "$3"
 cd "$1"
 pivot_root . .
@@ -160,7 +169,8 @@ export class NamespaceRoot implements ContainerRoot {
     );
     writeFileSync(join(folder, 'machine'), bound.join(''));
     writeFileSync(join(folder, 'mounts'), own.join(''));
-    const held = await assemble(folder, tools.hostnames ? request.hostname : undefined, tools, spawner);
+    const hostname = tools.hostnames ? request.hostname : undefined;
+    const held = await assemble({ folder, hostname, readOnly: request.readOnly }, tools, spawner);
     // Under the requested paths and the resolved ones.
     const seen = [...sortedMounts(mounts), ...targets.map(({ mount }) => mount)];
     return new NamespaceRoot(held, workingDir, sortedMounts(seen), tools);
@@ -331,8 +341,7 @@ function hold(pid: number, hostname: string | undefined): Held {
 
 /** Runs the script; resolves with the namespaces it has made. */
 function assemble(
-  folder: string,
-  hostname: string | undefined,
+  { folder, hostname, readOnly }: Pick<RootRequest, 'folder' | 'hostname' | 'readOnly'>,
   tools: NamespaceTools,
   spawner: Spawner,
 ): Promise<Held> {
@@ -344,6 +353,7 @@ function assemble(
       join(folder, 'machine'),
       join(folder, 'mounts'),
       hostname ?? '',
+      readOnly ? 'ro' : '',
     ),
     { env: helperEnv, stdio: ['pipe', 'pipe', 'pipe'], cwd: '/' },
   );

@@ -15,7 +15,6 @@ import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../api/generated/types.ts';
-import { parseQuantity, toNumber } from '../../api/quantity.ts';
 import { ownHostname } from '../network/hostsfile.ts';
 import type { PodAttachment, PodNetwork } from '../network/podnetwork.ts';
 import { finishedLog, forgetLogs, LogWriter } from '../pods/logfile.ts';
@@ -23,7 +22,7 @@ import type { LogFolder } from '../pods/logfolder.ts';
 import { FileLog } from '../pods/logreader.ts';
 import { messagePathDefault } from '../pods/terminationmessage.ts';
 import { makeFolders, removeFolder } from '../volumes/foldercare.ts';
-import { type Cgroup, type CgroupLimits, Cgroups } from './cgroup.ts';
+import { type Cgroup, Cgroups, limitsOf } from './cgroup.ts';
 import { type ContainerParts, ContainerProcess } from './containerprocess.ts';
 import { type Program, type ProgramOptions, startProgram } from './containerprogram.ts';
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
@@ -33,6 +32,7 @@ import { MemoryMounts } from './memorymounts.ts';
 import { MemoryWatch } from './memorywatch.ts';
 import { NamespaceRoot, type NamespaceTools, probeNamespaces } from './namespaceroot.ts';
 import { PipeStock } from './pipestock.ts';
+import { PodSysctls } from './podsysctls.ts';
 import { bySession, listProcesses, type ProcessEntry } from './processtable.ts';
 import { agentTag, ProcessTags } from './processtag.ts';
 import { programProblem } from './programlookup.ts';
@@ -70,6 +70,7 @@ export interface ProcessRuntimeOptions {
 interface PreparedPod {
   readonly place: PodPlace;
   readonly attachment: PodAttachment;
+  readonly sysctls: PodSysctls | undefined;
   readonly containers: Set<ContainerProcess>;
   /** Starts under way; removal of the pod waits for them. */
   readonly starting: Set<Promise<unknown>>;
@@ -118,11 +119,23 @@ export class ProcessRuntime implements Runtime {
     for (const path of [this.options.folder, join(this.options.folder, 'pods'), folder])
       await this.#makeFolder(path, means);
     const attachment = await this.options.network.attach(pod);
+    const sysctls = await PodSysctls.set(pod, attachment, means.namespaces, this.#spawner);
     // With concurrent calls, the first to finish wins.
     const other = this.#pods.get(uid);
-    if (other) return other.place;
+    if (other) {
+      sysctls?.close();
+      return other.place;
+    }
     const place = { folder, ip: attachment.ip, ...this.#abilities(pod, means) };
-    this.#pods.set(uid, { place, attachment, containers: new Set(), starting: new Set(), removing: false });
+    const containers = new Set<ContainerProcess>();
+    this.#pods.set(uid, {
+      place,
+      attachment,
+      sysctls,
+      containers,
+      starting: new Set(),
+      removing: false,
+    });
     return place;
   }
 
@@ -316,7 +329,8 @@ export class ProcessRuntime implements Runtime {
       undo.unshift(() => log.end());
       const splitEnv = splitEnvironment(env, user);
       const line = root.enter({ command: launch.command, user, lateVariables: splitEnv.late });
-      const wrap = (command: readonly string[]) => means.tags.wrap(tag, pod.attachment.wrap(command));
+      const wrap = (command: readonly string[]) =>
+        means.tags.wrap(tag, pod.attachment.wrap(pod.sysctls?.wrap(command) ?? command));
       if (pod.removing || this.#closed)
         throw new StartFailure('RunContainerError', 'the pod is being removed');
       this.#spawner.look();
@@ -399,7 +413,8 @@ export class ProcessRuntime implements Runtime {
     const messagePath = container.terminationMessagePath || messagePathDefault;
     const message = { path: messagePath, source: terminationFile, readOnly: false };
     const { hostname } = place;
-    const request: RootRequest = { folder, workingDir, hostname, mounts: [...mounts, message] };
+    const readOnly = container.securityContext?.readOnlyRootFilesystem;
+    const request: RootRequest = { folder, workingDir, hostname, readOnly, mounts: [...mounts, message] };
     if (namespaces) return NamespaceRoot.make(request, namespaces, this.#spawner);
     return FolderRoot.make(request, this.#spawner.tool('env'));
   }
@@ -425,6 +440,7 @@ export class ProcessRuntime implements Runtime {
 async function end(pod: PreparedPod): Promise<void> {
   for (const container of pod.containers) container.kill('SIGKILL');
   await Promise.all([...pod.containers].map(({ exited }) => exited));
+  pod.sysctls?.close();
 }
 
 /**
@@ -461,14 +477,6 @@ function variables(
     ...env,
     WHERRY_ROOT: root.path,
     [name]: value,
-  };
-}
-
-function limitsOf({ resources }: Container): CgroupLimits {
-  const { memory, cpu } = resources?.limits ?? {};
-  return {
-    ...(memory ? { memoryBytes: toNumber(parseQuantity(memory)) } : {}),
-    ...(cpu ? { milliCpu: toNumber(parseQuantity(cpu)) * 1000 } : {}),
   };
 }
 

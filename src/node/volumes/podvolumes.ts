@@ -107,8 +107,8 @@ export class PodVolumes {
     });
   }
 
-  /** The mounts of a container. Throws `MountError` and `ConfigError`. */
-  async mounts(container: Container): Promise<Mount[]> {
+  /** The mounts of a container, of the pod as it is now. Throws `MountError` and `ConfigError`. */
+  async mounts(container: Container, pod = this.#pod): Promise<Mount[]> {
     const [device] = container.volumeDevices ?? [];
     if (device) throw new MountError(device.name ?? '', 'block volumes are not supported by this node');
     const mounts: Mount[] = [];
@@ -120,7 +120,7 @@ export class PodVolumes {
         );
       mounts.push({
         path: posix.resolve('/', mount.mountPath ?? ''),
-        source: await this.#source(prepared, mount, container),
+        source: await this.#source(prepared, mount, container, pod),
         readOnly: prepared.readOnly || Boolean(mount.readOnly),
       });
     }
@@ -252,8 +252,10 @@ export class PodVolumes {
     if (pod.metadata.uid === uid) this.#pod = pod;
   }
 
-  async #source(prepared: Prepared, mount: VolumeMount, container: Container): Promise<string> {
-    const subPath = mount.subPathExpr ? await this.#expanded(mount.subPathExpr, container) : mount.subPath;
+  async #source(prepared: Prepared, mount: VolumeMount, container: Container, pod: Pod): Promise<string> {
+    const subPath = mount.subPathExpr
+      ? await this.#expanded(mount.subPathExpr, container, pod)
+      : mount.subPath;
     if (!subPath) return prepared.path;
     checkSubPath(subPath);
     try {
@@ -269,10 +271,10 @@ export class PodVolumes {
     }
   }
 
-  async #expanded(text: string, container: Container): Promise<string> {
+  async #expanded(text: string, container: Container, pod: Pod): Promise<string> {
     const { node, hostIP, objects } = this.options;
     const variables = await containerVariables({
-      pod: this.#pod,
+      pod,
       container,
       podIP: this.options.podIP(),
       hostIP,
