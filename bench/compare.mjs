@@ -62,6 +62,7 @@ class Asker {
     const text = body ? JSON.stringify(body) : '';
     const about = body ? `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` : '';
     return new Promise((resolve, reject) => {
+      if (this.socket.destroyed) throw new Error('a connection was closed');
       this.#answered = { resolve, reject };
       this.socket.write(`${method} ${where} HTTP/1.1\r\nHost: ${this.host}\r\n${about}\r\n${text}`);
     });
@@ -107,15 +108,14 @@ async function measured(side, kind) {
 }
 
 async function compare(sides, kind) {
+  if (kind === 'delete') {
+    const count = (bursts + warmingBursts) * roundsPerBurst * connections;
+    for (const side of sides) await fill(side.server.url, count, { prefix: 'gone' });
+  }
+  // After all filling: servers close connections that are idle for a few seconds.
   for (const side of sides) {
-    if (kind === 'delete')
-      await fill(side.server.url, (bursts + warmingBursts) * roundsPerBurst * connections, {
-        prefix: 'gone',
-      });
-    Object.assign(side, {
-      next: 0,
-      askers: Array.from({ length: connections }, () => new Asker(side.server.url)),
-    });
+    const askers = Array.from({ length: connections }, () => new Asker(side.server.url));
+    Object.assign(side, { next: 0, askers });
   }
   for (let i = 0; i < warmingBursts; i++) for (const side of sides) await burst(side, kind, roundsPerBurst);
   const figures = sides.map(() => []);
