@@ -18,7 +18,7 @@ const end = given.includes('--') ? given.indexOf('--') : given.length;
 const [other, store = 'memory', only] = given.slice(0, end);
 const options = given.slice(end + 1);
 if (!other) throw new Error('say which folder holds the other build');
-const pairs = 3;
+const pairs = Number(process.env.PAIRS ?? 3);
 const connections = 16;
 const bursts = 20;
 const roundsPerBurst = 40;
