@@ -1,6 +1,7 @@
 /**
- * `node bench/compare.mjs FOLDER [store [read,create]]`: what requests, or some of them, cost this build and another
- * one, whose checkout is in FOLDER and built, in processor time of the server. Both run at the same time and are asked
+ * `node bench/compare.mjs FOLDER [store [read,create]] [-- options]`: what requests, or some of them, cost this build
+ * and another one, whose checkout is in FOLDER and built, in processor time of the server. This build's server is
+ * started with the options behind `--`, such as `--managed-fields off`. Both run at the same time and are asked
  * in turn, in short bursts of sixteen requests that are answered together, so that a machine that is busy with other
  * things slows both down alike. Every figure is the median of the bursts; the quotient is the median of those of bursts
  * that came one after the other. Code is compiled differently in each process, so the whole is done with several pairs
@@ -12,9 +13,12 @@ import path from 'node:path';
 import { fill, podNamed } from './objects.mjs';
 import { wherry } from './servers.mjs';
 
-const [other, store = 'memory', only] = process.argv.slice(2);
+const given = process.argv.slice(2);
+const end = given.includes('--') ? given.indexOf('--') : given.length;
+const [other, store = 'memory', only] = given.slice(0, end);
+const options = given.slice(end + 1);
 if (!other) throw new Error('say which folder holds the other build');
-const pairs = 3;
+const pairs = Number(process.env.PAIRS ?? 3);
 const connections = 16;
 const bursts = 20;
 const roundsPerBurst = 40;
@@ -58,6 +62,7 @@ class Asker {
     const text = body ? JSON.stringify(body) : '';
     const about = body ? `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n` : '';
     return new Promise((resolve, reject) => {
+      if (this.socket.destroyed) throw new Error('a connection was closed');
       this.#answered = { resolve, reject };
       this.socket.write(`${method} ${where} HTTP/1.1\r\nHost: ${this.host}\r\n${about}\r\n${text}`);
     });
@@ -103,15 +108,14 @@ async function measured(side, kind) {
 }
 
 async function compare(sides, kind) {
+  if (kind === 'delete') {
+    const count = (bursts + warmingBursts) * roundsPerBurst * connections;
+    for (const side of sides) await fill(side.server.url, count, { prefix: 'gone' });
+  }
+  // After all filling: servers close connections that are idle for a few seconds.
   for (const side of sides) {
-    if (kind === 'delete')
-      await fill(side.server.url, (bursts + warmingBursts) * roundsPerBurst * connections, {
-        prefix: 'gone',
-      });
-    Object.assign(side, {
-      next: 0,
-      askers: Array.from({ length: connections }, () => new Asker(side.server.url)),
-    });
+    const askers = Array.from({ length: connections }, () => new Asker(side.server.url));
+    Object.assign(side, { next: 0, askers });
   }
   for (let i = 0; i < warmingBursts; i++) for (const side of sides) await burst(side, kind, roundsPerBurst);
   const figures = sides.map(() => []);
@@ -128,8 +132,8 @@ const kinds = Object.keys(asks).filter((kind) => !only || only.split(',').includ
 const results = new Map(kinds.map((kind) => [kind, []]));
 for (let pair = 0; pair < pairs; pair++) {
   const sides = [];
-  for (const root of [path.resolve(other), undefined]) {
-    const server = await wherry(store, root);
+  for (const [root, more] of [[path.resolve(other)], [undefined, options]]) {
+    const server = await wherry(store, root, more);
     await fill(server.url, 1000);
     sides.push({ server });
   }

@@ -97,7 +97,7 @@ export async function keepCompiledCode() {
 }
 
 /** The API server alone; of another checkout when its folder is given. */
-export const wherry = (store, build) => command('serve', store, [], build);
+export const wherry = (store, build, more = []) => command('serve', store, more, build);
 
 /** The whole cluster, with this machine as its node unless `more` asks for simulated ones. */
 export const cluster = (store, more = []) => command('up', store, more);

@@ -13,6 +13,7 @@ import { jsonText } from './jsontext.ts';
 import { ManagedText } from './managedtext.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
+import { stringText } from './stringtext.ts';
 
 export const encodeObject = (model: Model, object: JsonObject): string => writerOf(model)(object);
 
@@ -126,7 +127,7 @@ function listText(items: readonly unknown[], write: Writer<unknown>): string {
 function mapText(map: JsonObject, write: Writer<unknown>): string {
   let text = '{';
   for (const name of sorted(Object.keys(map)))
-    text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:${write(map[name])}`;
+    text += `${text === '{' ? '' : ','}${stringText(name)}:${write(map[name])}`;
   return `${text}}`;
 }
 
@@ -137,7 +138,7 @@ function sorted(names: string[]): string[] {
 }
 
 function scalarText(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return stringText(value);
   if (typeof value === 'boolean' || typeof value === 'bigint' || Number.isSafeInteger(value))
     return String(value);
   return JSON.stringify(value) ?? 'null';

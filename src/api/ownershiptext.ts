@@ -11,6 +11,7 @@ import { type FieldType, type Member, structOf, typeFor } from './fieldtype.ts';
 import { itemElement, metadataNeverOwned } from './fieldwalk.ts';
 import type { Model } from './model.ts';
 import { isJsonObject, type JsonObject } from './object.ts';
+import { stringText } from './stringtext.ts';
 
 /** The members of a node as text without braces; '' when there are none. */
 type ContentWriter = (object: JsonObject) => string;
@@ -131,7 +132,7 @@ function mapContent(type: FieldType, map: JsonObject): string {
   const write = items.name === 'leaf' ? undefined : contentWriter(items);
   let text = '';
   for (const name of Object.keys(map).sort())
-    text += `${text === '' ? '' : ','}${JSON.stringify(`f:${name}`)}:${write ? node(write(map[name])) : owned}`;
+    text += `${text === '' ? '' : ','}${stringText(`f:${name}`)}:${write ? node(write(map[name])) : owned}`;
   return text;
 }
 
