@@ -61,14 +61,11 @@ export class Members {
   }
 
   /** One attempt. Rejects with a CallError, or when no member can be reached. */
-  async once(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
-    const connection = await this.connection();
-    try {
-      return await connection.unary(path, message, timeoutMs);
-    } catch (error) {
-      if (error instanceof CallError && isNoLeader(error)) this.#leave(connection, error);
-      throw error;
-    }
+  once(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+    const connection = this.#current;
+    if (connection && !connection.failure && !this.#closed)
+      return this.#send(connection, path, message, timeoutMs);
+    return this.connection().then((made) => this.#send(made, path, message, timeoutMs));
   }
 
   /** For calls that may be repeated: tries until there is an answer, or the time is over. */
@@ -94,6 +91,15 @@ export class Members {
     this.#closed = true;
     clearInterval(this.#timer);
     this.#current?.close(new CallError(GrpcCode.cancelled, 'the store was closed'));
+  }
+
+  async #send(connection: Connection, path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+    try {
+      return await connection.unary(path, message, timeoutMs);
+    } catch (error) {
+      if (error instanceof CallError && isNoLeader(error)) this.#leave(connection, error);
+      throw error;
+    }
   }
 
   /** Every member once, beginning with the one after the last. */
