@@ -15,6 +15,7 @@ import {
   type Store,
   type Stored,
   type StoreStats,
+  StoreTimeoutError,
   StoreUnavailableError,
   type Subscription,
   storeClosed,
@@ -99,7 +100,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
     }
   } catch (error) {
     members.close();
-    throw error;
+    throw error instanceof CallError ? asUnavailable(error) : error;
   }
 }
 
@@ -384,7 +385,7 @@ class EtcdStore implements Store {
 
 function timely<T>(promise: Promise<T>, why: () => string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new StoreUnavailableError(why())), READ_MS);
+    const timer = setTimeout(() => reject(new StoreTimeoutError(why())), READ_MS);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -5,7 +5,7 @@
  * outcome is unknown. A server that was paused until its lease expired cannot write before it has registered again.
  */
 import { randomBytes, randomInt } from 'node:crypto';
-import { type Peers, StoreUnavailableError } from '../store.ts';
+import { type Peers, StoreFullError, StoreUnavailableError } from '../store.ts';
 import { CallError, GrpcCode, isOutOfSpace } from './callerror.ts';
 import type { Keyspace } from './keyspace.ts';
 import type { Members } from './members.ts';
@@ -193,11 +193,15 @@ function recordOf(value: Buffer): ServerRecord {
 export function asUnavailable(error: CallError): StoreUnavailableError {
   const { code, message } = error;
   if (isOutOfSpace(error))
-    return new StoreUnavailableError(
+    return new StoreFullError(
       'etcd has no space left, and takes deletions only: compact and defragment it, then clear its alarm NOSPACE',
       { cause: error },
     );
-  if (code === GrpcCode.permissionDenied || code === GrpcCode.unauthenticated)
+  if (
+    code === GrpcCode.permissionDenied ||
+    code === GrpcCode.unauthenticated ||
+    message.includes('user name not found')
+  )
     return new StoreUnavailableError(
       `etcd does not allow what the store needs (${message}): check the rights of --etcd-certfile for --etcd-prefix`,
       { cause: error },
