@@ -16,8 +16,14 @@ describeWith('etcd-server')('a store', () =>
     });
     afterAll(() => etcd.close());
 
-    // Writes that take long here are slow, not lost: a fence would take a revision that the tests do not expect.
-    const times = { answerMs: 30_000, silenceMs: 30_000, progressMs: 30_000 };
+    // What takes long here is slow, not lost: a new epoch would take a revision that the tests do not expect.
+    const times = {
+      answerMs: 30_000,
+      silenceMs: 30_000,
+      progressMs: 30_000,
+      readMs: 120_000,
+      leaseSeconds: 600,
+    };
 
     const open: OpenForTest = async ({ now } = {}) => {
       const prefix = `/test-${++stores}`;

@@ -25,7 +25,7 @@ import {
 } from './messages.ts';
 import { SharedQuestion } from './sharedquestion.ts';
 
-const TTL_SECONDS = 5;
+const LEASE_SECONDS = 5;
 const KEEP_ALIVE_MS = 1500;
 const CALL_MS = 5000;
 const REVOKE_MS = 1000;
@@ -59,7 +59,11 @@ export class Registration implements Peers {
   #renewing = false;
   #closed = false;
 
-  constructor(members: Members, keyspace: Keyspace) {
+  constructor(
+    members: Members,
+    keyspace: Keyspace,
+    private readonly leaseSeconds = LEASE_SECONDS,
+  ) {
     this.#members = members;
     this.#keyspace = keyspace;
     this.key = keyspace.server(randomBytes(8).toString('hex'));
@@ -152,7 +156,7 @@ export class Registration implements Peers {
   async #grant(): Promise<number> {
     const id = randomInt(1, leaseIdMax);
     try {
-      await this.#members.call(LEASE_GRANT, encodeLeaseGrant(TTL_SECONDS, id), CALL_MS);
+      await this.#members.call(LEASE_GRANT, encodeLeaseGrant(this.leaseSeconds, id), CALL_MS);
     } catch (error) {
       // An attempt without an answer had granted it.
       if (!(error instanceof CallError && error.message.includes('lease already exists'))) throw error;
