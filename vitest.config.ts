@@ -8,10 +8,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { findEtcds } from './scripts/etcds.mjs';
 import { findKubectls } from './scripts/kubectls.mjs';
 import { buildThread } from './scripts/thread.mjs';
 
 const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'null') ?? findKubectls();
+
+const etcds: Record<string, string> = JSON.parse(process.env.WHERRY_ETCDS ?? 'null') ?? findEtcds();
 
 const kubectlTests = [
   'test/kubectl/*.test.ts',
@@ -26,13 +29,13 @@ const parts = [
   'src/store/!(lmdb|lmdbwriter|damage).test.ts',
 ];
 
-/** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. */
-const assertions = { WHERRY_ASSERT: '1' };
+/** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. Tests on etcd find its versions. */
+const environment = { WHERRY_ASSERT: '1', WHERRY_ETCDS: JSON.stringify(etcds) };
 
 /** A project whose tests see these versions. */
 const project = (name: string, kubectls: Record<string, string>, files: object) => ({
   extends: true as const,
-  test: { name, env: { ...assertions, WHERRY_KUBECTLS: JSON.stringify(kubectls) }, ...files },
+  test: { name, env: { ...environment, WHERRY_KUBECTLS: JSON.stringify(kubectls) }, ...files },
 });
 
 /** Node cannot start a thread from TypeScript, so the one that writes to LMDB is built for the tests of the sources. */
@@ -44,7 +47,7 @@ export default defineConfig({
   define: { lmdbThreadFile: JSON.stringify(lmdbThread) },
   test: {
     setupFiles: ['test/setup.ts'],
-    env: assertions,
+    env: environment,
     // Bounds against tests that hang, not measurements: a slow machine must pass.
     testTimeout: 240_000,
     hookTimeout: 240_000,

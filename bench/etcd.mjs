@@ -1,4 +1,7 @@
-/** An etcd of one member for measurements, on free ports, with its data in a temporary folder. */
+/**
+ * An etcd of one member for measurements, on free ports, with its data in a temporary folder. `WHERRY_ETCD` names another
+ * program than the one on the path.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -30,7 +33,7 @@ async function start() {
       `default=${peer}`,
     ],
   ].flat();
-  const child = spawn('etcd', args, {
+  const child = spawn(process.env.WHERRY_ETCD ?? 'etcd', args, {
     stdio: 'ignore',
     env: { ...process.env, ETCD_UNSUPPORTED_ARCH: 'arm64' },
   });

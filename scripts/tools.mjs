@@ -1,8 +1,10 @@
 /**
  * The real clients and servers used in tests. Python's client and etcd are installed with the system's package manager
- * if they are missing and this user may do so; versions of kubectl are downloaded privately (kubectls.mjs).
+ * if they are missing and this user may do so; versions of kubectl and of etcd are downloaded privately (kubectls.mjs,
+ * etcds.mjs).
  */
 import { spawnSync } from 'node:child_process';
+import { findEtcds } from './etcds.mjs';
 import { findKubectls } from './kubectls.mjs';
 
 /** What can be installed: the Debian package, and a command that succeeds if it is installed. */
@@ -25,7 +27,11 @@ export function prepareTools() {
   const kubectls = findKubectls(tell);
   for (const [version, program] of Object.entries(kubectls))
     tell(`Tests talk to kubectl ${version}, ${program}`);
-  const missing = [...installTools(), ...(Object.keys(kubectls).length ? [] : ['kubectl'])];
+  const uninstalled = installTools();
+  const etcds = findEtcds(tell);
+  const missing = uninstalled.filter((tool) => tool !== 'etcd-server' || !Object.keys(etcds).length);
+  if (!Object.keys(kubectls).length) missing.push('kubectl');
+  for (const [version, program] of Object.entries(etcds)) tell(`Tests use etcd ${version}, ${program}`);
   if (missing.length) {
     const message = `These tools are missing, and tests need them: ${missing.join(', ')}`;
     if (process.env.CI) {
@@ -34,7 +40,11 @@ export function prepareTools() {
     }
     tell(`${message}. Tests that use them are SKIPPED.`);
   }
-  return { WHERRY_MISSING_TOOLS: missing.join(','), WHERRY_KUBECTLS: JSON.stringify(kubectls) };
+  return {
+    WHERRY_MISSING_TOOLS: missing.join(','),
+    WHERRY_KUBECTLS: JSON.stringify(kubectls),
+    WHERRY_ETCDS: JSON.stringify(etcds),
+  };
 }
 
 /** Installs what it can; returns what is still missing. */

@@ -21,7 +21,7 @@ export class Startup {
   }
 }
 
-/** Fails if the newest write has failed, or a read does. */
+/** Fails if the newest write has failed, or a read does. Starting a server anew does not heal a store that is shared. */
 export const storeCheck = (registry: Registry): HealthCheck => ({
   name: 'store',
   failure: async () => {

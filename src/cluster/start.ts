@@ -176,8 +176,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         ...(chosen.some(({ name }) => name === 'scheduler') ? [{ name: 'scheduler', failure: idle }] : []),
       ],
       health: [
-        storeCheck(registry),
-        viewCheck(registry),
+        { ...storeCheck(registry), readyOnly: isShared(options) },
+        { ...viewCheck(registry), readyOnly: isShared(options) },
         ...(chosen.length ? [controllersCheck(idle)] : []),
         nodesCheck(registry, () => ways.localNames, nodesStartup),
         ...(access?.authorization.checks ?? []),

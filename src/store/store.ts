@@ -204,5 +204,11 @@ export class StoreUnavailableError extends Error {
   }
 }
 
+/** The store has no space left for anything new. */
+export class StoreFullError extends StoreUnavailableError {}
+
+/** The store did not answer in time: a later attempt may succeed. */
+export class StoreTimeoutError extends StoreUnavailableError {}
+
 export const storeClosed = (): StoreUnavailableError =>
   new StoreUnavailableError('the store is closed', { permanent: true });

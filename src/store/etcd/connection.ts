@@ -5,14 +5,11 @@
  * or in the response's headers if the call was refused at once. A call that ends without an outcome failed, and whether
  * etcd has carried it out is unknown, except where HTTP/2 says that the stream was not processed.
  */
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type IncomingHttpHeaders,
-} from 'node:http2';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { CallError, GrpcCode } from './callerror.ts';
+import { encodeHeaders, type Headers } from './headerblock.ts';
+import { type Http2Request, Http2Session } from './http2session.ts';
 
 /** Certificates for connections over TLS, as PEM text. */
 export interface EtcdTls {
@@ -21,11 +18,9 @@ export interface EtcdTls {
   readonly key?: Buffer;
 }
 
-/** Lets large ranges and replays through without waiting for window updates. */
-const WINDOW_BYTES = 16 * 1024 * 1024;
-/** In megabytes; Node's default of 10 ends sessions with large answers. */
-const SESSION_MEMORY_MAX = 1024;
 const FRAME_BYTES = 5;
+/** A page of large objects can be large, and so can the events of one revision. */
+const MESSAGE_BYTES_MAX = 2 ** 30;
 
 export interface CallStream {
   write(message: Buffer): void;
@@ -34,59 +29,52 @@ export interface CallStream {
 
 export interface StreamListener {
   readonly message: (message: Buffer) => void;
-  /** Called once, also after close(). */
-  readonly end: (error: CallError) => void;
+  /** Called once, also after close(); without an error if etcd has ended the call and says that all is well. */
+  readonly end: (error: CallError | undefined) => void;
 }
 
 export class Connection {
-  readonly #session: ClientHttp2Session;
+  readonly #session: Http2Session;
+  /** What is the same in all requests, by path. */
+  readonly #headers = new Map<string, Buffer>();
+  readonly #origin: Headers;
   #failure: CallError | undefined;
-  /** The newest stream that the member has processed before it ended the connection. */
-  #lastProcessed = Number.POSITIVE_INFINITY;
   #waiting = 0;
   #quietSinceMs = 0;
 
   /** Resolves when the member has answered with its settings: TCP alone also connects to a process that is stopped. */
   static open(url: string, tls: EtcdTls, timeoutMs: number): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const session = connect(url, {
-        ...(url.startsWith('https:') ? tls : {}),
-        settings: { initialWindowSize: WINDOW_BYTES, enablePush: false },
-        maxSessionMemory: SESSION_MEMORY_MAX,
-      });
-      const connection = new Connection(session);
-      const timer = setTimeout(() => {
-        connection.close(unavailable(`it did not answer within ${timeoutMs} ms`));
-        reject(connection.failure);
-      }, timeoutMs);
-      session.once('connect', (_, socket) => {
-        session.setLocalWindowSize(WINDOW_BYTES);
-        // Node does not tell the session of an alert after the handshake, such as that a certificate is missing.
-        socket.once('error', (error) => connection.close(unavailable(error.message, error)));
-      });
-      session.once('remoteSettings', () => {
+      const socket = connectSocket(new URL(url), tls);
+      let connection: Connection | undefined;
+      const fail = (error: Error): void => {
         clearTimeout(timer);
-        resolve(connection);
+        socket.destroy();
+        reject(unavailable(error.message, error));
+      };
+      const timer = setTimeout(() => fail(new Error(`it did not answer within ${timeoutMs} ms`)), timeoutMs);
+      socket.once('error', (error: NodeJS.ErrnoException) => {
+        const isEarly = url.startsWith('https:') && !connection && error.code === 'ECONNRESET';
+        fail(isEarly ? new Error(`${error.message} before secure TLS connection was established`) : error);
       });
-      session.once('close', () => {
-        clearTimeout(timer);
-        reject(connection.#failure);
+      socket.once('close', () => fail(connection?.failure ?? new Error('the connection was closed')));
+      socket.once(url.startsWith('https:') ? 'secureConnect' : 'connect', () => {
+        const opened = new Connection(socket, new URL(url), () => {
+          clearTimeout(timer);
+          resolve(opened);
+        });
+        connection = opened;
       });
     });
   }
 
-  private constructor(session: ClientHttp2Session) {
-    this.#session = session;
-    session.on('error', (error) => {
-      this.#failure ??= unavailable(error.message, error);
-    });
-    session.on('goaway', (_, lastProcessed) => {
-      this.#lastProcessed = lastProcessed;
-      this.#failure ??= unavailable('the member ended the connection');
-      session.close();
-    });
-    session.on('close', () => {
-      this.#failure ??= unavailable('the connection was closed');
+  private constructor(socket: Socket, { host, protocol }: URL, ready: () => void) {
+    this.#origin = { ':scheme': protocol.slice(0, -1), ':authority': host };
+    this.#session = new Http2Session(socket, {
+      ready,
+      failed: (error) => {
+        this.#failure ??= unavailable(error.message, error);
+      },
     });
   }
 
@@ -108,7 +96,7 @@ export class Connection {
   /** Ends all calls with the error. */
   close(error: CallError): void {
     this.#failure ??= error;
-    this.#session.destroy();
+    this.#session.destroy(error);
   }
 
   /** One message each way. */
@@ -129,13 +117,13 @@ export class Connection {
           end: (error) => {
             clearTimeout(timer);
             this.#waiting--;
-            if (error.code === 0 && answer) resolve(answer);
-            else reject(error.code === 0 ? new CallError(GrpcCode.internal, 'an answer is missing') : error);
+            if (!error && answer) resolve(answer);
+            else reject(error ?? new CallError(GrpcCode.internal, 'an answer is missing'));
           },
         },
         timeoutMs,
       );
-      call?.stream.end(frame(message));
+      call?.send(message, true);
     });
   }
 
@@ -143,122 +131,151 @@ export class Connection {
   stream(path: string, listener: StreamListener): CallStream {
     const call = this.#call(path, listener);
     return {
-      write: (message) => {
-        if (call && !call.stream.writableEnded && !call.stream.destroyed) call.stream.write(frame(message));
-      },
+      write: (message) => call?.send(message, false),
       close: () => call?.fail(new CallError(GrpcCode.cancelled, 'the call was given up')),
     };
   }
 
   /** Undefined when the call has already failed, and its listener knows. */
   #call(path: string, listener: StreamListener, timeoutMs?: number): Call | undefined {
-    if (this.#failure || this.#session.destroyed || this.#session.closed) {
-      const why = this.#failure?.message ?? 'the connection was closed';
+    if (this.#failure) {
+      const why = this.#failure.message;
       queueMicrotask(() => listener.end(new CallError(GrpcCode.unavailable, why, { unsent: true })));
       return undefined;
     }
-    const stream = this.#session.request({
-      ':method': 'POST',
-      ':path': path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      // A member without a leader answers so at once instead of being silent.
-      hasleader: 'true',
-      ...(timeoutMs === undefined ? {} : { 'grpc-timeout': `${Math.ceil(timeoutMs)}m` }),
-    });
-    return new Call(stream, listener, {
+    return new Call(this.#session, this.#headersOf(path, timeoutMs), listener, {
       heard: () => this.excuse(),
-      // Called when a stream ends without an outcome.
-      lost: (problem) => {
-        const unsent =
-          stream.id === undefined ||
-          stream.id > this.#lastProcessed ||
-          stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-        const why = this.#failure?.message ?? problem?.message ?? `the call was reset (${stream.rstCode})`;
-        return new CallError(GrpcCode.unavailable, why, { cause: problem, unsent });
-      },
+      lost: (unsent, why = this.#failure?.message ?? 'the call was ended without an answer') =>
+        new CallError(GrpcCode.unavailable, why, { unsent }),
     });
   }
+
+  #headersOf(path: string, timeoutMs: number | undefined): Buffer {
+    let headers = this.#headers.get(path);
+    if (!headers) {
+      headers = encodeHeaders({
+        ':method': 'POST',
+        ...this.#origin,
+        ':path': path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+        // A member without a leader answers so at once instead of being silent.
+        hasleader: 'true',
+      });
+      this.#headers.set(path, headers);
+    }
+    if (timeoutMs === undefined) return headers;
+    return Buffer.concat([headers, encodeHeaders({ 'grpc-timeout': `${Math.ceil(timeoutMs)}m` })]);
+  }
+}
+
+function connectSocket({ protocol, hostname, port }: URL, { ca, cert, key }: EtcdTls): Socket {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (protocol !== 'https:') return connectPlain({ host, port: Number(port || 80) });
+  return connectTls({
+    host,
+    port: Number(port || 443),
+    ca,
+    cert,
+    key,
+    ALPNProtocols: ['h2'],
+    ...(isIP(host) ? {} : { servername: host }),
+  });
 }
 
 interface CallContext {
   readonly heard: () => void;
-  readonly lost: (problem: Error | undefined) => CallError;
+  /** Makes the error of a call that has ended without an outcome. */
+  readonly lost: (unsent: boolean, why: string | undefined) => CallError;
 }
 
-/** One stream: puts messages together and finds the outcome. */
+/** One call: puts messages together and finds the outcome. */
 class Call {
-  #outcome: CallError | undefined;
-  #problem: Error | undefined;
+  readonly #request: Http2Request;
+  readonly #listener: StreamListener;
+  /** What the member has said: an error, or null for success. */
+  #outcome: CallError | null | undefined;
+  #isOver = false;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Bytes of the frame that is being received; known when its head is there. */
   #wanted = FRAME_BYTES;
 
-  constructor(
-    readonly stream: ClientHttp2Stream,
-    private readonly listener: StreamListener,
-    context: CallContext,
-  ) {
-    stream.on('response', (headers) => {
-      context.heard();
-      this.#conclude(headers);
+  constructor(session: Http2Session, headers: Buffer, listener: StreamListener, context: CallContext) {
+    this.#listener = listener;
+    this.#request = session.request(headers, {
+      headers: (fields) => {
+        context.heard();
+        this.#conclude(fields);
+      },
+      data: (chunk) => {
+        context.heard();
+        this.#take(chunk);
+      },
+      closed: (unprocessed, why) =>
+        this.#end(this.#outcome === undefined ? context.lost(unprocessed, why) : this.#outcome),
     });
-    stream.on('trailers', (headers) => this.#conclude(headers));
-    stream.on('data', (chunk: Buffer) => {
-      context.heard();
-      this.#take(chunk);
-    });
-    stream.on('error', (error) => {
-      this.#problem = error;
-    });
-    stream.on('close', () => listener.end(this.#outcome ?? context.lost(this.#problem)));
+  }
+
+  send(message: Buffer, isLast: boolean): void {
+    if (!this.#isOver) this.#request.send(frame(message), isLast);
   }
 
   /** Gives the call up. */
   fail(error: CallError): void {
-    this.#outcome ??= error;
-    this.stream.close(constants.NGHTTP2_CANCEL);
-    // A stream that was never opened does not close by itself.
-    if (this.stream.pending) this.stream.destroy();
+    if (this.#isOver) return;
+    this.#request.cancel();
+    this.#end(this.#outcome ?? error);
   }
 
-  #conclude(headers: IncomingHttpHeaders): void {
+  #end(outcome: CallError | null): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#listener.end(outcome ?? undefined);
+  }
+
+  #conclude(headers: Headers): void {
+    if (this.#outcome !== undefined) return;
     const status = headers['grpc-status'];
-    if (status === undefined) {
-      const http = headers[':status'] as unknown as number | undefined;
-      if (http !== undefined && http !== 200)
-        this.#outcome ??= new CallError(GrpcCode.unavailable, `it answered HTTP ${http}: is it etcd?`);
-      return;
-    }
-    this.#outcome ??= new CallError(Number(status), decoded(String(headers['grpc-message'] ?? '')));
+    const http = headers[':status'];
+    if (status === '0') this.#outcome = null;
+    else if (status !== undefined)
+      this.#outcome = new CallError(Number(status), decoded(headers['grpc-message'] ?? ''));
+    else if (http !== undefined && http !== '200')
+      this.#outcome = new CallError(GrpcCode.unavailable, `it answered HTTP ${http}: is it etcd?`);
   }
 
   #take(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    while (this.#bytes >= this.#wanted) {
+    while (this.#bytes >= this.#wanted && !this.#isOver) {
       const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
       this.#wanted = FRAME_BYTES + all.readUInt32BE(1);
+      if (this.#wanted > MESSAGE_BYTES_MAX) {
+        this.fail(new CallError(GrpcCode.internal, `a message has ${this.#wanted} bytes`));
+        return;
+      }
       const rest = all.length >= this.#wanted ? all.subarray(this.#wanted) : all;
       this.#chunks = rest.length ? [rest] : [];
       this.#bytes = rest.length;
       if (rest === all) return;
       const message = all.subarray(FRAME_BYTES, this.#wanted);
       this.#wanted = FRAME_BYTES;
-      if (!this.#deliver(message)) return;
+      this.#deliver(message);
     }
   }
 
   /** A message that cannot be read ends the call. */
-  #deliver(message: Buffer): boolean {
-    if (this.#outcome && this.#outcome.code !== 0) return false;
+  #deliver(message: Buffer): void {
+    if (this.#outcome) return;
     try {
-      this.listener.message(message);
-      return true;
+      this.#listener.message(message);
     } catch (error) {
-      this.fail(new CallError(GrpcCode.internal, (error as Error).message, { cause: error }));
-      return false;
+      this.fail(
+        error instanceof CallError
+          ? error
+          : new CallError(GrpcCode.internal, (error as Error).message, { cause: error }),
+      );
     }
   }
 }

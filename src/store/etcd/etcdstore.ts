@@ -15,6 +15,7 @@ import {
   type Store,
   type Stored,
   type StoreStats,
+  StoreTimeoutError,
   StoreUnavailableError,
   type Subscription,
   storeClosed,
@@ -66,6 +67,10 @@ interface EtcdTimes {
   readonly silenceMs: number;
   /** How long the watch may be behind before a key is written to see whether it still moves. */
   readonly progressMs: number;
+  /** How long a read is tried. */
+  readonly readMs: number;
+  /** How long a server may be silent before the others take it for lost. */
+  readonly leaseSeconds: number;
 }
 
 const READ_MS = 10_000;
@@ -88,7 +93,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   try {
     await members.connection();
     await assertRestored(members, keyspace, options.prefix);
-    const registration = new Registration(members, keyspace);
+    const registration = new Registration(members, keyspace, options.times?.leaseSeconds);
     try {
       const revision = await registration.fence();
       const compacted = await oldestRevision(members, keyspace.heartbeat, revision);
@@ -99,7 +104,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
     }
   } catch (error) {
     members.close();
-    throw error;
+    throw error instanceof CallError ? asUnavailable(error) : error;
   }
 }
 
@@ -134,6 +139,7 @@ class EtcdStore implements Store {
   readonly #compaction: Compaction;
   readonly #observe: Observe | undefined;
   readonly #progressMs: number;
+  readonly #readMs: number;
   readonly #newest = new SharedQuestion(() => this.#askRevision());
   readonly #progress = new SharedQuestion(() => this.#writeProgress());
   #compacted: number;
@@ -147,6 +153,7 @@ class EtcdStore implements Store {
     this.peers = registration;
     this.#observe = observe;
     this.#progressMs = times.progressMs ?? PROGRESS_MS;
+    this.#readMs = times.readMs ?? READ_MS;
     this.#compacted = compacted;
     this.#feed = new EtcdFeed({
       members,
@@ -286,7 +293,7 @@ class EtcdStore implements Store {
     });
     if ((await Promise.race([reached, behind])) !== 'behind') return clearTimeout(timer);
     await this.#progress.answer();
-    await timely(reached, () => 'the watch of etcd does not go on');
+    await timely(reached, this.#readMs, () => 'the watch of etcd does not go on');
   }
 
   /** Its event has a newer revision than everything before, so the feed moves on. */
@@ -361,7 +368,7 @@ class EtcdStore implements Store {
   }
 
   async #call(path: string, message: Buffer): Promise<Buffer> {
-    const answer = await this.#members.call(path, message, READ_MS).catch((error: unknown) => {
+    const answer = await this.#members.call(path, message, this.#readMs).catch((error: unknown) => {
       throw this.#closing ? storeClosed() : error;
     });
     this.#assertOpen();
@@ -382,9 +389,9 @@ class EtcdStore implements Store {
   }
 }
 
-function timely<T>(promise: Promise<T>, why: () => string): Promise<T> {
+function timely<T>(promise: Promise<T>, timeoutMs: number, why: () => string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new StoreUnavailableError(why())), READ_MS);
+    const timer = setTimeout(() => reject(new StoreTimeoutError(why())), timeoutMs);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

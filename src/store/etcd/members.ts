@@ -3,7 +3,7 @@
  * taken when the connection ends, when the member has no leader, or when nothing is received although a call waits. A
  * heartbeat makes sure that a call waits at least once a second, so a member that is stopped is left within seconds.
  */
-import { StoreUnavailableError, storeClosed } from '../store.ts';
+import { StoreTimeoutError, StoreUnavailableError, storeClosed } from '../store.ts';
 import { CallError, GrpcCode, isNoLeader, isPassing } from './callerror.ts';
 import { Connection, type EtcdTls } from './connection.ts';
 import { connectProblem } from './connectproblem.ts';
@@ -23,6 +23,8 @@ const SILENCE_MS = 1500;
 /** A member that is silent again right after it was taken gets more time, up to this: all of etcd may be slow. */
 const SILENCE_MAX_MS = 12_000;
 const CONNECT_MS = 2000;
+/** At the start, when a slow machine is more likely than a member that is stopped. */
+const FIRST_CONNECT_MS = 15_000;
 const HEARTBEAT_MS = 1000;
 const CHECK_MS = 250;
 const RETRY_FIRST_MS = 25;
@@ -61,14 +63,11 @@ export class Members {
   }
 
   /** One attempt. Rejects with a CallError, or when no member can be reached. */
-  async once(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
-    const connection = await this.connection();
-    try {
-      return await connection.unary(path, message, timeoutMs);
-    } catch (error) {
-      if (error instanceof CallError && isNoLeader(error)) this.#leave(connection, error);
-      throw error;
-    }
+  once(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+    const connection = this.#current;
+    if (connection && !connection.failure && !this.#closed)
+      return this.#send(connection, path, message, timeoutMs);
+    return this.connection().then((made) => this.#send(made, path, message, timeoutMs));
   }
 
   /** For calls that may be repeated: tries until there is an answer, or the time is over. */
@@ -82,7 +81,7 @@ export class Members {
         if (this.#closed) throw storeClosed();
         if (!isTemporary(error)) throw error;
         if (performance.now() + pauseMs > endMs)
-          throw new StoreUnavailableError(`etcd does not answer: ${(error as Error).message}`, {
+          throw new StoreTimeoutError(`etcd does not answer: ${(error as Error).message}`, {
             cause: error,
           });
       }
@@ -96,16 +95,34 @@ export class Members {
     this.#current?.close(new CallError(GrpcCode.cancelled, 'the store was closed'));
   }
 
-  /** Every member once, beginning with the one after the last. */
+  async #send(connection: Connection, path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+    try {
+      return await connection.unary(path, message, timeoutMs);
+    } catch (error) {
+      if (error instanceof CallError && isNoLeader(error)) this.#leave(connection, error);
+      throw error;
+    }
+  }
+
   async #connect(): Promise<Connection> {
+    const isFirst = this.#clusterId === undefined;
+    let found = await this.#tryAll(CONNECT_MS);
+    if (isFirst && Array.isArray(found) && found.some(isSilence))
+      found = await this.#tryAll(FIRST_CONNECT_MS);
+    if (!Array.isArray(found)) return found;
+    throw new StoreUnavailableError(`no member of etcd can be used: ${found.join('; ')}`);
+  }
+
+  /** Every member once, beginning with the one after the last: a connection, or what is wrong with each. */
+  async #tryAll(timeoutMs: number): Promise<Connection | string[]> {
     const { urls, tls = {} } = this.#options;
     const problems: string[] = [];
     for (const _ of urls) {
       const url = urls[this.#next++ % urls.length]!;
       let connection: Connection | undefined;
       try {
-        connection = await Connection.open(url, tls, CONNECT_MS);
-        this.#admit(url, decodeStatus(await connection.unary(STATUS, Buffer.alloc(0), CONNECT_MS)));
+        connection = await Connection.open(url, tls, timeoutMs);
+        this.#admit(url, decodeStatus(await connection.unary(STATUS, Buffer.alloc(0), timeoutMs)));
         if (this.#closed) throw storeClosed();
         this.#current = connection;
         return connection;
@@ -115,7 +132,7 @@ export class Members {
         problems.push(connectProblem(url, (error as Error).message));
       }
     }
-    throw new StoreUnavailableError(`no member of etcd can be used: ${problems.join('; ')}`);
+    return problems;
   }
 
   #admit(url: string, { clusterId, version, hasLeader, isLearner }: StatusAnswer): void {
@@ -176,6 +193,8 @@ export class Members {
     this.#beating = false;
   }
 }
+
+const isSilence = (problem: string): boolean => /(did not|no) answer within/.test(problem);
 
 /** Whether another attempt may succeed. */
 export function isTemporary(error: unknown): boolean {

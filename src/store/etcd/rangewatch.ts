@@ -73,8 +73,7 @@ export class RangeWatch {
       const { start, end } = this.#options;
       this.#stream = connection.stream(WATCH, {
         message: (message) => this.#take(message),
-        end: (error) =>
-          reject(error.code === 0 ? new CallError(GrpcCode.unavailable, 'etcd ended the watch') : error),
+        end: (error) => reject(error ?? new CallError(GrpcCode.unavailable, 'etcd ended the watch')),
       });
       this.#stream.write(encodeWatch(start, end, this.#position + 1));
     });

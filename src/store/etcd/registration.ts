@@ -5,7 +5,7 @@
  * outcome is unknown. A server that was paused until its lease expired cannot write before it has registered again.
  */
 import { randomBytes, randomInt } from 'node:crypto';
-import { type Peers, StoreUnavailableError } from '../store.ts';
+import { type Peers, StoreFullError, StoreUnavailableError } from '../store.ts';
 import { CallError, GrpcCode, isOutOfSpace } from './callerror.ts';
 import type { Keyspace } from './keyspace.ts';
 import type { Members } from './members.ts';
@@ -25,7 +25,7 @@ import {
 } from './messages.ts';
 import { SharedQuestion } from './sharedquestion.ts';
 
-const TTL_SECONDS = 5;
+const LEASE_SECONDS = 5;
 const KEEP_ALIVE_MS = 1500;
 const CALL_MS = 5000;
 const REVOKE_MS = 1000;
@@ -59,7 +59,11 @@ export class Registration implements Peers {
   #renewing = false;
   #closed = false;
 
-  constructor(members: Members, keyspace: Keyspace) {
+  constructor(
+    members: Members,
+    keyspace: Keyspace,
+    private readonly leaseSeconds = LEASE_SECONDS,
+  ) {
     this.#members = members;
     this.#keyspace = keyspace;
     this.key = keyspace.server(randomBytes(8).toString('hex'));
@@ -152,7 +156,7 @@ export class Registration implements Peers {
   async #grant(): Promise<number> {
     const id = randomInt(1, leaseIdMax);
     try {
-      await this.#members.call(LEASE_GRANT, encodeLeaseGrant(TTL_SECONDS, id), CALL_MS);
+      await this.#members.call(LEASE_GRANT, encodeLeaseGrant(this.leaseSeconds, id), CALL_MS);
     } catch (error) {
       // An attempt without an answer had granted it.
       if (!(error instanceof CallError && error.message.includes('lease already exists'))) throw error;
@@ -193,11 +197,15 @@ function recordOf(value: Buffer): ServerRecord {
 export function asUnavailable(error: CallError): StoreUnavailableError {
   const { code, message } = error;
   if (isOutOfSpace(error))
-    return new StoreUnavailableError(
+    return new StoreFullError(
       'etcd has no space left, and takes deletions only: compact and defragment it, then clear its alarm NOSPACE',
       { cause: error },
     );
-  if (code === GrpcCode.permissionDenied || code === GrpcCode.unauthenticated)
+  if (
+    code === GrpcCode.permissionDenied ||
+    code === GrpcCode.unauthenticated ||
+    message.includes('user name not found')
+  )
     return new StoreUnavailableError(
       `etcd does not allow what the store needs (${message}): check the rights of --etcd-certfile for --etcd-prefix`,
       { cause: error },

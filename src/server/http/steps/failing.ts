@@ -1,6 +1,6 @@
 /** Failing, the error exit of every step: sends the thrown error to the client. */
-import { StatusError, unavailable } from '../../../api/errors.ts';
-import { StoreUnavailableError } from '../../../store/store.ts';
+import { internal, requestTimeout, StatusError, unavailable } from '../../../api/errors.ts';
+import { StoreFullError, StoreTimeoutError, StoreUnavailableError } from '../../../store/store.ts';
 import { ClientGone, type Upgrade } from '../../../streams/tunnel.ts';
 import { answerError, answerOverload } from '../answer.ts';
 import type { RequestContext } from '../context.ts';
@@ -10,8 +10,7 @@ import type { Services } from './step.ts';
 
 /** Never throws: when even the error cannot be sent, the connection is closed. */
 export function fail(context: RequestContext, error: unknown, { report }: Services): void {
-  // A failed store is a server error.
-  const known = error instanceof StoreUnavailableError ? unavailable(error.message) : error;
+  const known = error instanceof StoreUnavailableError ? storeFailure(error) : error;
   try {
     if (context.upgrade) failUpgrade(context, context.upgrade, known, report);
     else if (known instanceof Overload) answerOverload(context, known.retryAfter);
@@ -21,6 +20,12 @@ export function fail(context: RequestContext, error: unknown, { report }: Servic
     if (context.upgrade) context.upgrade.socket.destroy();
     else context.response.destroy();
   }
+}
+
+/** A failed store is a server error. */
+function storeFailure(error: StoreUnavailableError): StatusError {
+  if (error instanceof StoreFullError) return internal(error.message);
+  return error instanceof StoreTimeoutError ? requestTimeout() : unavailable(error.message);
 }
 
 function failUpgrade(

@@ -1,0 +1,134 @@
+/**
+ * Headers in HTTP/2 (HPACK, RFC 7541). Requests write all headers as they are. Answers are read as servers like to write
+ * them: by their place in the table of known headers, which grows with each connection, or as text.
+ */
+import { decodeHuffman } from './huffman.ts';
+
+/** Headers that every connection knows from its beginning, from 1 on. */
+const known: readonly (readonly [string, string])[] = [
+  [':authority', ''],
+  [':method', 'GET'],
+  [':method', 'POST'],
+  [':path', '/'],
+  [':path', '/index.html'],
+  [':scheme', 'http'],
+  [':scheme', 'https'],
+  ...['200', '204', '206', '304', '400', '404', '500'].map((status) => [':status', status] as const),
+  ['accept-charset', ''],
+  ['accept-encoding', 'gzip, deflate'],
+  ...`accept-language accept-ranges accept access-control-allow-origin age allow authorization cache-control
+    content-disposition content-encoding content-language content-length content-location content-range content-type
+    cookie date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since
+    last-modified link location max-forwards proxy-authenticate proxy-authorization range referer refresh retry-after
+    server set-cookie strict-transport-security transfer-encoding user-agent vary via www-authenticate`
+    .split(/\s+/)
+    .map((name) => [name, ''] as const),
+];
+
+/** The table that answers refer to holds this much at most, counted as the RFC does. We never allow more. */
+const TABLE_BYTES_MAX = 4096;
+const ENTRY_OVERHEAD = 32;
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** Encodes headers as text, so that they depend on nothing that was sent before. */
+export function encodeHeaders(headers: Headers): Buffer {
+  const parts: Buffer[] = [];
+  for (const [name, value] of Object.entries(headers)) parts.push(Buffer.from([0]), text(name), text(value));
+  return Buffer.concat(parts);
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value, 'latin1');
+  if (bytes.length < 127) return Buffer.concat([Buffer.from([bytes.length]), bytes]);
+  const length = [127];
+  let rest = bytes.length - 127;
+  for (; rest > 127; rest = Math.floor(rest / 128)) length.push((rest % 128) + 128);
+  return Buffer.concat([Buffer.from([...length, rest]), bytes]);
+}
+
+/** Of one connection: all blocks have to be decoded in the order in which they came. */
+export class HeaderDecoder {
+  /** What this connection has added to the known headers, the newest first. */
+  readonly #added: (readonly [string, string])[] = [];
+  #addedBytes = 0;
+  #bytesMax = TABLE_BYTES_MAX;
+  #block: Buffer = Buffer.alloc(0);
+  #at = 0;
+
+  /** Throws when the block is not as it must be; then nothing more can be read from the connection. */
+  decode(block: Buffer): Headers {
+    this.#block = block;
+    this.#at = 0;
+    const headers: Record<string, string> = {};
+    while (this.#at < block.length) {
+      const field = this.#field(block[this.#at]!);
+      if (field) headers[field[0]] = field[1];
+    }
+    return headers;
+  }
+
+  #field(first: number): readonly [string, string] | undefined {
+    if (first >= 0x80) return this.#entry(this.#number(7));
+    if (first >= 0x40) return this.#add(this.#literal(6));
+    if (first < 0x20) return this.#literal(4);
+    const bytesMax = this.#number(5);
+    if (bytesMax > TABLE_BYTES_MAX) throw new Error('a table of headers is too large');
+    this.#bytesMax = bytesMax;
+    this.#shrink();
+    return undefined;
+  }
+
+  #literal(prefixBits: number): readonly [string, string] {
+    const index = this.#number(prefixBits);
+    const name = index === 0 ? this.#text() : this.#entry(index)[0];
+    return [name, this.#text()];
+  }
+
+  #entry(index: number): readonly [string, string] {
+    const entry = index <= known.length ? known[index - 1] : this.#added[index - known.length - 1];
+    if (!entry) throw new Error(`there is no header ${index}`);
+    return entry;
+  }
+
+  #add(entry: readonly [string, string]): readonly [string, string] {
+    this.#added.unshift(entry);
+    this.#addedBytes += sizeOf(entry);
+    this.#shrink();
+    return entry;
+  }
+
+  #shrink(): void {
+    while (this.#addedBytes > this.#bytesMax) this.#addedBytes -= sizeOf(this.#added.pop()!);
+  }
+
+  #byte(): number {
+    const byte = this.#block[this.#at++];
+    if (byte === undefined) throw new Error('headers end too early');
+    return byte;
+  }
+
+  #number(prefixBits: number): number {
+    const full = 2 ** prefixBits - 1;
+    let value = this.#byte() & full;
+    if (value < full) return value;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.#byte();
+      value += (byte & 127) * scale;
+      if (value > 2 ** 31) throw new Error('a number in headers is too large');
+      if (byte < 128) return value;
+    }
+  }
+
+  #text(): string {
+    const isCoded = (this.#block[this.#at] ?? 0) >= 0x80;
+    const length = this.#number(7);
+    const bytes = this.#block.subarray(this.#at, this.#at + length);
+    if (bytes.length < length) throw new Error('headers end too early');
+    this.#at += length;
+    return (isCoded ? decodeHuffman(bytes) : bytes).toString('latin1');
+  }
+}
+
+const sizeOf = ([name, value]: readonly [string, string]): number =>
+  name.length + value.length + ENTRY_OVERHEAD;
