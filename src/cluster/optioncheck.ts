@@ -54,6 +54,7 @@ const startNames: Names<StartOptions> = {
 const nodeNames: Names<NodeOptions> = {
   name: true,
   folder: true,
+  volumes: true,
   address: true,
   podNetwork: true,
   podRange: true,
