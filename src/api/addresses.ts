@@ -35,6 +35,41 @@ export function isCIDR(value: string): string[] {
   return problems;
 }
 
+/** The strict check of newer kinds, which want the one canonical form. */
+export function isCanonicalIP(value: string): string[] {
+  const problems = isIP(value);
+  return problems.length ? problems : canonicalProblems(value, addressText(readAddress(value)!));
+}
+
+/** The same for a range; only its first problem is told. */
+export function isCanonicalCIDR(value: string): string[] {
+  const problems = isCIDR(value);
+  return problems.length ? problems.slice(0, 1) : canonicalProblems(value, rangeText(readRange(value)!));
+}
+
+const canonicalProblems = (value: string, canonical: string): string[] =>
+  value === canonical ? [] : [`must be in canonical form (${JSON.stringify(canonical)})`];
+
+const rangeText = (range: Address & { readonly prefixLength: number }): string =>
+  `${addressText(range)}/${range.prefixLength}`;
+
+/** The canonical form: of RFC 5952 for IPv6. */
+export function addressText({ family, value }: Address): string {
+  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    ((value >> BigInt(112 - 16 * index)) & 0xff_ffn).toString(16),
+  );
+  // The longest run of at least two zero groups is left out.
+  let run = { start: -1, length: 1 };
+  for (let start = 0; start < 8; start++) {
+    let length = 0;
+    while (groups[start + length] === '0') length++;
+    if (length > run.length) run = { start, length };
+  }
+  if (run.start < 0) return groups.join(':');
+  return `${groups.slice(0, run.start).join(':')}::${groups.slice(run.start + run.length).join(':')}`;
+}
+
 /**
  * Parses an address leniently, for stored objects: leading zeros are decimal, and an IPv4-mapped address counts as
  * IPv4. `isIP` is the strict check for new values.

@@ -152,7 +152,7 @@ export interface KindForm<T extends ApiObject> {
    * The part whose changes increase `metadata.generation`; without it there is no generation. `content` is everything
    * but the metadata and, where it is a subresource, the status.
    */
-  readonly generationOf?: 'spec' | 'template' | 'webhooks' | 'content';
+  readonly generationOf?: 'spec' | 'template' | 'webhooks' | 'content' | 'content and labels';
   /** Default propagation policy of DELETE; `Background` when not given. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
   /** Sent in a Warning header of a DELETE without a propagation policy. */

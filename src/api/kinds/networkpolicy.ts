@@ -1,0 +1,31 @@
+/** NetworkPolicy: which connections pods accept and open. */
+import type { NetworkPolicy } from '../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { formatLabelSelectorObject, type LabelSelectorObject } from '../labelselector.ts';
+import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+
+export const networkPolicy = defineKind<NetworkPolicy>({
+  kind: 'NetworkPolicy',
+  resource: 'networkpolicies',
+  singular: 'networkpolicy',
+  shortNames: ['netpol'],
+  group: 'networking.k8s.io',
+  version: 'v1',
+  table: 'networking-v1',
+  namespaced: true,
+  generationOf: 'spec',
+
+  defaults(policy) {
+    const spec = (policy.spec ??= {});
+    const { ingress = [], egress = [] } = spec;
+    for (const { ports } of [...ingress, ...egress]) for (const port of ports ?? []) port.protocol ??= 'TCP';
+    spec.policyTypes ??= egress.length ? ['Ingress', 'Egress'] : ['Ingress'];
+  },
+
+  columns: [nameColumn, { name: 'Pod-Selector', description: 'The pods it is for.' }, ageColumn],
+  cells: (policy) => [
+    policy.metadata.name,
+    formatLabelSelectorObject(policy.spec?.podSelector as LabelSelectorObject),
+    ageCell(policy),
+  ],
+});
