@@ -39,6 +39,7 @@ const startNames: Names<StartOptions> = {
   controllerSettings: true,
   node: true,
   simulatedNodes: true,
+  defaultStorageClass: true,
   ingress: true,
   limits: true,
   admissionConfigFile: true,

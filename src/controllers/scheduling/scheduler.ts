@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os';
 import { StatusError } from '../../api/errors.ts';
-import type { Binding, Node, Pod, Service } from '../../api/generated/types.ts';
+import type { Binding, Node, Pod, PodStatus, Service } from '../../api/generated/types.ts';
 import { withCondition } from '../../api/rules/condition.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { bind } from '../../registry/binding.ts';
@@ -29,7 +29,8 @@ import { type PodFacts, podFacts } from './podfacts.ts';
 import { SchedulingQueue } from './schedulingqueue.ts';
 import { bestOf } from './scores.ts';
 import { type Kin, TopologySpread } from './topologyspread.ts';
-import { volumeReach } from './volumereach.ts';
+import { VolumeBinding, VolumeBindingError } from './volumebinding.ts';
+import type { VolumePlan } from './volumereach.ts';
 
 const schedulerName = 'default-scheduler';
 /** The `action` of events. */
@@ -53,6 +54,7 @@ class Scheduler implements RunningController {
   readonly #recorder: EventRecorder;
   readonly #cluster = new ClusterFacts();
   readonly #queue: SchedulingQueue;
+  readonly #volumes: VolumeBinding;
   readonly #observers: { close(): void }[];
   readonly #underWay = new Set<Promise<void>>();
   #binding = 0;
@@ -68,12 +70,20 @@ class Scheduler implements RunningController {
       () => this.#registry.chance.nowMs(),
       () => this.#wake(),
     );
+    this.#volumes = new VolumeBinding(context);
     const helps = (): void => this.#queue.clusterChanged();
+    const storageChanged = (): void => {
+      this.#volumes.changed();
+      this.#queue.clusterChanged();
+    };
     this.#observers = [
       observe(context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
       observe(context, 'core/pods', (entry, previous) => this.#podChanged(entry, previous)),
-      observe(context, 'core/persistentvolumeclaims', helps),
-      observe(context, 'core/persistentvolumes', helps),
+      observe(context, 'core/persistentvolumeclaims', storageChanged),
+      observe(context, 'core/persistentvolumes', storageChanged),
+      observe(context, 'storage.k8s.io/storageclasses', helps),
+      observe(context, 'storage.k8s.io/csidrivers', helps),
+      observe(context, 'storage.k8s.io/csistoragecapacities', helps),
     ];
   }
 
@@ -84,6 +94,7 @@ class Scheduler implements RunningController {
   async close(): Promise<void> {
     this.#closed = true;
     for (const observer of this.#observers) observer.close();
+    this.#volumes.close();
     this.#queue.close();
     await Promise.all(this.#underWay);
     await this.#recorder.flushed();
@@ -98,9 +109,11 @@ class Scheduler implements RunningController {
     const pod = podFacts((entry ?? previous)!.peek() as Pod);
     if (!entry || pod.finished) {
       this.#queue.forget(pod.uid);
+      this.#volumes.forget(pod.uid);
       if (this.#cluster.displace(pod.uid)) this.#queue.clusterChanged();
     } else if (pod.nodeName) {
       this.#queue.forget(pod.uid);
+      this.#volumes.forget(pod.uid);
       this.#cluster.place(pod, pod.nodeName);
       this.#queue.podPlaced();
     } else if (pod.deleting || pod.gated || pod.schedulerName !== schedulerName) this.#queue.forget(pod.uid);
@@ -132,11 +145,11 @@ class Scheduler implements RunningController {
   }
 
   #schedule(pod: PodFacts): void {
-    const reach = volumeReach(this.#registry, pod);
+    const reach = this.#volumes.reach(pod);
     const { nodes } = this.#cluster;
     if (reach.nowhere !== undefined) {
-      const none = `0/${nodes.length} nodes are available`;
-      const text = `${none}: ${reach.nowhere}. preemption: ${none}: ${nodes.length} Preemption is not helpful for scheduling.`;
+      // Kubernetes looks for nodes where preemption would help, and has none to look at.
+      const text = `0/${nodes.length} nodes are available: ${reach.nowhere}. not found`;
       return this.#refuse(pod, nodes.length ? text : refusalText(0, []));
     }
     const wish: Wish = {
@@ -150,8 +163,35 @@ class Scheduler implements RunningController {
     if (fitting.length === 0) return this.#refuse(pod, refusalText(nodes.length, refusals));
     const node = bestOf(wish, fitting, (bound) => this.#registry.chance.randomBelow(bound));
     this.#cluster.place(pod, node.name);
-    this.#binding++;
-    this.#track(this.#bind(pod, node.name));
+    const plan = reach.plan(node);
+    this.#track(plan ? this.#bindWithVolumes(pod, node, plan) : this.#bind(pod, node.name));
+  }
+
+  async #bindWithVolumes(pod: PodFacts, node: NodeFacts, plan: VolumePlan): Promise<void> {
+    // The plan counts for other pods from this call on.
+    const binding = this.#volumes.bind(pod, node, plan);
+    const [bound] = await Promise.allSettled([binding, this.#nominate(pod, node.name)]);
+    if (bound.status === 'rejected') return this.#volumesFailed(pod, bound.reason as Error);
+    await this.#bind(pod, node.name);
+  }
+
+  #volumesFailed(pod: PodFacts, error: Error): void {
+    this.#cluster.displace(pod.uid);
+    if (this.#closed) return;
+    const entry = this.#registry.view.collection('core/pods').get(pod.namespace, pod.name);
+    const current = entry && podFacts(entry.peek() as Pod);
+    // It is gone, another pod, or has got a node from another scheduler.
+    if (current?.uid !== pod.uid || current.nodeName || current.deleting) return this.#lookAgain(pod);
+    if (!(error instanceof VolumeBindingError)) this.context.onError(error);
+    const text = `running PreBind plugin "VolumeBinding": binding volumes: ${error.message}`;
+    this.#refuse(pod, text, 'SchedulerError');
+  }
+
+  /** Shows on the pod which node it is going to have. */
+  async #nominate(pod: PodFacts, nodeName: string): Promise<void> {
+    await this.#changeStatus(pod, (status) => {
+      status.nominatedNodeName = nodeName;
+    });
   }
 
   /** Suitable nodes: all of a small cluster, enough of a large one. */
@@ -192,6 +232,7 @@ class Scheduler implements RunningController {
   }
 
   async #bind(pod: PodFacts, nodeName: string): Promise<void> {
+    this.#binding++;
     const kind = this.#registry.kinds.resource('v1', 'pods')!;
     const { namespace, name, uid } = pod;
     const binding: Binding = {
@@ -226,28 +267,32 @@ class Scheduler implements RunningController {
     if (entry) this.#podChanged(entry, undefined);
   }
 
-  /** Records on the pod, and in an event, why it is unschedulable. */
-  #refuse(pod: PodFacts, reason: string): void {
+  /** Records on the pod, and in an event, why it is not scheduled: its wishes, or an error, which may pass. */
+  #refuse(pod: PodFacts, text: string, reason: 'Unschedulable' | 'SchedulerError' = 'Unschedulable'): void {
     const message =
-      reason.length > messageCharactersMax ? `${reason.slice(0, messageCharactersMax - 3)}...` : reason;
-    this.#queue.failed(pod, false);
+      text.length > messageCharactersMax ? `${text.slice(0, messageCharactersMax - 3)}...` : text;
+    this.#queue.failed(pod, reason === 'SchedulerError');
     this.#recorder.warning(subject(pod), 'FailedScheduling', message);
-    this.#track(this.#say(pod, message));
+    this.#track(
+      this.#changeStatus(pod, (status) => {
+        const condition = { type: 'PodScheduled', status: 'False', reason, message };
+        status.conditions = withCondition(status.conditions, condition, this.#registry.now());
+        if (reason === 'SchedulerError') delete status.nominatedNodeName;
+      }),
+    );
   }
 
-  async #say(pod: PodFacts, message: string): Promise<void> {
+  /** Changes the status of a pod that has no node yet. */
+  async #changeStatus(pod: PodFacts, change: (status: PodStatus) => void): Promise<void> {
     const kind = this.#registry.kinds.resource('v1', 'pods')!;
-    const say = (current: Entry) => {
+    const work = (current: Entry) => {
       const object = current.object() as Pod;
-      if (object.metadata.uid !== pod.uid || object.spec?.nodeName) return object;
-      const status = (object.status ??= {});
-      const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
-      status.conditions = withCondition(status.conditions, condition, this.#registry.now());
+      if (object.metadata.uid === pod.uid && !object.spec?.nodeName) change((object.status ??= {}));
       return object;
     };
     const { namespace, name } = pod;
     const target = targetOf({ kind, namespace, name }, 'status');
-    await tolerant(modify(this.#registry, this.context.request('update'), target, say));
+    await tolerant(modify(this.#registry, this.context.request('update'), target, work));
   }
 
   #track(work: Promise<void>): void {
