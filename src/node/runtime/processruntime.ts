@@ -28,6 +28,7 @@ import { type ContainerParts, ContainerProcess } from './containerprocess.ts';
 import { type Program, type ProgramOptions, startProgram } from './containerprogram.ts';
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
 import { containerUser, splitEnvironment } from './containeruser.ts';
+import { ImageFolders } from './imagefolders.ts';
 import type { ImageTable } from './images.ts';
 import { MemoryMounts } from './memorymounts.ts';
 import { MemoryWatch } from './memorywatch.ts';
@@ -94,6 +95,7 @@ export class ProcessRuntime implements Runtime {
   readonly #spawner = new Spawner();
   readonly #pipes: PipeStock;
   readonly #memory: MemoryWatch;
+  readonly #images: ImageFolders;
   readonly #pods = new Map<string, PreparedPod>();
   /** The highest CPU time seen: the time of an unreaped process is lost, and the sum must not decrease. */
   readonly #cpu = new WeakMap<ContainerProcess, number>();
@@ -103,6 +105,7 @@ export class ProcessRuntime implements Runtime {
   constructor(private readonly options: ProcessRuntimeOptions) {
     this.#pipes = new PipeStock(join(options.folder, 'pipes'), this.#spawner);
     this.#memory = new MemoryWatch(this.#spawner, options.onError);
+    this.#images = new ImageFolders(options.images, join(options.folder, 'images'), this.#spawner);
   }
 
   resolveImage(image: string): Promise<ImageCommand> {
@@ -121,7 +124,8 @@ export class ProcessRuntime implements Runtime {
     // With concurrent calls, the first to finish wins.
     const other = this.#pods.get(uid);
     if (other) return other.place;
-    const place = { folder, ip: attachment.ip, ...this.#abilities(pod, means) };
+    const imageFolder = (image: string): Promise<string> => this.#images.folderOf(image);
+    const place = { folder, ip: attachment.ip, imageFolder, ...this.#abilities(pod, means) };
     this.#pods.set(uid, { place, attachment, containers: new Set(), starting: new Set(), removing: false });
     return place;
   }
@@ -212,6 +216,7 @@ export class ProcessRuntime implements Runtime {
         await removeFolder(join(pods, uid)).catch(onError);
       } else await this.#removeRoots(join(pods, uid, 'containers'));
     }
+    await this.#images.clear().catch(onError);
     await this.options.logFolder?.prune();
   }
 
