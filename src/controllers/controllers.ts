@@ -28,7 +28,10 @@ import { endpointSliceController } from './slices/endpointslices.ts';
 import { mirroringController } from './slices/mirroring.ts';
 import { tokenCleaner } from './tokencleaner.ts';
 import { tokenController } from './tokens.ts';
-import { volumeBinder } from './volumebinder.ts';
+import { ephemeralVolumeController } from './volumes/ephemeralvolumes.ts';
+import { localPathProvisioner } from './volumes/localpath.ts';
+import { volumeBinder } from './volumes/volumebinder.ts';
+import { volumeExpander } from './volumes/volumeexpander.ts';
 import { daemonSetController } from './workloads/daemonsets.ts';
 import { deploymentController } from './workloads/deployments.ts';
 import { replicaSetController } from './workloads/replicasets.ts';
@@ -66,6 +69,9 @@ export const controllers: readonly Controller[] = [
   podCollector,
   eventExpiryController,
   volumeBinder,
+  volumeExpander,
+  localPathProvisioner,
+  ephemeralVolumeController,
   autoscalerController,
   disruptionController,
 ];

@@ -1,13 +1,20 @@
 /**
- * In-use protection: keeps a deleted claim until no pod uses it, and a deleted volume until no claim is bound to it.
+ * In-use protection: keeps a deleted claim until no pod uses it, a deleted volume until no claim is bound to it, and a
+ * deleted class of attributes until no claim and no volume names it.
  */
 
-import type { PersistentVolume, Pod } from '../api/generated/types.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind.ts';
 import { claimsOf } from '../api/rules/podfacts.ts';
-import { claimFinalizer, isBound, volumeFinalizer } from '../api/rules/storageprotection.ts';
+import {
+  attributesFinalizer,
+  attributesOfClaim,
+  claimFinalizer,
+  isBound,
+  volumeFinalizer,
+} from '../api/rules/storageprotection.ts';
 import type { Entry } from '../registry/entry.ts';
-import { isClaimInUse, mayUseClaims } from '../registry/inuse.ts';
+import { isAttributesClassInUse, isClaimInUse, mayUseClaims } from '../registry/inuse.ts';
 import { modify } from '../registry/modify.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
@@ -15,14 +22,19 @@ import { actingAs } from '../registry/writers.ts';
 import { type Controller, observe, running, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
+/** Saves reading claims and volumes that name no class of attributes, as nearly all. */
+const attributesMark = Buffer.from('AttributesClassName');
+
 export const protectionController: Controller = {
   name: 'protection',
   housekeeping: true,
   writer: 'pvc-protection-controller',
   start(context) {
     const { registry, onError } = context;
-    // In Kubernetes volumes have a separate controller.
+    // In Kubernetes these are separate controllers.
     const byVolumeProtection = (verb: Verb): Request => actingAs('pv-protection-controller', verb);
+    const byAttributesProtection = (verb: Verb): Request =>
+      actingAs('volumeattributesclass-protection-controller', verb);
     const claims = new WorkQueue({
       work: (key) => releaseClaim(context, key),
       onError: (_, error) => onError(error),
@@ -31,23 +43,47 @@ export const protectionController: Controller = {
       work: (name) => releaseVolume({ registry, request: byVolumeProtection }, name),
       onError: (_, error) => onError(error),
     });
+    const attributes = new WorkQueue({
+      work: (name) => protectAttributes({ registry, request: byAttributesProtection }, name),
+      onError: (_, error) => onError(error),
+    });
+    const attributesChanged = (before: readonly unknown[], now: readonly unknown[]): void => {
+      // Only a class that is no longer named can be released.
+      for (const name of before) if (typeof name === 'string' && !now.includes(name)) attributes.add(name);
+    };
     const existing = registry.view.collection('core/persistentvolumeclaims');
     const observers = [
+      observe(context, 'core/persistentvolumeclaims', (entry, previous) => {
+        if (entry) claims.add(`${entry.namespace}/${entry.name}`);
+        attributesChanged(attributesOf(previous), attributesOf(entry));
+      }),
+      observe(context, 'core/persistentvolumes', (entry, previous) => {
+        if (entry) volumes.add(entry.name);
+        attributesChanged(attributesOf(previous), attributesOf(entry));
+      }),
       observe(
         context,
-        'core/persistentvolumeclaims',
-        (entry) => entry && claims.add(`${entry.namespace}/${entry.name}`),
+        'storage.k8s.io/volumeattributesclasses',
+        (entry) => entry && attributes.add(entry.name),
       ),
-      observe(context, 'core/persistentvolumes', (entry) => entry && volumes.add(entry.name)),
       observe(context, 'core/pods', (entry, previous) => {
         const pod = (entry ?? previous)!;
         if (existing.size > 0 && mayUseClaims(pod))
           for (const claim of claimsOf(pod.peek() as Pod)) claims.add(`${pod.namespace}/${claim}`);
       }),
     ];
-    return running(observers, [claims, volumes]);
+    return running(observers, [claims, volumes, attributes]);
   },
 };
+
+/** Classes of attributes that a claim or a volume names. */
+function attributesOf(entry: Entry | undefined): (string | undefined)[] {
+  if (!entry?.document.includes(attributesMark)) return [];
+  const object = entry.peek();
+  return entry.kind.kind === 'PersistentVolume'
+    ? [(object as PersistentVolume).spec?.volumeAttributesClassName]
+    : attributesOfClaim(object as PersistentVolumeClaim);
+}
 
 async function releaseClaim(writing: Writing, key: string): Promise<void> {
   const { registry } = writing;
@@ -61,6 +97,25 @@ async function releaseVolume(writing: Writing, name: string): Promise<void> {
   const volume = writing.registry.view.collection('core/persistentvolumes').get('', name);
   if (!volume || !isHeld(volume, volumeFinalizer)) return;
   if (!isBound(volume.peek() as PersistentVolume)) await dropFinalizer(writing, volume, volumeFinalizer);
+}
+
+/** Releases a deleted class that nothing names, and gives the finalizer back to a class that has lost it. */
+async function protectAttributes(writing: Writing, name: string): Promise<void> {
+  const { view } = writing.registry;
+  const entry = view.collection('storage.k8s.io/volumeattributesclasses').get('', name);
+  if (!entry) return;
+  const { deletionTimestamp, finalizers = [] } = entry.peek().metadata;
+  const isProtected = finalizers.includes(attributesFinalizer);
+  if (deletionTimestamp) {
+    if (isProtected && !isAttributesClassInUse(view, name))
+      await dropFinalizer(writing, entry, attributesFinalizer);
+  } else if (!isProtected)
+    await modify(writing.registry, writing.request('update'), targetOf(entry, 'whole'), (current) => {
+      const object = current.object();
+      if (!object.metadata.deletionTimestamp)
+        object.metadata.finalizers = [...(object.metadata.finalizers ?? []), attributesFinalizer];
+      return object;
+    });
 }
 
 /** Whether an object is being deleted and still has this finalizer. */

@@ -66,6 +66,8 @@ const programs: Record<WriterName, string> = {
   'endpoint-controller': 'kube-controller-manager',
   'endpointslice-controller': 'kube-controller-manager',
   'endpointslicemirroring-controller': 'kube-controller-manager',
+  'ephemeral-volume-controller': 'kube-controller-manager',
+  'expand-controller': 'kube-controller-manager',
   'generic-garbage-collector': 'kube-controller-manager',
   'horizontal-pod-autoscaler': 'kube-controller-manager',
   'job-controller': 'kube-controller-manager',
@@ -84,6 +86,7 @@ const programs: Record<WriterName, string> = {
   'statefulset-controller': 'kube-controller-manager',
   'token-cleaner': 'kube-controller-manager',
   'ttl-after-finished-controller': 'kube-controller-manager',
+  'volumeattributesclass-protection-controller': 'kube-controller-manager',
 };
 
 const accountPrefix = 'system:serviceaccount:kube-system:';

@@ -40,6 +40,8 @@ const accounts = [
   'endpoint-controller',
   'endpointslice-controller',
   'endpointslicemirroring-controller',
+  'ephemeral-volume-controller',
+  'expand-controller',
   'generic-garbage-collector',
   'horizontal-pod-autoscaler',
   'job-controller',
@@ -58,6 +60,7 @@ const accounts = [
   'statefulset-controller',
   'token-cleaner',
   'ttl-after-finished-controller',
+  'volumeattributesclass-protection-controller',
 ] as const;
 
 export type WriterName =
