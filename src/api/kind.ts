@@ -263,7 +263,7 @@ const allVerbs: readonly Verb[] = [
 export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
   const group = form.group ?? '';
   const version = form.version ?? 'v1';
-  const model = form.model ?? modelOf(form.kind, form.table ?? 'core-v1');
+  let model = form.model;
   const kind: Omit<Kind, 'storage'> = {
     ...(form as unknown as KindForm<ApiObject>),
     id: resourceId(group, form.resource, form.incarnation),
@@ -280,7 +280,11 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
     defaultPropagation: form.defaultPropagation ?? 'Background',
     selectableFields: (form.selectableFields ?? {}) as Kind['selectableFields'],
     fieldAliases: form.fieldAliases ?? {},
-    model,
+    // Looked up when first used: a start needs few of the field tables.
+    get model() {
+      model ??= modelOf(form.kind, form.table ?? 'core-v1');
+      return model;
+    },
     hasStatus: form.subresources?.some((sub) => sub.name === 'status') ?? false,
   };
   const storage = form.stored?.kind;

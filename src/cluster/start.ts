@@ -178,7 +178,6 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     running = server;
     closers.add(() => server.close());
     await server.listen();
-    await access?.announce();
     closers.add(() => aggregation.close());
     aggregation.start().catch(report);
     if (log) logConfiguration(log, inForce(options, server.url, chosen, keeper));
@@ -189,10 +188,10 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       report,
     });
     closers.add(() => capacity.close());
-    await capacity.start();
     const kubernetes = new KubernetesService(registry, doors.advertised(services.firstIP), report);
     closers.add(() => kubernetes.close());
-    await kubernetes.start();
+    // Together, so that what they write shares a commit.
+    await Promise.all([access?.announce(), capacity.start(), kubernetes.start()]);
     const settings = { ...defaultSettings, ...options.controllerSettings };
     // Closed before the server, so that nodes can report that they are going.
     const nodes = new LocalNodes({
