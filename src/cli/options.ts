@@ -3,12 +3,7 @@ import { parseArgs } from 'node:util';
 import type { RestoreTarget } from '../cluster/backup.ts';
 import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
-import {
-  authenticationArgs,
-  authenticationHelp,
-  readAuthentication,
-  withTruths,
-} from './authenticationflags.ts';
+import { authenticationArgs, authenticationHelp, readAuthentication } from './authenticationflags.ts';
 import {
   admissionArgs,
   admissionHelp,
@@ -17,6 +12,7 @@ import {
   readAdmission,
   readAuthorization,
 } from './authorizationflags.ts';
+import { withTruths } from './flagvalues.ts';
 import {
   type KubeconfigLine,
   kubeconfigArgs,
