@@ -3,6 +3,7 @@
  *
  *   wherry-HASH.cjs   the bundle: one file loads several times faster than hundreds
  *   importer.cjs      dynamic imports for the bundle
+ *   LICENSES.txt      of the packages that the bundle contains
  *   index.cjs         for `require('wherry')`: the public names of the bundle
  *   index.js          for `import 'wherry'`: the same
  *   lmdbthread.cjs    the thread that writes to LMDB
@@ -17,6 +18,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { bundledLmdb, licencesOf } from './lmdb.mjs';
 import { buildThread, defineThread } from './thread.mjs';
 
 const { values: asked } = parseArgs({ options: { 'source-maps': { type: 'boolean' } } });
@@ -64,30 +66,62 @@ const common = {
  */
 const importer = 'summon';
 
-/** Writes the bundle; returns its file name, which contains a hash of its contents. */
+/**
+ * Modules of Node that few starts use. Loading them took a start 7 ms, so the bundle calls a function that loads each
+ * when one of its members is first read; its name is as long as `require`.
+ */
+const loadedLate = [
+  'child_process',
+  'dns/promises',
+  'fs/promises',
+  'http2',
+  'perf_hooks',
+  'v8',
+  'worker_threads',
+];
+const late = 'delayed';
+const lateLoader = `${late} = (name) => new Proxy({}, { get: (_, member) => require(name)[member] })`;
+
+/**
+ * Writes the bundle; returns its file name, which contains a hash of its contents. It is ASCII alone, so that V8 keeps
+ * its text in one byte for each character.
+ */
 async function bundle() {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...common,
     entryPoints: { wherry: 'src/cli/bundle.ts' },
     entryNames: '[name]-[hash]',
     write: false,
+    metafile: true,
     sourcemap: asked['source-maps'] ?? false,
-    plugins: [fieldTables],
+    plugins: [fieldTables, bundledLmdb],
     define: { ...defineThread, 'import.meta.url': 'moduleUrl' },
     // Strict mode, like the modules it is made of; esbuild's own directive would come after these
     // declarations and have no effect.
     banner: {
-      js: `'use strict';const moduleUrl = require('node:url').pathToFileURL(__filename).href, ${importer} = require('./importer.cjs');`,
+      js: `'use strict';const moduleUrl = require('node:url').pathToFileURL(__filename).href, ${importer} = require('./importer.cjs'), ${lateLoader};`,
     },
   });
   const script = outputFiles.find(({ path: name }) => name.endsWith('.cjs'));
-  const uses = script.text.match(new RegExp(`\\b${importer}\\b`, 'g'));
-  if (uses.length > 1) throw new Error(`the bundle has something named ${importer} of its own`);
+  for (const own of [importer, late])
+    if (script.text.match(new RegExp(`\\b${own}\\b`, 'g')).length > 1)
+      throw new Error(`the bundle has something named ${own} of its own`);
+  const foreign = /[^\0-\x7f]/.exec(script.text);
+  if (foreign)
+    throw new Error(`the bundle has a character that is not ASCII: ${around(script.text, foreign.index)}`);
   for (const { path: name, contents } of outputFiles)
-    writeFileSync(name, name === script.path ? script.text.replace(/\bimport\(/g, `${importer}(`) : contents);
+    writeFileSync(name, name === script.path ? withLoaders(script.text) : contents);
   writeFileSync(path.join(folder, 'importer.cjs'), 'module.exports = (name) => import(name);\n');
+  writeFileSync(path.join(folder, 'LICENSES.txt'), licencesOf(metafile));
   return path.basename(script.path);
 }
+
+const withLoaders = (text) =>
+  text
+    .replace(/\bimport\(/g, `${importer}(`)
+    .replace(new RegExp(`\\brequire(?=\\("(?:node:)?(?:${loadedLate.join('|')})"\\))`, 'g'), late);
+
+const around = (text, at) => JSON.stringify(text.slice(Math.max(0, at - 40), at + 40));
 
 /** The exported names are written out, so that Node finds them without parsing the whole bundle. */
 function library(bundleFile) {

@@ -1,4 +1,4 @@
-/** What the keys of a user's extra may be in constrained impersonation: a domain and a path, in small letters. */
+/** What the keys of a user's extra may be in constrained impersonation and of issuers: a domain and a path, in small letters. */
 import { isSubdomain1123 } from '../api/names.ts';
 
 const pathForm = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
@@ -16,6 +16,10 @@ export function extraProblem(extra: Readonly<Record<string, readonly string[]>>)
   }
   return undefined;
 }
+
+/** What is wrong with a key that an operator chooses; undefined: nothing. */
+export const extraKeyProblem = (key: string): string | undefined =>
+  keyProblem(key) ?? (key === key.toLowerCase() ? undefined : 'it must be in small letters');
 
 function keyProblem(key: string): string | undefined {
   const invalid = (why: string): string => `extra.key: Invalid value: ${JSON.stringify(key)}: ${why}`;

@@ -55,6 +55,17 @@ export class ConfigurationValue {
     return this.value;
   }
 
+  /** undefined when it is absent or empty. */
+  optionalText(): string | undefined {
+    return this.isSet && this.value !== '' ? this.text() : undefined;
+  }
+
+  requiredText(): string {
+    const text = this.optionalText();
+    if (text === undefined) throw new Error(`${this.path} is required`);
+    return text;
+  }
+
   flag(otherwise: boolean): boolean {
     if (!this.isSet) return otherwise;
     if (typeof this.value !== 'boolean') throw this.#wrong('true or false');

@@ -16,7 +16,7 @@ export function parseDurationMs(text: string): number | undefined {
   let rest = text.replace(/^[+-]/, '');
   if (!rest || rest.length > 64) return undefined;
   while (rest) {
-    const part = /^(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)/.exec(rest);
+    const part = /^(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|ms|s|m|h)/.exec(rest);
     if (!part) return undefined;
     total += Number(part[1]) * unitsMs[part[2]!]!;
     rest = rest.slice(part[0].length);

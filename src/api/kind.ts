@@ -264,7 +264,7 @@ const allVerbs: readonly Verb[] = [
  * All fields, unset. Every kind begins with them, so that V8 gives all kinds one shape: code that reads a hook of a kind
  * loads it from a fixed offset, whichever kinds it has seen before.
  */
-class Unset implements Record<keyof Kind, undefined> {
+class Unset implements Record<Exclude<keyof Kind, 'model'>, undefined> {
   readonly kind = undefined;
   readonly resource = undefined;
   readonly singular = undefined;
@@ -276,7 +276,6 @@ class Unset implements Record<keyof Kind, undefined> {
   readonly version = undefined;
   readonly apiVersion = undefined;
   readonly table = undefined;
-  readonly model = undefined;
   readonly namespaced = undefined;
   readonly nameRule = undefined;
   readonly stored = undefined;
@@ -329,13 +328,23 @@ class Unset implements Record<keyof Kind, undefined> {
   readonly columns = undefined;
   readonly cells = undefined;
   readonly rowConditions = undefined;
+  ownModel: Model | undefined = undefined;
+
+  /** Looked up when first used: a start needs few of the field tables. */
+  get model(): Model {
+    const { kind, table } = this as unknown as Kind;
+    this.ownModel ??= modelOf(kind, table ?? 'core-v1');
+    return this.ownModel;
+  }
 }
 
 export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
   const group = form.group ?? '';
   const version = form.version ?? 'v1';
-  const model = form.model ?? modelOf(form.kind, form.table ?? 'core-v1');
-  const defined = Object.assign(new Unset() as unknown as { -readonly [K in keyof Kind]: Kind[K] }, form, {
+  const { model, ...given } = form;
+  const shape = new Unset() as unknown as { -readonly [K in keyof Kind]: Kind[K] };
+  const defined = Object.assign(shape, given, {
+    ownModel: model,
     id: resourceId(group, form.resource, form.incarnation),
     group,
     version,
@@ -350,9 +359,8 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
     defaultPropagation: form.defaultPropagation ?? 'Background',
     selectableFields: (form.selectableFields ?? {}) as Kind['selectableFields'],
     fieldAliases: form.fieldAliases ?? {},
-    model,
     hasStatus: form.subresources?.some((sub) => sub.name === 'status') ?? false,
-  } satisfies Partial<Kind>);
+  } satisfies Partial<Kind> & { readonly ownModel: Model | undefined });
   defined.storage = form.stored?.kind ?? defined;
   return defined;
 }

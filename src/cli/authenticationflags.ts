@@ -1,9 +1,17 @@
 /** The options that say how users are known on the secure door. They have kube-apiserver's names. */
 import type { AuthenticationOptions, OidcOptions, RequestHeaderOptions } from '../cluster/index.ts';
-import { truth, truthIn } from './truthflag.ts';
-
-const text = { type: 'string', for: ['up', 'serve'] } as const;
-const list = { type: 'string', multiple: true, for: ['up', 'serve'] } as const;
+import {
+  list,
+  listOf,
+  type Refuse,
+  text,
+  timeOf,
+  truth,
+  truthOf,
+  type ValuesOf,
+  versionOf,
+  withDoor,
+} from './flagvalues.ts';
 
 /** For `parseArgs`. */
 export const authenticationArgs = {
@@ -97,32 +105,15 @@ Service account tokens
                         longer lives of tokens are shortened to this
 `;
 
-type Values = {
-  readonly [name in keyof typeof authenticationArgs]?: (typeof authenticationArgs)[name] extends {
-    multiple: true;
-  }
-    ? readonly string[]
-    : string;
-};
+type Values = ValuesOf<typeof authenticationArgs>;
 
-type Refuse = (message: string) => never;
-
-/**
- * How the secure door listens, and how it identifies its users.
- * @param listening false: the door is closed, and options about its users are refused
- * @param refuse throws
- */
-export function readAuthentication<Listening extends object>(
+/** Adds how users are known to the options of the secure door; refuses that for a door that is closed. */
+export const readAuthentication = <Listening extends object>(
   values: Values,
   listening: Listening | false,
   refuse: Refuse,
-): (Listening & AuthenticationOptions) | false {
-  if (listening) return { ...listening, ...authenticationOptions(values, refuse) };
-  const idle = Object.keys(authenticationArgs).find((name) => values[name as keyof Values] !== undefined);
-  return idle === undefined
-    ? false
-    : refuse(`--${idle} needs the secure door, which --secure-port off closes`);
-}
+): (Listening & AuthenticationOptions) | false =>
+  withDoor(listening, authenticationArgs, values, () => authenticationOptions(values, refuse), refuse);
 
 function authenticationOptions(values: Values, refuse: Refuse): AuthenticationOptions {
   const { 'authentication-token-webhook-config-file': webhook } = values;
@@ -138,7 +129,7 @@ function authenticationOptions(values: Values, refuse: Refuse): AuthenticationOp
         ? undefined
         : {
             configFile: webhook,
-            version: webhookVersion(values['authentication-token-webhook-version'], refuse),
+            version: versionOf(values, 'authentication-token-webhook-version', refuse),
             cacheMs: timeOf(values, 'authentication-token-webhook-cache-ttl', refuse),
           },
     serviceAccounts: {
@@ -199,40 +190,6 @@ function requiredClaims(claims: readonly string[], refuse: Refuse): Record<strin
         : [key, value!];
     }),
   );
-}
-
-/** Lists are given with commas, several times, or both. */
-const listOf = (values: readonly string[] | undefined): string[] | undefined =>
-  values?.flatMap((value) => value.split(',')).filter(Boolean);
-
-type TruthName = {
-  [name in keyof typeof authenticationArgs]: (typeof authenticationArgs)[name] extends { truth: true }
-    ? name
-    : never;
-}[keyof typeof authenticationArgs];
-
-function truthOf(values: Values, name: TruthName, refuse: Refuse): boolean | undefined {
-  return truthIn(values[name], name, refuse);
-}
-
-function webhookVersion(value: string | undefined, refuse: Refuse): 'v1' | 'v1beta1' | undefined {
-  if (value === undefined || value === 'v1' || value === 'v1beta1') return value;
-  return refuse(`--authentication-token-webhook-version must be v1 or v1beta1, not ${JSON.stringify(value)}`);
-}
-
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
-function timeOf(
-  values: Values,
-  name: 'authentication-token-webhook-cache-ttl' | 'service-account-max-token-expiration',
-  refuse: Refuse,
-): number | undefined {
-  const value = values[name];
-  if (value === undefined) return undefined;
-  if (!/^(?:\d{1,9}(?:ms|s|m|h)){1,4}$/.test(value))
-    refuse(`--${name} must be a time such as 30s, 2m or 24h, not ${JSON.stringify(value)}`);
-  const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
-  return parts.reduce((sum, [, number, unit]) => sum + Number(number) * unitsMs[unit!]!, 0);
 }
 
 function secondsOf(values: Values, refuse: Refuse): number | undefined {

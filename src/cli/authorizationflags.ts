@@ -6,9 +6,7 @@ import {
   type AuthorizationWebhookOptions,
   authorizationModes,
 } from '../cluster/index.ts';
-
-const text = { type: 'string', for: ['up', 'serve'] } as const;
-const list = { type: 'string', multiple: true, for: ['up', 'serve'] } as const;
+import { list, listOf, type Refuse, text, timeOf, type ValuesOf, versionOf, withDoor } from './flagvalues.ts';
 
 /** For `parseArgs`. */
 export const authorizationArgs = {
@@ -49,25 +47,15 @@ export const admissionHelp = `  --enable-admission-plugins LIST
                         admission plugins that do not run
 `;
 
-type Values = {
-  readonly [name in keyof (typeof authorizationArgs & typeof admissionArgs)]?:
-    | ((typeof authorizationArgs & typeof admissionArgs)[name] extends { multiple: true } ? string[] : string)
-    | undefined;
-};
-type Refuse = (message: string) => never;
+type Values = ValuesOf<typeof authorizationArgs & typeof admissionArgs>;
 
 /** Adds what users may do to the options of the door; refuses that for a door that is closed. */
-export function readAuthorization<Secure extends object>(
+export const readAuthorization = <Secure extends object>(
   values: Values,
   secure: Secure | false,
   refuse: Refuse,
-): (Secure & AuthorizationOptions) | false {
-  if (secure) return { ...secure, ...authorizationOptions(values, refuse) };
-  const idle = Object.keys(authorizationArgs).find((name) => values[name as keyof Values] !== undefined);
-  return idle === undefined
-    ? false
-    : refuse(`--${idle} needs the secure door, which --secure-port off closes`);
-}
+): (Secure & AuthorizationOptions) | false =>
+  withDoor(secure, authorizationArgs, values, () => authorizationOptions(values, refuse), refuse);
 
 export function readAdmission(values: Values): AdmissionOptions | undefined {
   const [enabled, disabled] = [
@@ -95,39 +83,17 @@ function authorizationOptions(values: Values, refuse: Refuse): AuthorizationOpti
 }
 
 function webhookOptions(values: Values, refuse: Refuse): AuthorizationWebhookOptions | undefined {
-  const { 'authorization-webhook-config-file': configFile, 'authorization-webhook-version': version } =
-    values;
+  const { 'authorization-webhook-config-file': configFile } = values;
   if (configFile === undefined) {
     const idle = Object.keys(authorizationArgs).find(
       (name) => name.startsWith('authorization-webhook-') && values[name as keyof Values] !== undefined,
     );
     return idle === undefined ? undefined : refuse(`--${idle} needs --authorization-webhook-config-file`);
   }
-  if (version !== undefined && version !== 'v1' && version !== 'v1beta1')
-    refuse(`--authorization-webhook-version must be v1 or v1beta1, not ${JSON.stringify(version)}`);
   return {
     configFile,
-    version: version as 'v1' | 'v1beta1' | undefined,
+    version: versionOf(values, 'authorization-webhook-version', refuse),
     cacheAuthorizedMs: timeOf(values, 'authorization-webhook-cache-authorized-ttl', refuse),
     cacheUnauthorizedMs: timeOf(values, 'authorization-webhook-cache-unauthorized-ttl', refuse),
   };
 }
-
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
-function timeOf(
-  values: Values,
-  name: 'authorization-webhook-cache-authorized-ttl' | 'authorization-webhook-cache-unauthorized-ttl',
-  refuse: Refuse,
-): number | undefined {
-  const value = values[name];
-  if (value === undefined) return undefined;
-  if (!/^(?:\d{1,9}(?:ms|s|m|h)){1,4}$/.test(value))
-    refuse(`--${name} must be a time such as 30s or 5m, not ${JSON.stringify(value)}`);
-  const parts = [...value.matchAll(/(\d+)(ms|s|m|h)/g)];
-  return parts.reduce((sum, [, number, unit]) => sum + Number(number) * unitsMs[unit!]!, 0);
-}
-
-/** Lists are given with commas, several times, or both. */
-const listOf = (values: readonly string[] | undefined): string[] | undefined =>
-  values?.flatMap((value) => value.split(',')).filter(Boolean);

@@ -11,10 +11,10 @@ import { type BackupLine, type ClusterLine, help, type NodeLine, readCommandLine
 import { ProgressLine } from './progress.ts';
 import type { TokenLine } from './tokenflags.ts';
 
-/** Never throws: errors are printed to stderr and set the exit code. */
-export function runCommand(): void {
+/** Resolves when the command has started, or is over. Never throws: errors are printed to stderr and set the exit code. */
+export async function runCommand(): Promise<void> {
   const ending = new Ending(process);
-  run(ending).catch((error: Error) => ending.fail(error));
+  await run(ending).catch((error: Error) => ending.fail(error));
 }
 
 async function run(ending: Ending): Promise<void> {

@@ -12,6 +12,7 @@ import {
   readAdmission,
   readAuthorization,
 } from './authorizationflags.ts';
+import { withTruths } from './flagvalues.ts';
 import {
   type KubeconfigLine,
   kubeconfigArgs,
@@ -23,7 +24,6 @@ import { protectionArgs, protectionHelp, readProtection } from './protectionflag
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
 import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
-import { withTruths } from './truthflag.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];

@@ -1,8 +1,6 @@
 /** The options of admission, audit and encryption: names, help, and how values are read. */
 import type { StartOptions } from '../cluster/index.ts';
-import { truth, truthIn } from './truthflag.ts';
-
-const file = { type: 'string', for: ['up', 'serve'] } as const;
+import { text as file, type Refuse, truth, truthOf, type ValuesOf } from './flagvalues.ts';
 
 /** For `parseArgs`. */
 export const protectionArgs = {
@@ -22,18 +20,18 @@ export const protectionHelp = `  --admission-control-config-file FILE
                         which resources are encrypted in the store, and by which keys
 `;
 
-export type ProtectionValues = { readonly [name in keyof typeof protectionArgs]?: string | undefined };
+export type ProtectionValues = ValuesOf<typeof protectionArgs>;
 
 /** @param refuse throws */
 export function readProtection(
   values: ProtectionValues,
-  refuse: (message: string) => never,
+  refuse: Refuse,
 ): Pick<StartOptions, 'admissionConfigFile' | 'allowPrivileged' | 'encryptionConfigFile'> {
   for (const name of Object.keys(protectionArgs) as (keyof ProtectionValues)[])
     if (values[name] === '' && name !== 'allow-privileged') refuse(`--${name} must name a file`);
   return {
     admissionConfigFile: values['admission-control-config-file'],
-    allowPrivileged: truthIn(values['allow-privileged'], 'allow-privileged', refuse),
+    allowPrivileged: truthOf(values, 'allow-privileged', refuse),
     encryptionConfigFile: values['encryption-provider-config'],
   };
 }

@@ -1,21 +1,19 @@
 /** The options that say how the secure door listens: names, help, and how values are read. */
 import { cipherList, type ListenOptions, type SniFiles } from '../cluster/listenoptions.ts';
+import { list, text } from './flagvalues.ts';
 
 const securePort = 6443;
 const streamsMaxMax = 1_000_000;
-const cluster = { for: ['up', 'serve'] } as const;
-const text = { type: 'string', ...cluster } as const;
-const texts = { type: 'string', multiple: true, ...cluster } as const;
-const flag = { type: 'boolean', ...cluster } as const;
+const flag = { type: 'boolean', for: text.for } as const;
 
 /** For `parseArgs`. */
 export const secureArgs = {
   'secure-port': text,
   'secure-host': text,
-  'tls-san': texts,
+  'tls-san': list,
   'tls-cert-file': text,
   'tls-private-key-file': text,
-  'tls-sni-cert-key': texts,
+  'tls-sni-cert-key': list,
   'client-ca-file': text,
   'tls-min-version': text,
   'tls-cipher-suites': text,
@@ -126,8 +124,10 @@ function versionOf(
 
 function ciphersOf(value: string | undefined, refuse: (message: string) => never): string | undefined {
   if (value === undefined) return undefined;
-  const list = cipherList(value.split(','));
-  return list ?? refuse(`--tls-cipher-suites names a suite that is not supported: ${JSON.stringify(value)}`);
+  const ciphers = cipherList(value.split(','));
+  return (
+    ciphers ?? refuse(`--tls-cipher-suites names a suite that is not supported: ${JSON.stringify(value)}`)
+  );
 }
 
 /** 0 stands for the default, as in Kubernetes. */

@@ -194,7 +194,6 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     running = server;
     closers.add(() => server.close());
     await server.listen();
-    await access?.announce();
     closers.add(() => aggregation.close());
     aggregation.start().catch(report);
     if (log) logConfiguration(log, inForce(options, server.url, chosen, keeper));
@@ -205,11 +204,11 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       report,
     });
     closers.add(() => capacity.close());
-    await capacity.start();
     const advertised = { ...doors.advertised(services.firstIP), serviceRange: range.text };
     const kubernetes = new KubernetesService(registry, advertised, report);
     closers.add(() => kubernetes.close());
-    await kubernetes.start();
+    // Together, so that what they write shares a commit.
+    await Promise.all([access?.announce(), capacity.start(), kubernetes.start()]);
     await tellRefusedRange(registry, range, onWarning, report);
     const settings = { ...defaultSettings, ...options.controllerSettings };
     // Closed before the server, so that nodes can report that they are going.

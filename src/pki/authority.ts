@@ -59,6 +59,7 @@ export interface Grant {
 }
 
 export class Authority {
+  readonly certificate: X509Certificate;
   readonly #key: KeyPair;
   readonly #issuer: Buffer;
   readonly #issuerKeyId: Buffer;
@@ -71,6 +72,7 @@ export class Authority {
     const [der] = certificatesIn(pem.cert);
     if (!der) throw new Error('there is no certificate in the text');
     const certificate = new X509Certificate(der);
+    this.certificate = certificate;
     this.#key = keyPairOf(pem.key);
     if (!certificate.checkPrivateKey(this.#key.privateKey))
       throw new Error('the key is not that of the certificate');

@@ -160,7 +160,7 @@ export class ClusterCertificates {
     try {
       const certificate = new X509Certificate(found.cert);
       const { privateKey } = keyPairOf(found.key);
-      const authority = new X509Certificate(this.#authority.pem.cert);
+      const authority = this.#authority.certificate;
       const leftMs = Date.parse(certificate.validTo) - this.options.nowMs();
       const good =
         certificate.checkIssued(authority) &&

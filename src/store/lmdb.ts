@@ -20,7 +20,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
 import { asserting } from '../switches.ts';
@@ -30,6 +29,7 @@ import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { damaged, notOurs, unavailable } from './folderfailure.ts';
 import { FORMAT, readableFormats, type Upgrade, type Upgraded } from './format.ts';
 import { knownKeys } from './keyfilter.ts';
+import { findLmdb, type LmdbLibrary } from './lmdblibrary.ts';
 import type { WriteFailure } from './lmdbtransaction.ts';
 import { LmdbWriter } from './lmdbwriter.ts';
 import {
@@ -70,8 +70,6 @@ export const RESTORING = 'restoring';
 const LOCK_BYTES = 16 * 1024;
 const OPENING_BYTES = 112 * 1024;
 
-type Lmdb = typeof import('lmdb');
-
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const { dataDir, upgrade, onUpgraded } = options;
   let engine = openEngine(dataDir, upgrade);
@@ -91,9 +89,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 
 /** Opens the data file of a folder, and creates both when missing. With `upgrade`, it may be of a former format. */
 export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
-  // Loaded as its single CommonJS file, in half the time of its many ES modules.
-  const require = createRequire(import.meta.url);
-  const library = require.resolve('lmdb');
+  const library = findLmdb();
   let folder: string | undefined;
   let isNew = false;
   try {
@@ -111,7 +107,7 @@ export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
     isNew = !existsSync(join(path, 'data.mdb'));
     closeFile(join(path, 'data.mdb'));
     prepareLockFile(join(path, 'lock.mdb'));
-    const engine = new LmdbEngine(require(library) as Lmdb, library, path, upgrade);
+    const engine = new LmdbEngine(library, path, upgrade);
     if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
     return engine;
   } catch (error) {
@@ -156,8 +152,7 @@ export class LmdbEngine implements Engine {
   #broken: StoreUnavailableError | undefined;
   #closing: Promise<void> | undefined;
 
-  /** `library` is the file that LMDB was loaded from. */
-  constructor(lmdb: Lmdb, library: string, folder: string, upgrade?: Upgrade) {
+  constructor(library: LmdbLibrary, folder: string, upgrade?: Upgrade) {
     this.#folder = folder;
     checkDataFile(join(folder, 'data.mdb'));
     let root: RootDatabase<Buffer, string> | undefined;
@@ -171,7 +166,7 @@ export class LmdbEngine implements Engine {
         encoding: 'binary',
         permissionsMode: fileMode,
       } as const;
-      root = lmdb.open<Buffer, string>(options);
+      root = library.load().open<Buffer, string>(options);
       this.#root = root;
       for (const name of root.getKeys()) {
         if (!(databases as readonly string[]).includes(name)) throw notOurs(folder);
@@ -186,7 +181,7 @@ export class LmdbEngine implements Engine {
       this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
       for (const key of this.#index.getKeys({ start: '' })) this.#keys.add(key);
-      this.#writer = new LmdbWriter(library, options, root);
+      this.#writer = new LmdbWriter(library.file, options, root);
     } catch (error) {
       void root?.close();
       throw error;

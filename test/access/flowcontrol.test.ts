@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestAuthority } from '../../src/access/authentication/certificates.case.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import type { Json, Reply } from '../http.ts';
+import { parseMetrics } from '../metrics.ts';
 import { answerDifference, cases } from './recordedanswers.ts';
 
 const tokens = `admin-token,admin,uid-admin,system:masters
@@ -165,5 +166,17 @@ describe('a level', () => {
     });
     expect((await send('alice', 'GET', '/api')).status).toBe(200);
     expect((await send('bob', 'GET', '/version')).status).toBe(200);
+    const metrics = parseMetrics((await send('admin', 'GET', '/metrics')).text);
+    const flow = (name: string, labels: Record<string, string>) =>
+      metrics.value(`apiserver_flowcontrol_${name}`, labels);
+    const narrow = { priority_level: 'narrow' };
+    expect(flow('rejected_requests_total', { ...narrow, reason: 'concurrency-limit' })).toBe(1);
+    expect(flow('dispatched_requests_total', narrow)).toBe(0);
+    expect(flow('nominal_limit_seats', narrow)).toBe(0);
+    expect(flow('nominal_limit_seats', { priority_level: 'global-default' })).toBeGreaterThan(0);
+    expect(flow('dispatched_requests_total', { priority_level: 'global-default' })).toBeGreaterThan(0);
+    // The scrape itself.
+    expect(flow('current_executing_requests', { priority_level: 'exempt' })).toBe(1);
+    expect(flow('current_inqueue_requests', {})).toBe(0);
   });
 });

@@ -279,32 +279,153 @@ describe('a configuration file', () => {
     expect((await userOf(token)).name).toBe('idp:jane');
     await writeFile(file, configuration(issuerText().replace('idp:', 'new:')));
     await expect.poll(async () => (await userOf(token)).name).toBe('new:jane');
-    await writeFile(file, 'kind: Something');
+    await writeFile(file, 'apiVersion: apiserver.config.k8s.io/v1\nkind: Something');
     await expect.poll(() => warnings).toEqual([expect.stringContaining('AuthenticationConfiguration')]);
     expect((await userOf(token)).name).toBe('new:jane');
   });
 
+  describe('with expressions', () => {
+    const expressions = {
+      issuer: { url: issuer, certificateAuthority: ca.pem, audiences: ['wherry'] },
+      claimValidationRules: [
+        { expression: 'claims.exp - claims.iat <= 86400', message: 'tokens live a day at most' },
+        { expression: '!has(claims.email) || claims.email_verified' },
+      ],
+      claimMappings: {
+        username: { expression: 'claims.?email.orValue(claims.sub)' },
+        groups: { expression: 'claims.roles.filter(role, role.startsWith("k8s-"))' },
+        uid: { expression: 'string(claims.id)' },
+        extra: [
+          { key: 'example.com/tenant', valueExpression: 'claims.tenant' },
+          { key: 'example.com/teams', valueExpression: 'claims.?teams.orValue([])' },
+        ],
+      },
+      userValidationRules: [
+        { expression: "!user.username.startsWith('system:')", message: 'reserved for the server' },
+        { expression: 'user.groups.all(group, group != "k8s-root")' },
+      ],
+    };
+    const good = { iat: seconds, roles: ['k8s-dev', 'other'], id: 7, tenant: 'acme' };
+    const openExpressions = (change: (text: string) => string = (text) => text): Promise<void> =>
+      openFile(
+        configuration(
+          change(JSON.stringify({ ...expressions, issuer: { ...expressions.issuer, url: issuer } })),
+        ),
+      );
+
+    it('makes the user of them', async () => {
+      await openExpressions();
+      expect(await userOf(await sign({ ...good, jti: 'x', teams: ['a', 'b'] }))).toEqual({
+        name: 'jane',
+        uid: '7',
+        groups: ['k8s-dev', 'system:authenticated'],
+        extra: {
+          'example.com/tenant': ['acme'],
+          'example.com/teams': ['a', 'b'],
+          'authentication.kubernetes.io/credential-id': ['JTI=x'],
+        },
+      });
+      const verified = { ...good, email: 'jane@example.com', email_verified: true };
+      expect(await userOf(await sign(verified))).toMatchObject({ name: 'jane@example.com' });
+      const bare = await userOf(await sign({ ...good, tenant: '' }));
+      expect(Object.keys(bare.extra ?? {})).toEqual([]);
+    });
+
+    it('refuses tokens and users that break a rule', async () => {
+      await openExpressions();
+      await refused(
+        await sign({ ...good, exp: seconds + 90_000 }),
+        "oidc: error evaluating claim validation expression: validation expression 'claims.exp - claims.iat <= 86400' failed: tokens live a day at most",
+      );
+      await refused(
+        await sign({ ...good, sub: 'system:admin' }),
+        "oidc: error evaluating user info validation rule expression: validation expression '!user.username.startsWith('system:')' failed: reserved for the server",
+      );
+      await refused(
+        await sign({ ...good, roles: ['k8s-root'] }),
+        'oidc: error evaluating user info validation rule expression: validation expression \'user.groups.all(group, group != "k8s-root")\' failed: it is false',
+      );
+      await refused(
+        await sign({ ...good, email: 'jane@example.com', email_verified: 'yes' }),
+        "oidc: error evaluating claim validation expression: expression '!has(claims.email) || claims.email_verified' resulted in error: no such overload",
+      );
+    });
+
+    it('refuses claims that they cannot be worked out from', async () => {
+      await openExpressions();
+      await refused(
+        await sign({ ...good, sub: '' }),
+        'oidc: empty username via CEL expression is not allowed',
+      );
+      await refused(
+        await sign({ ...good, sub: { name: 'jane' } }),
+        'oidc: error evaluating username claim expression: username claim expression must return a string',
+      );
+      await refused(
+        await sign({ ...good, tenant: [1] }),
+        'oidc: error evaluating extra claim expression: expression must return a string or a list of strings',
+      );
+      await refused(
+        await sign({ ...good, roles: undefined }),
+        `oidc: error evaluating group claim expression: expression '${expressions.claimMappings.groups.expression}' resulted in error: no such key: roles`,
+      );
+    });
+
+    it('ends those that take too many steps', async () => {
+      const loop = 'claims.roles.all(a, claims.roles.all(b, claims.roles.all(c, a + b + c != "")))';
+      await openExpressions((text) =>
+        text.replace('claims.exp - claims.iat <= 86400', loop.replaceAll('"', "'")),
+      );
+      const roles = Array.from({ length: 300 }, (_, at) => `k8s-${at}`);
+      await refused(
+        await sign({ ...good, roles }),
+        `oidc: error evaluating claim validation expression: expression '${loop.replaceAll('"', "'")}' resulted in error: operation cancelled: actual cost limit exceeded`,
+      );
+      expect((await userOf(await sign({ ...good, roles: ['k8s-a'] }))).name).toBe('jane');
+    });
+  });
+
   it.each([
     [
-      'expressions of claims',
-      (text: string) => text.replace('"claim":"hd","requiredValue":"example.com"', '"expression":"true"'),
-      'expressions are not supported',
+      'a rule about claims that is no bool',
+      (text: string) => text.replace('"claim":"hd","requiredValue":"example.com"', '"expression":"1"'),
+      'jwt[0].claimValidationRules[0].expression: must evaluate to bool but got int',
     ],
     [
-      'expressions of mappings',
-      (text: string) => text.replace('"claim":"id"', '"expression":"claims.id"'),
-      'expressions are not supported',
+      'a claim and an expression',
+      (text: string) => text.replace('"claim":"id"', '"claim":"id","expression":"claims.id"'),
+      'jwt[0].claimMappings.uid has a claim and an expression',
     ],
     [
-      'rules about users',
+      'a rule about what users do not have',
       (text: string) =>
-        text.replace('"claimMappings"', '"userValidationRules":[{"expression":"x"}],"claimMappings"'),
-      'expressions are not supported',
+        text.replace('"claimMappings"', '"userValidationRules":[{"expression":"user.x"}],"claimMappings"'),
+      "jwt[0].userValidationRules[0].expression: compilation failed: ERROR: <input>:1:5: undefined field 'x'",
+    ],
+    [
+      'an unconfirmed address as name',
+      (text: string) => text.replace('"claim":"sub","prefix":"idp:"', '"expression":"claims.email"'),
+      'must use claims.email_verified',
+    ],
+    [
+      'reserved keys of extra',
+      (text: string) =>
+        text.replace('"uid"', '"extra":[{"key":"x.k8s.io/y","valueExpression":"claims.y"}],"uid"'),
+      'jwt[0].claimMappings.extra[0].key: k8s.io, kubernetes.io and their subdomains are reserved',
+    ],
+    [
+      'more rules than are kept',
+      (text: string) =>
+        text.replace(
+          '"claimMappings"',
+          `"userValidationRules":[${Array.from({ length: 65 }, (_, i) => `{"expression":"${i}==0"}`)}],"claimMappings"`,
+        ),
+      'jwt[0].userValidationRules has more than 64 items',
     ],
     [
       'unknown fields',
       (text: string) => text.replace('"audiences"', '"audience":1,"audiences"'),
-      'unknown field "audience"',
+      'there is no field "jwt[0].issuer.audience"',
     ],
     ['a name without prefix', (text: string) => text.replace(',"prefix":"idp:"', ''), 'prefix is required'],
     [

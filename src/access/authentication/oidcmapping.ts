@@ -1,14 +1,21 @@
 /** What an OpenID Connect token must say, and the user that its claims make. */
 import type { User } from '../../api/user.ts';
+import type { AccessRule, ClaimExpression } from './claimexpressions.ts';
 import { CredentialError } from './tokenauthenticator.ts';
+
+/** Where a part of the user comes from: a claim with a prefix, or an expression over all claims. */
+export type ClaimSource = { readonly claim: string; readonly prefix: string } | ClaimExpression;
 
 export interface OidcMapping {
   /** The token must be for one of them. */
   readonly audiences: readonly string[];
   readonly requiredClaims: Readonly<Record<string, string>>;
-  readonly username: { readonly claim: string; readonly prefix: string };
-  readonly groups?: { readonly claim: string; readonly prefix: string };
-  readonly uidClaim?: string;
+  readonly claimRules?: readonly AccessRule[];
+  readonly username: ClaimSource;
+  readonly groups?: ClaimSource;
+  readonly uid?: ClaimSource;
+  readonly extra?: readonly { readonly key: string; readonly values: ClaimExpression }[];
+  readonly userRules?: readonly AccessRule[];
 }
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -27,20 +34,16 @@ export function checkOidcTimes({ exp, nbf }: Claims, nowSeconds: number): void {
 /** The user; throws when the claims do not allow one. */
 export function oidcUser(mapping: OidcMapping, claims: Claims): User {
   checkAudience(mapping, claims.aud);
-  const { username, groups, uidClaim } = mapping;
-  const name = username.prefix + usernameOf(claims, username.claim);
+  const { username, groups, uid: uidSource, claimRules = [], userRules = [] } = mapping;
+  const name = usernameOf(claims, username);
+  const groupNames = groups ? groupsOf(claims, groups) : [];
+  const uid = uidSource && uidOf(claims, uidSource);
+  const extra = extraOf(mapping, claims);
   checkRequired(mapping.requiredClaims, claims);
-  const uid = uidClaim === undefined ? undefined : textClaim(claims, uidClaim, 'uid');
-  const { jti } = claims;
-  return {
-    name,
-    ...(uid ? { uid } : {}),
-    groups: groups ? groupsOf(claims, groups.claim).map((group) => groups.prefix + group) : [],
-    extra:
-      typeof jti === 'string' && jti !== ''
-        ? { 'authentication.kubernetes.io/credential-id': [`JTI=${jti}`] }
-        : {},
-  };
+  for (const rule of claimRules) rule.checkClaims(claims);
+  const user: User = { name, ...(uid ? { uid } : {}), groups: groupNames, extra };
+  for (const rule of userRules) rule.checkUser(user);
+  return user;
 }
 
 function checkAudience({ audiences }: OidcMapping, value: unknown): void {
@@ -49,13 +52,34 @@ function checkAudience({ audiences }: OidcMapping, value: unknown): void {
   throw new CredentialError(`oidc: expected audience in ${quoted(audiences)} got ${quoted(said)}`);
 }
 
-function usernameOf(claims: Claims, claim: string): string {
+function usernameOf(claims: Claims, source: ClaimSource): string {
+  if (!('claim' in source)) {
+    const given = source.textOf(claims, 'username');
+    if (given === '') throw new CredentialError('oidc: empty username via CEL expression is not allowed');
+    return given;
+  }
+  const { claim, prefix } = source;
   const name = textClaim(claims, claim, 'username');
   if (name === '') throw new CredentialError(`oidc: parse username claims ${JSON.stringify(claim)}: empty`);
   // An unconfirmed address may belong to another person.
   if (claim === 'email' && claims.email_verified !== undefined && claims.email_verified !== true)
     throw new CredentialError('oidc: email not verified');
-  return name;
+  return prefix + name;
+}
+
+const uidOf = (claims: Claims, source: ClaimSource): string =>
+  'claim' in source ? textClaim(claims, source.claim, 'uid') : source.textOf(claims, 'uid');
+
+/** What expressions say, and by which token the user was known. Keys without values are left out. */
+function extraOf({ extra = [] }: OidcMapping, claims: Claims): Record<string, readonly string[]> {
+  const { jti } = claims;
+  const said = extra.map(({ key, values }) => [key, values.textsOf(claims, 'extra')] as const);
+  return {
+    ...Object.fromEntries(said.filter(([, values]) => values.length)),
+    ...(typeof jti === 'string' && jti !== ''
+      ? { 'authentication.kubernetes.io/credential-id': [`JTI=${jti}`] }
+      : {}),
+  };
 }
 
 function checkRequired(required: OidcMapping['requiredClaims'], claims: Claims): void {
@@ -80,7 +104,9 @@ function textClaim(claims: Claims, claim: string, what: string): string {
 }
 
 /** One group as a text, or a list; none when the claim is absent. */
-function groupsOf(claims: Claims, claim: string): readonly string[] {
+function groupsOf(claims: Claims, source: ClaimSource): readonly string[] {
+  if (!('claim' in source)) return source.textsOf(claims, 'group');
+  const { claim, prefix } = source;
   const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
   if (value === undefined || value === null) return [];
   const groups = [value].flat();
@@ -88,7 +114,7 @@ function groupsOf(claims: Claims, claim: string): readonly string[] {
     throw new CredentialError(
       `oidc: parse groups claim ${JSON.stringify(claim)}: not a text or a list of texts`,
     );
-  return groups;
+  return groups.map((group) => prefix + group);
 }
 
 const quoted = (texts: readonly string[]): string =>

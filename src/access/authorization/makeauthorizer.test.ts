@@ -82,8 +82,27 @@ describe('a configuration file', () => {
     ],
     [[{ type: 'RBAC', name: 'a', webhook }], /webhook is for the type Webhook only/],
     [[{ type: 'Webhook', name: 'a', webhook: { ...webhook, timeout: '1m' } }], /timeout must be a duration/],
-    [[{ type: 'Webhook', name: 'a', webhook: { ...webhook, matchConditions: [] } }], /not supported/],
-    [[{ type: 'Webhook', name: 'a', webhook: { ...webhook, more: 1 } }], /has no field "more"/],
+    ...(
+      [
+        [['request.user'], /matchConditions\[0\]\.expression: must evaluate to bool but got string/],
+        [['request.x == 1'], /compilation failed: ERROR: <input>:1:8: undefined field 'x'/],
+        [['true', 'true'], /matchConditions\[1\]\.expression: the expression is there twice/],
+        [[''], /matchConditions\[0\]\.expression is required/],
+        [Array.from({ length: 65 }, (_, at) => `${at} == 0`), /matchConditions has more than 64 items/],
+      ] as [string[], RegExp][]
+    ).map(([texts, message]): [object[], RegExp] => {
+      const matchConditions = texts.map((expression) => ({ expression }));
+      const conditions = { matchConditionSubjectAccessReviewVersion: 'v1', matchConditions };
+      return [[{ type: 'Webhook', name: 'a', webhook: { ...webhook, ...conditions } }], message];
+    }),
+    [
+      [{ type: 'Webhook', name: 'a', webhook: { ...webhook, matchConditions: [{ expression: 'true' }] } }],
+      /matchConditionSubjectAccessReviewVersion must be text/,
+    ],
+    [
+      [{ type: 'Webhook', name: 'a', webhook: { ...webhook, more: 1 } }],
+      /there is no field "authorizers\[0\]\.webhook\.more"/,
+    ],
     [[{ type: 'Webhook', name: 'a', webhook }], /\/no\/such cannot be read/],
   ])('with %j is refused', async (authorizers, message) => {
     const name = await configuration(...authorizers);

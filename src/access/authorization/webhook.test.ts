@@ -2,7 +2,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Decision } from '../../api/access.ts';
+import type { Attributes, Decision } from '../../api/access.ts';
+import { compileReviewCondition } from '../../api/cel/access.ts';
 import { parseFieldSelector } from '../../api/fieldselector.ts';
 import { parseLabelSelector } from '../../api/labelselector.ts';
 import { remoteAgent } from '../remotecall.ts';
@@ -145,5 +146,52 @@ describe('a failure', () => {
     expect((await webhook().decide(question)).error).toMatch(/not a SubjectAccessReview/);
     answer = status({ allowed: true, denied: true });
     expect(await webhook().decide(question)).toMatchObject({ allowed: false, denied: true });
+  });
+});
+
+describe('conditions', () => {
+  const when = (...texts: string[]) =>
+    texts.map((expression) => ({ expression, checked: compileReviewCondition(expression) }));
+  const paths = asks(jo, 'get /x');
+
+  it.each<[string, Attributes, boolean]>([
+    ['has(request.resourceAttributes)', question, true],
+    ['has(request.resourceAttributes)', paths, false],
+    ["request.nonResourceAttributes.path == '/x'", paths, true],
+    ["request.resourceAttributes.namespace != 'kube-system'", question, true],
+    ["request.resourceAttributes.namespace == ''", asks(jo, 'list nodes'), true],
+    ["request.resourceAttributes.subresource == 'scale'", question, true],
+    ["!('a' in request.groups)", question, false],
+    ["request.user == 'jo' && request.uid == 'u' && request.extra['scope'] == ['x']", question, true],
+  ])('%s: asked or not', async (text, about, isAsked) => {
+    answer = status({ allowed: true });
+    const decision = await webhook({ conditions: when(text) }).decide(about);
+    expect(decision).toEqual({ allowed: isAsked, reason: '' });
+    expect(asked.length).toBe(isAsked ? 1 : 0);
+  });
+
+  it('that fail count as a failure of the webhook, unless another is false', async () => {
+    const failing = "request.extra['none'] == ['x']";
+    const error = `cel evaluation error: expression '${failing}' resulted in error: no such key: none`;
+    const conditions = when(failing);
+    expect(await webhook({ conditions }).decide(question)).toEqual({ allowed: false, reason: '', error });
+    expect(await webhook({ conditions, onFailure: 'Deny' }).decide(question)).toMatchObject({
+      denied: true,
+      error,
+    });
+    const deny = webhook({ conditions: when(failing, 'false'), onFailure: 'Deny' });
+    expect(await deny.decide(question)).toEqual({ allowed: false, reason: '' });
+    expect(asked).toEqual([]);
+  });
+
+  it('end when they take too many steps', async () => {
+    const groups = Array.from({ length: 2_000 }, (_, at) => `group-${at}`);
+    const loop = 'request.groups.all(a, request.groups.exists(b, a + b == "x") || true)';
+    const decision = await webhook({ conditions: when(loop) }).decide({
+      ...question,
+      user: { ...jo, groups },
+    });
+    expect(decision.error).toMatch(/actual cost limit exceeded/);
+    expect(asked).toEqual([]);
   });
 });

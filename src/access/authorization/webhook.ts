@@ -1,6 +1,6 @@
 /**
- * The webhook authorizer: another server is asked whether a user may do something, by a SubjectAccessReview. Its answers are
- * remembered for a while, and the same question is asked once at a time.
+ * The webhook authorizer: another server is asked whether a user may do something, by a SubjectAccessReview. Conditions
+ * may say which questions it is asked.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -11,21 +11,16 @@ import {
   noRules,
   type UserRules,
 } from '../../api/access.ts';
+import { type Condition, type ConditionOutcome, conditionsOutcome } from '../../api/cel/conditions.ts';
+import { anyJson } from '../../api/cel/jsonvalues.ts';
 import type { LabelRequirement } from '../../api/labelselector.ts';
-import { isJsonObject, type JsonObject } from '../../api/object.ts';
+import type { JsonObject } from '../../api/object.ts';
 import type { User } from '../../api/user.ts';
-import { BoundedCache } from '../boundedcache.ts';
-import { callRemote } from '../remotecall.ts';
 import type { RemoteService } from '../remoteconfiguration.ts';
+import { type ReadAnswer, ReviewClient } from '../reviewclient.ts';
 
-/** Questions that are asked at the same time; more fail at once. */
-const callsMax = 200;
-const rememberedMax = 10_000;
 /** Of an answer's reason; it goes into answers and logs. */
 const reasonCharsMax = 10_000;
-const attemptsMax = 5;
-const firstPauseMs = 500;
-const pauseFactor = 1.5;
 
 export interface WebhookOptions {
   readonly service: RemoteService;
@@ -37,34 +32,40 @@ export interface WebhookOptions {
   readonly timeoutMs: number;
   /** What a failure means: nothing, or a refusal that no other authorizer can change. */
   readonly onFailure: 'NoOpinion' | 'Deny';
+  /** Asked only where all of them hold. */
+  readonly conditions?: readonly Condition[];
   readonly nowMs: () => number;
 }
 
-interface Remembered {
-  readonly decision: Decision;
-  readonly untilMs: number;
-}
+const noOpinion: Decision = { allowed: false, reason: '' };
 
 export class WebhookAuthorizer implements Authorizer {
-  readonly #remembered = new BoundedCache<Remembered>(rememberedMax);
-  readonly #asking = new Map<string, Promise<Decision>>();
-  #closed = false;
+  readonly #client: ReviewClient<Decision>;
 
-  constructor(private readonly options: WebhookOptions) {}
+  constructor(private readonly options: WebhookOptions) {
+    const { service, version, timeoutMs, nowMs } = options;
+    this.#client = new ReviewClient({
+      service,
+      name: 'authorization webhook',
+      kind: 'SubjectAccessReview',
+      apiVersion: `authorization.k8s.io/${version}`,
+      timeoutMs,
+      nowMs,
+    });
+  }
 
   decide(attributes: Attributes): Decision | Promise<Decision> {
-    const review = JSON.stringify(this.#review(attributes));
-    const key = createHash('sha256').update(review).digest('base64');
-    const known = this.#remembered.get(key);
-    if (known && known.untilMs > this.options.nowMs()) return known.decision;
-    let asking = this.#asking.get(key);
-    if (!asking) {
-      if (this.#asking.size >= callsMax)
-        return this.#failed(new Error('too many questions to the authorization webhook are open'));
-      asking = this.#ask(review, key).finally(() => this.#asking.delete(key));
-      this.#asking.set(key, asking);
+    const outcome = this.#concerned(attributes);
+    if (outcome === 'do not hold') return noOpinion;
+    if (outcome !== 'hold') return this.#failed(new Error(`cel evaluation error: ${outcome.failure}`));
+    const spec = this.#spec(attributes);
+    const key = createHash('sha256').update(JSON.stringify(spec)).digest('base64');
+    try {
+      const decision = this.#client.ask(key, spec, (status) => this.#read(status));
+      return decision instanceof Promise ? decision.catch((error: Error) => this.#failed(error)) : decision;
+    } catch (error) {
+      return this.#failed(error as Error);
     }
-    return asking;
   }
 
   rulesFor(): UserRules {
@@ -73,40 +74,29 @@ export class WebhookAuthorizer implements Authorizer {
   }
 
   /** Closes it when the questions that are open are answered. */
-  async retire(): Promise<void> {
-    await Promise.allSettled(this.#asking.values());
-    this.close();
+  retire(): Promise<void> {
+    return this.#client.retire();
   }
 
   close(): void {
-    this.#closed = true;
-    this.options.service.agent.destroy();
+    this.#client.close();
   }
 
-  get #apiVersion(): string {
-    return `authorization.k8s.io/${this.options.version}`;
+  #concerned({ user, info }: Attributes): ConditionOutcome {
+    const { conditions = [] } = this.options;
+    if (conditions.length === 0) return 'hold';
+    return conditionsOutcome(conditions, { request: anyJson(requestOf(user, info)) });
   }
 
-  #review({ user, info }: Attributes): JsonObject {
+  #spec({ user, info }: Attributes): JsonObject {
     const groups = this.options.version === 'v1' ? { groups: user.groups } : { group: user.groups };
-    return {
-      kind: 'SubjectAccessReview',
-      apiVersion: this.#apiVersion,
-      spec: { ...attributesOf(info), ...userOf(user), ...groups },
-    };
+    return { ...attributesOf(info), ...userOf(user), ...groups };
   }
 
-  async #ask(review: string, key: string): Promise<Decision> {
-    let decision: Decision;
-    try {
-      decision = decisionOf(await this.#post(review), this.#apiVersion);
-    } catch (error) {
-      return this.#failed(error as Error);
-    }
-    const { allowedMs, refusedMs, nowMs } = this.options;
-    const keptMs = decision.allowed ? allowedMs : refusedMs;
-    if (keptMs > 0) this.#remembered.set(key, { decision, untilMs: nowMs() + keptMs });
-    return decision;
+  #read(status: JsonObject): ReadAnswer<Decision> {
+    const answer = decisionOf(status);
+    const { allowedMs, refusedMs } = this.options;
+    return { answer, keptMs: answer.allowed ? allowedMs : refusedMs };
   }
 
   #failed({ message }: Error): Decision {
@@ -117,31 +107,6 @@ export class WebhookAuthorizer implements Authorizer {
       error: message,
     };
   }
-
-  /** The text of the answer. Tried again when the service is busy or fails. */
-  async #post(body: string): Promise<string> {
-    const { service, timeoutMs } = this.options;
-    const { url, headers, agent } = service;
-    const endMs = performance.now() + timeoutMs;
-    let pauseMs = firstPauseMs;
-    for (let attempt = 1; ; attempt++) {
-      const leftMs = endMs - performance.now();
-      const { code, text } = await callRemote({
-        url,
-        method: 'POST',
-        headers,
-        body,
-        agent,
-        timeoutMs: leftMs,
-      });
-      if (code === 200 || code === 201) return text;
-      const again = code === 429 || code >= 500;
-      if (!again || attempt === attemptsMax || pauseMs >= endMs - performance.now() || this.#closed)
-        throw new Error(`the authorization webhook answers with status ${code}`);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
-      pauseMs *= pauseFactor;
-    }
-  }
 }
 
 const userOf = ({ name, uid, extra }: User): JsonObject => ({
@@ -149,6 +114,22 @@ const userOf = ({ name, uid, extra }: User): JsonObject => ({
   ...(uid ? { uid } : {}),
   ...(extra && Object.keys(extra).length ? { extra } : {}),
 });
+
+/** The spec of a review as conditions see it: texts are there also where they are empty, as in Kubernetes. */
+function requestOf(user: User, info: Action): JsonObject {
+  const { resourceAttributes, ...other } = attributesOf(info);
+  const texts = { namespace: '', verb: '', group: '', version: '', resource: '', subresource: '', name: '' };
+  return {
+    user: user.name,
+    uid: user.uid ?? '',
+    groups: user.groups,
+    extra: user.extra ?? {},
+    ...other,
+    ...(resourceAttributes
+      ? { resourceAttributes: { ...texts, ...(resourceAttributes as JsonObject) } }
+      : {}),
+  };
+}
 
 function attributesOf({ verb, path, resource }: Action): JsonObject {
   if (!resource) return { nonResourceAttributes: { path, verb } };
@@ -186,13 +167,7 @@ function requirementOf({ key, operator, values }: LabelRequirement): JsonObject[
   return word ? [{ key, operator: word, ...(values.length ? { values } : {}) }] : [];
 }
 
-function decisionOf(text: string, apiVersion: string): Decision {
-  const review: unknown = JSON.parse(text);
-  if (!isJsonObject(review) || review.kind !== 'SubjectAccessReview' || review.apiVersion !== apiVersion)
-    throw new Error(
-      `the authorization webhook answers with something that is not a SubjectAccessReview of ${apiVersion}`,
-    );
-  const { allowed, denied, reason } = isJsonObject(review.status) ? review.status : {};
+function decisionOf({ allowed, denied, reason }: JsonObject): Decision {
   const given = typeof reason === 'string' ? reason.slice(0, reasonCharsMax) : '';
   if (allowed === true && denied === true)
     return {

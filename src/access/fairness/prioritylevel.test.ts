@@ -97,6 +97,8 @@ describe('a level', () => {
     const without = level(1, { queues: 0 });
     void enter(without, 'a', started);
     expect(() => without.enter('b', here, () => full)).toThrow(full);
+    expect([one.dispatched, [...one.refused]]).toEqual([1, [['queue-full', 1]]]);
+    expect([without.dispatched, [...without.refused]]).toEqual([1, [['concurrency-limit', 1]]]);
   });
 
   it('refuses what has waited too long', async () => {
@@ -108,6 +110,7 @@ describe('a level', () => {
     vi.advanceTimersByTime(1000);
     await late;
     expect(one.waiting).toBe(0);
+    expect([...one.refused]).toEqual([['time-out', 1]]);
   });
 
   it('does not start requests whose clients have gone', async () => {
@@ -119,6 +122,7 @@ describe('a level', () => {
     one.leave();
     await Promise.all([gone, waits]);
     expect(started).toEqual(['a', 'c']);
+    expect([one.dispatched, [...one.refused]]).toEqual([2, [['cancelled', 1]]]);
   });
 
   it('borrows while others lend, up to its limit', async () => {

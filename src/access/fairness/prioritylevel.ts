@@ -21,7 +21,7 @@ const retryAfterSecondsMax = 32;
 
 interface Waiter {
   readonly start: () => void;
-  readonly refuse: () => void;
+  readonly refuse: (why: Refusal) => void;
   /** Its client has gone. */
   readonly isGone: () => boolean;
   timer: NodeJS.Timeout | undefined;
@@ -30,6 +30,9 @@ interface Waiter {
 interface Queue {
   readonly waiters: Waiter[];
 }
+
+/** Why a request was refused, in Kubernetes' words. */
+export type Refusal = 'queue-full' | 'concurrency-limit' | 'time-out' | 'cancelled';
 
 export interface LevelSettings {
   /** Seats of all levels together. */
@@ -55,6 +58,8 @@ export class PriorityLevel {
   #refusedSecond = 0;
   #refusals = 0;
   #retryAfterSeconds = 1;
+  #dispatched = 0;
+  readonly #refused = new Map<Refusal, number>();
 
   constructor(
     configuration: PriorityLevelConfiguration,
@@ -102,6 +107,15 @@ export class PriorityLevel {
     return this.#waiting;
   }
 
+  /** Requests that were let go on since the start, and those that were refused. */
+  get dispatched(): number {
+    return this.#dispatched;
+  }
+
+  get refused(): ReadonlyMap<Refusal, number> {
+    return this.#refused;
+  }
+
   get retryAfterSeconds(): number {
     return this.#retryAfterSeconds;
   }
@@ -126,6 +140,7 @@ export class PriorityLevel {
   enter(flow: string, isGone: () => boolean, refusal: () => Error): undefined | Promise<void> {
     if (this.isExempt) {
       this.#underWay++;
+      this.#dispatched++;
       return undefined;
     }
     if (this.#waiting === 0 && this.#hasSeat()) {
@@ -134,11 +149,11 @@ export class PriorityLevel {
     }
     const { limitResponse } = this.#configuration.spec?.limited ?? {};
     const queuing = limitResponse?.queuing;
-    if (limitResponse?.type !== 'Queue' || !queuing) throw this.#refused(refusal);
+    if (limitResponse?.type !== 'Queue' || !queuing) throw this.#refuse('concurrency-limit', refusal);
     const hand = handOf(flow, queuing.queues!, queuing.handSize!);
     const lengths = hand.map((number) => this.#queues.get(number)?.waiters.length ?? 0);
     const shortest = lengths.indexOf(Math.min(...lengths));
-    if (lengths[shortest]! >= queuing.queueLengthLimit!) throw this.#refused(refusal);
+    if (lengths[shortest]! >= queuing.queueLengthLimit!) throw this.#refuse('queue-full', refusal);
     return this.#wait(hand[shortest]!, isGone, refusal);
   }
 
@@ -160,6 +175,7 @@ export class PriorityLevel {
 
   #start(): void {
     this.#underWay++;
+    this.#dispatched++;
     this.#started++;
     this.#scheduleTick();
   }
@@ -173,7 +189,7 @@ export class PriorityLevel {
       }
       const waiter: Waiter = {
         start: resolve,
-        refuse: () => reject(this.#refused(refusal)),
+        refuse: (why) => reject(this.#refuse(why, refusal)),
         isGone,
         timer: undefined,
       };
@@ -189,7 +205,7 @@ export class PriorityLevel {
     queue.waiters.splice(queue.waiters.indexOf(waiter), 1);
     if (queue.waiters.length === 0) this.#forget(number);
     this.#waiting--;
-    waiter.refuse();
+    waiter.refuse('time-out');
   }
 
   #forget(number: number): void {
@@ -228,7 +244,7 @@ export class PriorityLevel {
       else this.#queues.delete(number);
       this.#waiting--;
       if (waiter.isGone()) {
-        waiter.refuse();
+        waiter.refuse('cancelled');
         continue;
       }
       this.#start();
@@ -237,7 +253,8 @@ export class PriorityLevel {
   }
 
   /** Retry-After doubles with every second in which as many are refused as the level has seats. */
-  #refused(refusal: () => Error): Error {
+  #refuse(why: Refusal, refusal: () => Error): Error {
+    this.#refused.set(why, (this.#refused.get(why) ?? 0) + 1);
     const second = Math.floor(this.settings.nowMs() / 1000);
     if (second !== this.#refusedSecond) {
       const isPressed = this.#refusals >= this.#nominal && second === this.#refusedSecond + 1;

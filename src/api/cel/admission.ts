@@ -17,7 +17,7 @@ import {
   typeText,
 } from './types.ts';
 
-const fields = (name: string, types: Record<string, Type>): ObjectType =>
+export const fields = (name: string, types: Record<string, Type>): ObjectType =>
   object(name, new Map(Object.entries(types)));
 
 const groupVersionKind = fields('kubernetes.GroupVersionKind', {
@@ -31,6 +31,13 @@ const groupVersionResource = fields('kubernetes.GroupVersionResource', {
   resource: string,
 });
 
+export const userInfoType = fields('kubernetes.UserInfo', {
+  username: string,
+  uid: string,
+  groups: list(string),
+  extra: map(string, list(string)),
+});
+
 /** AdmissionRequest without uid and objects. */
 const requestType = fields('kubernetes.AdmissionRequest', {
   kind: groupVersionKind,
@@ -42,12 +49,7 @@ const requestType = fields('kubernetes.AdmissionRequest', {
   name: string,
   namespace: string,
   operation: string,
-  userInfo: fields('kubernetes.UserInfo', {
-    username: string,
-    uid: string,
-    groups: list(string),
-    extra: map(string, list(string)),
-  }),
+  userInfo: userInfoType,
   dryRun: bool,
   options: dyn,
 });

@@ -48,7 +48,7 @@ const units: Record<string, bigint> = {
   m: 60n * second,
   h: 3600n * second,
 };
-const durationPart = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
+const durationPart = /(\d*)(?:\.(\d*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 
 /** As Go writes durations: `1h30m`. */
 export function parseDuration(text: string): Duration | undefined {

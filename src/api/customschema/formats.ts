@@ -79,13 +79,13 @@ function isDateTime(text: string): boolean {
 
 /** Words that may stand after a number; further letters may follow those that are whole words. */
 const durationUnit =
-  /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i;
+  /^(?:ns|nano.*|us|\u00b5s|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i;
 
 /** A duration of Go, or numbers with units up to weeks, of which at least one is known. */
 function isDuration(text: string): boolean {
   if (parseDurationMs(text) !== undefined) return true;
-  if (!/^\s*(?:\d+\s*[A-Za-zµ]+\s*)+$/.test(text)) return false;
-  return text.match(/[A-Za-zµ]+/g)!.some((unit) => durationUnit.test(unit));
+  if (!/^\s*(?:\d+\s*[A-Za-z\u00b5]+\s*)+$/.test(text)) return false;
+  return text.match(/[A-Za-z\u00b5]+/g)!.some((unit) => durationUnit.test(unit));
 }
 
 const emailCharsMax = 1000;

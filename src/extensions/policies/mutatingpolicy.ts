@@ -1,6 +1,7 @@
 /** A mutating policy made ready to run: its expressions make objects to merge, or JSON patches. */
 
 import type { CheckedExpression } from '../../api/cel/admission.ts';
+import { type Condition, conditionsOutcome, expressionFailure } from '../../api/cel/conditions.ts';
 import { toJson } from '../../api/cel/jsonvalues.ts';
 import { CelError, ListValue, StructValue, type Value } from '../../api/cel/values.ts';
 import type {
@@ -17,7 +18,6 @@ import type { JsonObject } from '../../api/object.ts';
 import { PatchError } from '../../api/patcherror.ts';
 import { PolicyScope } from '../../api/rules/policyscope.ts';
 import { applyStrategicMerge } from '../../api/strategicmerge.ts';
-import { type Condition, conditionsOutcome, expressionFailure } from './conditions.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policyrun.ts';
 import type { Variables } from './writevalues.ts';

@@ -2,9 +2,9 @@
 
 import { Budget } from '../../api/cel/budget.ts';
 import type { Program } from '../../api/cel/cel.ts';
+import { callCostMax } from '../../api/cel/conditions.ts';
 import { CelError, MapValue, type Value } from '../../api/cel/values.ts';
 import type { PolicyScope } from '../../api/rules/policyscope.ts';
-import { callCostMax } from './conditions.ts';
 import type { Variables } from './writevalues.ts';
 
 /** Steps of all expressions of one run. */

@@ -1,5 +1,6 @@
 /** A validating policy made ready to run, and what comes out of a run. */
 import type { CheckedExpression } from '../../api/cel/admission.ts';
+import { type Condition, conditionsOutcome, expressionFailure } from '../../api/cel/conditions.ts';
 import { CelError, type Value } from '../../api/cel/values.ts';
 import type {
   ParamKind,
@@ -7,7 +8,6 @@ import type {
   ValidatingAdmissionPolicySpec,
 } from '../../api/generated/types.ts';
 import { PolicyScope } from '../../api/rules/policyscope.ts';
-import { type Condition, conditionsOutcome, expressionFailure } from './conditions.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policyrun.ts';
 import type { Variables } from './writevalues.ts';

@@ -1,4 +1,6 @@
 /** Hooks: webhooks of configurations, made ready to be matched and called. */
+
+import type { Condition } from '../../api/cel/conditions.ts';
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
@@ -10,7 +12,7 @@ import type {
 import type { Kind } from '../../api/kind.ts';
 import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';
 import { reviewVersions } from '../../api/rules/webhooks.ts';
-import { type Condition, hookCondition } from '../policies/conditions.ts';
+import { hookCondition } from '../policies/conditions.ts';
 
 const timeoutSecondsDefault = 10;
 

@@ -1,9 +1,10 @@
 /** One hook asked about one write: whether it is concerned, what it answers, and what its failure means. */
+
+import { conditionsOutcome } from '../../api/cel/conditions.ts';
 import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors.ts';
 import type { AdmissionResponse } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
-import { conditionsOutcome } from '../policies/conditions.ts';
 import { WriteValues } from '../policies/writevalues.ts';
 import type { AskedWrite } from './askedwrite.ts';
 import type { Hook } from './hook.ts';

@@ -108,6 +108,7 @@ export class ApiServer {
       watches,
       store: options.storeMetrics,
       audit,
+      flows: options.doors.find(({ fairness }) => fairness)?.fairness,
     });
     this.#chain = new Chain({
       keeper,

@@ -1,9 +1,11 @@
 /** Metrics: all metrics of a server, collected when `/metrics` is requested. */
+import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type LimitKeeper, limitForms, limitNames } from '../http/limits.ts';
 import type { Traffic } from '../http/traffic.ts';
 import type { AuditLog } from './auditlog.ts';
 import { Exposition, labelText } from './exposition.ts';
+import { writeFlows } from './flowmetrics.ts';
 import { ProcessMetrics } from './processmetrics.ts';
 import type { RequestMetrics } from './requestmetrics.ts';
 import { type StoreMetrics, writeStoreSize } from './storemetrics.ts';
@@ -17,6 +19,8 @@ export interface Measured {
   readonly watches: WatchMetrics;
   readonly store: StoreMetrics | undefined;
   readonly audit: AuditLog | undefined;
+  /** Of the door that has it. */
+  readonly flows: FlowControl | undefined;
 }
 
 export class Metrics {
@@ -25,7 +29,7 @@ export class Metrics {
   constructor(private readonly measured: Measured) {}
 
   async text(): Promise<string> {
-    const { registry, keeper, traffic, requests, watches, store, audit } = this.measured;
+    const { registry, keeper, traffic, requests, watches, store, audit, flows } = this.measured;
     const out = new Exposition();
     requests.writeTo(out);
     writeTraffic(out, traffic);
@@ -33,6 +37,7 @@ export class Metrics {
     store?.writeTo(out, registry.kinds);
     await writeStoreSize(registry, out);
     writeLimits(out, keeper);
+    if (flows) writeFlows(out, flows);
     if (audit) writeAudit(out, audit);
     await this.#process.writeTo(out);
     return out.toString();

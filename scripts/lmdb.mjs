@@ -1,0 +1,62 @@
+/**
+ * Puts LMDB's JavaScript, with the packages that it requires, into the bundle. Loading it from its six packages took a
+ * tenth of a start; in the bundle it is found without a search, and V8's compiled code of it is cached. Its native code
+ * stays in the package: the bundle looks for it where the package is installed.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire, isBuiltin } from 'node:module';
+import path from 'node:path';
+
+/** A native decoder of MessagePack, which values of the store are not written in. */
+const unused = 'msgpackr-extract';
+const virtual = 'bundled lmdb';
+
+/** Gives the bundle `bundledLmdb`, which `src/store/lmdblibrary.ts` reads. */
+export const bundledLmdb = {
+  name: virtual,
+  setup({ initialOptions, onResolve, onLoad }) {
+    initialOptions.inject = [...(initialOptions.inject ?? []), virtual];
+    onResolve({ filter: /^bundled lmdb$/ }, () => ({ path: 'entry', namespace: virtual }));
+    onResolve({ filter: new RegExp(`^${unused}$`) }, () => ({ path: 'unused', namespace: virtual }));
+    onResolve({ filter: /^[^.]/ }, ({ path: name, importer, kind, resolveDir }) => {
+      const wanted = importer.includes('node_modules') || importer === 'entry';
+      if (!wanted || kind !== 'require-call' || isBuiltin(name)) return undefined;
+      return { path: createRequire(path.join(resolveDir, 'index.js')).resolve(name) };
+    });
+    onLoad({ filter: /^entry$/, namespace: virtual }, () => ({
+      contents: `let file;
+        export const installedFile = () => file;
+        export const bundledLmdb = {
+          version: ${JSON.stringify(versionOf('lmdb'))},
+          load: (installed) => { file = installed; return require('lmdb'); },
+        };`,
+      resolveDir: process.cwd(),
+    }));
+    onLoad({ filter: /^unused$/, namespace: virtual }, () => ({ contents: 'module.exports = undefined;' }));
+    // It looks for its native code by the path of its own file.
+    onLoad({ filter: /node_modules[\\/]lmdb[\\/]dist[\\/]index\.cjs$/ }, ({ path: file }) => ({
+      contents: `const __filename = require('bundled lmdb').installedFile();${readFileSync(file, 'utf8')}`,
+    }));
+  },
+};
+
+const packageFolder = (name) => path.resolve('node_modules', name);
+const packageOf = (name) => JSON.parse(readFileSync(path.join(packageFolder(name), 'package.json'), 'utf8'));
+const versionOf = (name) => packageOf(name).version;
+
+/** The licences of all packages whose code a bundle contains, by esbuild's metafile. */
+export function licencesOf({ inputs }) {
+  const found = Object.keys(inputs).map(
+    (file) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1],
+  );
+  const names = [...new Set(found.filter(Boolean))].sort();
+  return names
+    .map((name) => `${name} ${versionOf(name)} (${packageOf(name).license})\n\n${licenceText(name)}`)
+    .join('\n---\n\n');
+}
+
+function licenceText(name) {
+  const folder = packageFolder(name);
+  const file = existsSync(folder) && readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+  return file ? `${readFileSync(path.join(folder, file), 'utf8').trim()}\n` : '';
+}
