@@ -100,7 +100,7 @@ export class Registry {
    * completed in place. `current` is the stored object, from which fields are kept that the request's version of the
    * kind lacks. Every object passes here on its way to the store, with request and target at hand.
    */
-  encode(_request: Request, target: Target, versioned: ApiObject, current?: Entry): Buffer {
+  encode({ isApply }: Request, target: Target, versioned: ApiObject, current?: Entry): Buffer {
     const { storage: kind, stored } = target.kind;
     const object = stored ? stored.toStored(versioned, current?.object()) : versioned;
     const meta = object.metadata;
@@ -112,6 +112,11 @@ export class Registry {
     // Stored objects are parsed without it, so it stays as it is unless the write has set it.
     if (current && !Object.hasOwn(meta, 'managedFields')) setManaged(meta, current.managed);
     const value = bytesOf(kind, object);
+    if (value.length > this.store.valueBytesMax && !isApply && managedOf(meta)) {
+      // Too large: rather without managed fields than not at all. An apply is refused, because ownership is its purpose.
+      setManaged(meta, undefined);
+      return bytesOf(kind, object);
+    }
     const managed = current && managedOf(meta);
     if (!managed?.retimed || !current!.holdsRest(value, Buffer.byteLength(managed.text))) return value;
     // Nothing but times would change, and that is no write.

@@ -21,6 +21,8 @@ export interface RequestForm {
   /** The `fieldManager` parameter; '' when there is none. */
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
+  /** It is a server-side apply. */
+  readonly isApply?: boolean;
   readonly fieldValidation?: FieldValidation;
   /** The `fieldValidation` parameter; '' when there is none. */
   readonly askedValidation?: string;
@@ -45,6 +47,7 @@ export class Request {
   readonly verb: Verb;
   readonly userAgent: string;
   readonly dryRun: boolean;
+  readonly isApply: boolean;
   readonly fieldValidation: FieldValidation;
   readonly askedValidation: string;
   readonly warnings: string[];
@@ -58,6 +61,7 @@ export class Request {
     this.verb = form.verb;
     this.userAgent = form.userAgent;
     this.dryRun = form.dryRun ?? false;
+    this.isApply = form.isApply ?? false;
     this.fieldValidation = form.fieldValidation ?? 'Ignore';
     this.askedValidation = form.askedValidation ?? '';
     this.warnings = form.warnings ?? [];

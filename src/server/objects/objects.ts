@@ -93,6 +93,7 @@ export function writeRequest(
   if (errors.length) throw invalidOptions(kind, errors);
   return requestOf(context, verb, deadlineMs, {
     dryRun: dryRun.length > 0,
+    isApply,
     fieldValidation: validation as FieldValidation,
     askedValidation: asked,
     fieldManager,
@@ -103,7 +104,10 @@ const requestOf = (
   context: RequestContext,
   verb: Verb,
   deadlineMs: number | undefined,
-  options: Pick<RequestForm, 'dryRun' | 'fieldValidation' | 'askedValidation' | 'fieldManager'> = {},
+  options: Pick<
+    RequestForm,
+    'dryRun' | 'isApply' | 'fieldValidation' | 'askedValidation' | 'fieldManager'
+  > = {},
 ): Request =>
   new Request({
     user: context.user,
