@@ -23,8 +23,8 @@ const SILENCE_MS = 1500;
 /** A member that is silent again right after it was taken gets more time, up to this: all of etcd may be slow. */
 const SILENCE_MAX_MS = 12_000;
 const CONNECT_MS = 2000;
-/** At the start, when a slow machine is more likely than a member that is stopped. */
-const FIRST_CONNECT_MS = 15_000;
+/** Members that are all silent get more time with each round, up to this; at the start at once: the machine is slow. */
+const CONNECT_MAX_MS = 15_000;
 const HEARTBEAT_MS = 1000;
 const CHECK_MS = 250;
 const RETRY_FIRST_MS = 25;
@@ -38,6 +38,7 @@ export class Members {
   #current: Connection | undefined;
   #connecting: Promise<Connection> | undefined;
   #clusterId: string | undefined;
+  #connectMs = CONNECT_MS;
   /** Members that were left for silence, one after the other. */
   #silences = 0;
   #beatMs = 0;
@@ -106,9 +107,10 @@ export class Members {
 
   async #connect(): Promise<Connection> {
     const isFirst = this.#clusterId === undefined;
-    let found = await this.#tryAll(CONNECT_MS);
-    if (isFirst && Array.isArray(found) && found.some(isSilence))
-      found = await this.#tryAll(FIRST_CONNECT_MS);
+    let found = await this.#tryAll(this.#connectMs);
+    const isSilent = Array.isArray(found) && found.some(isSilence);
+    this.#connectMs = isSilent ? Math.min(2 * this.#connectMs, CONNECT_MAX_MS) : CONNECT_MS;
+    if (isFirst && isSilent) found = await this.#tryAll(CONNECT_MAX_MS);
     if (!Array.isArray(found)) return found;
     throw new StoreUnavailableError(`no member of etcd can be used: ${found.join('; ')}`);
   }
