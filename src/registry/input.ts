@@ -89,7 +89,9 @@ function decodeStrictly(expected: Expected, input: Input, options: ReadOptions):
         ? documentOrder(input.value, [...duplicates, ...unknown])
         : [...duplicates, ...unknown];
     const isDuplicate = new Set(duplicates);
-    const findings = inOrder.map((path) => `${isDuplicate.has(path) ? 'duplicate' : 'unknown'} field "${path}"`);
+    const findings = inOrder.map(
+      (path) => `${isDuplicate.has(path) ? 'duplicate' : 'unknown'} field "${path}"`,
+    );
     if (options.fieldValidation === 'Strict')
       throw new DecodeError(`strict decoding error: ${findings.join(', ')}`);
     options.warnings.push(...findings);
