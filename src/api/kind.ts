@@ -108,6 +108,8 @@ export interface KindForm<T extends ApiObject> {
   readonly model?: Model;
   readonly namespaced: boolean;
   readonly nameRule?: NameRule;
+  /** A generateName is the name itself, without a suffix. */
+  readonly prefixIsName?: boolean;
   /** The kind as which it is stored; default: itself. */
   readonly stored?: StoredVersion<T>;
 
@@ -328,6 +330,7 @@ class Unset implements Record<Exclude<keyof Kind, 'model'>, undefined> {
   readonly columns = undefined;
   readonly cells = undefined;
   readonly rowConditions = undefined;
+  readonly prefixIsName = undefined;
   ownModel: Model | undefined = undefined;
 
   /** Looked up when first used: a start needs few of the field tables. */

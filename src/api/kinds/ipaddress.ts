@@ -44,6 +44,7 @@ export const ipAddress = defineKind<IPAddress>({
   table: 'networking-v1',
   namespaced: false,
   nameRule: (name) => isCanonicalIP(name),
+  prefixIsName: true,
 
   validate: (address) => collect(parentErrors(address)),
   validateUpdate: changeErrors,

@@ -17,7 +17,8 @@ export class NodeVolumes {
     const { path } = (await this.#ask(node, 'PUT', `/${encodeURIComponent(name)}?${query}`)) as {
       path?: unknown;
     };
-    if (typeof path !== 'string') throw new Error(`node ${node.metadata.name} does not say where the volume is`);
+    if (typeof path !== 'string')
+      throw new Error(`node ${node.metadata.name} does not say where the volume is`);
     return path;
   }
 
