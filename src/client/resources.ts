@@ -7,6 +7,8 @@ import type {
   Ingress,
   IngressClass,
   Lease,
+  Namespace,
+  NetworkPolicy,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
@@ -14,6 +16,7 @@ import type {
   Secret,
   Service,
   ServiceAccount,
+  ServiceCIDR,
 } from '../api/generated/types.ts';
 
 /** `T` is the type of the objects. */
@@ -42,4 +45,7 @@ export const signingRequests = of<CertificateSigningRequest>(
   'certificatesigningrequests',
 );
 export const ingressClasses = of<IngressClass>('networking.k8s.io/v1', 'ingressclasses');
+export const networkPolicies = of<NetworkPolicy>('networking.k8s.io/v1', 'networkpolicies');
+export const serviceCidrs = of<ServiceCIDR>('networking.k8s.io/v1', 'servicecidrs');
+export const namespaces = of<Namespace>('v1', 'namespaces');
 export const ingresses = of<Ingress>('extensions/v1beta1', 'ingresses');
