@@ -51,6 +51,8 @@ export interface NodeNetworkOptions {
   /** The range the API server gives cluster IPs from. */
   readonly serviceRange: string;
   readonly onError: (error: Error) => void;
+  /** Whether the client may read the pods of all nodes, without which policies cannot be enforced. Default true. */
+  readonly seesAllPods?: boolean;
   /** Where the agents of this machine record which interfaces they own; for tests. */
   readonly claimFolder?: string;
 }
@@ -89,7 +91,10 @@ export class NodeNetwork implements NetworkAdvice {
       this.pods = new HostNetwork(address);
       return;
     }
-    this.policyProblem = filterProblem(spawner);
+    this.policyProblem =
+      options.seesAllPods === false
+        ? 'a node with credentials of its own sees only its own pods'
+        : filterProblem(spawner);
     const surroundings = () => ({
       node: [bridge.gateway, ...(isIPv4(address) ? [address] : [])],
       nameServer: bridge.serviceAddress,
@@ -172,7 +177,7 @@ export class NodeNetwork implements NetworkAdvice {
       await this.#dns.listen(this.bridge.serviceAddress);
     }
     await this.#proxy.start();
-    await this.#followRanges(client);
+    this.#followRanges(client);
   }
 
   /** Undefined where policies are not enforced. */
@@ -186,7 +191,7 @@ export class NodeNetwork implements NetworkAdvice {
   }
 
   /** A cluster may get further ranges of services while the node runs. */
-  async #followRanges(client: Client): Promise<void> {
+  #followRanges(client: Client): void {
     const netns = this.#netns;
     if (!netns || this.#closing) return;
     const { onError } = this.options;
@@ -196,8 +201,8 @@ export class NodeNetwork implements NetworkAdvice {
       },
       onError,
     });
-    await this.#ranges.start();
-    await this.#rangesWork;
+    // Not awaited: a role from an older cluster may not allow it.
+    void this.#ranges.start();
   }
 
   async #setRanges(netns: NetnsNetwork): Promise<void> {
