@@ -5,6 +5,7 @@
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { badRequest, invalid, invalidPatch } from '../api/errors.ts';
 import { invalid as invalidField } from '../api/fielderror.ts';
+import { documentOrder } from '../api/fieldpaths.ts';
 import { jsonText } from '../api/jsontext.ts';
 import type { KindTable } from '../api/kinds.ts';
 import type { Model } from '../api/model.ts';
@@ -82,12 +83,13 @@ function decodeStrictly(expected: Expected, input: Input, options: ReadOptions):
   object.kind = expected.kind;
   object.apiVersion = expected.apiVersion;
   if (options.fieldValidation !== 'Ignore' && (unknown.length || input.duplicates.length)) {
-    const findings = [
-      ...input.duplicates
-        .filter((path) => !unknown.includes(path))
-        .map((path) => `duplicate field "${path}"`),
-      ...unknown.map((path) => `unknown field "${path}"`),
-    ];
+    const duplicates = input.duplicates.filter((path) => !unknown.includes(path));
+    const inOrder =
+      duplicates.length && unknown.length
+        ? documentOrder(input.value, [...duplicates, ...unknown])
+        : [...duplicates, ...unknown];
+    const isDuplicate = new Set(duplicates);
+    const findings = inOrder.map((path) => `${isDuplicate.has(path) ? 'duplicate' : 'unknown'} field "${path}"`);
     if (options.fieldValidation === 'Strict')
       throw new DecodeError(`strict decoding error: ${findings.join(', ')}`);
     options.warnings.push(...findings);

@@ -134,8 +134,8 @@ export class RequestContext {
   }
 
   /** The form of the answer, of those that the path has. Throws a 406 when the client accepts none. */
-  negotiate(messages: Messages = 'none', watching = false): Negotiated {
-    return negotiate(this.request.headers.accept, messages, watching);
+  negotiate(messages: Messages = 'none', watching = false, tables = true): Negotiated {
+    return negotiate(this.request.headers.accept, messages, watching, tables);
   }
 
   /** Whether to indent the answer, for human readers. */

@@ -52,7 +52,13 @@ export interface MediaRange {
   readonly quality: number;
 }
 
-export function negotiate(accept: string | undefined, messages: Messages, watching: boolean): Negotiated {
+/** @param tables false for objects that have no table */
+export function negotiate(
+  accept: string | undefined,
+  messages: Messages,
+  watching: boolean,
+  tables = true,
+): Negotiated {
   if (!accept || accept === '*/*' || accept === 'application/json') return plainJson;
   let known = false;
   for (const { type, parameters } of rangesOf(accept)) {
@@ -62,6 +68,7 @@ export function negotiate(accept: string | undefined, messages: Messages, watchi
     known = true;
     if (format === 'yaml' && watching) continue;
     const chosen = chosenForm(parameters, format);
+    if (chosen?.transform === 'Table' && !tables) continue;
     if (chosen && (format !== 'protobuf' || isMessage(chosen, messages))) return chosen;
   }
   throw refused(known, messages, watching);
