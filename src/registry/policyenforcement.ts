@@ -17,7 +17,8 @@ export const warnUnenforced: Guard = ({ view }, { request, target, operation }) 
   const without = nodes.filter(
     (entry) => !(entry.peek() as Node).status?.declaredFeatures?.includes(policyFeature),
   );
-  if (nodes.length > 0 && without.length === 0) return;
+  // A cluster without nodes has no pods that a policy could be about.
+  if (without.length === 0) return;
   const names = without.slice(0, namesMax).map(({ name }) => name);
   const more = without.length > namesMax ? ` and ${without.length - namesMax} more` : '';
   request.warnings.push(

@@ -1,8 +1,8 @@
 /** Carries out plans: creates, changes and deletes the slices of a controller. */
 
 import type { EndpointSlice, OwnerReference } from '../../api/generated/types.ts';
-import { endpointAddressErrors } from '../../api/kinds/endpoints.ts';
 import { semanticEqual } from '../../api/object.ts';
+import { endpointAddressErrors } from '../../api/rules/endpointaddress.ts';
 import { managedByLabel } from '../../api/rules/sliceendpoints.ts';
 import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
