@@ -8,6 +8,8 @@ import type {
   Ingress,
   IngressClass,
   Lease,
+  Namespace,
+  NetworkPolicy,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
@@ -15,6 +17,7 @@ import type {
   Secret,
   Service,
   ServiceAccount,
+  ServiceCIDR,
 } from '../api/generated/types.ts';
 
 /** `T` is the type of the objects. */
@@ -44,4 +47,7 @@ export const signingRequests = of<CertificateSigningRequest>(
   'certificatesigningrequests',
 );
 export const ingressClasses = of<IngressClass>('networking.k8s.io/v1', 'ingressclasses');
+export const networkPolicies = of<NetworkPolicy>('networking.k8s.io/v1', 'networkpolicies');
+export const serviceCidrs = of<ServiceCIDR>('networking.k8s.io/v1', 'servicecidrs');
+export const namespaces = of<Namespace>('v1', 'namespaces');
 export const ingresses = of<Ingress>('extensions/v1beta1', 'ingresses');

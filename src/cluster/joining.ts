@@ -44,6 +44,7 @@ const proxier: ClusterRole = {
   rules: [
     ...formerRules,
     { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
+    { apiGroups: ['networking.k8s.io'], resources: ['servicecidrs'], verbs: ['list', 'watch'] },
   ],
 };
 

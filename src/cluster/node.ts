@@ -14,6 +14,7 @@ import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
 import type { LogFolder } from '../node/pods/logfolder.ts';
 import { clusterInfo } from '../registry/clusterinfo.ts';
+import { policyFeature } from '../registry/policyenforcement.ts';
 import { Closers } from './closers.ts';
 import { type LoggedEvent, type LogOptions, logConfiguration, logEvent } from './log.ts';
 import { checkNodeOptionNames } from './optioncheck.ts';
@@ -111,12 +112,18 @@ async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
 /** How the kubelet API of a node is served at an address and a port. */
 type Listen = (name: string, address: string, port: number) => Promise<KubeletListening>;
 
-export async function openNode(client: Client, options: NodeOptions, listen?: Listen): Promise<OpenNode> {
+/** @param seesAllPods whether the client may read the pods of all nodes; one with credentials of a node may not */
+export async function openNode(
+  client: Client,
+  options: NodeOptions,
+  listen?: Listen,
+  seesAllPods = listen === undefined,
+): Promise<OpenNode> {
   const closers = new Closers();
   const signed: Listen = (name, address, port) =>
     listening(client, name, address, port, options.now ?? wallClock);
   try {
-    return await openParts(client, options, listen ?? signed, closers);
+    return await openParts(client, options, listen ?? signed, seesAllPods, closers);
   } catch (error) {
     await closers.close().catch(options.onError ?? (() => undefined));
     throw error;
@@ -132,6 +139,7 @@ async function openParts(
   client: Client,
   options: NodeOptions,
   listen: Listen,
+  seesAllPods: boolean,
   closers: Closers,
 ): Promise<OpenNode> {
   const parts = await import('./nodeparts.ts');
@@ -157,6 +165,7 @@ async function openParts(
     folder,
     podRange: options.podRange,
     serviceRange: options.serviceRange ?? defaultServiceRange,
+    seesAllPods,
     onError,
   });
   const network = await orSentence(opening);
@@ -175,6 +184,7 @@ async function openParts(
     address,
     hostname: hostname(),
     labels: options.labels,
+    features: network.policyProblem === undefined ? [policyFeature] : [],
     kubelet,
     now,
     onEvent: log && ((type, about, reason, message) => logEvent(log, eventOf(type, about, reason, message))),
@@ -299,7 +309,7 @@ function openKnown(
 ): Promise<OpenNode> {
   const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
   closers.add(() => client.close());
-  return openNode(client, options);
+  return openNode(client, options, undefined, !access.cert && !access.token);
 }
 
 async function openJoined(url: string, options: NodeOptions, closers: Closers): Promise<OpenNode> {

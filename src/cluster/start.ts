@@ -35,6 +35,7 @@ import { openReadableView } from '../registry/encryption/readableview.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
 import { defaultHistory, History } from '../registry/history.ts';
 import { KubernetesService } from '../registry/kubernetesservice.ts';
+import { warnUnenforced } from '../registry/policyenforcement.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/systemnamespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
@@ -131,6 +132,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       mutating: [new MutatingPolicies(registry), new MutatingWebhooks(registry, hooks)],
       validating: [new ValidatingPolicies(registry), new ValidatingWebhooks(registry, hooks)],
     });
+    registry.admission = registry.admission.guardedBy(warnUnenforced);
     registry.managedFields = options.managedFields ?? 'all';
     registry.allowance = { privileged: options.allowPrivileged ?? false };
     await configureAdmission(registry, options.admissionConfigFile);

@@ -54,6 +54,8 @@ export interface AgentOptions {
   /** Reported as an address of the node as well, if it resolves to `address`. */
   readonly hostname?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** What the node declares in its status, besides what all agents can do. */
+  readonly features?: readonly string[];
   /** Overrides of the machine's own capacity. */
   readonly capacity?: Readonly<Record<string, string>>;
   /** Default 110. */
@@ -271,7 +273,16 @@ export class Agent {
   }
 
   #registering(kubeletPort: number): NodeRegistration {
-    const { nodeName, client, folder, address, hostname, labels = {}, capacity = {} } = this.options;
+    const {
+      nodeName,
+      client,
+      folder,
+      address,
+      hostname,
+      labels = {},
+      features = [],
+      capacity = {},
+    } = this.options;
     const { runtime, heartbeat, maxPods = defaultMaxPods } = this.options;
     return new NodeRegistration({
       nodeName,
@@ -280,6 +291,7 @@ export class Agent {
       address,
       hostname,
       labels,
+      features,
       capacity,
       maxPods,
       kubeletPort,

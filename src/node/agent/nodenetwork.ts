@@ -7,16 +7,22 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
+import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
-import type { Pod } from '../../api/generated/types.ts';
+import type { Pod, ServiceCIDR } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
+import { Informer } from '../../client/informer.ts';
+import { serviceCidrs } from '../../client/resources.ts';
 import { ServiceDirectory } from '../../client/servicedirectory.ts';
 import { DnsServer } from '../network/dns.ts';
 import { machineResolver } from '../network/dnsforward.ts';
 import { NetnsNetwork } from '../network/netnsnetwork.ts';
 import { NodeBridge, netnsProblem } from '../network/nodebridge.ts';
 import { NodeZone } from '../network/nodezone.ts';
+import { filterProblem } from '../network/packetfilter.ts';
+import { PodFilters } from '../network/podfilters.ts';
 import { HostNetwork, type PodNetwork } from '../network/podnetwork.ts';
+import { PolicyTable } from '../network/policytable.ts';
 import { resolvConf } from '../network/resolvconf.ts';
 import { clusterDoor } from '../network/servicedoor.ts';
 import { ServiceProxy } from '../network/serviceproxy.ts';
@@ -45,6 +51,8 @@ export interface NodeNetworkOptions {
   /** The range the API server gives cluster IPs from. */
   readonly serviceRange: string;
   readonly onError: (error: Error) => void;
+  /** Whether the client may read the pods of all nodes, without which policies cannot be enforced. Default true. */
+  readonly seesAllPods?: boolean;
   /** Where the agents of this machine record which interfaces they own; for tests. */
   readonly claimFolder?: string;
 }
@@ -53,6 +61,15 @@ export class NodeNetwork implements NetworkAdvice {
   readonly mode: 'netns' | 'host';
   /** Handed to the runtime, which closes it. */
   readonly pods: PodNetwork;
+  /** Why network policies are not enforced on this node; undefined when they are. */
+  readonly policyProblem: string | undefined = 'pods share the network of the machine';
+  readonly #filters: PodFilters | undefined;
+  readonly #netns: NetnsNetwork | undefined;
+  #policies: PolicyTable | undefined;
+  #ranges: Informer<ServiceCIDR> | undefined;
+  /** Ranges of services besides the one the node was started with. */
+  #furtherRanges: readonly Subnet[] = [];
+  #rangesWork: Promise<void> = Promise.resolve();
   #directory: ServiceDirectory | undefined;
   #zone: NodeZone | undefined;
   #proxy: ServiceProxy | undefined;
@@ -70,7 +87,23 @@ export class NodeNetwork implements NetworkAdvice {
     const { address, onError } = options;
     const own = bridge && why === undefined;
     this.mode = own ? 'netns' : 'host';
-    this.pods = own ? new NetnsNetwork({ bridge, address, spawner, onError }) : new HostNetwork(address);
+    if (!own) {
+      this.pods = new HostNetwork(address);
+      return;
+    }
+    this.policyProblem =
+      options.seesAllPods === false
+        ? 'a node with credentials of its own sees only its own pods'
+        : filterProblem(spawner);
+    const surroundings = () => ({
+      node: [bridge.gateway, ...(isIPv4(address) ? [address] : [])],
+      nameServer: bridge.serviceAddress,
+      services: [bridge.serviceRange, ...this.#furtherRanges].map(({ text }) => text),
+    });
+    this.#filters =
+      this.policyProblem === undefined ? new PodFilters({ spawner, surroundings, onError }) : undefined;
+    this.#netns = new NetnsNetwork({ bridge, address, spawner, onError, filters: this.#filters });
+    this.pods = this.#netns;
   }
 
   /**
@@ -109,7 +142,11 @@ export class NodeNetwork implements NetworkAdvice {
         : `pods share the network of this machine (${this.why})`;
     const { words } = clusterDoor(Subnet.parse(serviceRange)!, this.bridge);
     const names = this.mode === 'netns' ? 'by name and by variables' : 'by variables, not by name';
-    return [`pod network ${this.mode}: ${pods}`, `services: ${words}; pods find them ${names}`];
+    const lines = [`pod network ${this.mode}: ${pods}`, `services: ${words}; pods find them ${names}`];
+    const { policyProblem } = this;
+    return this.mode === 'netns' && policyProblem !== undefined
+      ? [...lines, `network policies are not enforced: ${policyProblem}`]
+      : lines;
   }
 
   /** Starts the service proxy and the name server. Resolves when they know all existing services. */
@@ -127,7 +164,10 @@ export class NodeNetwork implements NetworkAdvice {
     this.#zone = zone;
     await directory.start();
     if (this.#closing) return;
+    const policies = await this.#followPolicies(client);
     this.#proxy = new ServiceProxy({
+      allows: policies && ((from, { ip, port }, protocol) => policies.allows(from, ip, protocol, port)),
+      furtherRanges: () => this.#furtherRanges,
       ...{ directory, nodeName, zone, address, serviceRange, onError },
       bridge: this.bridge,
       sharedNetwork: this.mode === 'host',
@@ -137,6 +177,46 @@ export class NodeNetwork implements NetworkAdvice {
       await this.#dns.listen(this.bridge.serviceAddress);
     }
     await this.#proxy.start();
+    this.#followRanges(client);
+  }
+
+  /** Undefined where policies are not enforced. */
+  async #followPolicies(client: Client): Promise<PolicyTable | undefined> {
+    if (!this.#filters) return undefined;
+    const policies = new PolicyTable(client, this.options.onError);
+    this.#policies = policies;
+    await policies.start();
+    await this.#filters.follow(policies);
+    return policies;
+  }
+
+  /** A cluster may get further ranges of services while the node runs. */
+  #followRanges(client: Client): void {
+    const netns = this.#netns;
+    if (!netns || this.#closing) return;
+    const { onError } = this.options;
+    this.#ranges = new Informer(client, serviceCidrs, {
+      changed: () => {
+        this.#rangesWork = this.#rangesWork.then(() => this.#setRanges(netns)).catch(onError);
+      },
+      onError,
+    });
+    // Not awaited: a role from an older cluster may not allow it.
+    void this.#ranges.start();
+  }
+
+  async #setRanges(netns: NetnsNetwork): Promise<void> {
+    if (this.#closing) return;
+    const own = Subnet.parse(this.options.serviceRange)!;
+    const found = [...this.#ranges!.all()]
+      .flatMap(({ spec }) => spec?.cidrs ?? [])
+      .flatMap((text) => Subnet.parse(text) ?? [])
+      .filter((range) => !range.overlaps(own) && !range.isLoopback);
+    const further = [...new Map(found.map((range) => [range.text, range])).values()];
+    await netns.setServiceRanges(further);
+    this.#furtherRanges = further;
+    this.#filters?.refresh();
+    this.#proxy?.refreshAll();
   }
 
   async resolvConf(pod: Pod): Promise<string | undefined> {
@@ -160,8 +240,11 @@ export class NodeNetwork implements NetworkAdvice {
   async #close(): Promise<void> {
     this.#directory?.close();
     this.#zone?.close();
+    this.#policies?.close();
+    this.#ranges?.close();
     // Wait for a start under way: what it is opening cannot be closed yet.
     await this.#starting?.catch(() => undefined);
+    await this.#rangesWork;
     await this.#proxy?.close();
     await this.#dns?.close();
     await this.pods.close();

@@ -63,6 +63,8 @@ export interface RegistrationOptions {
   /** Reported as an address as well, if it resolves to `address`. */
   readonly hostname?: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** What this node can do besides what all agents can. */
+  readonly features: readonly string[];
   /** Overrides of the machine's own capacity. */
   readonly capacity: Readonly<Record<string, string>>;
   readonly maxPods: number;
@@ -190,7 +192,7 @@ export class NodeRegistration {
         kubeletVersion: release,
         kubeProxyVersion: '',
       },
-      declaredFeatures,
+      declaredFeatures: [...declaredFeatures, ...this.options.features].sort(),
     };
   }
 

@@ -6,7 +6,7 @@ import { Subnet } from './subnet.ts';
 
 /** The folder where `ip netns` keeps named namespaces. */
 const namespaceFolder = '/var/run/netns';
-const runMs = 10_000;
+const runMs = 60_000;
 /** Maximum output of `ip`; some machines have tens of thousands of routes. */
 const outputBytesMax = 32 * 1024 * 1024;
 const complaintCharsMax = 500;

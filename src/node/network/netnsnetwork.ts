@@ -13,6 +13,7 @@ import { HostPorts } from './hostports.ts';
 import { namespacePath } from './iproute.ts';
 import { NamespaceSockets } from './namespacesockets.ts';
 import { type NodeBridge, podNumberMin } from './nodebridge.ts';
+import type { PodFilters } from './podfilters.ts';
 import type { PodAttachment, PodNetwork } from './podnetwork.ts';
 import type { Subnet } from './subnet.ts';
 import { parseListeners } from './takenports.ts';
@@ -23,6 +24,8 @@ export interface NetnsNetworkOptions {
   readonly address: string;
   readonly spawner: Spawner;
   readonly onError: (error: Error) => void;
+  /** Applies network policies to pods; absent where they are not enforced. */
+  readonly filters?: PodFilters;
 }
 
 interface Attached {
@@ -62,6 +65,7 @@ export class NetnsNetwork implements PodNetwork {
     const attaching = this.#pods.get(uid);
     if (!attaching) return;
     this.#pods.delete(uid);
+    this.options.filters?.detached(uid);
     const attached = await attaching.catch(() => undefined);
     if (!attached) return;
     await Promise.all([attached.sockets.close(), attached.hostPorts.close()]);
@@ -140,6 +144,13 @@ export class NetnsNetwork implements PodNetwork {
           ? [nsenter, network, ...command.slice(1)]
           : [nsenter, network, '--', ...command],
     };
+    try {
+      await this.options.filters?.attached(pod, namespace);
+    } catch (error) {
+      this.options.filters?.detached(pod.metadata.uid!);
+      await this.#remove(place);
+      throw error;
+    }
     const hostPorts = new HostPorts(pod, attachment.ip, address, onError);
     await hostPorts.settled();
     return { ...place, attachment, hostPorts, sockets: new NamespaceSockets(namespace, nsenter) };

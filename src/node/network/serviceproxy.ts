@@ -39,6 +39,10 @@ export interface ServiceProxySettings {
    * too.
    */
   readonly sharedNetwork: boolean;
+  /** Whether a client may connect to a target; absent: it always may. */
+  readonly allows?: (client: string, target: ServiceTarget, protocol: string) => boolean;
+  /** Ranges besides `serviceRange`, as they are now. */
+  readonly furtherRanges?: () => readonly Subnet[];
   readonly onError: (error: Error) => void;
   readonly now?: () => number;
   /** A number from 0 to below 1, like Math.random. */
@@ -77,7 +81,7 @@ export class ServiceProxy {
       addresses: (entry) => this.#addresses(entry),
       door: (entry) => this.#door(entry),
       serve: (client, entry) => void this.#serve(client, entry),
-      choose: (client, entry) => this.#choose(client, entry, entry.targets),
+      choose: (client, entry) => this.#choose(client, entry, this.#allowed(client, entry)),
       onError,
     };
   }
@@ -91,8 +95,8 @@ export class ServiceProxy {
   async start(): Promise<void> {
     const { directory } = this.options;
     directory.onChange((changed) => this.#refresh(changed));
-    this.options.zone?.onChange(() => this.#refreshAll());
-    this.#refreshAll();
+    this.options.zone?.onChange(() => this.refreshAll());
+    this.refreshAll();
     await this.settled();
   }
 
@@ -110,7 +114,8 @@ export class ServiceProxy {
     for (const connection of this.#connections) reset(connection);
   }
 
-  #refreshAll(): void {
+  /** Called when the ranges have changed. */
+  refreshAll(): void {
     for (const { metadata } of this.options.directory.services())
       this.#refresh({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' });
   }
@@ -146,7 +151,7 @@ export class ServiceProxy {
       refuse(`cannot answer: ${listenersMax} ports do already`);
       return undefined;
     }
-    if (entrance === 'cluster' && this.#cluster.door && !this.#range.has(ip!))
+    if (entrance === 'cluster' && this.#cluster.door && !this.#isServed(ip!))
       refuse(`does not answer at ${ip}: it is not in ${this.#range.text}`);
     this.#count++;
     return new ServiceListener(entry, this.#context);
@@ -164,7 +169,12 @@ export class ServiceProxy {
   #addresses({ entrance, ip }: ServiceEntry): readonly string[] {
     if (entrance === 'node') return [...new Set([this.options.address, '127.0.0.1'])];
     if (entrance === 'external') return isOwnAddress(ip!) ? [ip!] : [];
-    return this.#cluster.door && this.#range.has(ip!) ? [ip!] : [];
+    return this.#cluster.door && this.#isServed(ip!) ? [ip!] : [];
+  }
+
+  #isServed(ip: string): boolean {
+    const { furtherRanges } = this.options;
+    return this.#range.has(ip) || furtherRanges?.().some((range) => range.has(ip)) === true;
   }
 
   #door({ entrance }: ServiceEntry): ServiceDoor {
@@ -186,7 +196,7 @@ export class ServiceProxy {
   }
 
   async #dial(client: string, entry: ServiceEntry): Promise<Socket | undefined> {
-    let left = entry.targets;
+    let left = this.#allowed(client, entry);
     for (let tries = 0; tries < triesMax && !this.#closed; tries++) {
       const target = this.#choose(client, entry, left);
       if (!target) return undefined;
@@ -197,6 +207,11 @@ export class ServiceProxy {
       }
     }
     return undefined;
+  }
+
+  #allowed(client: string, { targets, protocol }: ServiceEntry): readonly ServiceTarget[] {
+    const { allows } = this.options;
+    return allows ? targets.filter((target) => allows(client, target, protocol)) : targets;
   }
 
   #waysTo({ ip, shared }: ServiceTarget): readonly string[] {
