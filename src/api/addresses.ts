@@ -41,10 +41,9 @@ export function isCanonicalIP(value: string): string[] {
   return problems.length ? problems : canonicalProblems(value, addressText(readAddress(value)!));
 }
 
-/** The same for a range; only its first problem is told. */
 export function isCanonicalCIDR(value: string): string[] {
   const problems = isCIDR(value);
-  return problems.length ? problems.slice(0, 1) : canonicalProblems(value, rangeText(readRange(value)!));
+  return problems.length ? problems : canonicalProblems(value, rangeText(readRange(value)!));
 }
 
 const canonicalProblems = (value: string, canonical: string): string[] =>
@@ -52,6 +51,38 @@ const canonicalProblems = (value: string, canonical: string): string[] =>
 
 const rangeText = (range: Address & { readonly prefixLength: number }): string =>
   `${addressText(range)}/${range.prefixLength}`;
+
+/** An address of an interface with the length of its network: `10.9.8.7/24`. */
+export function isInterfaceAddress(value: string): string[] {
+  const range = readRange(value);
+  if (!range) return ['must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)'];
+  if (range.leadingZeros) return ['must not have leading 0s in IP or prefix length'];
+  if (isMapped(range)) return ['must not have an IPv4-mapped IPv6 address'];
+  return canonicalProblems(value, rangeText(range));
+}
+
+/** What is said about a valid address that is not written as it should be; undefined when it is. */
+export const addressWarning = (value: string): string | undefined =>
+  canonicalWarning('IPv6 address', value, canonicalIP(value));
+
+/** The same about a range. */
+export const rangeWarning = (value: string): string | undefined =>
+  canonicalWarning('IPv6 CIDR value', value, canonicalCIDR(value));
+
+const canonicalWarning = (what: string, value: string, canonical: string | undefined): string | undefined =>
+  canonical === undefined || canonical === value || !value.includes(':')
+    ? undefined
+    : `${what} ${JSON.stringify(value)} should be in RFC 5952 canonical format (${JSON.stringify(canonical)})`;
+
+function canonicalIP(value: string): string | undefined {
+  const address = readAddress(value);
+  return address && addressText(address);
+}
+
+function canonicalCIDR(value: string): string | undefined {
+  const range = readRange(value);
+  return range && rangeText(range);
+}
 
 /** The canonical form: of RFC 5952 for IPv6. */
 export function addressText({ family, value }: Address): string {

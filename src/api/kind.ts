@@ -108,6 +108,8 @@ export interface KindForm<T extends ApiObject> {
   readonly model?: Model;
   readonly namespaced: boolean;
   readonly nameRule?: NameRule;
+  /** A generateName is the name itself, without a suffix. */
+  readonly prefixIsName?: boolean;
   /** The kind as which it is stored; default: itself. */
   readonly stored?: StoredVersion<T>;
 

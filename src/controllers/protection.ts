@@ -7,14 +7,14 @@ import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/genera
 import type { Verb } from '../api/kind.ts';
 import { claimsOf } from '../api/rules/podfacts.ts';
 import {
+  attributesClassesOf,
   attributesFinalizer,
-  attributesOfClaim,
   claimFinalizer,
   isBound,
   volumeFinalizer,
 } from '../api/rules/storageprotection.ts';
 import type { Entry } from '../registry/entry.ts';
-import { isAttributesClassInUse, isClaimInUse, mayUseClaims } from '../registry/inuse.ts';
+import { isAttributesClassInUse, isClaimInUse, mayNameAttributes, mayUseClaims } from '../registry/inuse.ts';
 import { modify } from '../registry/modify.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
@@ -22,16 +22,13 @@ import { actingAs } from '../registry/writers.ts';
 import { type Controller, observe, running, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 
-/** Saves reading claims and volumes that name no class of attributes, as nearly all. */
-const attributesMark = Buffer.from('AttributesClassName');
-
 export const protectionController: Controller = {
   name: 'protection',
   housekeeping: true,
   writer: 'pvc-protection-controller',
   start(context) {
     const { registry, onError } = context;
-    // In Kubernetes these are separate controllers.
+    // In Kubernetes volumes and classes of attributes have controllers of their own.
     const byVolumeProtection = (verb: Verb): Request => actingAs('pv-protection-controller', verb);
     const byAttributesProtection = (verb: Verb): Request =>
       actingAs('volumeattributesclass-protection-controller', verb);
@@ -44,22 +41,25 @@ export const protectionController: Controller = {
       onError: (_, error) => onError(error),
     });
     const attributes = new WorkQueue({
-      work: (name) => protectAttributes({ registry, request: byAttributesProtection }, name),
+      work: (name) => settleAttributes({ registry, request: byAttributesProtection }, name),
       onError: (_, error) => onError(error),
     });
-    const attributesChanged = (before: readonly unknown[], now: readonly unknown[]): void => {
-      // Only a class that is no longer named can be released.
-      for (const name of before) if (typeof name === 'string' && !now.includes(name)) attributes.add(name);
+    const classes = registry.view.collection('storage.k8s.io/volumeattributesclasses');
+    /** A claim or volume that no longer names a class may have been the last. */
+    const forget = (previous: Entry | undefined): void => {
+      if (classes.size === 0 || !previous || !mayNameAttributes(previous)) return;
+      const named = attributesClassesOf(previous.peek() as PersistentVolume | PersistentVolumeClaim);
+      for (const name of named) attributes.add(name);
     };
     const existing = registry.view.collection('core/persistentvolumeclaims');
     const observers = [
       observe(context, 'core/persistentvolumeclaims', (entry, previous) => {
         if (entry) claims.add(`${entry.namespace}/${entry.name}`);
-        attributesChanged(attributesOf(previous), attributesOf(entry));
+        forget(previous);
       }),
       observe(context, 'core/persistentvolumes', (entry, previous) => {
         if (entry) volumes.add(entry.name);
-        attributesChanged(attributesOf(previous), attributesOf(entry));
+        forget(previous);
       }),
       observe(
         context,
@@ -76,15 +76,6 @@ export const protectionController: Controller = {
   },
 };
 
-/** Classes of attributes that a claim or a volume names. */
-function attributesOf(entry: Entry | undefined): (string | undefined)[] {
-  if (!entry?.document.includes(attributesMark)) return [];
-  const object = entry.peek();
-  return entry.kind.kind === 'PersistentVolume'
-    ? [(object as PersistentVolume).spec?.volumeAttributesClassName]
-    : attributesOfClaim(object as PersistentVolumeClaim);
-}
-
 async function releaseClaim(writing: Writing, key: string): Promise<void> {
   const { registry } = writing;
   const [namespace, name] = key.split('/') as [string, string];
@@ -99,21 +90,19 @@ async function releaseVolume(writing: Writing, name: string): Promise<void> {
   if (!isBound(volume.peek() as PersistentVolume)) await dropFinalizer(writing, volume, volumeFinalizer);
 }
 
-/** Releases a deleted class that nothing names, and gives the finalizer back to a class that has lost it. */
-async function protectAttributes(writing: Writing, name: string): Promise<void> {
-  const { view } = writing.registry;
-  const entry = view.collection('storage.k8s.io/volumeattributesclasses').get('', name);
+/** Takes the finalizer off a deleted class that nothing names, and puts it on one that has lost it. */
+async function settleAttributes(writing: Writing, name: string): Promise<void> {
+  const { registry, request } = writing;
+  const entry = registry.view.collection('storage.k8s.io/volumeattributesclasses').get('', name);
   if (!entry) return;
   const { deletionTimestamp, finalizers = [] } = entry.peek().metadata;
-  const isProtected = finalizers.includes(attributesFinalizer);
-  if (deletionTimestamp) {
-    if (isProtected && !isAttributesClassInUse(view, name))
+  if (deletionTimestamp !== undefined) {
+    if (isHeld(entry, attributesFinalizer) && !isAttributesClassInUse(registry.view, name))
       await dropFinalizer(writing, entry, attributesFinalizer);
-  } else if (!isProtected)
-    await modify(writing.registry, writing.request('update'), targetOf(entry, 'whole'), (current) => {
+  } else if (!finalizers.includes(attributesFinalizer))
+    await modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
       const object = current.object();
-      if (!object.metadata.deletionTimestamp)
-        object.metadata.finalizers = [...(object.metadata.finalizers ?? []), attributesFinalizer];
+      object.metadata.finalizers = [...(object.metadata.finalizers ?? []), attributesFinalizer];
       return object;
     });
 }

@@ -1,13 +1,11 @@
-/** Use of storage: whether a claim has a pod, a volume a claim, and a class of attributes either of them. */
+/** Use of storage: whether a claim has a pod, a volume a claim, and a class of attributes one of the two. */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
 import {
-  attributesFinalizer,
-  attributesOfClaim,
+  attributesClassesOf,
   isBound,
   protectionFinalizers,
   usesClaim,
-  volumeFinalizer,
 } from '../api/rules/storageprotection.ts';
 import type { Entry } from './entry.ts';
 import { everything, Filter } from './filter.ts';
@@ -27,30 +25,37 @@ export function isClaimInUse(view: View, namespace: string, name: string): boole
     .entries.some((pod) => mayUseClaims(pod) && usesClaim(pod.peek() as Pod, name));
 }
 
-export const isAttributesClassInUse = (view: View, name: string): boolean =>
-  view
-    .collection('core/persistentvolumeclaims')
-    .select(everything)
-    .entries.some((claim) => attributesOfClaim(claim.peek() as PersistentVolumeClaim).includes(name)) ||
-  view
-    .collection('core/persistentvolumes')
-    .select(everything)
-    .entries.some((volume) => (volume.peek() as PersistentVolume).spec?.volumeAttributesClassName === name);
+/** Saves reading most claims and volumes. */
+const attributesMark = Buffer.from('olumeAttributesClassName');
 
-/** Takes the protection off an object of storage that is being deleted, and that nothing uses. */
+export const mayNameAttributes = ({ document }: Entry): boolean => document.includes(attributesMark);
+
+export const isAttributesClassInUse = (view: View, name: string): boolean =>
+  (['core/persistentvolumeclaims', 'core/persistentvolumes'] as const).some((id) =>
+    view
+      .collection(id)
+      .select(everything)
+      .entries.some(
+        (entry) =>
+          mayNameAttributes(entry) &&
+          attributesClassesOf(entry.peek() as PersistentVolume | PersistentVolumeClaim).includes(name),
+      ),
+  );
+
+/** Takes the protection off a claim, volume or class that is being deleted, and that nothing uses. */
 export function releaseUnused(view: View, id: string, object: ApiObject): void {
   if (!Object.hasOwn(protectionFinalizers, id)) return;
   const meta = object.metadata;
   const finalizer = protectionFinalizers[id]!;
   if (!meta.finalizers?.includes(finalizer)) return;
-  if (isInUse(view, finalizer, object)) return;
+  if (isInUse(view, id, object)) return;
   const kept = meta.finalizers.filter((one) => one !== finalizer);
   meta.finalizers = kept.length ? kept : undefined;
 }
 
-function isInUse(view: View, finalizer: string, object: ApiObject): boolean {
+function isInUse(view: View, id: string, object: ApiObject): boolean {
   const { namespace = '', name = '' } = object.metadata;
-  if (finalizer === volumeFinalizer) return isBound(object as PersistentVolume);
-  if (finalizer === attributesFinalizer) return isAttributesClassInUse(view, name);
-  return isClaimInUse(view, namespace, name);
+  if (id === 'core/persistentvolumes') return isBound(object as PersistentVolume);
+  if (id === 'core/persistentvolumeclaims') return isClaimInUse(view, namespace, name);
+  return isAttributesClassInUse(view, name);
 }

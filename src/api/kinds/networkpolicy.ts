@@ -3,6 +3,8 @@ import type { NetworkPolicy } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { formatLabelSelectorObject, type LabelSelectorObject } from '../labelselector.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect } from '../rules/findings.ts';
+import { policyErrors, rangeWarnings } from '../rules/networkpolicies.ts';
 
 export const networkPolicy = defineKind<NetworkPolicy>({
   kind: 'NetworkPolicy',
@@ -21,6 +23,9 @@ export const networkPolicy = defineKind<NetworkPolicy>({
     for (const { ports } of [...ingress, ...egress]) for (const port of ports ?? []) port.protocol ??= 'TCP';
     spec.policyTypes ??= egress.length ? ['Ingress', 'Egress'] : ['Ingress'];
   },
+
+  validate: ({ spec = {} }, old) => collect(policyErrors(spec, old && (old.spec ?? {}))),
+  warnings: ({ spec = {} }) => rangeWarnings(spec),
 
   columns: [nameColumn, { name: 'Pod-Selector', description: 'The pods it is for.' }, ageColumn],
   cells: (policy) => [

@@ -1,7 +1,33 @@
 /** ResourceSlice: devices of a driver, and from which nodes they can be used. */
+import { type FieldError, invalid } from '../fielderror.ts';
 import type { ResourceSlice } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
+import { collect } from '../rules/findings.ts';
+import { sliceErrors } from '../rules/resourceslices.ts';
+
+function changeErrors({ spec = {} }: ResourceSlice, { spec: old = {} }: ResourceSlice): FieldError[] {
+  const fields = {
+    'spec.pool.name': [spec.pool?.name, old.pool?.name],
+    'spec.driver': [spec.driver, old.driver],
+    'spec.nodeName': [spec.nodeName, old.nodeName],
+  };
+  return Object.entries(fields).flatMap(([path, [now, before]]) =>
+    now === before ? [] : [invalid(path, now, 'field is immutable')],
+  );
+}
+
+/** A taint says since when it is there. */
+function setTaintTimes({ spec }: ResourceSlice, now: string): void {
+  for (const { taints } of spec?.devices ?? []) for (const taint of taints ?? []) taint.timeAdded ??= now;
+}
+
+const warnings = ({ spec: { driver = '' } = {} }: ResourceSlice): string[] =>
+  driver === driver.toLowerCase()
+    ? []
+    : [
+        `spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`,
+      ];
 
 export const resourceSlice = defineKind<ResourceSlice>({
   kind: 'ResourceSlice',
@@ -13,6 +39,13 @@ export const resourceSlice = defineKind<ResourceSlice>({
   namespaced: false,
   deleteReturnsObject: true,
   generationOf: 'spec',
+
+  prepareForCreate: (slice, { now }) => setTaintTimes(slice, now),
+  prepareForUpdate: (slice, _old, { now }) => setTaintTimes(slice, now),
+
+  validate: ({ spec = {} }) => collect(sliceErrors(spec)),
+  validateUpdate: changeErrors,
+  warnings,
 
   selectableFields: {
     'spec.nodeName': ({ spec }) => spec?.nodeName ?? '',

@@ -1,6 +1,6 @@
 /**
  * In-use protection: the finalizers that keep a claim while a pod uses it, a volume while it is bound, and a class of
- * attributes while a claim or a volume names it.
+ * attributes while a claim or volume names it.
  */
 import type { ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod } from '../generated/types.ts';
 import { claimsOf, isFinished } from './podfacts.ts';
@@ -22,12 +22,18 @@ export const usesClaim = (pod: Pod, claim: string): boolean =>
 
 export const isBound = ({ status }: PersistentVolume): boolean => status?.phase === 'Bound';
 
-/** The classes of attributes that a claim names: the one it wants, the one it has, and the one it is getting. */
-export const attributesOfClaim = ({ spec, status }: PersistentVolumeClaim): (string | undefined)[] => [
-  spec?.volumeAttributesClassName,
-  status?.currentVolumeAttributesClassName,
-  status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
-];
+/** Classes of attributes that a claim or volume names: the wanted one, and the one that it has. */
+export function attributesClassesOf({ spec, status }: PersistentVolume | PersistentVolumeClaim): string[] {
+  const { currentVolumeAttributesClassName: current, modifyVolumeStatus } = (status ?? {}) as NonNullable<
+    PersistentVolumeClaim['status']
+  >;
+  const names = [
+    spec?.volumeAttributesClassName,
+    current,
+    modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ];
+  return names.filter((name) => name !== undefined);
+}
 
 /**
  * Keeps the server's finalizer on an object that a client replaces without knowing finalizers. Once the object is being
