@@ -1,7 +1,5 @@
 /** Storage classes, for the controllers of storage and the scheduler: how volumes of a class are bound and made. */
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
-import { isDefaultStorageClass } from '../../api/rules/defaultclass.ts';
-import { everything } from '../../registry/filter.ts';
 import type { View } from '../../registry/view.ts';
 
 export const classes = 'storage.k8s.io/storageclasses';
@@ -30,21 +28,6 @@ const movedToCsi = new Map([
 export function classNamed(view: View, name: string): StorageClass | undefined {
   if (!name) return undefined;
   return view.collection(classes).get('', name)?.peek() as StorageClass | undefined;
-}
-
-/** The class of claims that name none: of several, the newest, then the first by name. */
-export function defaultClass(view: View): StorageClass | undefined {
-  const marked = view
-    .collection(classes)
-    .select(everything)
-    .entries.map((entry) => entry.peek() as StorageClass)
-    .filter(isDefaultStorageClass);
-  const made = ({ metadata }: StorageClass): string => metadata.creationTimestamp ?? '';
-  // Entries are in the order of names, and times are texts that sort.
-  return marked.reduce<StorageClass | undefined>(
-    (best, one) => (best && made(best) >= made(one) ? best : one),
-    undefined,
-  );
 }
 
 /** Whether volumes of the class are bound or made only when a pod that uses them has a node. */

@@ -5,20 +5,21 @@
 import type { PersistentVolumeClaim, Pod, StorageClass } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/rules/podfacts.ts';
 import { usesClaim } from '../../api/rules/storageprotection.ts';
+import { claimClass } from '../../api/rules/volumeaccess.ts';
 import type { EventRecorder } from '../../client/events.ts';
+import { defaultStorageClasses } from '../../registry/admission/defaultstorageclass.ts';
 import { Filter } from '../../registry/filter.ts';
 import { mayUseClaims } from '../../registry/inuse.ts';
 import type { SharedContext } from '../shared/controller.ts';
 import { annotate, changeStorage, claimSubject } from './storagechange.ts';
 import {
-  defaultClass,
   externalProvisioner,
   formerStorageProvisioner,
   isDelayed,
   selectedNodeOf,
   storageProvisioner,
 } from './storageclasses.ts';
-import { classOf, hasClass } from './volumematching.ts';
+import { classOf } from './volumematching.ts';
 
 export class UnmetClaims {
   constructor(
@@ -28,10 +29,10 @@ export class UnmetClaims {
 
   async attend(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): Promise<void> {
     const wanted = classOf(claim);
-    if (!hasClass(claim)) {
-      const byDefault = defaultClass(this.context.registry.view);
+    if (claimClass(claim) === undefined) {
+      const byDefault = defaultStorageClasses.nameIn(this.context.registry);
       // The change brings the claim back.
-      if (byDefault) return this.#give(claim, byDefault.metadata.name!);
+      if (byDefault !== undefined) return this.#give(claim, byDefault);
     }
     if (!wanted)
       return this.#normal(
@@ -49,7 +50,7 @@ export class UnmetClaims {
 
   async #give(claim: PersistentVolumeClaim, className: string): Promise<void> {
     await changeStorage(this.context, 'persistentvolumeclaims', claim, 'main', (object) => {
-      if (!hasClass(object)) object.spec!.storageClassName = className;
+      if (claimClass(object) === undefined) object.spec!.storageClassName = className;
     });
   }
 

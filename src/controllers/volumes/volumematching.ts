@@ -14,10 +14,6 @@ type Classed = {
 export const classOf = ({ metadata, spec }: Classed): string =>
   metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? '';
 
-/** Whether a claim names a class; the empty name counts: it asks for volumes without a class. */
-export const hasClass = ({ metadata, spec }: Classed): boolean =>
-  metadata.annotations?.[classAnnotation] !== undefined || spec?.storageClassName !== undefined;
-
 /** Why a claim cannot have the volume that it names, in the words of the event. */
 export function mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
   if (sizeOf(volume) === undefined || compare(sizeOf(volume)!, wishOf(claim)) < 0)
