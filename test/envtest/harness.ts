@@ -160,7 +160,7 @@ export class ControlPlane {
     });
   }
 
-  /** Begins a watch; resolves with the promise of its end when it has begun. */
+  /** Begins a watch; resolves with the promise of its end when the first events have come. */
   watch(where: string, identity: Identity): Promise<{ readonly ended: Promise<Answer> }> {
     return new Promise((resolve, reject) => {
       const options = { rejectUnauthorized: false, agent: false, ...identity };
@@ -171,7 +171,7 @@ export class ControlPlane {
           response.on('end', () => end({ code: response.statusCode!, text }));
           response.on('error', fail);
         });
-        resolve({ ended });
+        response.once('data', () => resolve({ ended }));
       });
       asked.on('error', reject);
       asked.end();
