@@ -23,7 +23,8 @@ const may = {
   node: ['node', 'client', 'pki', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
   cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
-  cli: ['cli', 'cluster', 'store/store', 'clock'],
+  cli: ['cli', 'cluster', 'envtest', 'store/store', 'clock'],
+  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'clock'],
 };
 
 module.exports = {

@@ -7,7 +7,8 @@
  *   index.cjs         for `require('wherry')`: the public names of the bundle
  *   index.js          for `import 'wherry'`: the same
  *   lmdbthread.cjs    the thread that writes to LMDB
- *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/launch.ts)
+ *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundleload.ts)
+ *   envtest.cjs       etcd and kube-apiserver as test harnesses start them (see src/envtest/launch.ts)
  *
  * `--source-maps` writes source maps too, for debugging. The code is the same without, so that stack traces of a
  * published version can be resolved with maps made later.
@@ -125,7 +126,11 @@ const around = (text, at) => JSON.stringify(text.slice(Math.max(0, at - 40), at 
 
 /** The exported names are written out, so that Node finds them without parsing the whole bundle. */
 function library(bundleFile) {
-  const { runCommand: _, ...exported } = createRequire(import.meta.url)(path.join(folder, bundleFile));
+  const {
+    runCommand: _,
+    serveInPlace: __,
+    ...exported
+  } = createRequire(import.meta.url)(path.join(folder, bundleFile));
   const names = Object.keys(exported).sort().join(', ');
   writeFileSync(
     path.join(folder, 'index.cjs'),
@@ -134,13 +139,11 @@ function library(bundleFile) {
   writeFileSync(path.join(folder, 'index.js'), `export { ${names} } from './index.cjs';\n`);
 }
 
-async function command(bundleFile) {
-  await build({
-    ...common,
-    entryPoints: { cli: 'src/cli/launch.ts' },
-    define: { bundleFile: JSON.stringify(bundleFile) },
-    banner: { js: '#!/usr/bin/env node' },
-  });
+async function commands(bundleFile) {
+  const define = { bundleFile: JSON.stringify(bundleFile) };
+  const banner = { js: '#!/usr/bin/env node' };
+  await build({ ...common, entryPoints: { cli: 'src/cli/launch.ts' }, define, banner });
+  await build({ ...common, entryPoints: { envtest: 'src/envtest/launch.ts' }, define });
   chmodSync(path.join(folder, 'cli.cjs'), 0o755);
 }
 
@@ -150,4 +153,4 @@ const bundleFile = await bundle();
 library(bundleFile);
 const { minifyWhitespace, minifySyntax, logLevel } = common;
 await buildThread(folder, { minifyWhitespace, minifySyntax, logLevel });
-await command(bundleFile);
+await commands(bundleFile);

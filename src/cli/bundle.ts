@@ -1,3 +1,4 @@
 /** The contents of the built package: one script for `import`, for `require` and for the command. */
 export * from '../cluster/index.ts';
+export { serveInPlace } from '../envtest/inplace.ts';
 export { runCommand } from './main.ts';

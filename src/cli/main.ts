@@ -1,8 +1,10 @@
 /** The `wherry` command. */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { wallClock } from '../clock.ts';
 import type { Progress } from '../cluster/backup.ts';
 import { type Cluster, type StartOptions, start, startNode } from '../cluster/index.ts';
+import type { AssetsLine } from '../envtest/assets.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
 import type { KubeconfigLine } from './kubeconfigflags.ts';
@@ -27,6 +29,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if (line.command === 'token') await runTokens(line);
+  else if (line.command === 'envtest') await runEnvtest(line);
   else if ('file' in line) await runBackup(line);
   else await runCluster(ending, line);
 }
@@ -78,6 +81,11 @@ const reaching = ({ url, kubeconfigFile }: Cluster, { port }: StartOptions): str
 async function runKubeconfig(line: KubeconfigLine): Promise<void> {
   const { writeUserKubeconfig } = await import('../cluster/userkubeconfig.ts');
   process.stdout.write(await writeUserKubeconfig(line));
+}
+
+async function runEnvtest(line: AssetsLine): Promise<void> {
+  const { writeAssets } = await import('../envtest/assets.ts');
+  process.stdout.write(writeAssets(line, fileURLToPath(new URL('envtest.cjs', import.meta.url))));
 }
 
 async function runTokens(line: TokenLine): Promise<void> {

@@ -12,6 +12,7 @@ import {
   readAdmission,
   readAuthorization,
 } from './authorizationflags.ts';
+import { type AssetsLine, assetsHelp, readAssetsLine } from './envtestflags.ts';
 import { withTruths } from './flagvalues.ts';
 import {
   type KubeconfigLine,
@@ -68,6 +69,7 @@ export type CommandLine =
   | BackupLine
   | TokenLine
   | KubeconfigLine
+  | AssetsLine
   | { readonly command: 'help' }
   | { readonly command: 'version' };
 
@@ -85,6 +87,7 @@ Commands
   token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
   kubeconfig
            print a kubeconfig for the administrator or any user of the secure door
+  envtest  write etcd, kube-apiserver and kubectl for test suites that start these: wherry envtest FOLDER
 
 Options of up and serve
   --port PORT           port for plain HTTP; 0 takes any free one, off none (default 8080)
@@ -162,6 +165,8 @@ Options of token
 ${tokenHelp}
 Options of kubeconfig
 ${kubeconfigHelp}
+Options of envtest
+${assetsHelp}
 Options of up, serve and node
   --log-level LEVEL     what is logged on standard error: silent, error, warn, info (the configuration in force,
                         nodes that join, events of pods, slow requests) or debug (every request) (default warn)
@@ -175,7 +180,16 @@ Options of all
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
-const commands: readonly string[] = ['up', 'serve', 'node', 'backup', 'restore', 'token', 'kubeconfig'];
+const commands: readonly string[] = [
+  'up',
+  'serve',
+  'node',
+  'backup',
+  'restore',
+  'token',
+  'kubeconfig',
+  'envtest',
+];
 
 /** Every option, with the commands that accept it. */
 const options = {
@@ -228,6 +242,7 @@ const options = {
 type Values = ReturnType<typeof parse>['values'];
 
 export function readCommandLine(args: readonly string[]): CommandLine {
+  if (args[0] === 'envtest') return readAssetsLine(args.slice(1), refuse);
   const { values, positionals } = parse(args);
   const log: LogForm = {
     level: oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel,

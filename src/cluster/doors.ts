@@ -20,15 +20,18 @@ export interface DoorOptions {
   readonly port?: number | 'off' | undefined;
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
+  /** Where that service leads, in place of the address that the server listens on. */
+  readonly advertiseAddress?: string | undefined;
 }
 
 export class Doors {
   readonly all: readonly Door[];
   readonly #outer: Door;
   readonly #inner: InnerDoor | undefined;
+  readonly #advertised: string | undefined;
 
   constructor(
-    { host = '127.0.0.1', port = 0, serviceIP }: DoorOptions,
+    { host = '127.0.0.1', port = 0, serviceIP, advertiseAddress }: DoorOptions,
     private readonly access: Access | undefined,
   ) {
     if (port === 'off' && !access)
@@ -37,6 +40,7 @@ export class Doors {
       throw new StartError(
         `${host} is not an address of this machine alone, and plain HTTP is served on loopback only`,
       );
+    this.#advertised = advertiseAddress;
     this.#inner = port === 'off' ? new InnerDoor() : undefined;
     const first = port === 'off' ? access!.door : new LocalDoor({ host, port, clusterIP: serviceIP });
     this.#outer = first;
@@ -65,7 +69,7 @@ export class Doors {
   /** Where the service `kubernetes` leads: to the secure door, as clients in pods expect, when it is open. */
   advertised(clusterIP: string): Advertised {
     const url = this.secureUrl ?? this.url;
-    const ip = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    const ip = this.#advertised ?? new URL(url).hostname.replace(/^\[|\]$/g, '');
     // Nobody can dial "all addresses".
     return { clusterIP, ip: ip === '0.0.0.0' || ip === '::' ? machineAddress() : ip, port: portOf(url) };
   }

@@ -8,6 +8,8 @@ export interface ListenOptions {
   readonly port?: number;
   /** Take any free port when this one is taken. Default false. */
   readonly orAnyPort?: boolean;
+  /** Address that the endpoints of the service `kubernetes` show. Default: the one it listens on. */
+  readonly advertiseAddress?: string | undefined;
   /** Further names and addresses for the serving certificate. */
   readonly sans?: readonly string[];
   /** File of a serving certificate, with those that signed it behind it. Default: one of the cluster's own authority. */

@@ -76,6 +76,7 @@ const secureNames: Names<SecureOptions> = {
   host: true,
   port: true,
   orAnyPort: true,
+  advertiseAddress: true,
   sans: true,
   certFile: true,
   keyFile: true,
@@ -123,6 +124,8 @@ const admissionNames: Names<AdmissionOptions> = { enabled: true, disabled: true 
 const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
 const settingNames: Names<ControllerSettings> = {
   nodeGraceMs: true,
+  namespaceGraceMs: true,
+  collectOnlyDeletedOwners: true,
   finishedPodsMax: true,
   eventLifeMs: true,
   autoscalerSyncMs: true,

@@ -159,7 +159,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const onWarning = options.onWarning ?? (() => undefined);
     const authentication =
       access?.authentication ?? (await makeAuthenticator({}, { registry, onError: report, onWarning }));
-    const doors = new Doors({ ...options, serviceIP: services.firstIP }, access);
+    const { advertiseAddress } = typeof options.secure === 'object' ? options.secure : {};
+    const doors = new Doors({ ...options, serviceIP: services.firstIP, advertiseAddress }, access);
     const aggregation = new Aggregation(registry, {
       dial,
       client: () => access?.proxyClient,

@@ -33,7 +33,11 @@ const SEPARATOR = '\u0000';
 type Place = string;
 const placeOf = (entry: Entry): Place => [entry.kind.id, entry.namespace, entry.name].join(SEPARATOR);
 
-type OwnerState = 'present' | 'deleting in foreground' | 'gone' | 'unknown kind';
+/** Deleted owners that are remembered, where only their dependents are collected. */
+const deletedOwnersMax = 100_000;
+
+/** `unknown`: an owner that this collector has never seen. */
+type OwnerState = 'present' | 'deleting in foreground' | 'gone' | 'unknown kind' | 'unknown';
 
 export const garbageCollector: Controller = {
   name: 'garbagecollector',
@@ -51,11 +55,14 @@ class GarbageCollector implements RunningController {
   readonly #dependents = new Map<string, Set<Place>>();
   /** Dependents of owners of unknown kinds, by version and kind. */
   readonly #waiting = new Map<string, Set<Place>>();
+  /** Uids of objects that were deleted while this ran, the newest last; undefined: all missing owners count as deleted. */
+  readonly #deleted: Set<string> | undefined;
 
   constructor(context: SharedContext) {
     const { registry, onError } = context;
     this.#context = context;
     this.#registry = registry;
+    this.#deleted = context.settings.collectOnlyDeletedOwners ? new Set() : undefined;
     this.#queue = new WorkQueue({
       work: (place) => this.#look(place),
       onError: (_, error) => onError(error),
@@ -120,6 +127,7 @@ class GarbageCollector implements RunningController {
 
   /** After a deletion, the object's dependents may have to be deleted, and its owners may be waiting for it. */
   #gone(previous: Entry): void {
+    this.#noteDeleted(previous.uid);
     if (this.#dependents.size > 0)
       for (const place of this.#dependents.get(previous.uid) ?? []) this.#queue.add(place);
     if (!previous.mayHaveOwners) return;
@@ -127,6 +135,12 @@ class GarbageCollector implements RunningController {
       const owner = this.#owner(reference, previous.namespace);
       if (owner) this.#queue.add(placeOf(owner));
     }
+  }
+
+  #noteDeleted(uid: string): void {
+    if (!this.#deleted) return;
+    this.#deleted.add(uid);
+    if (this.#deleted.size > deletedOwnersMax) this.#deleted.delete(this.#deleted.values().next().value!);
   }
 
   #find(place: Place): Entry | undefined {
@@ -150,7 +164,7 @@ class GarbageCollector implements RunningController {
   #stateOf(reference: OwnerReference, namespace: string): OwnerState {
     if (!this.#ownerKind(reference)) return 'unknown kind';
     const owner = this.#owner(reference, namespace);
-    if (!owner) return 'gone';
+    if (!owner) return this.#deleted?.has(reference.uid ?? '') === false ? 'unknown' : 'gone';
     return isInForeground(owner) ? 'deleting in foreground' : 'present';
   }
 
@@ -171,7 +185,7 @@ class GarbageCollector implements RunningController {
     const states = references.map((reference) => this.#stateOf(reference, entry.namespace));
     for (const [i, reference] of references.entries())
       if (states[i] === 'unknown kind') remember(this.#waiting, ownerKindName(reference), placeOf(entry));
-    const kept = references.filter((_, i) => states[i] === 'present' || states[i] === 'unknown kind');
+    const kept = references.filter((_, i) => keeping.has(states[i]!));
     if (kept.length === references.length) return;
     if (kept.length)
       return this.#dropReferences(entry, (reference) => kept.some((one) => one.uid === reference.uid));
@@ -260,6 +274,9 @@ class GarbageCollector implements RunningController {
     );
   }
 }
+
+/** Owners because of which a dependent stays. */
+const keeping: ReadonlySet<OwnerState> = new Set<OwnerState>(['present', 'unknown kind', 'unknown']);
 
 const ownerKindName = ({ apiVersion, kind }: OwnerReference): string => `${apiVersion} ${kind}`;
 

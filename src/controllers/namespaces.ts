@@ -28,7 +28,7 @@ export const namespaceController: Controller = {
   housekeeping: true,
   writer: 'namespace-controller',
   start(context) {
-    const { registry, onError } = context;
+    const { registry, settings, onError } = context;
     const queue = new WorkQueue({
       work: (name) => empty(context, name),
       onError: (_, error) => onError(error),
@@ -40,7 +40,9 @@ export const namespaceController: Controller = {
     const observation = observeKinds(context, {
       observed: (kind, entry, previous) => {
         if (kind.id === 'core/namespaces') {
-          if (entry) queue.add(entry.name);
+          if (!entry) return;
+          if (settings.namespaceGraceMs > 0) queue.addAfter(entry.name, settings.namespaceGraceMs);
+          else queue.add(entry.name);
         } else if (kind.namespaced && (!entry || !previous)) {
           const { namespace } = (entry ?? previous)!;
           // A write that was let in before the deletion began may come after it, and even after the namespace is gone.

@@ -30,6 +30,13 @@ export interface ControllerSettings {
   readonly autoscalerSyncMs: number;
   /** Every service account gets a secret with a token without expiry, as in Kubernetes 1.1. */
   readonly serviceAccountTokenSecrets: boolean;
+  /** How long a deleted namespace keeps its content, so that clients can see that it is going. */
+  readonly namespaceGraceMs: number;
+  /**
+   * The garbage collector deletes only dependents of owners that it has seen being deleted, not those of owners that
+   * never were: tests make objects with owners that they made up.
+   */
+  readonly collectOnlyDeletedOwners: boolean;
 }
 
 export const defaultSettings: ControllerSettings = {
@@ -38,6 +45,8 @@ export const defaultSettings: ControllerSettings = {
   eventLifeMs: 3_600_000,
   autoscalerSyncMs: 15_000,
   serviceAccountTokenSecrets: false,
+  namespaceGraceMs: 0,
+  collectOnlyDeletedOwners: false,
 };
 
 /** Usage of a pod: thousandths of a core, and bytes of working set memory. */

@@ -51,7 +51,7 @@ export class ExpressLane {
   }
 
   closeIdle(): void {
-    for (const connection of this.#connections) if (connection.idle) connection.close();
+    for (const connection of this.#connections) if (connection.idle) connection.leave();
   }
 
   closeAll(): void {
@@ -89,6 +89,11 @@ class Connection {
 
   get idle(): boolean {
     return this.#response === undefined && this.#bytes === 0;
+  }
+
+  /** Closes the connection when what was answered has been sent: the end of a watch may not have been yet. */
+  leave(): void {
+    this.socket.destroySoon();
   }
 
   close(): void {

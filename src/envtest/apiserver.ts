@@ -1,0 +1,102 @@
+/**
+ * The stand-in for kube-apiserver: reads its flags, finds the etcd of the pair, and runs the server on that etcd's data
+ * folder. The server itself is loaded only when it is needed, so that `--help`, which harnesses ask for before every
+ * start, is quick.
+ */
+import path from 'node:path';
+import type { LoadedBundle } from '../cli/bundleload.ts';
+import { wallClock } from '../clock.ts';
+import { apiServerFlags, readApiServerFlags } from './apiserverflags.ts';
+import { apiServerHelp, apiServerVersion, kubernetesVersion } from './apiserverhelp.ts';
+import { FlagError, type FlagValues, isTrue, lastOf, listOf } from './flag.ts';
+import type { ServerPlan, serveInPlace } from './inplace.ts';
+import { failureLine, klogLine } from './klog.ts';
+import { answers, findPair } from './pair.ts';
+import { followParent } from './parent.ts';
+import { problemsOf } from './requirements.ts';
+
+const findEtcdMaxMs = 20_000;
+const etcdLookMs = 1_000;
+/** How many looks in a row find no etcd before the server ends. */
+const etcdMissedMax = 5;
+
+/** What the bundle has for this program. */
+export interface ServerBundle {
+  readonly serveInPlace: typeof serveInPlace;
+}
+
+export interface ApiServerHost {
+  readonly wherryVersion: string;
+  /** Loads the server. */
+  readonly load: () => LoadedBundle<ServerBundle>;
+  /** Controllers of `wherry envtest --controllers`, written into the program. */
+  readonly controllers: string | undefined;
+  /** The process that started it. */
+  readonly parent: number;
+}
+
+export async function runApiServer(args: readonly string[], host: ApiServerHost): Promise<void> {
+  // Whoever reads the output may be gone.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  let values: FlagValues;
+  try {
+    values = readApiServerFlags(args);
+  } catch (error) {
+    if (!(error instanceof FlagError)) throw error;
+    process.stderr.write(`Error: ${error.message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  if (isTrue(values, 'help')) process.stdout.write(apiServerHelp());
+  else if (values.has('version') && !/^v\d/.test(lastOf(values, 'version')!))
+    process.stdout.write(apiServerVersion(lastOf(values, 'version')!, host.wherryVersion));
+  else await serve(values, host).catch((error: Error) => fail(error.message));
+}
+
+function fail(message: string): never {
+  process.stderr.write(failureLine(wallClock(), message));
+  process.exit(1);
+}
+
+async function serve(values: FlagValues, host: ApiServerHost): Promise<void> {
+  const problems = problemsOf(values);
+  if (problems.length) fail(problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`);
+  const log = (source: string, text: string): void =>
+    void process.stderr.write(klogLine('I', wallClock(), source, text));
+  if (Number(lastOf(values, 'v') ?? 0) > 0) log('server.go:150', `Version: ${kubernetesVersion}`);
+  const idle = apiServerFlags.filter(({ name, use }) => use === 'accept' && values.has(name));
+  if (idle.length)
+    log('options.go:1', `Flags without a meaning here: ${idle.map(({ name }) => `--${name}`).join(', ')}`);
+  const etcds = listOf(values, 'etcd-servers');
+  const pair = await findPair(etcds, findEtcdMaxMs, wallClock);
+  const prefix = encodeURIComponent(lastOf(values, 'etcd-prefix') || '/registry');
+  const plan: ServerPlan = {
+    values,
+    dataDir: path.join(pair.dataDir, 'wherry', prefix),
+    requestBytesMax: pair.requestBytesMax,
+    controllers: controllersOf(values, host),
+    log,
+    fail,
+  };
+  const bundle = host.load();
+  const server = await bundle.exports.serveInPlace(plan);
+  bundle.started();
+  followParent(host.parent, () => server.end());
+  followEtcd(etcds, () => fail('the etcd of this server is gone'));
+}
+
+/** The flag, else the variable, else what `wherry envtest` was told. */
+function controllersOf(values: FlagValues, { controllers }: ApiServerHost): string {
+  const flag = listOf(values, 'wherry-controllers').join(',');
+  return flag || process.env['WHERRY_ENVTEST_CONTROLLERS'] || controllers || 'cleanup';
+}
+
+function followEtcd(urls: readonly string[], gone: () => void): void {
+  let missed = 0;
+  const look = async (): Promise<void> => {
+    missed = (await answers(urls)) ? 0 : missed + 1;
+    if (missed >= etcdMissedMax) gone();
+    else setTimeout(() => void look(), etcdLookMs).unref();
+  };
+  setTimeout(() => void look(), etcdLookMs).unref();
+}

@@ -1,0 +1,83 @@
+/**
+ * `wherry envtest DIR`: writes programs named `etcd`, `kube-apiserver` and `kubectl`, which test harnesses start in the
+ * place of Kubernetes' own (`KUBEBUILDER_ASSETS=DIR`). Each becomes its Node process by `exec`, because harnesses send
+ * signals to the program they started; paths are absolute, because they start it in any folder with any `PATH`.
+ */
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { kubernetesVersion } from './apiserverhelp.ts';
+
+export interface AssetsLine {
+  readonly command: 'envtest';
+  readonly folder: string;
+  /** Write them into `k8s/VERSION-OS-ARCH` of the folder, where setup-envtest and others keep versions. */
+  readonly versioned: boolean;
+  /** Which controllers run, in the form of `--wherry-controllers`. */
+  readonly controllers: string | undefined;
+}
+
+const architectures: Readonly<Record<string, string>> = {
+  x64: 'amd64',
+  arm: 'arm',
+  arm64: 'arm64',
+  ia32: '386',
+};
+
+/** Writes the programs; returns what to say about them. */
+export function writeAssets({ folder, versioned, controllers }: AssetsLine, script: string): string {
+  const root = path.resolve(folder);
+  const version = `${kubernetesVersion.slice(1)}-${process.platform}-${architectures[process.arch] ?? process.arch}`;
+  const target = versioned ? path.join(root, 'k8s', version) : root;
+  mkdirSync(target, { recursive: true });
+  const run = (program: string): string =>
+    `exec ${[process.execPath, script, program, controllers ?? ''].map(quoted).join(' ')} "$PPID" "$@"`;
+  for (const program of ['etcd', 'kube-apiserver']) writeProgram(path.join(target, program), run(program));
+  const kubectl = findKubectl(target);
+  if (kubectl) linkTo(path.join(target, 'kubectl'), kubectl);
+  else writeProgram(path.join(target, 'kubectl'), missingKubectl);
+  const using = versioned ? `setup-envtest use -i -p path --bin-dir ${root}` : `KUBEBUILDER_ASSETS=${target}`;
+  return `Wrote etcd, kube-apiserver and kubectl into ${target}\nTry: ${
+    versioned ? using : `${using} go test ./...`
+  }\n`;
+}
+
+const missingKubectl =
+  'echo "kubectl is not installed: see https://kubernetes.io/docs/tasks/tools, then run wherry envtest again" >&2; exit 1';
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+function writeProgram(file: string, command: string): void {
+  // A link to a program of this name must not be followed.
+  rmSync(file, { force: true });
+  writeFileSync(file, `#!/bin/sh\n${command}\n`, { mode: 0o755 });
+  chmodSync(file, 0o755);
+}
+
+function linkTo(file: string, program: string): void {
+  rmSync(file, { force: true });
+  symlinkSync(program, file);
+}
+
+/** The first kubectl of `PATH` that is not one of the folder itself. */
+function findKubectl(target: string): string | undefined {
+  for (const folder of (process.env['PATH'] ?? '').split(path.delimiter)) {
+    if (!path.isAbsolute(folder) || path.resolve(folder) === target) continue;
+    const file = path.join(folder, 'kubectl');
+    try {
+      accessSync(file, constants.X_OK);
+      if (!lstatSync(file).isDirectory()) return file;
+    } catch {
+      // Not here.
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,72 @@
+/**
+ * How the two stand-ins find each other: the server asks the etcd of its pair, at the URL of `--etcd-servers`, for the
+ * folder in which objects are kept.
+ */
+import { request } from 'node:http';
+
+/** Answered to programs of this machine only. */
+export const pairPath = '/wherry/pair';
+
+export interface Pair {
+  readonly dataDir: string;
+  readonly requestBytesMax: number;
+}
+
+/** Nothing answers at these addresses, or something else does. */
+export class PairError extends Error {}
+
+const retryMs = 100;
+const answerMaxMs = 2_000;
+const answerMaxBytes = 64 * 1024;
+
+/** Asks one URL after the other, until one answers or the time is over. */
+export async function findPair(urls: readonly string[], withinMs: number, now: () => number): Promise<Pair> {
+  const endMs = now() + withinMs;
+  for (;;) {
+    for (const url of urls) {
+      const answer = await ask(new URL(pairPath, url));
+      if (answer === undefined) continue;
+      const pair = pairOf(answer);
+      if (pair) return pair;
+      throw new PairError(
+        `${url} is not the etcd that wherry envtest writes beside this kube-apiserver; for an etcd that is one, use wherry serve --store etcd`,
+      );
+    }
+    if (now() >= endMs) throw new PairError('error creating storage factory: context deadline exceeded');
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+}
+
+/** Whether it still answers. */
+export const answers = async (urls: readonly string[]): Promise<boolean> => {
+  for (const url of urls) if ((await ask(new URL(pairPath, url))) !== undefined) return true;
+  return false;
+};
+
+function pairOf(text: string): Pair | undefined {
+  try {
+    const { dataDir, requestBytesMax } = JSON.parse(text) as Partial<Pair>;
+    if (typeof dataDir !== 'string' || typeof requestBytesMax !== 'number') return undefined;
+    return { dataDir, requestBytesMax };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The body of an answer, whatever its status; undefined when none came. */
+function ask(url: URL): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const asked = request(url, { timeout: answerMaxMs }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+        if (text.length > answerMaxBytes) response.destroy();
+      });
+      response.on('close', () => resolve(text));
+    });
+    asked.on('timeout', () => asked.destroy());
+    asked.on('error', () => resolve(undefined));
+    asked.end();
+  });
+}

@@ -1,0 +1,80 @@
+/** What kube-apiserver demands of its flags together, in its order and words. */
+import { apiServerFlags } from './apiserverflags.ts';
+import { type FlagValues, lastOf, listOf, truthOf } from './flag.ts';
+
+/** Why a server with these flags does not start; empty: it does. */
+export function problemsOf(values: FlagValues): string[] {
+  const problems: string[] = [];
+  const has = (name: string): boolean => Boolean(lastOf(values, name));
+  if (listOf(values, 'etcd-servers').length === 0) problems.push('--etcd-servers must be specified');
+  const backend = lastOf(values, 'storage-backend');
+  if (backend && backend !== 'etcd3')
+    problems.push(
+      "--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'",
+    );
+  const port = Number(lastOf(values, 'secure-port') ?? 6443);
+  if (port < 1 || port > 65535)
+    problems.push(
+      `--secure-port ${port} must be between 1 and 65535, inclusive. It cannot be turned off with 0`,
+    );
+  if (!has('service-account-issuer')) problems.push('service-account-issuer is a required flag');
+  if (!has('service-account-key-file') && !has('service-account-signing-endpoint'))
+    problems.push('either `--service-account-key-file` or `--service-account-signing-endpoint` must be set');
+  problems.push(...signingProblems(has('service-account-signing-key-file'), has('service-account-issuer')));
+  problems.push(...rangeProblems(lastOf(values, 'service-cluster-ip-range')));
+  problems.push(...gateProblems(listOf(values, 'feature-gates')));
+  if (
+    has('admission-control') &&
+    (values.has('enable-admission-plugins') || values.has('disable-admission-plugins'))
+  )
+    problems.push(
+      'admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive',
+    );
+  if (has('tls-cert-file') && !has('tls-private-key-file')) problems.push('missing filename for serving key');
+  if (!has('tls-cert-file') && has('tls-private-key-file'))
+    problems.push('missing filename for serving cert');
+  problems.push(...runtimeProblems(listOf(values, 'runtime-config')));
+  for (const { name, use } of apiServerFlags)
+    if (use === 'refuse' && has(name)) problems.push(`--${name} is not supported here`);
+  return problems;
+}
+
+function signingProblems(key: boolean, issuer: boolean): string[] {
+  if (key && issuer) return [];
+  if (!key && !issuer)
+    return ['--service-account-signing-key-file and --service-account-issuer are required flags'];
+  return [
+    '--service-account-signing-key-file, --service-account-issuer, and --api-audiences should be specified together',
+  ];
+}
+
+function rangeProblems(ranges: string | undefined): string[] {
+  if (!ranges) return [];
+  return ranges.split(',').flatMap((range, i) => {
+    if (!/^[0-9a-fA-F.:]+\/\d{1,3}$/.test(range))
+      return [`service-cluster-ip-range[${i}] is not a valid cidr`];
+    return i === 0 && range.includes(':')
+      ? ['service-cluster-ip-range[0] must be a range of IPv4 addresses here']
+      : [];
+  });
+}
+
+function gateProblems(gates: readonly string[]): string[] {
+  return gates.flatMap((gate) => {
+    const [name, value = ''] = gate.split(':').at(-1)!.split('=');
+    if (truthOf(value) !== undefined) return [];
+    return [
+      `invalid value of ${name}=${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
+    ];
+  });
+}
+
+/** Groups and versions can be asked for, but none of those that are served can be switched off. */
+function runtimeProblems(pairs: readonly string[]): string[] {
+  return pairs.flatMap((pair) => {
+    const [name = '', value = ''] = pair.split('=');
+    if (value !== '' && truthOf(value) === undefined) return [`invalid value ${name}=${value}`];
+    const off = truthOf(value) === false && !/^api\/(beta|alpha)$/.test(name);
+    return off ? [`runtime-config: ${name} cannot be switched off here`] : [];
+  });
+}
