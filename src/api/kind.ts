@@ -185,6 +185,11 @@ export interface KindForm<T extends ApiObject> {
   setCreator?(object: T, user: User): void;
   /** Restores fields that an update may not change. The status is restored before. */
   prepareForUpdate?(object: T, old: T, context: WriteContext): void;
+  /**
+   * Does those parts of the validation that may take long, right before it, and lets others compute in between. The
+   * object must not change until `validate` or `validateStatusUpdate` is called.
+   */
+  examine?(object: T, old: T | undefined, only?: 'status'): Promise<void> | undefined;
   /** Validation of every write. `old` is set on an update, for rules that accept unchanged values. */
   validate?(object: T, old?: T): FieldError[];
   validateUpdate?(object: T, old: T): FieldError[];

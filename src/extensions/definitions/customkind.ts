@@ -120,6 +120,7 @@ function versionKind(
       const { resourceVersion, managedFields } = object.metadata;
       object.metadata = { ...old.metadata, resourceVersion, managedFields };
     },
+    examine: rules.examine,
     validate: rules.validate,
     validateStatusUpdate: rules.validateStatus,
     validationWarnings: rules.validationWarnings,

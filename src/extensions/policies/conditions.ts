@@ -3,7 +3,7 @@
 import { type CheckedExpression, compileCondition } from '../../api/cel/admission.ts';
 import { Budget, BudgetExceeded } from '../../api/cel/budget.ts';
 import { CelError } from '../../api/cel/values.ts';
-import type { Variables } from './writevalues.ts';
+import type { WriteValues } from './writevalues.ts';
 
 /** Steps of all conditions of one webhook or policy, and of one expression. */
 const conditionsCostMax = 2_500_000;
@@ -29,20 +29,31 @@ export function hookCondition(expression: string): Condition {
 /** One that is false decides; otherwise one that fails is told. */
 export type ConditionOutcome = 'hold' | 'do not hold' | { readonly failure: string };
 
-export function conditionsOutcome(conditions: readonly Condition[], variables: Variables): ConditionOutcome {
+export async function conditionsOutcome(
+  conditions: readonly Condition[],
+  values: WriteValues,
+  variables = values.variables,
+): Promise<ConditionOutcome> {
   let failure: string | undefined;
   let left = conditionsCostMax;
   for (const { expression, checked } of conditions) {
-    const budget = new Budget(Math.min(callCostMax, left));
     try {
-      if (checked.program === undefined) throw new CelError(checked.problem);
-      const value = checked.program.run(variables, budget);
+      const { program } = checked;
+      if (program === undefined) throw new CelError(checked.problem);
+      const value = await values.evaluated(() => {
+        const budget = new Budget(Math.min(callCostMax, left));
+        try {
+          return program.run(variables, budget);
+        } finally {
+          left -= budget.spent;
+          values.spend(budget.spent);
+        }
+      });
       if (value === false) return 'do not hold';
       if (value !== true) throw new CelError('must evaluate to bool');
     } catch (error) {
       failure ??= expressionFailure(expression, error);
     }
-    left -= budget.spent;
   }
   return failure === undefined ? 'hold' : { failure };
 }

@@ -57,7 +57,7 @@ export class HookCalls {
   async #isConcerned(write: AskedWrite, { hook, kind }: HookMatch): Promise<boolean> {
     await write.prepare(kind);
     const values = new WriteValues(this.registry, write, kind);
-    const outcome = await values.settled(() => conditionsOutcome(hook.conditions, values.variables));
+    const outcome = await conditionsOutcome(hook.conditions, values);
     if (typeof outcome === 'string') return outcome === 'hold';
     if (hook.ignoresFailure) return false;
     throw forbidden(write.question.kind, write.name, outcome.failure);
